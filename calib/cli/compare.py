@@ -35,9 +35,15 @@ from calib.errors import CalibrationError
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
-from calib.evaluation.learning_curve import labels_needed, size_curve
-from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.scores import said_of_intervals
+from calib.evaluation.studies import (
+    N_SIZE_SPLITS,
+    halved_sizes,
+    labels_needed,
+    repeated_splits,
+    summarise_sizes,
+    summarise_splits,
+)
 from calib.evaluation.view import Viewpoint
 from calib.formatting import aligned, fixed, plural, safe_table
 from calib.registry import is_top_k, presets, said_of_kind, title_of
@@ -97,20 +103,21 @@ def compare(
     if report:
         write_report(report, given, (data, learned, test), fits, found, calibration, seed)
         answer.say(f"The report is in {report}.")
+    study: dict[str, Any] = {"random_state": seed, "view": view}
     if repeats:
         with text.progress("fits") as show:
-            table = repeated_splits(
-                fits, data, len(learned), n_repeats=repeats, random_state=seed, view=view, callback=show
-            )
+            table = repeated_splits(fits, data, len(learned), n_repeats=repeats, callback=show, **study)
         splits = summarise_splits(table, relevant=matters)
         answer.say(f"\nOver {repeats} random splits into {len(learned):,} and {plural(len(test), 'row')}:")
         answer.say(summary(splits, f"over {repeats} splits"), splits=splits)
         _write(csv, "splits", table, answer)
     if sizes:
         with text.progress("fits") as show:
-            table = size_curve(fits, learned, test, random_state=seed, view=view, callback=show)
-        answer.say(f"\nFitted on ever more of the {plural(len(learned), 'calibration row')}:")
-        answer.say(sizes_table(table), sizes=table)
+            about: dict[str, Any] = {"n_repeats": N_SIZE_SPLITS, "sizes": halved_sizes(len(learned))}
+            table = repeated_splits(fits, data, len(learned), **about, **study, callback=show)
+        curves, rows = summarise_sizes(table), plural(len(learned), "calibration row")
+        answer.say(f"\nFitted on ever more of the {rows} of {N_SIZE_SPLITS} random splits:")
+        answer.say(sizes_table(curves), sizes=curves)
         _write(csv, "sizes", table, answer)
     return answer.end()
 

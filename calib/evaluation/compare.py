@@ -201,15 +201,12 @@ def table_of(
     pandas.DataFrame
         One row for each method and score, with the columns method, title, score, score_title (as pages call it in this
         view), value, low, high; where the rows have confirmed weights, weighted (the score with them, NaN for scores
-        that cannot have them); difference, difference_low, difference_high to the baseline, an interval for this pair
-        by itself; joint_low, joint_high, an interval of the same difference that holds for all pairs of methods and all
-        scores that claim, together; verdict ("better", "worse", "equivalent", "undecided" than the baseline, by the
-        joint interval; "" where the score claims nothing); rows_needed, about how many test rows would decide where it
-        is undecided; to_best, to_best_low, to_best_high, the difference to the best method of that score with its joint
-        interval, and to_best_verdict; relevant, the smallest difference that matters; too_few, why the rows cannot rank
-        the method by the score, "" where they can; better ("lower", "higher", "neither"); fit_seconds, predict_seconds;
-        note, why there is no value; confidence_only, whether that is because the method gives no probabilities of all
-        classes.
+        that cannot have them); difference, difference_low, difference_high to the baseline, an interval that holds for
+        all pairs of methods and all scores that claim, together; verdict ("better", "worse", "equivalent", "undecided"
+        than the baseline, by that interval; "" where the score claims nothing); rows_needed, about how many test rows
+        would decide where it is undecided; better ("lower", "higher", "neither"); relevant, the smallest difference
+        that matters; too_few, why the rows cannot rank the method by the score, "" where they can; fit_seconds; note,
+        why there is no value.
     """
     import pandas as pd
 
@@ -221,46 +218,32 @@ def table_of(
     titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(titles or {})
     rows: list[dict[str, Any]] = []
     for name, key in product(names, (key for key in SCORES if any(key in one.value for one in scored.values()))):
-        note = (notes or {}).get(name, "")
-        fit_seconds, predict_seconds = (seconds or {}).get(name, (nan, nan))
-        absent, leader = name not in scored or key not in scored[name].value, claims.best(key)
-        claim, from_best = (
-            ABSENT if absent or other is None else claims.between(name, other, key) for other in (baseline, leader)
-        )
-        alone = UNKNOWN if absent else scored[name].difference(scored[baseline], key, claims.level)
+        absent = name not in scored or key not in scored[name].value
+        value = UNKNOWN if absent else values[name][key]
+        claim = ABSENT if absent else claims.between(name, baseline, key)
         rows.append(
             {
                 "method": name,
                 "title": titled[name],
-                **score_columns(
-                    key, SCORES[key].seen(view).title, UNKNOWN if absent else values[name][key], alone, claim, from_best
-                ),
+                **score_columns(key, SCORES[key].seen(view).title, value, claim),
                 **({COLUMN: by_weight.get(name, {}).get(key, nan)} if any(by_weight.values()) else {}),
                 "relevant": claims.relevant[key],
                 "too_few": claims.why_not(name, key) if name in scored else "",
-                "fit_seconds": fit_seconds,
-                "predict_seconds": predict_seconds,
-                "note": (note or CONFIDENCE_ONLY) if absent else "",
-                "confidence_only": absent and not note,
+                "fit_seconds": (seconds or {}).get(name, (nan,))[0],
+                "note": (notes or {}).get(name, CONFIDENCE_ONLY) if absent else "",
             }
         )
     return pd.DataFrame(rows)
 
 
-def score_columns(
-    key: str, title: str, value: Interval, alone: Interval, claim: Claim, from_best: Claim
-) -> dict[str, Any]:
-    """What tables say of one method by one score: its value, and how it stands to the raw model and to the best."""
+def score_columns(key: str, title: str, value: Interval, claim: Claim) -> dict[str, Any]:
+    """What tables say of one method by one score: its value, and how it stands to the raw model."""
     return {
         "score": key,
         "score_title": title,
         **value._asdict(),
-        **dict(zip(("difference", "difference_low", "difference_high"), alone, strict=True)),
-        "joint_low": claim.low,
-        "joint_high": claim.high,
+        **dict(zip(("difference", "difference_low", "difference_high"), claim.interval, strict=True)),
         "verdict": claim.word,
         "rows_needed": claim.rows_needed,
-        **dict(zip(("to_best", "to_best_low", "to_best_high"), from_best.interval, strict=True)),
-        "to_best_verdict": from_best.word,
         "better": SCORES[key].better,
     }

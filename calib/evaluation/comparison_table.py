@@ -101,7 +101,7 @@ def score_rows(table: pd.DataFrame, keys: Sequence[str]) -> list[ScoreRow]:
 
     Parameters
     ----------
-    table : as from :func:`calib.compare` or :func:`calib.evaluation.repeated_splits.summarise_splits`.
+    table : as from :func:`calib.compare` or :func:`calib.evaluation.studies.summarise_splits`.
     keys : scores to take, each of which the table has.
     """
     best = {key: best_methods(table, key) for key in keys}
@@ -164,7 +164,7 @@ def verdict_paragraphs(
     """What to take, or the verdict by NLL; and the verdict by ECE where not all methods have an NLL."""
     titles = dict(zip(table["method"], table["title"], strict=True))
     first = " ".join(recommendation.sentences(titles.__getitem__)) if recommendation else verdict(table, "NLL", judged)
-    return [first, *([verdict(table, "ECE", judged)] if table["confidence_only"].any() else [])]
+    return [first, *([verdict(table, "ECE", judged)] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
 
 
 def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:
@@ -199,7 +199,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
             ]
             groups += [f"{word} {listed(titles)}"] if titles else []
         said.append(f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}.")
-    if lacking := list(of_score.loc[of_score["confidence_only"], "title"]):
+    if lacking := list(of_score.loc[of_score["note"] == CONFIDENCE_ONLY, "title"]):
         gives, have = ("gives", "has") if len(lacking) == 1 else ("give", "have")
         said.append(f"{listed(lacking)} {gives} a confidence only and so {have} no {name}; compare by an ECE.")
     return " ".join(said)

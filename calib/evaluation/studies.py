@@ -1,27 +1,144 @@
-"""Studies that fit many times, as workers run them: called with plain settings and arrays, methods by registry name."""
+"""Studies that fit many times: the same comparison on many random splits, and on ever more calibration rows.
+
+Both are one loop: fit on a part of the rows, judge on those left. Means over splits come with intervals that allow for
+splits sharing most of their rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calib.base import Calibrator, Progress
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import Calibrator, Progress, silent
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.evaluation.learning_curve import COLUMNS, size_curve
-from calib.evaluation.repeated_splits import repeated_splits
-from calib.registry import calibrator
+from calib.errors import CalibrationError
+from calib.evaluation.claims import ABSENT, NEGLIGIBLE, Claim, relevant_differences, too_few_of, word_of
+from calib.evaluation.compare import attempt, score_columns, with_baseline
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
+from calib.evaluation.scores import PROPORTIONS, SCORES, scores
+from calib.evaluation.view import view_of
+from calib.metrics.bootstrap import UNKNOWN, Interval, cut
+from calib.numerics import Ints
+from calib.registry import calibrator, titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
 Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
 """(name in tables, registry name, parameters) of each method."""
-
+COLUMNS = ("method", "title", "split", "size", "n_test", "score", "score_title", "value", "fit_seconds", "note")
+"""Of the table of a study."""
 ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")
 """What of a data set a study is given beside logits and labels, where it holds them."""
+STUDIES = SPLITS, SIZES = "splits", "sizes"
+"""The kinds of studies that pages keep."""
+SIZE_SCORES = ("NLL", "ECE")
+"""Scores that are shown against the number of labels."""
+N_SIZE_SPLITS = 5
+"""Splits on which ever more rows are fitted."""
+SMALLEST = 20
+TOLERANCE = 0.01
+
+
+def halved_sizes(n: int) -> tuple[int, ...]:
+    """n, n/2, n/4, ... down to 20 or more, ascending: every size is twice the labels of the one before."""
+    sizes = [n]
+    while sizes[-1] // 2 >= SMALLEST:
+        sizes.append(sizes[-1] // 2)
+    return tuple(reversed(sizes))
+
+
+def repeated_splits(
+    calibrators: Mapping[str, Calibrator],
+    data: Predictions,
+    part: float | int,
+    *,
+    n_repeats: int = 10,
+    sizes: Sequence[int] = (),
+    random_state: int = 0,
+    view: str = "event",
+    callback: Progress = silent,
+) -> pd.DataFrame:
+    """Fit and score every method on random splits of all rows (Monte-Carlo cross-validation).
+
+    One split tells how methods compare after one draw of calibration rows; the spread over splits shows what another
+    draw would change. A method that fails on a split has NaN there and the reason in ``note``; the others go on.
+
+    Parameters
+    ----------
+    calibrators : name -> calibrator; fresh copies are fitted. The raw model is always there, first, as "identity".
+    data : all rows, labelled.
+    part : size of the calibration part of each split, as in ``Predictions.split``: a fraction or a count.
+    n_repeats : number of splits.
+    sizes : numbers of calibration rows to fit on, such as those of :func:`halved_sizes`; none for all of them. Each is
+        the beginning of one random order of the calibration part, whole clusters after each other, so that they are
+        nested. Rows are drawn without regard to labels, as they come when labels are collected.
+    random_state : split r is drawn, stratified, with the seed ``random_state + r``.
+    view : "event" or "top-label", as in :func:`calib.compare`.
+    callback : called before and after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each method, split, size and score, with the columns method, title, split, size, n_test, score,
+        score_title, value, fit_seconds, note. :func:`summarise_splits` makes the comparison of it, and
+        :func:`summarise_sizes` the learning curves.
+
+    Raises
+    ------
+    CalibrationError
+        If there are fewer than two splits, or a size is below 2.
+    DataError
+        If the part cannot be taken from the data.
+    """
+    import pandas as pd
+
+    if n_repeats < 2:
+        raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
+    if sizes and min(sizes) < 2:
+        raise CalibrationError(f"Sizes begin with {min(sizes)}; fit on at least 2 rows.")
+    methods, seen = with_baseline(calibrators), view_of(data, view)
+    titles = titles_of(methods, data.n_classes)
+    total, done = n_repeats * len(methods) * max(len(sizes), 1), 0
+
+    def within(*_: float) -> None:
+        callback(done, total, math.nan)
+
+    rows: list[dict[str, Any]] = []
+    for split in range(n_repeats):
+        calibration, test = data.split(part, random_state=random_state + split)
+        order = random_order(len(calibration), calibration.clusters, np.random.default_rng(random_state + split))
+        for size, (name, method) in product(sizes or (len(calibration),), methods.items()):
+            learned = calibration if size >= len(calibration) else calibration.take(order[:size])
+            made = attempt(type(method)(**method.get_params()), learned, test, view, within)
+            values = {} if made.evaluation is None else scores(made.evaluation)
+            for key, score in SCORES.items():
+                note = "" if key in values else made.note or CONFIDENCE_ONLY
+                about = (name, titles[name], split, size, len(test), key, score.seen(seen).title)
+                found = (*about, values.get(key, math.nan), made.fit_seconds, note)
+                rows.append(dict(zip(COLUMNS, found, strict=True)))
+            done += 1
+            within()
+    table = pd.DataFrame(rows)
+    known = set(table.loc[table["value"].notna(), "score"])
+    return table[table["score"].isin(known)].reset_index(drop=True)
+
+
+def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random.Generator) -> Ints:
+    """The rows in random order; those of a cluster follow each other, as they come when labels are collected."""
+    order = generator.permutation(n)
+    if clusters is None:
+        return order
+    of_row = np.unique(clusters[order], return_inverse=True)[1]
+    first = np.full(n, n)
+    np.minimum.at(first, of_row, np.arange(n))
+    return order[np.argsort(first[of_row], kind="stable")]
 
 
 def pool_arrays(data: Predictions) -> dict[str, Any]:
@@ -35,59 +152,217 @@ def repeat_task(
     n_repeats: int,
     random_state: int,
     event: int | None = None,
+    sizes: Sequence[int] = (),
     *,
     data: Mapping[str, Any],
     callback: Progress,
 ) -> pd.DataFrame:
-    """:func:`repeated_splits` on ``data``: ``logits``, ``labels`` and what :func:`pool_arrays` gives.
+    """:func:`repeated_splits` as a worker runs it, on ``data``: ``logits``, ``labels`` and :func:`pool_arrays`.
 
     ``event`` is the column of the event where its probability is looked at.
     """
-    made, rows = _made(methods, data, event)
-    return repeated_splits(made, rows, part, n_repeats=n_repeats, random_state=random_state, callback=callback)
-
-
-def size_task(
-    methods: Methods,
-    part: float | None,
-    split_seed: int,
-    n_draws: int,
-    random_state: int,
-    event: int | None = None,
-    *,
-    data: Mapping[str, Any],
-    callback: Progress,
-) -> pd.DataFrame:
-    """:func:`size_curve` on the split of ``data`` that ``Predictions.split(part, split_seed)`` gives."""
-    made, rows = _made(methods, data, event)
-    parts = rows.split(part, random_state=split_seed)
-    return size_curve(made, *parts, n_draws=n_draws, random_state=random_state, callback=callback)
-
-
-def _made(methods: Methods, data: Mapping[str, Any], event: int | None) -> tuple[dict[str, Calibrator], Predictions]:
     names = tuple(map(str, range(data["logits"].shape[1])))
     # The hash keys caches, of which a worker has none; without one, every split would hash the arrays.
     looked_at = None if event is None else Event(event, names[event], "")
     rows = Predictions(**data, class_names=names, sha256="in a worker", event=looked_at)
-    return {name: calibrator(method, **params) for name, method, params in methods}, rows
+    made = {name: calibrator(method, **params) for name, method, params in methods}
+    about: dict[str, Any] = {"n_repeats": n_repeats, "sizes": sizes, "random_state": random_state}
+    return repeated_splits(made, rows, part, **about, callback=callback)
 
 
-SPLITS, SIZES = "splits", "sizes"
+def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, level: float = 0.95) -> Interval:
+    """Interval of the mean over random splits: the corrected resampled t-test of Nadeau and Bengio (2003).
 
+    Splits of one data set share rows, so that the variance of their mean does not fall as 1 / R: to the R-th part of
+    the sample variance comes its (n_test / n_calibration)-fold, with R - 1 degrees of freedom. This takes the
+    correlation of two splits to be n_test / (n_test + n_calibration), which is exact where the method does not depend
+    on which rows calibrate it, and a heuristic elsewhere.
 
-@dataclass(frozen=True)
-class StudyKind:
-    """A study as workers run it, and the columns of the table that it gives.
+    Parameters
+    ----------
+    values : (R,) a score, or a difference of scores, on each split; NaN where it failed.
+    n_calibration, n_test : rows of the two parts.
+    level : coverage.
 
-    A stored table with other columns is of another version, and nothing that pages could show.
+    Returns
+    -------
+    Interval
+        All NaN without values; unbounded with one.
     """
+    from scipy.stats import t
 
-    function: Callable[..., Any]
-    columns: tuple[str, ...]
+    values = np.asarray(values, dtype=float)
+    values = values[np.isfinite(values)]
+    n = len(values)
+    if not n:
+        return UNKNOWN
+    mean = float(values.mean())
+    if n == 1:
+        return Interval(mean, -math.inf, math.inf)
+    half = float(t.ppf(0.5 + level / 2, n - 1) * math.sqrt((1 / n + n_test / n_calibration) * values.var(ddof=1)))
+    return Interval(mean, mean - half, mean + half)
 
 
-_OF_SPLITS = ("method", "title", "split", "n_calibration", "n_test", "score", "score_title", "value")
-STUDIES = {
-    SPLITS: StudyKind(repeat_task, (*_OF_SPLITS, "fit_seconds", "note", "confidence_only")),
-    SIZES: StudyKind(size_task, COLUMNS),
-}
+def summarise_splits(
+    table: pd.DataFrame, level: float = 0.95, relevant: Mapping[str, float] | None = None
+) -> pd.DataFrame:
+    """Mean scores over splits with intervals, and differences to the raw model, split by split.
+
+    Parameters
+    ----------
+    table : from :func:`repeated_splits`; its first method is what differences refer to.
+    level : coverage of the intervals.
+    relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each method and score, with the columns of :func:`calib.evaluation.compare.table_of`; ``value`` is
+        the mean over splits, and sd (over splits) and n_splits come in addition. Intervals of differences, and the
+        words that stand on them, hold for all pairs of methods by one score (Bonferroni, on the quantiles of the t
+        distribution). ``rows_needed`` is NaN: further splits of the same rows would not decide. A method that failed on
+        some splits is compared on the others, and ``note`` says so.
+    """
+    import pandas as pd
+
+    sizes = int(table["size"].iloc[0]), int(table["n_test"].iloc[0])
+    names, baseline = list(table["method"].unique()), table["method"].iloc[0]
+    joint_level = 1.0 - (1.0 - level) / max(1, math.comb(len(names), 2))
+    margins = relevant_differences(relevant)
+    means = table.groupby(["method", "score"])["value"].mean().dropna()
+    # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
+    few = {name: too_few_of(means.get(name, {}), sum(sizes), level) for name in names}
+    rows: list[dict[str, Any]] = []
+    for name, key in product(names, (key for key in SCORES if key in set(table["score"]))):
+        here = table[table["score"] == key]
+        values = here.pivot(index="split", columns="method", values="value")
+        own = here[here["method"] == name]
+        difference = corrected_interval(values[name] - values[baseline], *sizes, joint_level)
+        if abs(difference.value) < NEGLIGIBLE:  # all of it is rounding
+            difference = difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
+        if key not in PROPORTIONS and (few[name] or few[baseline]) and difference.value == difference.value:
+            difference = difference._replace(low=-math.inf, high=math.inf)
+        word = "" if name == baseline else word_of(key, difference, margins[key])
+        claim = Claim(*difference, word) if difference.value == difference.value else ABSENT
+        value = cut(corrected_interval(values[name], *sizes, level), SCORES[key].low, SCORES[key].high)
+        rows.append(
+            {
+                "method": name,
+                "title": own["title"].iloc[0],
+                **score_columns(key, own["score_title"].iloc[0], value, claim),
+                "sd": values[name].std(ddof=1),
+                "n_splits": int(values[name].count()),
+                "relevant": margins[key],
+                "too_few": "" if key in PROPORTIONS else few[name],
+                "fit_seconds": own["fit_seconds"].mean(),
+                "note": _note(own["note"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def summarise_sizes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Learning curves: mean NLL and ECE by size, and by how much they differ from those at the largest size.
+
+    Intervals are those of means over splits, as in :func:`summarise_splits`. Sizes are paired by split in a difference.
+
+    Parameters
+    ----------
+    table : from :func:`repeated_splits` with ``sizes``.
+    level : coverage of each interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each method, score and size, with the columns method, title, score, score_title, size, n_splits
+        (those that succeeded), value, low, high, sd, to_last, to_last_low, to_last_high, note.
+    """
+    import pandas as pd
+
+    largest, n_test = int(table["size"].max()), int(table["n_test"].iloc[0])
+    rows = []
+    for (name, key), of_score in table[table["score"].isin(SIZE_SCORES)].groupby(["method", "score"], sort=False):
+        values = of_score.pivot(index="split", columns="size", values="value")
+        for size in values:
+            own = of_score[of_score["size"] == size]
+            value = cut(corrected_interval(values[size], largest, n_test, level), 0.0, math.inf)
+            to_last = corrected_interval(values[size] - values[largest], largest, n_test, level)
+            rows.append(
+                {
+                    "method": name,
+                    "title": own["title"].iloc[0],
+                    "score": key,
+                    "score_title": own["score_title"].iloc[0],
+                    "size": size,
+                    "n_splits": int(values[size].count()),
+                    **value._asdict(),
+                    "sd": values[size].std(ddof=1),
+                    **dict(zip(("to_last", "to_last_low", "to_last_high"), to_last, strict=True)),
+                    "note": _note(own["note"]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _note(notes: pd.Series) -> str:
+    """Why there are no values on some splits; the reason alone where there are none on any."""
+    reasons = notes[notes != ""]
+    if not len(reasons):
+        return ""
+    if len(reasons) == len(notes):
+        return str(reasons.iloc[0])
+    return f"Failed on {len(reasons)} of {len(notes)} splits: {reasons.iloc[0]}"
+
+
+class LabelsNeeded(NamedTuple):
+    """The smallest size that is shown to do as well as the largest, None where no smaller one is; and it in words."""
+
+    size: int | None
+    sentence: str
+
+
+def labels_needed(table: pd.DataFrame, method: str, tolerance: float = TOLERANCE) -> LabelsNeeded:
+    """The smallest number of labels whose NLL is as low as that of all of them, within a tolerance.
+
+    It counts as shown for a size if the whole interval of the difference to the largest size lies below the tolerance,
+    and for an answer it must be shown for that size and all larger ones. Sizes are so tested from the top down until
+    the first that fails, which needs no correction for their number.
+
+    Parameters
+    ----------
+    table : from :func:`summarise_sizes`.
+    method : one of its methods.
+    tolerance : by how much the NLL may be higher, in nats.
+
+    Raises
+    ------
+    CalibrationError
+        If the table has no NLL of the method at the largest size.
+    """
+    of_method = table[(table["method"] == method) & (table["score"] == "NLL")].sort_values("size", ascending=False)
+    rows = of_method.to_dict("records")
+    if not rows or math.isnan(rows[0]["value"]):
+        why = f": {rows[0]['note']}" if rows and rows[0]["note"] else "."
+        raise CalibrationError(f"There is no NLL of {method} at the largest size{why}")
+    start, largest, size = f"{rows[0]['title']}:", rows[0]["size"], None
+    if len(rows) == 1:
+        return LabelsNeeded(None, f"{start} there is one size only, and nothing to compare it with.")
+    for row in rows[1:]:
+        if not row["to_last_high"] <= tolerance:
+            break
+        size = int(row["size"])
+    before, most = rows[1], rows[1]["to_last_high"]
+    by = f"{most:.2g}" if math.isfinite(most) else "any amount"
+    if size is not None:
+        said = f"{size:,} labels are enough to come within {tolerance:g} of the NLL that all {largest:,} give."
+    else:
+        said = (
+            f"fewer than all {largest:,} labels cannot be said to come within {tolerance:g} of the NLL that these give;"
+            f" with {before['size']:,} it may be worse by up to {by}."
+        )
+    if before["to_last_low"] > 0:
+        said += (
+            f" From {before['size']:,} to {largest:,} labels the NLL still fell by {before['to_last_low']:.2g} to {by},"
+            " so more may lower it further."
+        )
+    return LabelsNeeded(size, f"{start} {said}")

@@ -53,7 +53,7 @@ def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | N
 
     Parameters
     ----------
-    table : with the columns method, title, size, n_draws, score, value, low, high; others are left aside.
+    table : with the columns method, title, size, n_splits, score, value, low, high; others are left aside.
     score : which score to draw.
     styles : by the table's method.
     """
@@ -79,7 +79,7 @@ def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | N
         else:
             fill_between(fig, size, place(one["low"]), place(one["high"]), fade(style.color, 0.08), limits)
         told = carry(f"{plain(title)}<br>{{labels:,d}} labels: {_INTERVAL}", labels=one["size"], **_numbers(one),
-                     draws=one["n_draws"])  # fmt: skip
+                     splits=one["n_splits"])  # fmt: skip
         draw_line(fig, size, place(value), style, title, told, markers=0 if name == baseline else 7)
         ends.append((title, float(place(value[-1])), style.color))
         said[title] = f"{three_digits(value[0])} to {three_digits(value[-1])}"

@@ -96,7 +96,7 @@ def scores(report: Report) -> Iterator[Block]:
 
 def joint_change(row: Any) -> Interval:
     """The difference from the raw model, with the interval that holds for all comparisons together."""
-    return Interval(row["difference"], row["joint_low"], row["joint_high"])
+    return Interval(row["difference"], row["difference_low"], row["difference_high"])
 
 
 def strip(report: Report, key: str) -> tuple[Any, str] | None:

@@ -12,7 +12,7 @@ from typing import Any
 from calib.data import Finding, Predictions
 from calib.diagnostics.judgement import from_state, state_of
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
-from calib.evaluation.studies import STUDIES
+from calib.evaluation.studies import COLUMNS, STUDIES, repeat_task
 from calib.registry import calibrator
 from calib.store.index import Store
 
@@ -29,9 +29,10 @@ class Study:
     data_key: str
     title: str
 
-    def spec(self, kind: str) -> TaskSpec:
+    @property
+    def spec(self) -> TaskSpec:
         """What computes it."""
-        return TaskSpec(STUDIES[kind].function, self.arguments, self.data_key, self.title)
+        return TaskSpec(repeat_task, self.arguments, self.data_key, self.title)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Entry:
 
     def keys(self) -> set[str]:
         """The records that it leads to."""
-        studies = {study.spec(kind).key for kind, study in self.studies.items() if kind in STUDIES}
+        studies = {study.spec.key for kind, study in self.studies.items() if kind in STUDIES}
         return self.fits.keys() | studies | ({self.data} if self.data else set())
 
     def beyond(self, known: Entry) -> Entry:
@@ -168,6 +169,6 @@ def _fitted(spec: FitSpec, stored: Mapping[str, Any]) -> Fitted:
 def _table(spec: TaskSpec, stored: Mapping[str, Any]) -> Any:
     import pandas as pd
 
-    if tuple(stored) not in [study.columns for study in STUDIES.values() if study.function is spec.function]:
+    if spec.function is not repeat_task or tuple(stored) != COLUMNS:
         raise ValueError("These are not the columns of the study.")
     return pd.DataFrame(dict(stored))

@@ -71,7 +71,7 @@ def take_in(session: OpenSession, entry: Entry) -> None:
             session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(key, spec)
     for kind, study in entry.studies.items():
         if kind in STUDIES and study.data_key == session.data.sha256:
-            session.studies.setdefault(kind, study.spec(kind))
+            session.studies.setdefault(kind, study.spec)
     for key, states in entry.decisions.items():
         if key in session.specs and key not in session.carried:
             with suppress(CalibrationError):

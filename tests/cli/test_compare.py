@@ -17,8 +17,7 @@ import calib
 from calib.cli import main
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
-from calib.evaluation.learning_curve import labels_needed, size_curve
-from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
+from calib.evaluation.studies import halved_sizes, labels_needed, repeated_splits, summarise_sizes, summarise_splits
 from calib.formatting import number
 from tests.conftest import ROOT
 from tests.reporting.conftest import Reading
@@ -60,7 +59,7 @@ def test_its_command_writes_the_same_table(folder):
     words = shlex.split(read("first.html").command())
     assert main(words[3:]) == 0
     first, again = pd.read_csv("scores.csv"), pd.read_csv("comparison.csv")
-    numbers = ["method", "title", "score", "value", "low", "high", "to_best", "to_best_low"]
+    numbers = ["method", "title", "score", "value", "low", "high", "difference", "difference_low"]
     pd.testing.assert_frame_equal(first[numbers], again[numbers])
 
 
@@ -133,15 +132,15 @@ def test_both_studies_print_what_the_library_computes(file, tmp_path, capsys):
     after = out.partition("Over 3 random splits into 150 and 250 rows:")[2]
     assert f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in after
     assert "lowest NLL" in after
-    curve = size_curve(methods, *data.split(150))
-    after = after.partition("ever more of the 150 calibration rows:")[2]
+    curve = summarise_sizes(repeated_splits(methods, data, 150, n_repeats=5, sizes=halved_sizes(150)))
+    after = after.partition("ever more of the 150 calibration rows of 5 random splits:")[2]
     for name in methods:
         assert labels_needed(curve, name).sentence in after
         nll = curve[(curve["method"] == name) & (curve["score"] == "NLL")]["value"]
         assert "  ".join(f"{value:.4f}" for value in nll) in after
     written = pd.read_csv(tmp_path / "scores-splits.csv", keep_default_na=False, na_values=[""])
     assert written["value"].dropna().to_numpy() == pytest.approx(splits["value"].dropna().to_numpy(), abs=1e-12)
-    assert len(pd.read_csv(tmp_path / "scores-sizes.csv")) == len(curve)
+    assert set(pd.read_csv(tmp_path / "scores-sizes.csv")["size"]) == set(halved_sizes(150))
 
 
 def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):

@@ -11,7 +11,7 @@ import pytest
 from calib.calibrators import backend
 from calib.calibrators.backend import device_of
 from calib.engine import FitSpec, worker
-from calib.evaluation.studies import repeat_task, size_task
+from calib.evaluation.studies import repeat_task
 from calib.export.runtime import ExportedCalibrator
 from tests.conftest import simulate
 
@@ -102,8 +102,8 @@ METHODS = [("temperature", "temperature", {}), ("isotonic", "isotonic", {})]
     ("task", "arguments"),
     [
         (repeat_task, (METHODS, 0.5, 3, 1)),
-        (size_task, (METHODS, 0.5, 0, 3, 1)),
-        (size_task, ([], None, 0, 2, 1)),
+        (repeat_task, (METHODS, 0.5, 3, 1, None, (50, 100))),
+        (repeat_task, ([], 0.5, 2, 1)),
     ],
 )
 def test_studies_report_as_many_steps_as_they_planned(task, arguments):

@@ -9,7 +9,7 @@ import pytest
 from calib.data import Predictions
 from calib.evaluation.compare import compare
 from calib.evaluation.comparison_table import MARKS, ScoreCell, score_rows, summary
-from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
+from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.formatting import fixed, number
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import calibrator

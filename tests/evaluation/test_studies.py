@@ -1,7 +1,4 @@
-"""Studies through the queue: in a worker, followed, cancelled, paid once.
-
-The kinds of studies that are kept give the columns that are promised of them.
-"""
+"""Repeated splits and learning curves: values of each split, intervals that allow for shared rows, labels needed."""
 
 from __future__ import annotations
 
@@ -10,24 +7,245 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 import calib
-from calib.base import silent
+from calib.base import Calibrator
 from calib.data.predictions import Predictions
-from calib.engine import Data, Engine, FitSpec, Job, TaskSpec
-from calib.evaluation.learning_curve import size_curve
-from calib.evaluation.repeated_splits import repeated_splits
+from calib.engine import Data, Engine, Job, TaskSpec
+from calib.errors import CalibrationError, FitCancelled
+from calib.evaluation import evaluate, scores
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY, best_methods, verdict
 from calib.evaluation.studies import (
-    SIZES,
-    SPLITS,
-    STUDIES,
+    COLUMNS,
+    corrected_interval,
+    halved_sizes,
+    labels_needed,
     pool_arrays,
     repeat_task,
-    size_task,
+    repeated_splits,
+    summarise_sizes,
+    summarise_splits,
 )
 from tests.conftest import simulate, wait_until
 
-METHODS = (("Temperature", "temperature", {}), ("wrong", "gpcalib", {"n_inducing": -1}))
+
+class Counting(Calibrator):
+    """Remembers the rows of every fit, and needs at least 50."""
+
+    seen: list = []  # noqa: RUF012
+
+    def _fit(self, logits, labels, *, progress):
+        if len(labels) < 50:
+            raise CalibrationError("Too few rows.")
+        Counting.seen.append((logits[:, 0] - logits[:, 1]).round(9))
+
+    def _predict(self, logits):
+        return np.full(logits.shape, 1 / logits.shape[1])
+
+
+class FailsOnOdd(Calibrator):
+    """Refuses every second fit."""
+
+    fits = 0
+
+    def _fit(self, logits, labels, *, progress):
+        FailsOnOdd.fits += 1
+        if FailsOnOdd.fits % 2:
+            raise ZeroDivisionError("nothing to divide by")
+
+    def _predict(self, logits):
+        return np.full(logits.shape, 1 / logits.shape[1])
+
+
+class Unsure(Calibrator):
+    """Gives a confidence only."""
+
+    def _fit(self, logits, labels, *, progress): ...
+
+    def predict_confidence(self, logits, features=None):
+        return np.full(len(logits), 0.5)
+
+
+def data(n=400, seed=0, **more):
+    logits, labels = simulate(n, 4, seed=seed)
+    return Predictions(logits, labels, tuple("abcd"), sha256=f"simulated {n} {seed}", **more)
+
+
+@pytest.fixture(scope="module")
+def table():
+    temperature = calib.calibrator("temperature")
+    methods = {"temperature": temperature, "again": temperature, "unsure": Unsure()}
+    return repeated_splits(methods, data(), 100, n_repeats=4, random_state=7)
+
+
+def test_values_are_those_of_each_split(table):
+    for split in range(4):
+        calibration, test = data().split(100, random_state=7 + split)
+        fitted = calib.calibrator("temperature").fit(calibration.logits, calibration.labels)
+        expected = scores(evaluate(fitted.predict_proba(test.logits), test.labels))
+        here = table[(table["method"] == "temperature") & (table["split"] == split)].set_index("score")
+        for key, value in expected.items():
+            assert here.loc[key, "value"] == pytest.approx(value, abs=1e-12)
+        assert set(here["size"]) == {100} and set(here["n_test"]) == {300}
+
+
+def test_the_summary_is_of_differences_split_by_split(table):
+    summary = summarise_splits(table)
+    row = summary[(summary["method"] == "temperature") & (summary["score"] == "NLL")].iloc[0]
+    nll = table[table["score"] == "NLL"].pivot(index="split", columns="method", values="value")
+    difference = nll["temperature"] - nll["identity"]
+    assert row["value"] == pytest.approx(nll["temperature"].mean())
+    assert row["sd"] == pytest.approx(nll["temperature"].std(ddof=1))
+    assert row["difference"] == pytest.approx(difference.mean())
+    half = t.ppf(1 - 0.025 / 6, 3) * np.sqrt((1 / 4 + 300 / 100) * difference.var(ddof=1))  # six pairs of methods
+    assert row["difference_high"] - row["difference_low"] == pytest.approx(2 * half)
+    assert row["verdict"] == "undecided"  # four splits show too little
+    ours, theirs = (summary[summary["method"] == name] for name in ("temperature", "again"))
+    pd.testing.assert_series_equal(ours["value"].reset_index(drop=True), theirs["value"].reset_index(drop=True))
+    said = verdict(summary, "NLL", "over 4 splits")
+    assert "over 4 splits: " in said and "again" in said
+    unsure = summary[summary["method"] == "unsure"].set_index("score")
+    assert np.isnan(unsure.loc["NLL", "value"]) and unsure.loc["ECE", "n_splits"] == 4
+    assert unsure.loc["NLL", "note"] == CONFIDENCE_ONLY and not unsure.loc["ECE", "note"]
+
+
+@pytest.mark.parametrize(("n_wrong", "claims"), [(0, False), (4, False), (40, True)])
+def test_splits_without_mistakes_rank_no_methods(n_wrong, claims):
+    rows = [
+        (name, name, split, 100, 300, key, key, value + 1e-4 * split + lucky, 0.0, "")
+        for name, nll in (("identity", 0.5), ("a", 0.1))
+        for split in range(20)
+        for key, value in (("NLL", nll), ("accuracy", 1 - n_wrong / 400 - 0.00095))
+        for lucky in [0.001 * (split % 3) * (key == "NLL" and name == "a")]
+    ]
+    summary = summarise_splits(pd.DataFrame(rows, columns=COLUMNS))
+    row = summary[(summary["method"] == "a") & (summary["score"] == "NLL")].iloc[0]
+    assert (row["verdict"] == "better") == claims
+    assert (best_methods(summary, "NLL") == {"a"}) == claims
+    assert ("cannot rank methods" in verdict(summary)) != claims
+
+
+def test_a_method_that_fails_on_some_splits_is_compared_on_the_others():
+    FailsOnOdd.fits = 0
+    table = repeated_splits({"odd": FailsOnOdd()}, data(), 100, n_repeats=4)
+    row = summarise_splits(table).set_index(["method", "score"]).loc[("odd", "NLL")]
+    assert row["n_splits"] == 2
+    assert row["note"] == "Failed on 2 of 4 splits: ZeroDivisionError: nothing to divide by"
+    assert row["value"] == pytest.approx(np.log(4))
+    nll = table[table["score"] == "NLL"].pivot(index="split", columns="method", values="value")
+    assert row["difference"] == pytest.approx((nll["odd"] - nll["identity"])[[1, 3]].mean())
+
+
+def test_a_cancellation_passes_and_too_little_is_refused():
+    def stop(step, total, value):
+        raise FitCancelled
+
+    with pytest.raises(FitCancelled):
+        repeated_splits({}, data(), 50, n_repeats=2, callback=stop)
+    with pytest.raises(CalibrationError, match="repeat at least twice"):
+        repeated_splits({}, data(), 50, n_repeats=1)
+    with pytest.raises(CalibrationError, match="at least 2 rows"):
+        repeated_splits({}, data(), 50, sizes=(1, 50))
+
+
+def test_the_interval_by_its_formula_and_at_its_ends():
+    values = np.array([0.1, 0.3, np.nan, 0.2, 0.4])
+    mean, low, high = corrected_interval(values, 100, 50, level=0.9)
+    assert mean == pytest.approx(0.25)
+    assert (
+        high - mean == mean - low == pytest.approx(t.ppf(0.95, 3) * np.sqrt((0.25 + 0.5) * np.nanvar(values, ddof=1)))
+    )
+    assert corrected_interval([0.1], 10, 10) == (0.1, -np.inf, np.inf)
+    assert np.isnan(corrected_interval([], 10, 10).value)
+
+
+@pytest.mark.parametrize("n_test", [60, 150])
+def test_coverage_where_splits_share_rows(n_test):
+    """Row-wise losses that no calibration row changes: here the correction is exact, and without it coverage fails."""
+    generator = np.random.default_rng(1)
+    n, n_splits, covered, covered_without = 200, 10, 0, 0
+    for _ in range(500):
+        losses = generator.exponential(size=n)
+        means = np.array([losses[generator.permutation(n)[:n_test]].mean() for _ in range(n_splits)])
+        _, low, high = corrected_interval(means, n - n_test, n_test)
+        covered += low <= 1.0 <= high
+        half = t.ppf(0.975, n_splits - 1) * means.std(ddof=1) / np.sqrt(n_splits)
+        covered_without += abs(means.mean() - 1.0) <= half
+    assert 0.92 <= covered / 500 <= 0.98
+    assert covered_without / 500 < 0.85
+
+
+# -- learning curves -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(400, (25, 50, 100, 200, 400)), (39, (39,)), (40, (20, 40)), (7, (7,))])
+def test_sizes_are_halved(n, sizes):
+    assert halved_sizes(n) == sizes
+
+
+def test_more_labels_help_most_where_there_is_most_to_learn():
+    methods = {name: calib.calibrator(name) for name in ("temperature", "vector")}
+    table = repeated_splits(methods, data(1200), 400, n_repeats=4, sizes=halved_sizes(400))
+    # The largest size is the comparison on the same splits.
+    whole = repeated_splits(methods, data(1200), 400, n_repeats=4)
+    largest = table[table["size"] == 400].reset_index(drop=True)
+    pd.testing.assert_frame_equal(largest.drop(columns="fit_seconds"), whole.drop(columns="fit_seconds"))
+    curve = summarise_sizes(table).set_index(["method", "score", "size"]).sort_index()
+    vector, temperature = (curve.loc[name, "NLL"] for name in reversed(methods))
+    assert vector.loc[25, "value"] > vector.loc[100, "value"] > vector.loc[400, "value"]
+    assert vector.loc[25, "to_last"] > temperature.loc[25, "to_last"] > 0
+    assert vector.loc[25, "to_last"] == pytest.approx(vector.loc[25, "value"] - vector.loc[400, "value"])
+    assert (curve["low"] <= curve["value"]).all() and (curve["value"] <= curve["high"]).all()
+    raw = curve.loc["identity", "NLL"]
+    assert np.ptp(raw["value"]) == 0 and (raw["to_last_high"] == 0).all()
+
+
+def test_sizes_are_nested_and_take_cluster_after_cluster():
+    rows = data(200, clusters=np.array([f"c{i % 25}" for i in range(200)]))
+    cluster = dict(zip((rows.logits[:, 0] - rows.logits[:, 1]).round(9), rows.clusters, strict=True))
+    Counting.seen = []
+    repeated_splits({"counting": Counting()}, rows, 104, n_repeats=2, sizes=(50, 100))
+    assert [len(seen) for seen in Counting.seen] == [50, 100, 50, 100]
+    for seen in Counting.seen:
+        counts = np.unique([cluster[value] for value in seen], return_counts=True)[1]
+        assert (counts == 8).sum() >= len(counts) - 1 == (len(seen) - 1) // 8
+    assert set(Counting.seen[0]) < set(Counting.seen[1]) and set(Counting.seen[0]) != set(Counting.seen[2])
+
+
+def test_a_size_that_fails_says_why_and_the_others_go_on():
+    table = repeated_splits({"counting": Counting()}, data(300), 200, n_repeats=3, sizes=halved_sizes(200))
+    curve = summarise_sizes(table).set_index(["method", "score", "size"]).sort_index().loc["counting", "NLL"]
+    assert list(curve["n_splits"]) == [0, 3, 3, 3]
+    assert curve.loc[25, "note"] == "Too few rows." and np.isnan(curve.loc[25, "value"])
+    assert (curve.loc[50:, "note"] == "").all() and curve.loc[50, "value"] == pytest.approx(np.log(4))
+
+
+def made(highs, lows=None):
+    """A table of one method whose differences to the largest size have these ends."""
+    n = len(highs)
+    about = {"method": "m", "title": "M", "score": "NLL", "value": 0.5, "note": ""}
+    sizes = {"size": [100 * 2**i for i in range(n)], "to_last_low": lows or [-0.1] * n, "to_last_high": highs}
+    return pd.DataFrame(sizes).assign(**about)
+
+
+def test_enough_is_the_smallest_size_from_which_on_all_intervals_are_below_the_tolerance():
+    needed = labels_needed(made([0.005, 0.02, 0.009, 0.008, 0.0]), "m", tolerance=0.01)
+    assert needed.size == 400
+    assert needed.sentence == "M: 400 labels are enough to come within 0.01 of the NLL that all 1,600 give."
+
+
+def test_nothing_is_claimed_that_the_intervals_do_not_show():
+    needed = labels_needed(made([0.5, 0.04, 0.0], [0.2, 0.003, 0.0]), "m", tolerance=0.01)
+    assert needed.size is None and "with 200 it may be worse by up to 0.04" in needed.sentence
+    assert "From 200 to 400 labels the NLL still fell by 0.003 to 0.04" in needed.sentence
+    unknown = labels_needed(made([np.nan, np.inf, 0.0], [np.nan, -np.inf, 0.0]), "m")
+    assert unknown.size is None and "still fell" not in unknown.sentence and "any amount" in unknown.sentence
+    with pytest.raises(CalibrationError, match=r"largest size: Too few rows\."):
+        labels_needed(made([0.0, 0.0]).assign(value=np.nan, note="Too few rows."), "m")
+
+
+# -- in workers ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -37,73 +255,34 @@ def queue():
     made.shutdown()
 
 
-@pytest.fixture(scope="module")
-def data() -> Predictions:
-    logits, labels = simulate(300)
-    given = np.arange(300) < 120
-    return Predictions(logits, labels, tuple("abcd"), sha256="for the queue", given_split=given)
-
-
-def submit(queue: Engine, data: Predictions, function, *arguments) -> str:
-    spec = TaskSpec(function, arguments, data.sha256, "A study")
-    return queue.submit(spec, Data.of(data.sha256, logits=data.logits, labels=data.labels, **pool_arrays(data)))
+def submit(queue: Engine, rows: Predictions, *arguments) -> str:
+    spec = TaskSpec(repeat_task, arguments, rows.sha256, "A study")
+    return queue.submit(spec, Data.of(rows.sha256, logits=rows.logits, labels=rows.labels, **pool_arrays(rows)))
 
 
 def wait(queue: Engine, key: str, until=lambda job: not job.active) -> Job:
     return wait_until(lambda: next((job for job in queue.snapshot([key]) if until(job)), None))
 
 
-def test_a_worker_gives_what_the_library_gives(queue, data):
-    methods = METHODS[:1]
-    repeats = wait(queue, submit(queue, data, repeat_task, methods, 120, 3, 5))
-    sizes = wait(queue, submit(queue, data, size_task, methods, None, 0, 2, 5))
-    assert (repeats.state, sizes.state) == ("done", "done")
-    made = {"Temperature": calib.calibrator("temperature")}
-    expected = repeated_splits(made, data, 120, n_repeats=3, random_state=5)
-    untimed = [table.drop(columns="fit_seconds") for table in (repeats.result, expected)]
-    pd.testing.assert_frame_equal(*untimed)
-    expected = size_curve(made, *data.split(None), n_draws=2, random_state=5)
-    pd.testing.assert_frame_equal(sizes.result, expected)
-    assert repeats.calibrator is None
-    assert repeats.message.startswith("Done in ")
+METHODS = (("Temperature", "temperature", {}), ("wrong", "gpcalib", {"n_inducing": -1}))
 
 
-def test_splits_of_a_worker_keep_clusters_whole(queue, data):
-    clusters = np.array([f"patient {i // 7}" for i in range(300)])
-    clustered = replace(data, clusters=clusters, given_split=None, sha256="clustered")
-    repeats = wait(queue, submit(queue, clustered, repeat_task, METHODS[:1], 120, 3, 5))
-    assert repeats.state == "done"
-    assert (repeats.result["n_calibration"] % 7).isin({0, 300 % 7}).all()
-    assert (repeats.result["n_calibration"] != 120).any()
+def test_a_worker_gives_what_the_library_gives(queue):
+    rows = replace(data(300), clusters=np.array([f"patient {i // 7}" for i in range(300)]), sha256="clustered")
+    job = wait(queue, submit(queue, rows, METHODS[:1], 120, 3, 5, None, (60, 120)))
+    assert job.state == "done" and job.message.startswith("Done in ") and tuple(job.result) == COLUMNS
+    expected = repeated_splits(
+        {"Temperature": calib.calibrator("temperature")}, rows, 120, n_repeats=3, sizes=(60, 120), random_state=5
+    )
+    pd.testing.assert_frame_equal(*(each.drop(columns="fit_seconds") for each in (job.result, expected)))
+    # A method that no parameters make ends a study at once, with its reason.
+    job = wait(queue, submit(queue, rows, METHODS, 120, 3, 5))
+    assert job.state == "failed" and "n_inducing=-1" in job.message
 
 
-def test_a_method_that_cannot_be_fitted_is_a_note(queue, data):
-    # Parameters that no method has end a task at once; ones out of range do so too, as a sentence.
-    job = wait(queue, submit(queue, data, repeat_task, METHODS, 120, 3, 5))
-    assert job.state == "failed"
-    assert "n_inducing=-1" in job.message
-
-
-def test_cancel_and_progress_and_fits_do_not_wait_for_it(queue, data):
-    key = submit(queue, data, repeat_task, METHODS[:1], 120, 5000, 5)
+def test_a_study_can_be_cancelled(queue):
+    key = submit(queue, data(300), METHODS[:1], 120, 5000, 5)
     job = wait(queue, key, lambda job: job.step > 0)
     assert (job.state, job.total) == ("running", 10_000)
-    fit = queue.submit(FitSpec("temperature", {}, "a fit"), Data.of("a fit", logits=data.logits, labels=data.labels))
-    assert wait(queue, fit).state == "done"
-    assert queue.snapshot([key])[0].state == "running"
     queue.cancel(key)
     assert wait(queue, key).state == "cancelled"
-
-
-ARGUMENTS = {
-    SPLITS: ([("T", "temperature", {})], 40, 2, 0),
-    SIZES: ([("T", "temperature", {})], 0.5, 0, 2, 0),
-}
-
-
-@pytest.mark.parametrize("kind", STUDIES)
-def test_each_kind_gives_its_columns(kind: str) -> None:
-    logits, labels = simulate(80, 3)
-    data = {"logits": logits, "labels": labels}
-    table = STUDIES[kind].function(*ARGUMENTS[kind], data=data, callback=silent)
-    assert tuple(table.columns) == STUDIES[kind].columns

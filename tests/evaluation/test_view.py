@@ -15,7 +15,7 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import first_scores
 from calib.evaluation.evaluation import check_same_rows
 from calib.evaluation.scores import score_intervals, scored_on
-from calib.evaluation.studies import repeat_task, size_task
+from calib.evaluation.studies import repeat_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
 from calib.metrics import ece
 from calib.registry import calibrator
@@ -152,10 +152,6 @@ def test_studies_in_workers_take_the_column_of_the_event(risk):
     assert "event rate" not in set(plain["score"])
     _, test = risk.split(450, random_state=0)
     raw = event[(event["method"] == "identity") & (event["split"] == 0) & (event["score"] == "ECE")]["value"].item()
-    assert raw == pytest.approx(binary_ece(probabilities(test)[:, 1], test.labels == 1), abs=1e-12)
-    sizes = size_task(methods, 0.5, 0, 2, 0, 1, data=data, callback=lambda *_: None)
-    _, test = risk.split(0.5, random_state=0)
-    raw = sizes[(sizes["method"] == "identity") & (sizes["score"] == "ECE")]["value"].iloc[0]
     assert raw == pytest.approx(binary_ece(probabilities(test)[:, 1], test.labels == 1), abs=1e-12)
 
 

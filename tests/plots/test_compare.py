@@ -39,7 +39,7 @@ def sizes_table(last: float = 0.3) -> pd.DataFrame:
         for size, value in zip((100, 200, 400), values, strict=True):
             wide = np.inf if size == 100 and method == "vector" else value + 0.02
             rows.append(
-                {"method": method, "title": method.title(), "size": size, "n_draws": 5, "score": "NLL",
+                {"method": method, "title": method.title(), "size": size, "n_splits": 5, "score": "NLL",
                  "score_title": "NLL", "value": value, "low": value - 0.02, "high": wide}
             )  # fmt: skip
     return pd.DataFrame(rows)

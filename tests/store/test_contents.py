@@ -19,7 +19,7 @@ from calib.decisions import AnswerAbove
 from calib.decisions.rules import rule_from_state, rule_state
 from calib.diagnostics.judgement import judge
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
-from calib.evaluation.studies import SIZES, SPLITS, STUDIES
+from calib.evaluation.studies import SIZES, SPLITS, STUDIES, repeat_task
 from calib.registry import METHODS
 from calib.store.contents import (
     Entry,
@@ -128,11 +128,10 @@ def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
 def study(kind: str, data: Predictions) -> Job:
     """A study that is done; one method fails without features, which gives NaN and notes."""
     methods = [("Temperature", "temperature", {}), ("Geometric", "geometric", {})]
-    arguments = {SPLITS: (methods, 100, 2, 0), SIZES: (methods, 0.5, 0, 2, 0)}[kind]
-    function = STUDIES[kind].function
-    table = function(*arguments, data={"logits": data.logits, "labels": data.labels}, callback=silent)
+    arguments = {SPLITS: (methods, 100, 2, 0), SIZES: (methods, 100, 2, 0, None, (50, 100))}[kind]
+    table = repeat_task(*arguments, data={"logits": data.logits, "labels": data.labels}, callback=silent)
     assert table["value"].isna().any()
-    spec = TaskSpec(function, arguments, data.sha256, "A study")
+    spec = TaskSpec(repeat_task, arguments, data.sha256, "A study")
     return Job(spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Done.", result=table)
 
 

@@ -15,9 +15,8 @@ from streamlit.testing.v1 import AppTest
 from calib.engine import Engine
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import verdict
-from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
+from calib.evaluation.studies import halved_sizes, labels_needed, repeated_splits, summarise_sizes, summarise_splits
 from calib.formatting import brief, number
 from calib.registry import METHODS, calibrator
 from calib.ui.compare import studies
@@ -218,7 +217,8 @@ def test_label_sizes_on_demand_with_an_answer(queue: Engine, with_fits: OpenSess
     app.button(key="study/sizes/start").click().run()
     finish(app, queue, with_fits, "sizes")
     assert not app.exception and not app.error
-    curve = size_curve({"Temperature": calibrator("temperature")}, *with_fits.data.split(0.5))
+    n, made = len(with_fits.calibration), {"Temperature": calibrator("temperature")}
+    curve = summarise_sizes(repeated_splits(made, with_fits.data, n, n_repeats=5, sizes=halved_sizes(n)))
     assert labels_needed(curve, "Temperature").sentence in said(app)
 
 

@@ -12,9 +12,15 @@ from streamlit.testing.v1 import AppTest
 from calib.decisions import AnswerAbove
 from calib.engine import Engine, Job, TaskSpec
 from calib.evaluation.comparison_table import verdict
-from calib.evaluation.learning_curve import labels_needed
-from calib.evaluation.repeated_splits import summarise_splits
-from calib.evaluation.studies import SIZES, SPLITS, STUDIES
+from calib.evaluation.studies import (
+    SIZES,
+    SPLITS,
+    STUDIES,
+    labels_needed,
+    repeat_task,
+    summarise_sizes,
+    summarise_splits,
+)
 from calib.formatting import listed
 from calib.ui import fits
 from calib.ui.compare import studies
@@ -127,7 +133,7 @@ def asked(session: OpenSession) -> TaskSpec:
     """A study as the page asks for it, whose server died before it began."""
     methods = [(spec.title, spec.method, dict(spec.params)) for spec in session.specs.values()]
     arguments = (methods, len(session.calibration), N_SPLITS, session.seed)
-    return TaskSpec(STUDIES[SPLITS].function, arguments, session.data.sha256, "Repeat on 10 splits: Temperature")
+    return TaskSpec(repeat_task, arguments, session.data.sha256, "Repeat on 10 splits: Temperature")
 
 
 def test_finished_studies_are_back_after_a_restart_without_running_again(
@@ -149,7 +155,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     text = said(again)
     assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 10 splits") in text
     title = done[SIZES].result["method"].iloc[-1]
-    assert labels_needed(done[SIZES].result, title).sentence in text
+    assert labels_needed(summarise_sizes(done[SIZES].result), title).sentence in text
     assert not any(str(button.key).endswith("/retry") for button in again.button)
     assert "Brought back from your link: mine with 1 fit and 2 studies." in said(follow(token))
     # The same study asked for once more is not paid twice.

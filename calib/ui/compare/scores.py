@@ -73,7 +73,7 @@ def styled_scores(
     Parameters
     ----------
     table : tidy, as from :func:`calib.evaluation.compare.table_of` or
-        :func:`calib.evaluation.repeated_splits.summarise_splits`.
+        :func:`calib.evaluation.studies.summarise_splits`.
     keys : scores to show.
     intervals : whether cells show the interval.
     spread : whether they show the standard deviation over splits.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,10 +10,18 @@ import streamlit as st
 
 from calib.calibrators.backend import on_cpu
 from calib.engine import TaskSpec
-from calib.evaluation.comparison_table import MARKS_SAID, verdict
-from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
-from calib.evaluation.repeated_splits import summarise_splits
-from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY, MARKS_SAID, verdict
+from calib.evaluation.studies import (
+    N_SIZE_SPLITS,
+    SIZE_SCORES,
+    SIZES,
+    SPLITS,
+    halved_sizes,
+    labels_needed,
+    repeat_task,
+    summarise_sizes,
+    summarise_splits,
+)
 from calib.formatting import escape_markdown, listed, plural
 from calib.plots.compare import size_curves
 from calib.ui import progress, widgets
@@ -23,7 +30,7 @@ from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession, current_session, keep
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE")
-N_SPLITS, N_DRAWS = 10, 5
+N_SPLITS = 10
 
 
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -32,8 +39,8 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
         f"Every method is fitted again on {N_SPLITS} random splits of all rows, as the papers do. The intervals allow "
         "for splits that share most of their rows (Nadeau and Bengio 2003)."
     )
-    arguments = (_methods(session, fits[1:]), len(session.calibration), N_SPLITS, session.seed, *_event(session))
-    _offer(SPLITS, f"Repeat on {N_SPLITS} splits", repeat_task, arguments, fits[1:], N_SPLITS)
+    arguments = (_methods(session, fits[1:]), len(session.calibration), N_SPLITS, session.seed, session.view.column)
+    _offer(SPLITS, f"Repeat on {N_SPLITS} splits", arguments, fits[1:], N_SPLITS)
     if (splits := progress.result_of(SPLITS)) is not None:
         _repeated_result(splits, session.studies[SPLITS].key)
 
@@ -41,17 +48,17 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
 def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     """How many labels each method needs."""
     st.write(
-        "Every method is fitted on ever more of the calibration rows, each time on several draws of them, and scored "
-        "on the test rows."
+        f"Every method is fitted on ever more of the calibration rows of {N_SIZE_SPLITS} random splits of all rows, "
+        "and scored on the rows left."
     )
     tried = halved_sizes(len(session.calibration))
     arguments = (
-        _methods(session, fits[1:]), session.part, session.seed, N_DRAWS, session.seed, *_event(session)
+        _methods(session, fits[1:]), tried[-1], N_SIZE_SPLITS, session.seed, session.view.column, tried
     )  # fmt: skip
-    label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
-    _offer(SIZES, label, size_task, arguments, fits[1:], 1 + N_DRAWS * (len(tried) - 1))
-    if (table := progress.result_of(SIZES)) is not None:
-        _sizes_result(table, session.studies[SIZES].key, fits)
+    label = f"Try {plural(len(tried), 'size')} up to {tried[-1]:,}"
+    _offer(SIZES, label, arguments, fits[1:], 2 * N_SIZE_SPLITS)  # all halves together are less than one fit on all
+    if (splits := progress.result_of(SIZES)) is not None:
+        _sizes_result(splits, session.studies[SIZES].key, fits)
 
 
 def _methods(session: OpenSession, fits: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -59,18 +66,10 @@ def _methods(session: OpenSession, fits: list[ShownFit]) -> list[tuple[str, str,
     return [(fit.title, fit.method, dict(session.specs[fit.key].params)) for fit in fits]
 
 
-def _event(session: OpenSession) -> tuple[int, ...]:
-    """The last argument of a study: the column of the event, where one is looked at."""
-    column = session.view.column
-    return () if column is None else (column,)
-
-
-def _offer(
-    kind: str, label: str, task: Callable[..., Any], arguments: tuple[Any, ...], fits: list[ShownFit], n_fits: int
-) -> None:
+def _offer(kind: str, label: str, arguments: tuple[Any, ...], fits: list[ShownFit], n_fits: int) -> None:
     """The button that starts a study, and what so many fits on all rows would take, which is the most that it takes."""
     title = f"{label}: {listed([fit.title for fit in fits])}"
-    spec = TaskSpec(task, arguments, current_session().data.sha256, title)
+    spec = TaskSpec(repeat_task, arguments, current_session().data.sha256, title)
     seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in fits)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -87,7 +86,7 @@ def seconds_of(fit: ShownFit) -> float:
 def _repeated_result(splits: pd.DataFrame, key: str) -> None:
     table = keep(("splits", key), lambda: summarise_splits(splits))
     n_splits = int(table["n_splits"].max())
-    scores = ["NLL", *(["ECE"] if table["confidence_only"].any() else [])]
+    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
     for score in scores:
         st.markdown(verdict(table, score, f"over {n_splits} splits"))
     keys = [score for score in TABLE if score in set(table["score"])]
@@ -102,7 +101,8 @@ def _repeated_result(splits: pd.DataFrame, key: str) -> None:
     widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
 
 
-def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
+def _sizes_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
+    table = keep(("sizes", key), lambda: summarise_sizes(splits))
     last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
     answers = [labels_needed(table, name).sentence for name in last["method"].iloc[1:]]
     st.markdown("\n".join(f"- {answer}" for answer in answers))
@@ -114,10 +114,10 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
                 ("size curve", score, key, *styles.items()),
                 partial(size_curves, table, score, styles),
                 f"compare-sizes-{score}",
-                f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
-                "its band is where one more draw would lie, 95\u00a0%, the sampling of the test rows included. The "
-                "dotted line is the raw model. Where scores differ by more than a factor of four the axis is "
-                "logarithmic. Draws are from your calibration rows and share ever more of them to the right.",
+                f"Each line is the mean over {N_SIZE_SPLITS} random splits, with so many of the calibration rows of "
+                "each; its band is the 95\u00a0% interval of the mean, which allows for splits that share most rows. "
+                "The dotted line is the raw model. Where scores differ by more than a factor of four the axis is "
+                "logarithmic.",
             )
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
