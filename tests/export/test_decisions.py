@@ -141,18 +141,6 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
 # -- the card and the script ---------------------------------------------------------------------------
 
 
-def test_the_card_says_what_is_decided(fitted, binary, sets):
-    card = model_card(ExportedCalibrator(fitted, class_names=NAMES, decision=COSTS, sets=sets))
-    for text in ('answer(outputs)["actions"]', 'answer(outputs)["sets"]', "above 0.6", "Promised coverage 80"):
-        assert text in markdown_free(card)
-    rate = np.array([0.93, 0.07])
-    rule = EventCut(cut=0.125, actions=("grant", "refuse"), chosen="costs 7 to 1.")
-    card = model_card(ExportedCalibrator(binary, decision=rule, base_rate=rate, class_names=("repaid", "default")))
-    for text in ("refuse where the probability of default is at least 0.125", "costs 7 to 1.", "0.93, 0.07"):
-        assert text in card
-    assert "| actions" not in model_card(ExportedCalibrator(fitted))
-
-
 def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident, tmp_path):
     logits, names = overconfident[0][:9], ("predicted", "id", "action", "set")
     probs = fitted.predict_proba(logits)

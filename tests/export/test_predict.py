@@ -14,7 +14,6 @@ import pytest
 
 import calib
 from calib.canonical import ONE_COLUMN
-from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove, CostMatrix, EventCut
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
@@ -185,24 +184,6 @@ def test_decisions_are_those_of_the_rules(fitted, overconfident):
     said = pairs.answer(event)
     np.testing.assert_array_equal(said["actions"], np.where(said["confidence"] >= 0.6, 1, -1))
     assert "sets" not in said
-
-
-def test_outputs_of_another_kind_are_refused(fitted, overconfident):
-    data = load_sample("digits-mlp")
-    of_probs = loaded(calib.calibrator("temperature").fit(data.logits, data.labels), **provenance.describe(data))
-    made, logits = loaded(fitted), overconfident[0]
-    for calibrator, outputs, says in (
-        (made, softmax(logits), "kind='logits'"),
-        (made, logits[:, :3], r"\(n, 4\)"),
-        (made, logits * np.nan, r"400 of 400 rows \(first: 1\) hold NaN"),
-        (made, np.array([["a"] * 4]), "numbers"),
-        (of_probs, data.logits, "no probabilities"),
-    ):
-        with pytest.raises(Refused, match=says):
-            calibrator.calibrate(outputs)
-    made.calibrate(softmax(logits), kind="logits")
-    with pytest.raises(Refused, match="got probabilities"):
-        made.calibrate(softmax(logits), kind="probabilities")
 
 
 def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_path):

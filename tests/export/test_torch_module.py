@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import calib
-from benchmarks.exports import fits, near_steps, simulated
+from benchmarks.exports import fits, simulated
 from calib.export.provenance import exported
 from calib.export.torch_module import torch_source
 from calib.export.writer import save
-from calib.registry import METHODS
 
 
 def module_of(source):
@@ -50,19 +49,6 @@ def test_hostile_class_names_stay_text(fitted):
     assert not [
         node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Raise) and "SystemExit" in ast.dump(node)
     ]
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("method", [name for name in METHODS if not METHODS[name].needs])
-def test_modules_give_what_the_methods_give(method, n_classes):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    for _, params, given, rows in fits(n_classes, [method], n=200):
-        rows = rows[::23]
-        with torch.no_grad():
-            probs = module_of(torch_source(given))(torch.tensor(rows)).numpy()
-        known = ~near_steps(given, given.to_logits(rows, given.kind))
-        assert known.sum() > 400, params
-        np.testing.assert_allclose(probs[known], given.calibrate(rows, given.kind)[known], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
