@@ -13,10 +13,9 @@ from calib.active_learning.simulation import Pool, pool_from_predictions, shuffl
 from calib.base import Calibrator
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions
-from calib.errors import CalibrationError, FitCancelled
+from calib.errors import FitCancelled
 from calib.numerics import softmax
 from calib.registry import calibrator
-from tests.active_learning.conftest import simulated_pool
 
 QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 40, "batch": 30, "threshold": 0.1}
 
@@ -120,16 +119,6 @@ def test_where_a_run_ends(pool, arm, changes, labels):
     assert len(rounds) == len(labels)
 
 
-def test_pretraining_of_a_single_class():
-    pool = simulated_pool(200)
-    first = shuffled(pool, 0)[:20]
-    pool.labels[first] = 1
-    rounds = simulate(plan(pretraining=20), "plain", pool)
-    # Nothing is unsure to a classifier that knows one class: it asks for no label.
-    assert [now.n_labels for now in rounds] == [20]
-    assert simulate(plan(pretraining=20), "random", pool)[-1].n_labels == 200
-
-
 def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
     rounds = simulate(plan(batch=1, every=1, budget=2), "set_points", pool)
     assert "needs at least 2" in rounds[1].note and not rounds[2].note
@@ -144,11 +133,6 @@ def test_active_calibration_calibrates_first_and_until_it_is_sure(pool, monkeypa
     sure, never = (simulate(plan(**made, tolerance=t), "active", pool) for t in (0.11, 0.09))
     assert [now.spent for now in sure[1:]] == ["calibration", "training"]
     assert [now.spent for now in never[1:]] == ["calibration"] * 2
-
-
-def test_active_calibration_needs_a_latent_function(pool):
-    with pytest.raises(CalibrationError, match="only gpcalib"):
-        simulate(plan(), "active", pool)
 
 
 def test_progress_and_cancelling(pool):

@@ -27,15 +27,3 @@ def test_a_run_that_was_broken_off_goes_on(pool, tmp_path, capsys):
         resumed.drop(columns=["cpu_seconds", "note"]), whole.drop(columns=["cpu_seconds", "note"]), check_dtype=False
     )
     assert capsys.readouterr().err.count("labels, error") == 6 + 2 + 4
-
-
-def test_digits_and_the_command(monkeypatch, capsys, pool):
-    whole = active_learning.digits()
-    assert (len(whole), len(whole.test_labels), whole.n_classes) == (1297, 500, 10)
-    monkeypatch.setattr(active_learning, "digits", lambda: pool)
-    monkeypatch.setattr(active_learning, "DIGITS", SMALL)
-    active_learning.main(["--classifiers", "naive_bayes", "--variants", *VARIANTS, "--shuffles", "2"])
-    said = capsys.readouterr().out
-    assert "### digits, naive bayes: 400 rows, 2 shuffles" in said
-    assert "**set points, temperature" in said
-    assert "about 10 % fewer labels" in said

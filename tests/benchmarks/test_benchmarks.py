@@ -44,18 +44,6 @@ def test_a_cell_holds_within_two_standard_deviations_or_better(score, value, hol
     assert folds.agrees(score, np.array([value]), (0.95, 0.02 if score == "accuracy" else 0.01)) is holds
 
 
-def test_gpcalib_is_fitted_once_for_both_ways_to_predict(monkeypatch):
-    from calib.calibrators.gpcalib import GPCalib
-
-    fits = []
-    monkeypatch.setattr(GPCalib, "_fit", lambda self, *arguments, **extras: fits.append(self.inputs))
-    monkeypatch.setattr(GPCalib, "_predict", lambda self, logits: np.full(logits.shape, 0.5))
-    methods = [*folds.columns("probs")[-2:], *folds.columns("logits")[-2:]]
-    sizes = {"n_folds": 2, "n_calibration": 4, "n_test": 4}
-    folds.score_folds(np.zeros((8, 2)), np.resize([0, 1], 8), methods, **sizes)
-    assert fits == ["probs", "logits"] * 2
-
-
 @pytest.mark.long
 def test_calib_and_the_plain_model_of_gpflow_have_one_objective():
     _, _, own_end, posterior = speed.own_fit(400, 10)
