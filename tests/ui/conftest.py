@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,7 @@ from calib.diagnostics.judgement import arrays_to_judge
 from calib.engine import Data, Engine, FitSpec
 from calib.registry import calibrator, extras_for, title_of
 from calib.reporting import html_of_fits
-from calib.ui import fits
+from calib.ui import fits, widgets
 from calib.ui.compare.answer import reported
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, finished, wait_until
@@ -248,3 +249,15 @@ def with_fits(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
     own["kept"] = dict(known.kept)
     own["specs_of_splits"] = {split: dict(held) for split, held in known.specs_of_splits.items()}
     return replace(known, visitor=uuid4().hex, **own)
+
+
+@pytest.fixture
+def all_unfolded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every further question of a page is open."""
+
+    def draw_now(label: str, key: str, draw: Callable[[], object]) -> None:
+        draw()
+
+    for place in [place for name, place in sys.modules.items() if name.startswith("calib.ui")]:
+        if vars(place).get("folded") is widgets.folded:
+            monkeypatch.setattr(place, "folded", draw_now)

@@ -1,4 +1,4 @@
-"""What the pages of an AppTest hand to the browser, and what a browser would make of it: Markdown, HTML and figures.
+"""What the pages of an AppTest hand to the browser, and what it would make of it; figures have tests of their own.
 
 Every text of every element counts as Markdown, but for those that Streamlit shows as they are: a real browser
 said of each which it is.
@@ -6,7 +6,6 @@ said of each which it is.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -89,34 +88,6 @@ def live_html(document: str) -> list[str]:
     return sorted(set(tags) - {"div", "span", "strong", "style", "p"})
 
 
-SHOWN = {"text", "ticktext", "hovertemplate", "hovertext", "texttemplate"}
-HOVERED = re.compile(r"%\{customdata\[(\d+)\](?![^}]*:)\}")
-
-
-def live_in_figure(spec: str) -> list[str]:
-    """Texts of a figure of which plotly's small HTML makes links, and names that hovering would show as they are."""
-    figure, found = json.loads(spec), []
-    for trace in figure["data"]:
-        template = str(trace.get("hovertemplate", ""))
-        if "<extra>" not in template and trace.get("hoverinfo") != "skip" and "<" in str(trace.get("name")):
-            found.append(f"the name {trace.get('name')!r} is shown as it is")
-        for column in map(int, HOVERED.findall(template)):
-            found += [str(row[column]) for row in trace["customdata"] if "<" in str(row[column])]
-    return found + [text for text in _shown(figure) if "<a" in text or "%{customdata[9]}" in text]
-
-
-def _shown(part: Any, key: str = "") -> Iterator[str]:
-    if isinstance(part, dict):
-        for name, value in part.items():
-            if name not in ("customdata", "template", "meta"):
-                yield from _shown(value, name)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _shown(value, key)
-    elif isinstance(part, str) and key in SHOWN:
-        yield part
-
-
 def dangers(app: AppTest) -> list[Text]:
     """All that a name from a file became on a page: where, and what."""
     found = [(where, f"{alive} in {text!r}") for where, text in texts(app) if (alive := live(text))]
@@ -124,8 +95,6 @@ def dangers(app: AppTest) -> list[Text]:
         if SCROLLS.fullmatch(node.proto.body):
             continue
         found += [("html", tag) for tag in live_html(node.proto.body)]
-    for node in app.get("plotly_chart"):
-        found += [("figure", text) for text in live_in_figure(node.proto.spec)]
     for node in app.dataframe:
         table = node.value
         cells = [*table.columns, *table.index, *(cell for column in table for cell in table[column])]

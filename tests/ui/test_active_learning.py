@@ -89,19 +89,6 @@ def test_a_run_ends_with_what_the_library_finds(queue: Engine) -> None:
     assert len(charts(app)) == 3
 
 
-def test_more_shuffles_pay_for_the_new_ones_alone(queue: Engine) -> None:
-    session = OpenSession.from_data(features_of(name="more"))
-    app = run(quick(open_page(PAGE, session)), queue)
-    before = {spec.key for spec in session.studies.values()}
-    number(app, "shuffles").set_value(3).run()
-    run(app, queue)
-    after = {spec.key for spec in session.studies.values()}
-    assert before < after and len(after) == 6
-    number(app, "batch").set_value(15).run()
-    run(app, queue)
-    assert not before & {spec.key for spec in session.studies.values()}
-
-
 def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: Engine) -> None:
     session = OpenSession.from_data(features_of(name="cancelled"))
     app = open_page(PAGE, session)

@@ -11,8 +11,7 @@ from calib.formatting import percent
 from calib.plots.binning import SCHEME_NAMES
 from calib.ui.binning.text import edges_where_uncertain
 from calib.ui.session import OpenSession
-from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, fit, group, open_page, said, twice, unfold
+from tests.ui.conftest import charts, clean, fit, group, open_page, said, unfold
 
 PAGE = "pages/9_IMax_binning.py"
 SECTIONS = {"meaning": 1, "numbers": 1}
@@ -68,14 +67,3 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
     names = group(app, "binning/table").options
     assert len(names) == 5
     assert clean(open_sections(app))
-
-
-def test_a_class_without_rows_leaves_the_choice() -> None:
-    logits, labels = simulate(n=300, n_classes=4)
-    app = open_page(PAGE, twice(logits, np.where(labels == 2, 1, labels)))
-    app.selectbox(key="binning/target/4").set_value(2).run()
-    assert clean(app)
-    assert len(charts(app)) == 0
-    assert "choose another class" in app.warning[0].value
-    app.selectbox(key="binning/target/4").set_value(0).run()
-    assert len(charts(app)) == 1

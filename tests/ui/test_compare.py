@@ -17,14 +17,13 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import verdict
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.studies import halved_sizes, labels_needed, repeated_splits, summarise_sizes, summarise_splits
-from calib.formatting import brief, number
+from calib.formatting import number
 from calib.registry import METHODS, calibrator
 from calib.ui.compare import studies
-from calib.ui.compare.overview import look_at
 from calib.ui.fits import resampled, shown_fits
 from calib.ui.session import OpenSession
 from tests.conftest import finished
-from tests.ui.conftest import charts, clean, group, menu, open_page, opened, said, unfold
+from tests.ui.conftest import charts, clean, menu, open_page, opened, said, unfold
 
 PAGE = "pages/2_Compare.py"
 
@@ -122,29 +121,6 @@ def test_the_tiles_say_what_the_method_changes_and_follow_the_one_looked_at(
     assert clean(app)
     assert all(text in tiles() for text in told(with_fits.specs[key].title))
     assert f"From the raw model to {with_fits.specs[key].title}" in said(app)
-
-
-def test_a_method_that_is_clicked_is_looked_at_on_all_pages(
-    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened(monkeypatch, with_fits)
-    (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
-    fits = shown_fits(with_fits)
-    look_at(with_fits, fits, next(one for one in fits if one.key == key))
-    app = open_page(PAGE, with_fits)
-    assert menu(app, "compare/closer").value == key
-    assert group(app.switch_page("pages/3_Reliability.py").run(), "reliability/methods").value == ["raw", key]
-
-
-def test_the_panels_state_the_ece_of_the_table_in_the_order_of_the_strip(with_fits: OpenSession) -> None:
-    app = folded(with_fits, "panels", "scores")
-    eces = app.dataframe[0].value.set_index("method")["ECE"]
-    texts = [plain(drawn(app, f"compare-panels-{half}")["data"][-2]["text"]) for half in (0, 1)]
-    strip = plain(drawn(app, "compare-strip")["data"][-5]["text"])
-    assert [text.split("ECE")[0] for text in [*texts[0], *texts[1]]] == strip
-    for text in [*texts[0], *texts[1]]:
-        name, ece = text.split("ECE ")
-        assert ece == brief(eces[name.split(" ", 1)[1]])
 
 
 def test_the_button_beside_the_answer_leads_to_the_export_of_that_method(

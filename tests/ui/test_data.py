@@ -53,16 +53,6 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
     assert any("GPcalib" in markdown.value for markdown in app.markdown)
 
 
-def test_the_kind_is_changed_by_hand() -> None:
-    probs = np.random.default_rng(0).dirichlet(np.ones(4), 200)
-    app = upload_file("mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
-    assert "Recognised as **probabilities**." in said(app)
-    next(box for box in app.selectbox if box.label == "Outputs are").select("logits")
-    click(app, "Read again with these choices")
-    assert not app.exception
-    assert "Recognised as **logits**." in said(app)
-
-
 @pytest.fixture
 def outputs() -> dict[str, np.ndarray]:
     logits, labels = simulate(n=300, n_classes=4)
@@ -114,14 +104,6 @@ def test_two_files_come_in_one_go_and_their_names_or_shapes_say_what_they_are(ou
     assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("upload/role/")} == {
         "b.npy": "labels", "a.npy": "source",
     }  # fmt: skip
-
-
-def test_labels_of_another_length_are_named_as_the_wrong_file(outputs: dict[str, np.ndarray]) -> None:
-    app = upload_file("logits.npy", npy(outputs["logits"]))
-    assert "logits.npy" in app.error[0].value and SESSION not in app.session_state
-    given = [("logits.npy", npy(outputs["logits"]), ""), ("labels.npy", npy(outputs["labels"][:-1]), "")]
-    app.file_uploader(key="upload/main").set_value(given).run()
-    assert "labels.npy has 299 rows but logits.npy has 300" in app.error[0].value
 
 
 class Kept:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import calib
 from calib.data.samples import load_sample
 from calib.decisions import cut_at_rate, estimate_rate
 from calib.decisions.cuts import SEARCHED
@@ -20,7 +18,7 @@ from calib.formatting import number, percent, round_percent
 from calib.numerics import softmax
 from calib.ui import fits
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, facts, group, menu, open_page, said, table, twice, unfold
+from tests.ui.conftest import charts, clean, facts, group, menu, open_page, said, table, unfold
 
 PAGE = "pages/4_Decide.py"
 
@@ -43,19 +41,6 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     assert told["Error if all are answered"] == percent((~right).mean())
 
 
-def test_another_error_is_another_answer_and_every_method_has_its_share(fits_to_read: OpenSession) -> None:
-    app = unfold(open_page(PAGE, fits_to_read), "decide/numbers")
-    assert clean(app)
-    assert len(charts(app)) == 2
-    assert len(table(app, "answered")) == 1 + len(FITTED)
-    app.number_input(key="risk/accepted").set_value(90.0).run()
-    assert clean(app)
-    assert facts(app)["Answered, of 1,000"] == "1,000"
-    app.number_input(key="risk/accepted").set_value(0.0).run()
-    assert clean(app)
-    assert f"**{round_percent(0)} error**" in app.markdown[0].value
-
-
 def test_it_begins_with_the_method_that_export_offers_and_that_of_other_pages(fits_to_read: OpenSession) -> None:
     other = "pages/6_Over_underconfidence.py"
     offered = open_page("pages/5_Export.py", fits_to_read).selectbox[0]
@@ -69,21 +54,6 @@ def test_it_begins_with_the_method_that_export_offers_and_that_of_other_pages(fi
     gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
     menu(app, "decide/closer").set_value(gpcalib).run()
     assert group(app.switch_page(other).run(), "confidence/closer").value == gpcalib
-
-
-@pytest.mark.parametrize(
-    ("logits", "labels"),
-    [
-        (np.tile([4.0, 0.0, 0.0], (40, 1)), np.zeros(40, int)),
-        (np.tile([4.0, 0.0, 0.0], (40, 1)), np.ones(40, int)),
-        (np.array([[1.0, 0.0], [0.5, 0.0]]), np.array([0, 1])),
-        (np.array([[1.0, 0.0], [0.5, 0.0]]), np.array([1, 1])),
-        (np.array([[900.0, 0.0]] * 30), (np.arange(30) < 4).astype(int)),
-    ],
-    ids=["all right", "all wrong", "two rows", "two wrong rows", "never in doubt"],
-)
-def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
-    assert clean(unfold(open_page(PAGE, twice(logits, labels)), "decide/numbers"))
 
 
 @pytest.fixture(scope="module")
@@ -193,20 +163,6 @@ def test_a_decision_goes_into_the_files(session: OpenSession) -> None:
     assert not session.carried
 
 
-def test_three_events_have_a_decision_curve_and_no_precision(tmp_path: Path) -> None:
-    file = tmp_path / "rare.csv"
-    rows = np.column_stack([np.random.default_rng(0).uniform(0, 0.1, 300).round(3), np.arange(300) < 3])
-    np.savetxt(file, rows, "%g", ",", header="probability,event", comments="")
-    app = open_page(PAGE, OpenSession.from_data(calib.load(file)))
-    unfold(app, "decide/benefit")
-    assert clean(app)
-    assert len(charts(app)) == 2
-    app.segmented_control(key="decide/basis").set_value("precision").run()
-    app.number_input(key="decide/precision").set_value(99.0).run()
-    assert clean(app)
-    assert any("0.99" in warning.value for warning in app.warning)
-
-
 def by_costs(session: OpenSession, table: pd.DataFrame | None = None) -> AppTest:
     """The page on the question of a cost matrix, with these costs entered."""
     if table is not None:
@@ -239,18 +195,6 @@ def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSe
     assert clean(app)
     (packed,) = [value for name, (value, _) in session.kept.items() if "packed" in str(name)]
     np.testing.assert_array_equal(packed.exported.answer(session.test.logits, more=("actions",))["actions"], actions)
-
-
-def test_an_empty_cost_is_named_and_a_hundred_classes_have_a_matrix(sample_to_read: OpenSession) -> None:
-    app = by_costs(sample_to_read)
-    entered = sample_to_read.picked["decide/cost matrix"].copy()
-    entered.loc[4, "7"] = np.nan
-    app = by_costs(sample_to_read, entered)
-    assert clean(app)
-    assert "digit 4" in app.warning[0].value and "digit 7" in app.warning[0].value
-    app = by_costs(OpenSession.from_data(load_sample("simulated-100")))
-    assert clean(app)
-    assert "A **tie**" in app.markdown[0].value
 
 
 def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(loans: OpenSession) -> None:

@@ -11,7 +11,6 @@ import h5py
 import numpy as np
 import openpyxl
 import pandas as pd
-import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.ipc
@@ -90,11 +89,7 @@ UPLOADS = {
     "mine.npz": lambda: npz(logits=arrays()[0], labels=arrays()[1]),
     "mine.h5": hdf5,
     "mine.csv": lambda: table().to_csv(index=False).encode(),
-    "mine.json": lambda: table().to_json(orient="records").encode(),
     "mine.parquet": lambda: written(lambda file: table().to_parquet(file)),
-    "mine.feather": lambda: written(
-        lambda file: pa.feather.write_feather(pa.Table.from_pandas(table()), file, compression="uncompressed")
-    ),
     "mine.xlsx": lambda: written(lambda file: table().to_excel(file, index=False)),
 }
 

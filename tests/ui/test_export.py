@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ast
 import io
-import re
-import shlex
 from typing import Any, cast
 
 import numpy as np
@@ -16,32 +14,14 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.cli import main
-from calib.data import Choices, Predictions
-from calib.engine import Engine
-from calib.evaluation import SCORES
-from calib.evaluation.claims import Claims
-from calib.evaluation.compare import table_of
-from calib.evaluation.recommendation import recommend
+from calib.data import Choices
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import number, signed
 from calib.numerics import softmax
 from calib.registry import calibrator
-from calib.top_k import TopK
 from calib.ui.export.view import _read
-from calib.ui.fits import resampled, shown_fits
 from calib.ui.session import OpenSession
-from tests.conftest import ROOT, simulate, wait_until
-from tests.reporting.conftest import Reading
-from tests.ui.conftest import built, clean, fit, open_page, opened, report_of, unfold
-
-
-def test_the_top_k_of_very_many_classes_are_given_as_an_npz(queue: Engine) -> None:
-    logits, labels = simulate(200, 30)
-    data = Predictions(TopK.from_matrix(logits, 5, labels), labels, tuple(map(str, range(30))), "topk").identified()
-    app = open_page("pages/5_Export.py", fit(queue, OpenSession.from_data(data), "temperature"))
-    assert clean(app)
-    assert "predict.py outputs.npy" in "".join(each.value for each in app.code)
+from tests.conftest import ROOT, simulate
+from tests.ui.conftest import open_page, unfold
 
 
 def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(with_fits: OpenSession) -> None:
@@ -124,80 +104,8 @@ def test_a_file_that_was_offered_is_there_runs_later(with_fits: OpenSession, pat
     assert all(with_fits.built[key] is file for key, file in built.items())
 
 
-def report(app: AppTest) -> list[str]:
-    return [label for label in urls(app) if "report.html" in label]
-
-
-@pytest.mark.long
-def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(with_fits: OpenSession) -> None:
-    app = open_page("pages/2_Compare.py", with_fits)
-    assert not report(app)
-    built(app, "compare/report")
-    assert not app.exception
-    (label,) = report(app)
-    url = urls(app)[label]
-    _, content = with_fits.built["compare/report"]
-    for _ in range(3):
-        app.run()
-    assert urls(app)[label] == url
-    assert with_fits.built["compare/report"][1] is content
-    with_fits.specs.popitem()
-    app.run()
-    assert not report(app)
-    assert app.button(key="compare/report/build").label == "Report (HTML)"
-
-
-@pytest.mark.long
-def test_building_a_file_can_be_stopped_and_tried_again(queue: Engine, with_fits: OpenSession) -> None:
-    app = open_page("pages/2_Compare.py", with_fits)
-    app.button(key="compare/report/build").click().run()
-    (spec,) = with_fits.studies.values()
-    app.button(key="study/file/compare/report/cancel").click().run()
-    wait_until(lambda: queue.snapshot([spec.key])[0].state == "cancelled")
-    app.run()
-    assert not report(app)
-    app.button(key="compare/report/build").click().run()
-    assert wait_until(lambda: report(app.run()))
-
-
 def test_files_are_offered_in_one_way_only() -> None:
     """Streamlit forgets a file that it builds on a click after two runs of any visitor."""
     for path in [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "calib" / "ui").rglob("*.py")]:
         names = {node.attr for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)}
         assert "download_button" not in names or path.name == "widgets.py", path
-
-
-@pytest.fixture
-def shown(queue: Engine, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch):
-    """The table of the fits, the fits, and the Compare page that has drawn itself of them."""
-    app = open_page("pages/2_Compare.py", fit(queue, with_sample, "temperature", "isotonic"))
-    assert not app.exception
-    opened(monkeypatch, with_sample)
-    fits = shown_fits(with_sample)
-    evaluations = {one.title: one.evaluation for one in fits}
-    return table_of(Claims(resampled(fits)), evaluations), fits, with_sample, app
-
-
-@pytest.mark.long
-def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_path, monkeypatch):
-    table, fits, session, app = shown
-    reading = Reading(report_of(session, fits))
-    tables = [reading.cells(name) for name in reading.tables if name == "overview" or name.startswith("others-")]
-    for row in table.to_dict("records"):
-        title = SCORES[row["score"]].title
-        (written,) = [cells[row["title"]][title] for cells in tables if title in cells[row["title"]]]
-        assert written.startswith(number(row["value"]))
-        assert f"[{number(row['low'])}, {number(row['high'])}]" in written
-        changes = reading.cells("changes").get(row["title"], {})
-        assert changes.get(title, signed(row["difference"])).startswith(signed(row["difference"]))
-    claims = Claims(resampled(fits))
-    answer = recommend(claims, {one.title: one.calibrator for one in fits})
-    assert all(sentence in reading.text for sentence in answer.sentences())
-    assert any(answer.method in shown.value and number(answer.gain.value) in shown.value for shown in app.markdown)
-    assert re.search(r"--seed \d+", reading.text)
-    words = shlex.split(reading.command())
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
-    assert main(words[3:]) == 0
-    again = pd.read_csv("comparison.csv")
-    assert list(again["value"].round(9)) == pytest.approx(list(table["value"]), abs=1e-5)

@@ -66,20 +66,6 @@ def test_what_was_left_out_stays_out_when_a_fit_finishes(
     assert set(group(unfold(app, question), key).value) == {*kept, new}
 
 
-def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: Engine, three: list[str]) -> None:
-    app = open_page("pages/6_Over_underconfidence.py", with_sample)
-    shown = group(app, "confidence/closer").value
-    chosen = next(key for key in three if key != shown)
-    group(app, "confidence/closer").set_value(chosen).run()
-    add(with_sample, queue, 40)
-    app.run()
-    assert group(app, "confidence/closer").value == chosen
-    with_sample.specs.pop(chosen)
-    app.run()
-    assert not app.exception
-    assert group(app, "confidence/closer").value in with_sample.specs
-
-
 FIT = "pages/1_Fit.py"
 
 
@@ -159,15 +145,3 @@ def test_methods_that_few_rows_make_worse_are_named_before_the_fit(n_rows: int) 
             assert (method.title in named) == bool(method.enough_rows)
         assert "Quadratic" in others
     assert not parameters.few_rows(["temperature", "spline"], n_rows)
-
-
-def test_every_method_says_what_it_does_before_it_is_chosen(with_sample: OpenSession) -> None:
-    app = open_page("pages/1_Fit.py", with_sample)
-    offered = offered_presets(with_sample)
-    chosen = [part.label for part in app.expander]
-    (others,) = [text.value for text in app.markdown if text.value.startswith("- **")]
-    for name in offered["All"]:
-        where = " ".join(chosen) if name in offered["Recommended"] else others
-        assert METHODS[name].title in where and METHODS[name].summary in where
-    app.button(key="fit/preset/All").click().run()
-    assert not [text for text in app.markdown if text.value.startswith("- **")]

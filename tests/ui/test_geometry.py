@@ -91,21 +91,6 @@ def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: 
     assert "separation is −∞" in said(opened(OpenSession.from_data(only)))
 
 
-def sides(separation: list[float], right: list[bool]) -> Sides:
-    return Sides.from_separations(np.array(separation), np.array(right))
-
-
-def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
-    few = geometry_words.finding(sides([1.0, 0.5, -0.1, -0.2], [True, True, False, False]))
-    assert "intervals overlap" in few
-    many = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 100, [True] * 100 + [False] * 100))
-    assert "intervals overlap" not in many
-    other_way = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 60, [False] * 100 + [True] * 60))
-    assert "intervals overlap" not in other_way
-    assert "100 of 200 are **dangerous**" in many
-    assert "0.0\u00a0% of these are right" in many
-
-
 @pytest.mark.parametrize("n_safe", [20, 0])
 def test_where_most_rows_are_dangerous_the_finding_compares_them_with_the_safe_ones(n_safe: int) -> None:
     separation = np.concatenate([np.linspace(1, 2, n_safe), np.linspace(-2, -1, 80)])

@@ -5,13 +5,11 @@ Names of classes, columns, groups, files, models, words, sheets, events and thos
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from openpyxl import Workbook
 from streamlit.testing.v1 import AppTest
 
 import calib
@@ -91,19 +89,6 @@ def several_models(n: int = 200) -> bytes:
     return csv(["default", "pd", "model"], happened, shares(n, 1), [NAMES[i % 2] for i in range(n)])
 
 
-def sheets() -> bytes:
-    book = Workbook()
-    for place, name in enumerate(("w www.e.vil", ":red(r) $d$")):
-        sheet = book.active if place == 0 else book.create_sheet()
-        sheet.title = name.replace(":", "_")
-        sheet.append(["default", "pd"])
-        for p, happened in zip(shares(40, place), [0, 1] * 20, strict=True):
-            sheet.append([happened, p])
-    packed = io.BytesIO()
-    book.save(packed)
-    return packed.getvalue()
-
-
 def mismatched() -> bytes:
     logits, labels = simulate(50)
     return npz(**{NAMES[0]: logits, NAMES[1]: labels[:40], "www.e.vil $d$": logits[:7]})
@@ -118,10 +103,8 @@ UPLOADS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "readings to choose from": (f"{FILE}.csv", unclear),
     "confidences in words": (f"{FILE}.csv", in_words),
     "several models": (f"{FILE}.csv", several_models),
-    "sheets": (f"{FILE}.xlsx", sheets),
     "arrays that do not fit": (f"{FILE}.npz", mismatched),
     "labels without a column": (f"{FILE}.npz", unknown_labels),
-    "no file of outputs": (f"{FILE}.csv", lambda: "\n".join(NAMES).encode()),
     "a pickle": (f"{FILE}.npy", lambda: b"\x80\x04K\x01."),
 }
 

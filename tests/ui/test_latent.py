@@ -5,8 +5,6 @@ What the Latent GP page says claims no more than the numbers do.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
@@ -14,10 +12,8 @@ from calib.data.samples import load_sample
 from calib.diagnostics.latent import ConfidenceEffect, EffectStudy, changes, effect_curve
 from calib.engine import Engine
 from calib.ui.latent.text import (
-    against_temperature,
     finding,
     least_sure,
-    temperature_on_rows,
 )
 from calib.ui.session import OpenSession
 from tests.conftest import finished
@@ -37,10 +33,6 @@ def said(app: AppTest) -> str:
     assert not app.exception
     assert not app.error
     return conftest.said(app)
-
-
-def alternatives(app: AppTest) -> str:
-    return " ".join(chart.spec for chart in charts(app))
 
 
 def test_one_fit_says_its_finding_first(fits_to_read: OpenSession) -> None:
@@ -98,13 +90,3 @@ def test_a_change_the_band_does_not_allow_is_not_claimed() -> None:
     words = said_latent_words({0.95: (-0.03, 0.02)})
     assert "lowers" not in words
     assert "may move confidences above 0.9 by anything from −7.0 to +1.0 points" in words
-
-
-def test_temperature_is_said_to_lie_where_the_figure_beside_the_sentence_has_it() -> None:
-    assert against_temperature(None) == ""
-    assert "lies inside it at 97\u00a0%" in against_temperature(0.03)
-    assert "lies outside it at 40\u00a0%" in against_temperature(0.4)
-    effect = effect_of({0.95: (-0.05, 0.01), 0.7: (-0.1, 0.01)})
-    assert temperature_on_rows(effect_curve(effect)) == ""
-    outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
-    assert "for 50\u00a0% of them" in temperature_on_rows(effect_curve(outside))

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.decisions import AnswerAbove
-from calib.engine import Engine, FitSpec, Job, TaskSpec
+from calib.engine import Engine, FitSpec
 from calib.store.contents import link_name
 from calib.store.index import Store
 from calib.store.saving import Keeper
@@ -175,22 +175,6 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
         assert not other.error
 
 
-def test_a_fit_that_was_running_says_so_and_can_be_tried_again(server: Server) -> None:
-    session = uploaded()
-    app = server.opened("app.py", session)
-    spec = FitSpec("temperature", {}, data_key=session.split_key)
-    session.specs[spec.key] = spec
-    app.run()  # and the server dies before it begins
-    server.written()
-    server.start()
-    again = follow(app.query_params["w"], "pages/1_Fit.py")
-    assert fits.LOST in said(again)
-    again.button(f"Try again/{spec.key}").click().run()
-    finish(again.session_state[SESSION])
-    (job,) = fits.queue().snapshot([spec.key])
-    assert job.state == "done"
-
-
 def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
     session = uploaded()
     for method, params in (("temperature", {"gone": 1}), ("no_such_method", {}), ("geometric", {})):
@@ -208,23 +192,21 @@ def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
     assert list(again.session_state[SESSION].specs) == [kept]
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(server: Server, kept: bool) -> None:
+def test_a_fit_that_the_server_dropped_comes_from_the_disk_or_is_said_to_be_lost_and_fitted_again(
+    server: Server,
+) -> None:
     session = uploaded()
     app = server.opened("pages/1_Fit.py", session)
     key = submit(session, "temperature")
     finish(session)
     app.run()
     server.written()
-    if not kept:
-        server.change("DELETE FROM records WHERE key = ?", key)
     fits.queue().forget(key, owner=session.visitor)
-    app.run()
-    assert not app.exception
-    if kept:
-        assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
-        return
-    assert fits.LOST in said(app)
+    assert not app.run().exception
+    assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
+    server.change("DELETE FROM records WHERE key = ?", key)
+    fits.queue().forget(key, owner=session.visitor)
+    assert fits.LOST in said(app.run())
     app.button(f"Try again/{key}").click().run()
     finish(session)
     (job,) = fits.queue().snapshot([key])
@@ -276,45 +258,6 @@ def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: 
     assert SESSION in follow(mine).session_state
 
 
-def test_a_link_to_more_than_a_visitor_may_hold_stays_in_the_address(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    token = open_page("app.py", uploaded()).query_params["w"]
-    server.written()
-    with monkeypatch.context() as small:
-        small.setattr("calib.ui.server.memory.MOST_OF_ONE", 1000)
-        app = follow(token)
-        assert not app.exception
-        assert "one visitor may hold" in said(app)
-        assert app.query_params["w"] == token
-    assert SESSION in follow(token).session_state
-
-
-def test_deleting_leaves_nothing_on_disk_nor_what_was_taken_off_the_pages_before(server: Server) -> None:
-    session = uploaded()
-    app = server.opened("pages/1_Fit.py", session)
-    key = submit(session, "temperature")
-    finish(session)
-    app.run()
-    app.button(f"Remove/{key}").click().run()
-    simulation = TaskSpec(max, (), session.data.sha256)  # as those of active learning, which no link keeps
-    session.studies["active/1"] = simulation
-    fits.queue().adopt(Job(simulation.key, simulation, state="done"), owner=session.visitor)
-    app.switch_page("app.py").run()
-    app.slider[0].set_value(30)  # another split
-    app.button(key="split/again").click().run()
-    assert not session.studies and not session.specs
-    assert len(fits.queue().snapshot([key, simulation.key])) == 2
-    server.written()
-    assert kinds(server) == {"data", "fit", "link"}
-    app.button("link/delete").click().run()
-    assert not app.exception
-    server.written()
-    assert not kinds(server) and not fits.queue().snapshot()
-    app.run()
-    assert SESSION not in app.session_state and "w" not in app.query_params
-
-
 def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server) -> None:
     session = uploaded()
     app = server.opened("app.py", session)
@@ -359,43 +302,8 @@ def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
     assert app.query_params["w"] == tokens[0]
 
 
-def test_nothing_is_written_while_nothing_changes(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = server.opened("pages/1_Fit.py", uploaded())
-    server.written()
-    app.run()  # what the page chose by itself while the first was being stored
-    server.written()
-    assert server.names("link") == {link_name(app.query_params["w"])}
-    for name in ("put", "put_link"):
-        monkeypatch.setattr(Store, name, lambda *_: pytest.fail("something was written"))
-    app.run()
-    app.switch_page("pages/3_Reliability.py").run()
-    server.written()
-    assert "Saved." in said(app.switch_page("app.py").run())
-
-
 def broken(*args: object, **options: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device", "/srv/workspace/records/0")
-
-
-def test_a_full_disk_is_said_without_its_place_and_saving_goes_on_by_itself(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as full:
-        full.setattr("calib.store.saving.put_data", broken)
-        app = server.opened("app.py", uploaded())
-        server.written()
-        app.run()
-        assert not app.exception
-        assert "Not kept on disk, because the server's disk is full. Saving is tried again by itself." in said(app)
-        assert "/srv" not in said(app)
-        assert "Saved." not in said(app)
-        app.switch_page("pages/3_Reliability.py").run()
-        assert "Not kept on disk" in said(app)  # on every page, until it is
-    app.switch_page("app.py").run()
-    server.written()
-    app.run()
-    assert "Not kept on disk" not in said(app)
-    assert "Saved." in said(app)
 
 
 def test_a_fit_that_was_not_kept_is_never_called_saved(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,8 +317,8 @@ def test_a_fit_that_was_not_kept_is_never_called_saved(server: Server, monkeypat
         app.run()
         server.written()
         app.run()
-        assert "Not kept on disk" in said(app)
-        assert "Saved." not in said(app)
+        assert "Not kept on disk, because the server's disk is full. Saving is tried again by itself." in said(app)
+        assert "Saved." not in said(app) and "/srv" not in said(app)
         server.written()
         assert "Saved." not in said(app.run())
     app.run()
@@ -520,18 +428,3 @@ def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, mon
         assert app.query_params["w"] == token
         assert "open it again later" in said(app)
     assert SESSION in follow(token).session_state
-
-
-def test_an_index_that_is_damaged_is_said_with_what_can_be_done(server: Server) -> None:
-    app = server.opened("app.py", uploaded())
-    (server.root / "index.sqlite").write_bytes(b"no index" * 1000)
-    submit(app.session_state[SESSION], "temperature")
-    finish(app.session_state[SESSION])
-    app.run()
-    server.written()
-    assert "the server's index is damaged, and whoever runs it has to remove its folder" in said(app.run())
-    server.written()
-    shutil.rmtree(server.root)
-    app.run()
-    server.written()
-    assert "Saved." in said(app.run())

@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.data import Event
+from calib.calibrators.auto import in_words
+from calib.calibrators.identity import Identity
+from calib.data import Event, Predictions
 from calib.data.samples import load_sample
+from calib.diagnostics.reliability import ranks_of_rows
 from calib.engine import Engine
+from calib.formatting import for_terminal, percent
 from calib.registry import METHODS
 from calib.ui import chosen_rows
 from calib.ui.fits import shown_fits
@@ -19,8 +23,7 @@ from calib.ui.maps.view import choose_bin, rows_of_class
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui import conftest
-from tests.ui.conftest import charts, clean, fit, open_page, twice, unfold
-from tests.ui.test_latent import alternatives, said
+from tests.ui.conftest import charts, clean, fit, open_page, said, twice, unfold
 
 PAGE = "pages/7_Calibration_maps.py"
 BINARY = "simulated-binary"
@@ -51,7 +54,7 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     for name in ("Temperature", "Isotonic", "Bayes-Iso"):
         assert name in words
     assert "averages over all monotone maps" in words
-    assert "posterior mean" in alternatives(app)
+    assert "posterior mean" in " ".join(chart.spec for chart in charts(app))
 
 
 def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(with_fits: OpenSession) -> None:
@@ -99,3 +102,38 @@ def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(monkeypatch: py
         assert (session.test.labels[chosen.places] == 1).sum() == rows.frequencies.positives[which]
     choose_bin(session, raw, rows, None, "frequency", 0.0)
     assert session.picked[chosen_rows.CHOSEN] is chosen
+
+
+# -- the tabs Ranks and Auto ---------------------------------------------------------------------------
+
+
+def tab_of(session: OpenSession, tab: str) -> AppTest:
+    """A tab of the page, without errors."""
+    app = open_page(PAGE, session)
+    app.session_state["maps/tab"] = tab
+    assert clean(app.run())
+    return app
+
+
+def test_ranks_are_those_of_the_test_rows(with_sample: OpenSession) -> None:
+    app = tab_of(with_sample, "Ranks")
+    found = ranks_of_rows(
+        Identity().fit(with_sample.test.logits, with_sample.test.labels),
+        data={"logits": with_sample.test.logits, "labels": with_sample.test.labels},
+    )
+    assert f"rank 1 of Uncalibrated in {percent(found.observed[0])}" in said(app)
+    assert len(charts(app)) == 1
+
+
+def test_a_fit_of_auto_shows_its_weights(queue: Engine) -> None:
+    logits, labels = simulate(60, 2)
+    clustered = Predictions(logits, labels, ("a", "b"), sha256="auto", clusters=np.repeat(np.arange(20), 3).astype(str))
+    session = fit(queue, OpenSession.from_data(clustered), "auto")
+    app = tab_of(session, "Auto")
+    (job,) = queue.snapshot(session.specs)
+    fitted = job.calibrator
+    assert fitted is not None
+    n_clusters = len(np.unique(session.calibration.clusters))
+    assert f"{len(session.calibration):,} rows in {n_clusters} clusters" in said(app)
+    assert for_terminal(in_words(fitted.parts())) in said(app)
+    assert len(charts(app)) == 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 import pytest
 
 from calib.data import DataError, Predictions
@@ -54,16 +52,6 @@ def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) 
     assert list(now.kept) == ["large"], "what is shown now stays, however large"
     now.split(0.3, 1)
     assert not now.kept
-
-
-def test_what_a_thing_takes() -> None:
-    a = np.zeros(1000)
-    assert nbytes(a, [a[:10], {"b": a}]) == pytest.approx(8000, abs=400)
-    table = pd.DataFrame({"x": a})
-    assert nbytes(table) == pytest.approx(8000, abs=200)
-    figure = go.Figure(go.Scatter(x=a, y=a + 1))
-    assert 16_000 < nbytes(figure) < 80_000  # beside its curves, dictionaries of plotly
-    assert nbytes(None, 3, nbytes) == 0
 
 
 def test_what_another_thread_adds_meanwhile_does_no_harm() -> None:

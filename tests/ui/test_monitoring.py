@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import pickle
-import weakref
 from datetime import UTC, datetime
 
 import numpy as np
@@ -17,8 +15,6 @@ import calib
 from calib.export import provenance, writer
 from calib.formatting import listed
 from calib.registry import METHODS
-from calib.ui.server import memory, uploads
-from calib.ui.server.memory import nbytes
 from calib.ui.session import EXPORTED, OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, npz, open_page, said, table
@@ -88,32 +84,6 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert table(app, "now")["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
 
 
-def test_an_uploaded_calibrator_counts_beside_the_new_rows(rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted = calib.calibrator("temperature").fit(*simulate(n=800))
-    long = {"long": ["x" * 1000, [[[[["y"] * 100_000]]]]]}
-    content = writer.to_bytes("npz", fitted, {"class_names": NAMES, "metadata": long})
-    monkeypatch.setattr(memory, "MOST_OF_ONE", 500_000)
-    with_calibrator = give(open_page(PAGE), [("calibrator.npz", content)])
-    assert "you would hold" in with_calibrator.error[0].value
-    monkeypatch.undo()
-    assert not with_calibrator.run().error
-    held = nbytes([stored.made for stored in with_calibrator.session_state[uploads.HELD].values()])
-    monkeypatch.setattr(memory, "MOST_OF_ONE", held + 15_000)  # the rows alone would fit in
-    assert "you would hold" in give_rows(with_calibrator, "new.npz", rows).error[0].value
-
-
-def test_what_was_made_of_new_rows_goes_with_the_file(exported, rows) -> None:
-    app = give_rows(give(open_page(PAGE), exported), "new.npz", rows)
-    held = app.session_state[uploads.HELD].values()
-    (stored,) = [stored for stored in held if stored.key == "monitoring/new-data"]
-    assert nbytes(stored.made) > 600 * 8
-    gone = weakref.ref(stored)
-    del stored, held
-    app.file_uploader(key="monitoring/new-data").set_value([]).run()
-    gc.collect()
-    assert gone() is None
-
-
 def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_read: OpenSession) -> None:
     offered = open_page("pages/5_Export.py", fits_to_read).selectbox(key=EXPORTED).value
     app = open_page(PAGE, fits_to_read)
@@ -162,13 +132,6 @@ def test_files_that_are_no_calibrator_are_refused_in_a_sentence(name: str, conte
     assert not app.exception
     assert len(app.error) == 1
     assert sentence in app.error[0].value
-
-
-def test_rows_that_do_not_fit_are_refused_in_a_sentence(checking: AppTest) -> None:
-    logits, labels = simulate(n=300, n_classes=7)
-    app = give_rows(checking, "other.npz", npz(logits=logits, labels=labels))
-    assert not app.exception
-    assert "have 7 classes and the calibrator 4" in app.error[0].value
 
 
 def followed(app: AppTest) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib import metrics
 from calib.data.samples import load_sample
 from calib.diagnostics.subgroups import by_band, gap_sentence, group_panels, subgroups
 from calib.evaluation import evaluate
@@ -34,17 +32,6 @@ def opened(session: OpenSession, *parts: str) -> AppTest:
 
 def finding(app: AppTest) -> str:
     return " ".join(element.value for element in app.markdown[:2])
-
-
-def test_raw_predictions_alone(sample_to_read: OpenSession) -> None:
-    app = opened(sample_to_read)
-    assert clean(app)
-    assert len(charts(app)) == FIGURES + 1
-    evaluation = evaluate(softmax(sample_to_read.test.logits), sample_to_read.test.labels)
-    assert f"overconfident by {100 * evaluation.signed_gap:.1f} points" in finding(app)
-    ratio = metrics.over_under_ratio(*evaluation.pair)
-    assert f"ratio o / u is {ratio:.1f} " in finding(app)
-    assert "calibrators" not in finding(app)
 
 
 def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> None:
@@ -85,40 +72,6 @@ def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSess
     assert clean(app)
     assert "No group has 10,000 rows; the largest has" in said(app)
     assert len(charts(app)) == n_charts - 1
-
-
-def drawn_from(*means: float) -> np.ndarray:
-    """Logits of 300 rows, the first of three classes the largest by far."""
-    generator = np.random.default_rng(0)
-    return np.c_[means[0] + generator.random(300), means[1] + generator.random((300, 2))]
-
-
-THREE = np.tile([4.0, 0.0, 0.0], (40, 1))
-TEN_ROWS = simulate(n=10, n_classes=3)
-ODD = {
-    "all right": (
-        THREE,
-        np.zeros(40, int),
-        ["none of 40", "neither over- nor under", "(0 wrong"],
-    ),
-    "all wrong": (THREE, np.ones(40, int), ["none of 40", "overconfident by 96.5 points"]),
-    "never in doubt": (np.tile([900.0, 0.0], (100, 1)), (np.arange(100) < 20).astype(int), ["(u = 0)"]),
-    "ten rows": (*TEN_ROWS, ["No group has 10 rows", f"{np.bincount(TEN_ROWS[0].argmax(axis=1)).max()}."]),
-    "two rows": (np.array([[1.0, 0.0], [0.5, 0.0]]), np.r_[0, 1], []),
-    "two rows of one class": (np.array([[1.0, 0.0], [0.5, 0.0]]), np.r_[0, 0], []),
-    "one class predicted": (drawn_from(3, 0), np.arange(300) % 3, ["any of 1 group"]),
-    "one class in the labels": (drawn_from(2, 1.5), np.zeros(300, int), []),
-}
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_odd_data(name: str) -> None:
-    logits, labels, words = ODD[name]
-    app = opened(twice(logits, labels))
-    assert clean(app)
-    assert all(part in said(app) for part in words)
-    if name == "all right":
-        assert len(charts(app)) == FIGURES + 1
 
 
 def with_site_2_off() -> OpenSession:

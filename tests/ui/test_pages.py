@@ -23,16 +23,14 @@ from streamlit.testing.v1 import AppTest
 from calib.data.samples import SAMPLES
 from calib.diagnostics.judgement import fit_method_and_judge
 from calib.engine import Engine
-from calib.formatting import escape_markdown
 from calib.ui import fits, menu
 from calib.ui.data.first import QUESTION
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import ROOT, finished
-from tests.ui.conftest import PAGES, SAMPLE, clean, one_of, open_page, said, unfold
+from tests.conftest import ROOT, finished, simulate
+from tests.ui.conftest import PAGES, SAMPLE, clean, one_of, open_page, said, twice, unfold
 from tests.ui.rendered import texts
 
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
-DIAGNOSIS = ["pages/3_Reliability.py", "pages/6_Over_underconfidence.py", "pages/2_Compare.py"]
 
 
 @pytest.mark.parametrize("path", NEEDS_DATA)
@@ -50,6 +48,31 @@ def test_every_page_draws(path: str, with_sample: OpenSession, fits_to_read: Ope
         assert len(app.title) == 1
         divided = [text for _, text in texts(app) if re.search(r"\d %", text)]
         assert not divided, "a line may break between the number and the sign"
+
+
+SURE = np.tile([4.0, 0.0, 0.0], (40, 1))
+ODD = {
+    "all right": (SURE, np.zeros(40, int)),
+    "all wrong": (SURE, np.ones(40, int)),
+    "never in doubt": (np.tile([900.0, 0.0], (100, 1)), (np.arange(100) < 20).astype(int)),
+    "equal logits": (np.zeros((40, 3)), np.arange(40) % 3),
+    "two rows": (np.array([[1.0, 0.0], [0.5, 0.0]]), np.array([0, 1])),
+    "a class without rows": (simulate(300)[0], np.minimum(simulate(300)[1], 2)),
+    "more classes than rows": simulate(300, 1000),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in ("all right", "two rows") else pytest.param(name, marks=pytest.mark.long) for name in ODD]
+)
+def test_odd_data_are_drawn_with_all_questions_open(name: str, all_unfolded: None) -> None:
+    session = twice(*ODD[name])
+    for number in (2, 3, 4, 6, 7, 9):
+        app = open_page(next(path for path in PAGES if path.startswith(f"pages/{number}_")), session)
+        assert clean(app), (number, app.exception, [error.value for error in app.error])
+    app = open_page("pages/6_Over_underconfidence.py", session)
+    words = {"all right": "none of 40", "all wrong": "overconfident by 96.5 points", "never in doubt": "(u = 0)"}
+    assert words.get(name, "") in said(app)
 
 
 def test_the_split_changes_the_rows(with_sample: OpenSession) -> None:
@@ -91,19 +114,6 @@ def test_a_page_that_the_data_do_not_allow_is_left_out_with_its_reason(sample_to
         assert bool(reasons) == bool(gone)
     assert "**Geometry** needs features and the training set." in reasons[0]
     assert "**Active learning** needs features." in reasons[0]
-
-
-def test_next_walks_the_journey_and_ends_at_export(with_sample: OpenSession) -> None:
-    walked, path = [], "pages/1_Fit.py"
-    paths = {entry.title: entry.path for entry in menu.entries()}
-    while True:
-        labels = [link.proto.label for link in open_page(path, with_sample).main.get("page_link")]
-        onward = [label.removeprefix("Next: ") for label in labels if label.startswith("Next: ")]
-        if not onward:
-            break
-        walked += onward
-        path = paths[onward[0]]
-    assert walked == ["Compare", "Reliability", "Over- and underconfidence", "Decide", "Export"]
 
 
 def test_the_first_page_invites_and_its_figure_is_of_the_sample() -> None:
@@ -168,14 +178,6 @@ def test_a_server_with_a_wrong_setting_is_not_started(name: str, value: str, sen
 
 
 FIT = "pages/1_Fit.py"
-
-
-def test_a_cluster_is_named_in_the_menu(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Engine, "cluster", "tcp://a:8786")
-    app = open_page(FIT, with_sample)
-    captions = [str(caption.value) for caption in app.sidebar.caption]
-    assert f":material/lan: Cluster at {escape_markdown('tcp://a:8786')}" in captions
-    assert not any(caption.startswith(":material/memory:") for caption in captions)
 
 
 def test_a_fit_without_its_scheduler_fails_in_a_sentence(

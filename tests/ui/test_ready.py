@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
 from calib.base import Calibrator
@@ -21,11 +19,11 @@ from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
 from calib.metrics.estimate import JOINT_DRAWS
-from calib.ui import ready, widgets
+from calib.ui import ready
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
 from tests.conftest import ROOT, simulate
-from tests.ui.conftest import PAGES, clean, fit, npz, open_page, said
+from tests.ui.conftest import PAGES, clean, fit, open_page
 
 N = JOINT_DRAWS + 1
 """Rows of each part: more than any figure has points, or an interval of several differences has draws."""
@@ -66,18 +64,6 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "to_bytes", refuse)
 
 
-@pytest.fixture
-def all_unfolded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every further question of a page is open."""
-
-    def draw_now(label: str, key: str, draw: Callable[[], object]) -> None:
-        draw()
-
-    for place in [place for name, place in sys.modules.items() if name.startswith("calib.ui")]:
-        if vars(place).get("folded") is widgets.folded:
-            monkeypatch.setattr(place, "folded", draw_now)
-
-
 @pytest.fixture(scope="module")
 def many_rows(queue: Engine) -> OpenSession:
     """A session of many rows with all that pages ask for, and fits."""
@@ -100,17 +86,6 @@ def test_a_page_is_drawn_without_computing_over_rows(
 ) -> None:
     app = open_page(path, many_rows)
     assert clean(app), [error.value for error in app.error]
-
-
-@pytest.mark.parametrize("labelled", [pytest.param(True, marks=pytest.mark.long), False])
-def test_new_rows_are_judged_without_computing_here(
-    many_rows: OpenSession, nothing_over_rows: None, all_unfolded: None, labelled: bool
-) -> None:
-    arrays = {"logits": many_rows.test.logits} | ({"labels": many_rows.test.labels} if labelled else {})
-    app = open_page("pages/11_Monitoring.py", many_rows)
-    app.file_uploader(key="monitoring/new-data").upload("new.npz", npz(**arrays)).run()
-    assert clean(app), [error.value for error in app.error]
-    assert f"{N:,}" in said(app)
 
 
 def test_a_computation_that_failed_says_why_and_is_tried_again(with_sample: OpenSession) -> None:
@@ -149,47 +124,3 @@ def test_what_is_drawn_keeps_its_place_when_nothing_is_awaited_any_more(
     app.run()
     assert clean(app) and len(waits) == asked, "all that was awaited is kept"
     assert places(app.main) == drawn
-
-
-def test_what_is_drawn_keeps_its_place_when_fits_end(
-    fits_to_read: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("calib.ui.shell.fits_under_way", lambda at_the_foot=False: st.progress(0.5))
-    app = open_page("pages/4_Decide.py", fits_to_read)
-    assert clean(app)
-    drawn = places(app.main)
-    monkeypatch.undo()
-    ended = places(app.run().main)
-    assert clean(app) and len(ended) < len(drawn), "how many are done was said, and is no longer"
-    assert ended < drawn
-
-
-def test_a_page_that_waits_says_what_for() -> None:
-    def page() -> None:
-        import threading
-        from concurrent.futures import Future
-        from types import SimpleNamespace
-
-        import streamlit as st
-
-        from calib.ui import ready
-
-        said, future, caption = [], Future(), st.delta_generator.DeltaGenerator.caption
-
-        def note(place, text):  # the result comes once it was said what is waited for
-            said.append(text)
-            if len(said) == 1:
-                threading.Timer(0, future.set_result, (7,)).start()
-            return caption(place, text)
-
-        st.delta_generator.DeltaGenerator.caption = note
-        try:
-            value = ready.awaited(SimpleNamespace(waiting={}), "key", "the curve", lambda: future)
-        finally:
-            st.delta_generator.DeltaGenerator.caption = caption
-        st.write(f"{value}: {said[0]}")
-
-    app = AppTest.from_function(page, default_timeout=300).run()
-    assert not app.exception
-    assert app.markdown[0].value.startswith("7: ")
-    assert "Computing the curve…" in app.markdown[0].value

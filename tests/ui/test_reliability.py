@@ -10,7 +10,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import metrics
-from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.formatting import brief, percent, with_interval
@@ -19,7 +18,7 @@ from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.reliability.view import BESIDE
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, twice, unfold
+from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, unfold
 
 PAGE = "pages/3_Reliability.py"
 LINE = {"Bins": "bins", "CORP": "isotonic"}
@@ -82,12 +81,6 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fit
     assert axis_words() == {("probability", "frequency")}
 
 
-def test_the_number_over_each_picture_is_the_metric(fits_to_read: OpenSession) -> None:
-    app, test = choose(open_page(PAGE, fits_to_read), "CORP"), fits_to_read.test
-    probs = softmax(test.logits)
-    assert f"Miscalibration **{brief(metrics.corp(probs, test.labels).miscalibration)}**" in said(app)
-
-
 def test_the_finding_says_what_becomes_of_the_error(fits_to_read: OpenSession, sample_to_read: OpenSession) -> None:
     test = fits_to_read.test
     raw = metrics.ece(softmax(test.logits), test.labels)
@@ -146,15 +139,3 @@ def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(loan
     assert "at most" in shown.iloc[:, 2]["ICI"]
     assert percent(np.average(loans.test.labels)) in said(app)
     assert sum({"spline", "loess"} <= set(names) for names in traces(app)) == 2
-
-
-def test_too_few_events_are_a_warning() -> None:
-    rng = np.random.default_rng(0)
-    risk = rng.beta(1, 9, size=60)
-    logits = np.log(np.column_stack([1 - risk, risk]))
-    session = twice(logits, np.r_[1, rng.random(59) < risk[1:]].astype(np.int64),
-                    event=Event(1, "class 1", "as chosen"))  # fmt: skip
-    assert session.view.is_event
-    app = unfold(open_page(PAGE, session), "reliability/panel")
-    assert clean(app)
-    assert any("Too few events" in warning.value for warning in app.warning)

@@ -86,23 +86,6 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: Engine, two_fit
     assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
 
 
-def test_the_same_data_opened_once_more_go_on(
-    queue: Engine, two_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(studies, "N_SPLITS", 50)
-    app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
-    app.button(key="study/splits/start").click().run()
-    app.switch_page("app.py").run()
-    app.button(key=f"sample/{SAMPLE}").click().run()
-    now = opened(app)
-    assert not told(app)
-    assert now is not two_fits
-    assert (list(now.specs), now.visitor) == (list(two_fits.specs), two_fits.visitor)
-    (job,) = queue.snapshot([now.studies["splits"].key])
-    assert job.active
-    queue.cancel(job.key)
-
-
 PAGE = "pages/2_Compare.py"
 FOLDED = ("compare/splits", "compare/sizes")
 
@@ -186,14 +169,6 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     server.start()
     follow(token)
     assert [job.state for job in fits.queue().snapshot([spec.key])] == ["done"]
-
-
-def test_what_is_no_table_is_left_out(server: Server, fitted: OpenSession) -> None:  # noqa: F811
-    fitted.studies["active/1"] = TaskSpec(max, (), fitted.data.sha256)
-    app = open_page("app.py", fitted)
-    server.written()
-    server.start()
-    assert not follow(app.query_params["w"]).session_state[SESSION].studies
 
 
 def test_deleting_leaves_nothing_of_data_that_were_open_before(server: Server, fitted: OpenSession) -> None:  # noqa: F811

@@ -61,18 +61,6 @@ def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: Engin
     ]
 
 
-def test_a_fit_that_a_page_lacks_is_followed_in_one_place_and_can_be_stopped_there(
-    queue: Engine, with_sample: OpenSession
-) -> None:
-    app = open_page("pages/8_Latent_GP.py", with_sample)
-    app.button("fit-here/gpcalib").click().run()
-    assert not app.exception
-    assert said(app) == ["1 waiting · 0%"] * 2, "in the menu and at the top, which on a phone is all there is"
-    (key,) = with_sample.specs
-    app.button(f"Cancel/{key}").click().run()
-    assert app.button(f"Try again/{key}")
-
-
 def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: Engine, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt", "beta", "isotonic", "temperature")
     assert not app.exception
