@@ -85,6 +85,30 @@ def test_fewer_labels_at_a_final_error_that_is_not_significantly_higher_are_no_s
     assert "saved labels" not in verdicts(compare_arms(rounds_table(found)))[0]
 
 
+@pytest.mark.parametrize(
+    ("arm", "said"),
+    [
+        ((400, 0.1), "saved labels"),
+        ((500, 0.12), "cost labels"),
+        ((500, 0.1), "shows no significant saving of labels"),
+    ],
+)
+def test_each_outcome_in_words(arm, said):
+    (sentence,) = verdicts(compare_arms(runs({"plain": (500, 0.1), "set_points": arm})))
+    assert sentence.startswith(f"**Calibrated at set points {said}.**")
+
+
+def test_numbers_in_words():
+    table = rounds_table(
+        {("plain", s): rounds([100, 500], [0.3, 0.1]) for s in range(5)}
+        | {("set_points", s): rounds([100, 400], [0.3, 0.1]) for s in range(5)}
+    )
+    text = verdicts(compare_arms(table))[0]
+    assert "equally many labels differs by -5.00 points (95\u00a0%: -5.00 to -5.00)" in text
+    assert "the labels for the same error by -100 (95\u00a0%: -100 to -100)" in text
+    assert "It ended after 400 labels (-100) with an error of 10.00% (+0.00 points)." in text
+
+
 def test_a_curve_is_the_mean_of_the_lines_with_its_t_interval():
     generator = np.random.default_rng(0)
     labels = np.arange(100, 1001, 50)

@@ -16,7 +16,7 @@ from calib.registry import METHODS
 from calib.ui.menu import MENU
 from tests.browser.conftest import go, new_page, recommended, settle
 from tests.ui.conftest import npz
-from tests.ui.test_hostile_names import FILE, NAMES, everything, in_words, mismatched, several_models, unclear
+from tests.ui.test_hostile_names import FILE, NAMES, everything, mismatched, unclear
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -24,8 +24,6 @@ FITTED = ("temperature", "isotonic")
 PAGES = [entry.title for entries in MENU.values() for entry in entries]
 
 UPLOADS = {
-    "words.csv": (in_words, "text=What number does each mean"),
-    "models.csv": (several_models, "text=Several models?"),
     "readings.csv": (unclear, "text=Open this way"),
     "broken.npz": (mismatched, "[data-testid=stAlertContentError]"),
 }

@@ -205,7 +205,7 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
         nll = float(-np.log(np.clip(p[np.arange(len(p)), case.labels], 1e-12, 1)).mean())
         rows.append({"method": method, "title": f"{name} {method}", "entry": name, "score": "NLL", "value": nll,
                      "low": nll * 0.97, "high": nll * 1.03 if method != "vector" else np.inf, "better": "lower",
-                     "n_splits": 3, "n_splits": 3, "score_title": "NLL"})  # fmt: skip
+                     "n_splits": 3, "score_title": "NLL"})  # fmt: skip
     table = pd.DataFrame(rows)
     for part in ("", "_low", "_high"):
         table[f"difference{part}"] = table["value"] - table["value"].iloc[0]

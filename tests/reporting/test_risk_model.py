@@ -120,13 +120,6 @@ def test_net_benefit_is_that_of_the_library(loans, page):
     assert [row[2] for row in rows] == [with_interval(found.model.at(place)) for place in range(len(few))]
 
 
-def test_rows_events_and_clusters_of_both_parts(loans, page):
-    for name, part in zip(("calibration rows", "test rows"), loans.rows, strict=True):
-        (said,) = [row[1] for row in page.tables["data"] if row[0] == name]
-        n_clusters = len(np.unique(part.clusters))
-        assert said.startswith(f"{len(part):,}, {part.labels.sum():,} with the event, {n_clusters} clusters")
-
-
 def test_rows_left_out_are_told_with_their_reason(tmp_path):
     made = small(80)
     risk = 1 / (1 + np.exp(-made.logits[:, 1]))
@@ -140,12 +133,6 @@ def test_few_events_are_said_and_judged_by_nothing():
     page = Reading(html(report_of(small(80, rate=0.03), "platt")))
     verdict = page.text.split("Net benefit")[0]
     assert "The model's risks of “died”: Too few events" in verdict and "Calibration slope is" not in verdict
-
-
-def test_risks_that_do_not_vary_are_said_to_be_the_same_and_not_few_events():
-    data = replace(small(300), logits=np.tile(np.log([0.7, 0.3]), (300, 1)))
-    verdict = Reading(html(report_of(data))).text.split("Net benefit")[0]
-    assert "few events" not in verdict and "Calibration slope does not exist for these rows" in verdict
 
 
 def test_an_event_that_never_happened_has_a_report_too():
