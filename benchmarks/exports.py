@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import calib
-from calib.calibrators.top_class import top_log_odds
+from calib.calibrators.one_vs_rest import top_log_odds
 from calib.errors import CalibrationError
 from calib.export.predict import load
 from calib.export.provenance import exported

@@ -161,7 +161,7 @@ _METHODS = (
            formula=r"p = \mathrm{softmax}(f), \quad f_{(r)} = \sum_{j \geq r} w_j (z_{(j)} - z_{(j+1)}) / T",
            avoid="Where single classes are off: it knows ranks and no classes. With two classes it is temperature "
                  "scaling."),
-    Method("structured_matrix", "Structured matrix", "structured_matrix:StructuredMatrixScaling",
+    Method("structured_matrix", "Structured matrix", "structured_vector:StructuredMatrixScaling",
            "Temperature scaling, then weights between all classes, L2-regularised.",
            "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=4, fast=False,
            member=True,

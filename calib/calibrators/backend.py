@@ -105,14 +105,9 @@ def no_gpu_note() -> str:
     """What to say of a fit that should have run on a GPU and ran on the processor."""
     if not gpu_present():
         return f"No NVIDIA GPU was found, so the fit ran on the {cpu_description()}."
-    if find_spec("tensorflow") is None:
-        return (
-            f"A fit on a GPU needs TensorFlow, which is not installed, so it ran on the {cpu_description()}. "
-            'It comes with: pip install "calib-studio[gpu]".'
-        )
     return (
-        f"TensorFlow cannot use this machine's GPU, so the fit ran on the {cpu_description()}. "
-        'Its CUDA libraries come with: pip install "calib-studio[gpu]".'
+        f"The fit ran on the {cpu_description()}: a fit on this machine's GPU needs TensorFlow and its CUDA libraries. "
+        'They come with: pip install "calib-studio[gpu]".'
     )
 
 

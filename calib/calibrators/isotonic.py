@@ -39,6 +39,22 @@ class Tally:
         places = np.searchsorted(scores, log_odds[positives])
         return cls(scores, counts, np.bincount(places, weights[positives], len(scores)))
 
+    def pooled(self, starts: Ints) -> Tally:
+        """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""
+        sums = self.counts, self.scores * self.counts, self.positives
+        counts, scores, positives = (np.add.reduceat(each, starts) for each in sums)
+        return Tally(scores / counts, counts, positives)
+
+    def runs(self, longest: int) -> Ints:
+        """Where each score with positives, and each run of at most ``longest`` without, begins.
+
+        One class against the rest has few positives, so these are few, and a rising map has one value on each.
+        """
+        held = self.positives > 0
+        begins = np.append(True, held[1:] | held[:-1])
+        begins[::longest] = True
+        return np.flatnonzero(begins)
+
     def platt_targets(self) -> tuple[float, float]:
         """What stands for 0 and for 1 in Platt's smoothed labels of these pairs."""
         positive = float(self.positives.sum())
@@ -81,9 +97,7 @@ def isotonic_map(
     from scipy.optimize import isotonic_regression
 
     tally = Tally.of(log_odds, positives, weights)
-    # A run of negatives between two positives, as most of one class against the rest are, has one value.
-    held = tally.positives > 0
-    starts = np.flatnonzero(np.append(True, held[1:] | held[:-1]))
+    starts = tally.runs(len(tally.scores))
     counts, ones = (np.add.reduceat(each, starts) for each in (tally.counts, tally.positives))
     fit = isotonic_regression(ones / counts, weights=counts).x
     rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))

@@ -13,7 +13,6 @@ from calib.calibrators._folds import FEWEST, FOLDS, deal, row_units
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.minimisation import newton
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
-from calib.calibrators.pooled_scores import pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
@@ -39,9 +38,6 @@ FARTHEST = 1e5
 
 CLOSEST = 1e-9
 """Least distance of neighbouring knots as a share of the range; nearer ones are one knot to rounding."""
-
-LINE = 1e-3
-"""Slopes that differ by a smaller share of the largest are called those of a straight line."""
 
 TOLERANCE = 1e-6
 """The search ends where a step promises less than the square of this, in nats of a pair."""
@@ -109,7 +105,7 @@ def spline_map(
     shares += np.diff(shares, append=1.0) / 2  # the middle of each score's own share: the same from either class
     low, centre, high = np.interp(SPREAD, shares, tally.scores).tolist()
     knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS), shares, tally.scores)
-    cuts, pools = tally.scores[starts[1:]], pooled(tally, starts)
+    cuts, pools = tally.scores[starts[1:]], tally.pooled(starts)
     del tally, shares  # of very many pairs
     spread = (high - low) / 2 or float(pools.scores.std()) or 1.0
     reach = centre - FARTHEST * spread, centre + FARTHEST * spread
@@ -120,8 +116,10 @@ def spline_map(
     problem = Problem.of((knots - centre) / spread, (scores - centre) / spread, centre, spread)
     strength = float(STRENGTHS[0])
     if folds is not None:
-        cells = np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds
-        strength = _best_strength(problem, cells, positives, weights, int(folds.max()) + 1)
+        n_folds, each = int(folds.max()) + 1, np.ones(len(log_odds)) if weights is None else weights
+        cells = np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds  # of each fold and pool
+        sums = [np.bincount(cells, of, n_folds * len(scores)).reshape(n_folds, -1) for of in (each, each * positives)]
+        strength = problem.best_strength(*sums)
     intercept, *slopes = problem.fitted(pools.counts, pools.positives, strength, problem.identity)
     return SplineMap(knots, np.array(slopes) / spread, float(intercept))
 
@@ -175,26 +173,16 @@ class Problem:
         lowest = np.append(-np.inf, np.zeros(len(start) - 1))
         return newton(objective, start, TOLERANCE, low=lowest)[0]
 
-
-def _best_strength(problem: Problem, cells: Ints, positives: Bools, weights: Floats | None, n_folds: int) -> float:
-    """The strength with the least loss on the folds held out in turn; pairs of one fold and pool have one cell."""
-
-    def sums(of: Any) -> Floats:
-        """Weights of some pairs by fold and pool, (n_folds, n_pools)."""
-        each = None if weights is None else weights[of]
-        found = np.bincount(cells[of], each, n_folds * len(problem.design)).astype(float)
-        return found.reshape(n_folds, -1)
-
-    every, positive = sums(slice(None)), sums(positives)
-    losses = np.zeros(len(STRENGTHS))
-    for counts, held in zip(every, positive, strict=True):
-        others = every.sum(axis=0) - counts, positive.sum(axis=0) - held
-        at = problem.identity
-        for place, strength in enumerate(STRENGTHS):
-            at = problem.fitted(*others, strength, at)
-            score = problem.design @ at
-            losses[place] += counts @ softplus(score) - held @ score
-    return float(STRENGTHS[int(np.argmin(losses))])
+    def best_strength(self, counts: Floats, positives: Floats) -> float:
+        """The strength with the least loss on the folds held out in turn, from sums by fold and pool."""
+        losses = np.zeros(len(STRENGTHS))
+        for held, ones in zip(counts, positives, strict=True):
+            others, at = (counts.sum(axis=0) - held, positives.sum(axis=0) - ones), self.identity
+            for place, strength in enumerate(STRENGTHS):
+                at = self.fitted(*others, strength, at)
+                score = self.design @ at
+                losses[place] += held @ softplus(score) - ones @ score
+        return float(STRENGTHS[int(np.argmin(losses))])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -217,18 +205,16 @@ class SplineCalibration(OneVsRest):
 
     def notes(self) -> list[str]:
         maps = [each for each in self.maps_ if each is not None]
-        lines = sum(bool(np.ptp(each.slopes) <= LINE * each.slopes.max()) for each in maps)
-        if not lines:
+        straight = sum(bool(np.ptp(each.slopes) <= 1e-3 * each.slopes.max()) for each in maps)
+        if not straight:
             return super().notes()
         one = len(self.maps_) == 1
-        which = "The map is a straight line" if one else f"{lines} of {len(self.maps_)} maps are straight"
-        why = (
-            f"in {FOLDS} folds of the calibration rows no curve has a smaller loss"
-            if self.by_folds_
-            else f"a curve is chosen from {FOLDS} folds, which take {FEWEST} rows and {FOLDS} different rows or "
-            "clusters"
-        )
-        return [*super().notes(), f"{which} on the log-odds, as of Platt scaling: {why}."]
+        which = "The map is a straight line" if one else f"{straight} of {len(self.maps_)} maps are straight"
+        return [
+            *super().notes(),
+            f"{which} on the log-odds, as of Platt scaling: no curve has a smaller loss in {FOLDS} folds of the "
+            f"calibration rows, which take {FEWEST} rows and {FOLDS} different rows or clusters.",
+        ]
 
     def _fit(
         self,
@@ -241,12 +227,12 @@ class SplineCalibration(OneVsRest):
     ) -> None:
         folds = deal(row_units(logits, clusters), self.random_state)
         n = len(folds) if weights is None else float(weights.sum())
-        self.by_folds_ = n >= FEWEST and len(np.unique(folds)) == FOLDS
-        self._folds = folds
+        self._folds = folds if n >= FEWEST and len(np.unique(folds)) == FOLDS else None
         super()._fit(logits, labels, progress=progress, weights=weights)
         del self._folds
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        n_pairs_of_row = len(log_odds) // len(self._folds)  # those of a row follow one another
-        folds = np.repeat(self._folds, n_pairs_of_row) if self.by_folds_ else None
+        folds = self._folds
+        if folds is not None:
+            folds = np.repeat(folds, len(log_odds) // len(folds))  # pairs of a row follow one another
         return spline_map(log_odds, positives, weights, folds)

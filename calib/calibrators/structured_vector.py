@@ -1,4 +1,4 @@
-"""Structured vector scaling, and the search for a scale and a bias of every class."""
+"""Structured vector and matrix scaling, and the search for a scale and a bias of every class."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from calib.base import Progress, silent
-from calib.calibrators._multinomial import AffineScaling, Minimum
+from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum, check_matrix
 from calib.calibrators.backend import DEVICES, Loss, run
 from calib.calibrators.minimisation import Found, minimise, newton
 from calib.calibrators.temperature import DEVICE_HELP
@@ -108,3 +108,29 @@ class StructuredScaling(DiagonalScaling):
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         self._fit_at(1.0, logits, labels, np.ones(len(labels)) if weights is None else weights, progress)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StructuredMatrixScaling(AffineScaling):
+    """Temperature scaling, then an L2-regularised matrix of weights between all classes, and a bias (SMS).
+
+    Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026 (arXiv 2511.03685), from the
+    smoothed log-probabilities x of :class:`StructuredScaling`::
+
+        p = softmax((I + M) x + b)
+
+    Minimised is the mean negative log-likelihood plus ``1 / n`` times ``K sum_i M_ii^2 + K (K - 1) sum_{i != j} M_ij^2
+    + K |b|^2``: the K (K - 1) weights between two classes weigh as much as the K of one. A class without calibration
+    rows keeps its probability after temperature scaling, where the authors' code pushes it down; K is then the number
+    of the others.
+    """
+
+    smoothed: ClassVar[bool] = True
+
+    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
+        check_matrix(*logits.shape)
+        self._finish(self._begin(logits, labels, np.ones(len(labels))), 1.0, progress=progress)
+
+    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
+        n, k = inputs.shape
+        return MatrixProblem(scores, inputs, labels, off_diagonal=k * (k - 1) / n, diagonal=k / n, bias=k / n).minimum

@@ -10,7 +10,6 @@ import numpy as np
 from calib.base import POSITIVE
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
-from calib.calibrators.pooled_scores import pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step, table
 from calib.errors import CalibrationError
@@ -133,7 +132,7 @@ class VennAbers(OneVsRest):
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         tally = Tally.of(log_odds, positives)
         if len(tally.scores) > MOST_SCORES:
-            tally = pooled(tally, np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
+            tally = tally.pooled(np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
         low, high = as_event(tally, False), as_event(tally, True)
         low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
         # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.

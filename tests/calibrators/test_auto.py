@@ -150,18 +150,6 @@ def test_members_that_are_one_map_count_once(monkeypatch, n, seed):
     )
 
 
-def test_weights_reach_the_fits_of_the_members():
-    """Positives that count five times: the mean was .617 where their weighted rate is .834."""
-    generator = np.random.default_rng(0)
-    log_odds = generator.normal(size=600)
-    labels = (generator.random(600) < 1 / (1 + np.exp(-log_odds))).astype(int)
-    weights = np.where(labels == 1, 5.0, 1.0)
-    logits = np.column_stack([np.zeros(600), log_odds])
-    fitted = calib.calibrator("auto").fit(logits, labels, weights=weights)
-    mean = np.average(fitted.predict_proba(logits)[:, 1], weights=weights)
-    assert mean == pytest.approx(np.average(labels, weights=weights), abs=0.01)
-
-
 def test_clusters_stay_whole_and_weights_reach_the_likelihoods(cheap, monkeypatch):
     fits = []
     plain = calib.METHODS["beta"].cls._fit

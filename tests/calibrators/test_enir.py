@@ -88,14 +88,6 @@ def test_every_penalty_has_its_minimiser(kind, seed):
         )
 
 
-def test_one_fall_in_closed_form():
-    """1 above 0, weights 1 and 3: they approach at the rates 1 and 1/3 and meet at 1/4 where the penalty is 3/4."""
-    path = near_isotonic_path(np.array([1.0, 0.0]), np.array([1.0, 3.0]))
-    np.testing.assert_allclose(path.penalties, [0, 0.75])
-    np.testing.assert_allclose(solution(path, 2, 0.3), [0.7, 0.1])
-    np.testing.assert_allclose(solution(path, 2, 0.75), [0.25, 0.25])
-
-
 @given(st.lists(st.sampled_from([0.0, 1.0, 0.5, 1 / 3]), min_size=1, max_size=30))
 def test_ties_in_the_data_and_in_the_penalties(values):
     path = near_isotonic_path(np.array(values), np.ones(len(values)))

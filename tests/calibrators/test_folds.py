@@ -8,7 +8,7 @@ import pytest
 import calib
 from calib.base import silent
 from calib.calibrators import _folds
-from calib.calibrators._folds import FEWEST, FOLDS, PenalisedScaling, deal, row_units, standard_error
+from calib.calibrators._folds import FEWEST, FOLDS, PenalisedScaling, deal, row_units
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -28,24 +28,6 @@ def test_what_a_row_holds_decides_about_its_fold():
     np.testing.assert_array_equal(fold_of_rows(logits[copies]), folds[copies])
     for same in (1e-4 * logits, 200 * logits, logits + rng.normal(size=(200, 1)), logits[:, [2, 0, 3, 1]]):
         np.testing.assert_array_equal(fold_of_rows(same), folds)
-
-
-def test_rows_that_differ_are_units_of_their_own_unless_rounding_made_the_difference():
-    """Also where the model is so sure that its probabilities are all but 0 and 1."""
-    gaps = np.concatenate([np.linspace(0.1, 5, 50), np.linspace(50, 700, 50)])
-    logits = np.column_stack([np.zeros(100), -gaps])
-    np.testing.assert_array_equal(row_units(logits), np.arange(100))
-    np.testing.assert_array_equal(row_units(logits * (1 + 1e-13)), np.arange(100))
-    np.testing.assert_array_equal(row_units(np.ones((7, 3))), 0)
-
-
-def test_the_standard_error_is_that_of_a_mean_and_of_cluster_means():
-    values = np.random.default_rng(0).normal(size=60)
-    rows, expected = np.arange(60), pytest.approx(values.std(ddof=1) / np.sqrt(60))
-    assert standard_error(values, np.ones(60), rows) == expected
-    # Three copies of each row are no more rows, whether they are written or weighed.
-    assert standard_error(np.repeat(values, 3), np.ones(180), np.repeat(rows, 3)) == expected
-    assert standard_error(values, np.full(60, 3.0), rows) == expected
 
 
 class Powers(PenalisedScaling):

@@ -7,8 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.calibration import CalibratedClassifierCV
@@ -37,15 +35,6 @@ def test_regression_with_weights_is_scikit_learns():
     reference = LogisticRegression(C=np.inf, tol=1e-12).fit(log_odds[:, None], positives, sample_weight=weights)
     assert slopes[0] == pytest.approx(reference.coef_[0, 0], rel=1e-6)
     assert intercept == pytest.approx(reference.intercept_[0], rel=1e-6)
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_regression_does_not_care_for_the_scale(scale):
-    log_odds, positives = binary(500, digits=9)
-    plain, intercept = fit_logistic(log_odds[None], positives.astype(float))
-    scaled, same_intercept = fit_logistic(scale * log_odds[None] + 7 * scale, positives.astype(float))
-    assert scaled[0] * scale == pytest.approx(plain[0], rel=1e-8)
-    assert same_intercept == pytest.approx(intercept - 7 * plain[0], rel=1e-8)
 
 
 # -- Platt ---------------------------------------------------------------------------------------------
@@ -169,14 +158,3 @@ def test_bins_one_by_one(n_bins):
     test = np.concatenate([np.linspace(-12, 12, 301), log_odds])
     probs = learned(ScalingBinning(n_bins=n_bins), log_odds, labels, test)
     np.testing.assert_allclose(probs, naive(log_odds, labels, test, n_bins), atol=1e-5)
-
-
-@given(st.integers(0, 1000), st.integers(1, 30), st.integers(0, 2))
-def test_bins_hold_something_and_their_values_rise(seed, n_bins, decimals):
-    log_odds, labels = binary_scaling_binning(60, seed)
-    log_odds = np.round(log_odds, decimals)  # with ties
-    (found,) = ScalingBinning(n_bins=n_bins).fit(as_logits(log_odds), labels).maps_
-    count = np.bincount(np.searchsorted(found.edges, log_odds, side="right"), minlength=len(found.values))
-    assert len(count) == len(found.values) == len(found.edges) + 1 <= n_bins
-    assert count.min() > 0
-    assert (np.diff(found.values) >= 0).all()

@@ -16,8 +16,7 @@ from calib.calibrators import _multinomial
 from calib.calibrators._folds import FOLDS, deal, row_units
 from calib.calibrators._multinomial import AffineScaling
 from calib.calibrators.dirichlet import PENALTIES, DirichletCalibration
-from calib.calibrators.structured_matrix import StructuredMatrixScaling
-from calib.calibrators.structured_vector import StructuredScaling
+from calib.calibrators.structured_vector import StructuredMatrixScaling, StructuredScaling
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from tests.calibrators.conftest import NETWORKS, network

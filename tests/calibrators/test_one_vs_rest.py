@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.calibrators.one_vs_rest import OneVsRest
-from calib.calibrators.top_class import filled_in_proportion
+from calib.calibrators.one_vs_rest import OneVsRest, filled_in_proportion
 from calib.errors import CalibrationError
 from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, sigmoid, softmax
 from tests.conftest import simulate

@@ -14,7 +14,7 @@ from calib.base import Calibrator, silent
 from calib.calibrators.backend import Loss
 from calib.calibrators.minimisation import MAX_STEPS, minimise, newton
 from calib.calibrators.structured_vector import VectorProblem
-from calib.calibrators.vector import PENALTIES, VectorScaling
+from calib.calibrators.vector import VectorScaling
 from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
@@ -41,12 +41,6 @@ def uneven(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
 
 
 # -- temperature -----------------------------------------------------------------------------------------
-
-
-def test_equal_logits_have_no_best_temperature_and_need_none():
-    fitted = calib.calibrator("temperature").fit(np.ones((12, 3)), np.arange(12) % 3)
-    assert fitted.temperature_ == 1
-    assert fitted.notes() == []
 
 
 @pytest.mark.parametrize(("answer", "bound"), [(np.argmin, np.exp(5)), (np.argmax, np.exp(-5))])
@@ -141,13 +135,6 @@ def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
     np.testing.assert_allclose(reached, reference.x, atol=2e-3)
 
 
-def test_newton_and_lbfgs_end_at_the_same_numbers(monkeypatch):
-    logits, labels = uneven(300, 10)
-    by_newton = at_penalty(0.3, logits, labels).predict_proba(logits)
-    monkeypatch.setattr("calib.calibrators.structured_vector.NEWTON_CLASSES", 0)
-    np.testing.assert_allclose(at_penalty(0.3, logits, labels).predict_proba(logits), by_newton, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("name", "value", "scales", "biases"),
     [
@@ -175,13 +162,6 @@ def test_without_a_penalty_the_numbers_are_those_of_another_package(name, value,
     np.testing.assert_allclose((1 + change)[:3], scales, atol=5e-4)
     np.testing.assert_allclose((bias - bias[0])[:3], np.array(biases) - biases[0], atol=5e-3)
     assert nll(softmax(log_softmax(test, axis=1) * (1 + change) + bias), labels) == pytest.approx(value, abs=1e-5)
-
-
-def test_on_cifar_10_it_is_better_than_temperature_scaling():
-    train, of_train, test, labels = split_of("wideresnet-16-4-cifar-10")
-    fitted = VectorScaling().fit(train, of_train)
-    assert fitted.penalty_ in PENALTIES
-    assert nll(fitted.predict_proba(test), labels) < 0.2813 - 0.02
 
 
 def split_of(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

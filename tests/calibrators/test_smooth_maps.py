@@ -15,7 +15,6 @@ from scipy.special import expit
 from calib.calibrators import spline as splines
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.logistic import fit_logistic
-from calib.calibrators.platt import PlattScaling
 from calib.calibrators.quadratic import QuadraticScaling
 from calib.calibrators.spline import STRENGTHS, Problem, SplineCalibration, SplineMap, spline_map
 from calib.calibrators.step_maps import shares_below
@@ -91,14 +90,6 @@ def test_a_spline_is_the_integral_of_its_slope_with_lines_beyond(seed, size):
     np.testing.assert_allclose(made.score(made.knots), made.values, atol=1e-12)
 
 
-def test_the_penalty_is_on_changes_of_the_slope():
-    made = random_spline(1, 6)
-    problem = Problem.of(made.knots, np.zeros(1), 0.0, 1.0)
-    weights = np.append(made.intercept, made.slopes)
-    assert weights @ problem.roughness @ weights == pytest.approx(5 * np.sum(np.diff(made.slopes) ** 2))
-    np.testing.assert_allclose(problem.roughness @ problem.identity, 0, atol=1e-12)
-
-
 @pytest.mark.parametrize("strength", [0.01, 1.0, 1000.0])
 def test_the_fit_is_the_bounded_optimum_of_another_solver(strength):
     log_odds, labels = curved(300, 3)
@@ -138,19 +129,6 @@ def test_a_spline_has_the_penalty_of_the_least_loss_in_folds_and_is_refitted_to_
     np.testing.assert_allclose(found.score(log_odds), problem.design @ expected, atol=1e-4)
 
 
-def test_a_curve_is_found_and_a_line_is_left_a_line():
-    test = np.linspace(-6, 6, 101)
-    log_odds, labels = curved(4000)
-    errors = [
-        np.abs(learned(made, log_odds, labels, test) - expit(bent(test))).max()
-        for made in (SplineCalibration(), PlattScaling())
-    ]
-    assert errors[0] < errors[1] / 2
-    log_odds, labels = binary(4000, digits=9)
-    spline_probs, line = (learned(made, log_odds, labels, test) for made in (SplineCalibration(), PlattScaling()))
-    np.testing.assert_allclose(spline_probs, line, atol=0.02)
-
-
 def test_a_few_scores_that_stand_for_zeros_do_not_make_a_spline_stiff():
     """Log-odds of -700 are those of probabilities of 0; a parabola or a line is as steep there as elsewhere."""
     log_odds, labels = curved(1000)
@@ -166,14 +144,6 @@ def test_few_rows_get_a_line_and_it_is_said():
     np.testing.assert_allclose(np.diff(fitted.maps_[0].slopes), 0, atol=1e-3)
     assert "straight line" in fitted.notes()[-1]
     assert "10 rows" in fitted.notes()[-1]
-
-
-def test_pooled_scores_give_the_same_spline(monkeypatch):
-    log_odds, labels = curved(3000)
-    exact = learned(SplineCalibration(), log_odds, labels, np.linspace(-6, 6, 101))
-    monkeypatch.setattr(splines, "MOST_POOLS", 300)
-    pooled = learned(SplineCalibration(), log_odds, labels, np.linspace(-6, 6, 101))
-    np.testing.assert_allclose(pooled, exact, atol=0.01)  # folds may choose the next penalty
 
 
 def test_pairs_of_a_row_and_rows_of_a_cluster_stay_in_one_fold(monkeypatch):

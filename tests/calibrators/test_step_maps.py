@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate, isotonic_map
@@ -66,26 +65,6 @@ def test_edges_in_cells_are_counted_as_by_a_binary_search(seed, n_edges, kind):
     np.testing.assert_array_equal(edges_at_or_below(values[:, :3], edges), expected[:, :3])
 
 
-def test_isotonic_with_platts_correction_moves_every_step_alike():
-    """Least squares commutes with a linear change of the targets."""
-    log_odds, labels = binary()
-    n_positive = labels.sum()
-    low, high = 1 / (len(labels) - n_positive + 2), 1 - 1 / (n_positive + 2)
-    plain = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels).predict(log_odds)
-    fitted = IsotonicCalibration(platt_correction=True).fit(as_logits(log_odds), labels)
-    np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds))[:, 1], low + (high - low) * plain, atol=1e-12)
-
-
-def test_centred_isotonic_joins_the_middles_of_the_steps():
-    """Steps by hand: 0 at -2, -1; 1/2 at 0, 1; 1 at 2, 3 and 4, all of the probability's mean score."""
-    log_odds = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
-    labels = np.array([0, 0, 1, 0, 1, 1, 1])
-    found = isotonic_map(log_odds, labels == 1, centred=True, margin=1 / 9)
-    middles = [logit(expit(log_odds[part]).mean()) for part in (slice(0, 2), slice(2, 4), slice(4, 7))]
-    np.testing.assert_allclose(found.knots, middles)
-    np.testing.assert_allclose(found.values, [1 / 9, 0.5, 8 / 9])
-
-
 @given(st.integers(0, 1000), st.integers(2, 60), st.integers(0, 2))
 def test_centred_isotonic_rises_and_keeps_the_mean_label_of_each_step(seed, n, digits):
     log_odds, labels = binary(n, seed, digits=digits)
@@ -128,3 +107,13 @@ def test_cuts_give_each_part_like_shares_of_both_outcomes():
     shares = positives / labels.sum() + (counts - positives) / (4000 - labels.sum())
     np.testing.assert_allclose(shares, 2 / 8, atol=2 / 1000)
     np.testing.assert_array_equal(even_cuts(np.array([0.0, 0.6]), 8), [1])  # ties swallow parts
+
+
+def test_runs_of_negatives_begin_behind_positives_and_are_no_longer_than_asked():
+    positives = np.array([0, 0, 1, 0, 0, 0, 0, 2.0])
+    tally = Tally(np.arange(8.0), positives + [1, 1, 0, 2, 1, 1, 1, 1], positives)
+    np.testing.assert_array_equal(tally.runs(100), [0, 2, 3, 7])
+    merged = tally.pooled(tally.runs(4))
+    np.testing.assert_array_equal(merged.counts, [2, 1, 2, 3, 3])
+    np.testing.assert_array_equal(merged.positives, [0, 1, 0, 0, 2])
+    np.testing.assert_allclose(merged.scores, [0.5, 2, 3, 5, 7])

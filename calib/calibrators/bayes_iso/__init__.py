@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import GIVES_UNCERTAINTY, POSITIVE
-from calib.calibrators.bayes_iso.exact_posterior import knots_posterior
+from calib.calibrators.bayes_iso.exact_posterior import knots_posterior, merge_violators
 from calib.calibrators.bayes_iso.importance_sampling import BOUNDS, Bounds, sample_posterior
 from calib.calibrators.isotonic import Tally, interpolate
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
-from calib.calibrators.pooled_scores import merge_negatives, merge_violators, pooled
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step, lines
 from calib.numerics import Floats, Ints
@@ -20,6 +19,9 @@ from calib.parameters import param
 
 N_KNOTS = 64
 """Most pools of scores."""
+
+FINEST = 65_536
+"""Parts of the scores within which negatives may be pooled."""
 
 MOST_SHOWN = 100
 """Scores at which the posterior band, the bounds and a few maps are kept for the picture."""
@@ -75,7 +77,7 @@ class BayesIsoMap:
 
 def at_knots(tally: Tally, shown: Ints, rng: np.random.Generator) -> dict[str, Any]:
     """The exact posterior over pools of neighbouring scores, which needs no bounds and no sampling."""
-    pools = merge_violators(pooled(tally, np.append(0, even_cuts(shares_below(tally), N_KNOTS))))
+    pools = merge_violators(tally.pooled(np.append(0, even_cuts(shares_below(tally), N_KNOTS))))
     posterior = knots_posterior(pools)
     curves = [*(posterior.quantile(share) for share in BAND), *posterior.draw(N_SAMPLES, rng)]
     low, high, *samples = (np.interp(tally.scores[shown], pools.scores, curve) for curve in curves)
@@ -159,14 +161,12 @@ class BayesIso(OneVsRest):
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         tally, rng = Tally.of(log_odds, positives), np.random.default_rng(self.random_state)
         if self.scheme == "knots":
-            tally = merge_negatives(tally)
+            tally = tally.pooled(tally.runs(max(1, len(tally.scores) // FINEST)))
         inner = even_cuts(shares_below(tally), MOST_SHOWN - 1)
         shown = np.unique(np.concatenate([[0], inner, [len(tally.scores) - 1]]))
         lower, upper = limits = BOUNDS[self.bounds](tally)
-        if self.scheme == "knots":
-            found = at_knots(tally, shown, rng)
-        else:
-            found = sampled(tally, limits, self.n_maps, shown, rng)
+        at_all = self.scheme == "plain"
+        found = sampled(tally, limits, self.n_maps, shown, rng) if at_all else at_knots(tally, shown, rng)
         return BayesIsoMap(
             log_odds=tally.scores[shown],
             ranks=((np.cumsum(tally.counts) - tally.counts / 2) / tally.counts.sum())[shown],

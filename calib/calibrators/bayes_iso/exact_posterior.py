@@ -12,6 +12,9 @@ from calib.numerics import Floats, Ints, sigmoid
 N_CELLS = 22
 """Cells of [0, 1], between which the recursion tells values apart; within one, a value follows its own labels."""
 
+IMPOSSIBLE = 100.0
+"""Nats of likelihood that no labels lose to a monotone map by chance."""
+
 _FINE = np.linspace(-20.0, 20.0, 2001)
 """Log-odds at which the density of cells is tabulated."""
 
@@ -79,6 +82,25 @@ class KnotsPosterior:
         low, high = self.edges[cell], self.edges[cell + 1]
         below, upto = (betainc(ones, zeros, end) for end in (low, high))
         return np.clip(betaincinv(ones, zeros, below + part * (upto - below)), low, high)
+
+
+def merge_violators(tally: Tally) -> Tally:
+    """Pools that an isotonic fit makes equal become one where their labels rule out any monotone map.
+
+    That is where their likelihood falls by more than :data:`IMPOSSIBLE` nats from their own frequencies to the common
+    one; otherwise a map is left to find its way between them.
+    """
+    from scipy.optimize import isotonic_regression
+    from scipy.special import rel_entr
+
+    fit = isotonic_regression(tally.positives / tally.counts, weights=tally.counts).x
+    starts = np.flatnonzero(np.append(True, fit[1:] != fit[:-1]))
+    lost = rel_entr(tally.positives, tally.counts * fit)
+    lost += rel_entr(tally.counts - tally.positives, tally.counts * (1 - fit))
+    torn = np.add.reduceat(lost, starts) > IMPOSSIBLE
+    merged = np.repeat(torn, np.diff(starts, append=len(fit)))
+    merged[starts] = False
+    return tally.pooled(np.flatnonzero(~merged))
 
 
 def knots_posterior(tally: Tally) -> KnotsPosterior:

@@ -7,18 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calib.calibrators import pooled_scores
 from calib.calibrators.bayes_iso.exact_posterior import (
-    cell_edges,
     knots_posterior,
     marginals,
-    means_in_cells,
+    merge_violators,
     recursion,
-    shares_in_cells,
 )
 from calib.calibrators.bayes_iso.importance_sampling import sample_posterior
 from calib.calibrators.isotonic import Tally
-from calib.calibrators.pooled_scores import merge_negatives, merge_violators, pooled
 from tests.calibrators.bayes_iso.naive import posterior_mean_of_two
 
 
@@ -94,40 +90,6 @@ def test_a_million_pairs_at_a_rate_of_one_in_a_thousand_are_told_apart():
     np.testing.assert_allclose(posterior.mean, tally.positives / tally.counts, rtol=0.002)
     width = posterior.quantile(0.95) - posterior.quantile(0.05)
     np.testing.assert_allclose(width, 2 * 1.645 * np.sqrt(tally.positives) / tally.counts, rtol=0.1)
-
-
-def test_cells_hold_the_integral_of_the_likelihood_and_its_mean():
-    tally = tally_of([2, 30], [5, 1])
-    edges = cell_edges(tally)
-    points = np.linspace(0, 1, 400_001)[:-1] + 1.25e-6
-    cells = np.searchsorted(edges, points, side="right") - 1
-    for pool in range(2):
-        ones, zeros = tally.positives[pool], tally.counts[pool] - tally.positives[pool]
-        likelihood = points**ones * (1 - points) ** zeros
-        mass = np.bincount(cells, likelihood, len(edges) - 1)
-        first = np.bincount(cells, likelihood * points, len(edges) - 1)
-        seen = np.flatnonzero(mass > 1e-9 * mass.max())
-        found = shares_in_cells(1 + tally.positives, 1 + tally.counts - tally.positives, edges)[pool]
-        np.testing.assert_allclose(found[seen], mass[seen] / mass.sum(), rtol=2e-2)
-        np.testing.assert_allclose(means_in_cells(tally, edges)[pool, seen], first[seen] / mass[seen], rtol=2e-2)
-
-
-def test_pools_keep_counts_and_mean_scores():
-    tally = Tally(np.array([0.0, 1.0, 2.0, 10.0]), np.array([1.0, 3.0, 2.0, 4.0]), np.array([0.0, 3.0, 1.0, 2.0]))
-    pools = pooled(tally, np.array([0, 2]))
-    np.testing.assert_allclose(pools.scores, [0.75, 22 / 3])
-    np.testing.assert_array_equal(pools.counts, [4, 6])
-    np.testing.assert_array_equal(pools.positives, [3, 3])
-
-
-def test_negatives_are_merged_between_positives_but_not_beyond_a_part_of_all(monkeypatch):
-    tally = tally_of([0, 0, 1, 0, 0, 0, 0, 2], [1, 1, 0, 2, 1, 1, 1, 1])
-    np.testing.assert_array_equal(merge_negatives(tally).counts, tally.counts)  # so few are left as they are
-    monkeypatch.setattr(pooled_scores, "FINEST", 2)  # parts of four scores
-    merged = merge_negatives(tally)
-    np.testing.assert_array_equal(merged.counts, [2, 1, 2, 3, 3])
-    np.testing.assert_array_equal(merged.positives, [0, 1, 0, 0, 2])
-    np.testing.assert_allclose(merged.scores, [0.5, 2, 3, 5, 7])
 
 
 def test_scores_in_the_wrong_order_are_one_pool():

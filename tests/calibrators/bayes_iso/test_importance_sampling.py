@@ -10,15 +10,12 @@ from scipy.stats import binom
 from sklearn.isotonic import isotonic_regression
 
 from calib.calibrators.bayes_iso.importance_sampling import (
-    BOUNDS,
     log_likelihood,
     paper_bounds,
     pav_bounds,
     sample_maps,
-    sample_posterior,
 )
 from calib.calibrators.isotonic import Tally
-from tests.calibrators.bayes_iso.naive import posterior_mean_of_two
 
 
 def groups_of(positives: list[float], negatives: list[float]) -> Tally:
@@ -36,13 +33,6 @@ def test_likelihood_is_a_product_of_binomials(rng):
     orders = binom.logpmf(groups.positives, groups.counts, 0.5) - groups.counts * np.log(0.5)  # of the labels in a tie
     expected = binom.logpmf(groups.positives, groups.counts, maps) - orders
     np.testing.assert_allclose(log_likelihood(maps, groups), expected.sum(axis=1))
-
-
-@pytest.mark.parametrize(("positives", "negatives"), [((1, 0), (0, 1)), ((2, 5), (6, 1))])
-def test_two_scores_as_by_integration(positives, negatives):
-    groups = groups_of(list(positives), list(negatives))
-    maps, weights = sample_posterior(groups, unbounded(groups), 200_000, np.random.default_rng(0))
-    np.testing.assert_allclose(weights @ maps, posterior_mean_of_two(positives, negatives), atol=0.005)
 
 
 @pytest.mark.parametrize(("m", "means"), [(1, [1 / 2]), (2, [3 / 8, 5 / 8]), (3, [5 / 16, 1 / 2, 11 / 16])])
@@ -101,20 +91,3 @@ def test_the_codes_windows_one_by_one(n):
         upper.append(max(after.mean(), fit[i]) + 1 / np.sqrt(n) if len(after) else 1.0)
         lower.append(min(before.mean(), fit[i]) - 1 / np.sqrt(n) if len(before) else 0.0)
     np.testing.assert_allclose(pav_bounds(ungrouped(labels)), widened(lower, upper), atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", BOUNDS)
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(any), min_size=1, max_size=30))
-def test_bounds_rise_and_hold_the_isotonic_fit_between_them(kind, counts):
-    negatives, positives = np.array(counts, dtype=float).T
-    total = negatives + positives
-    lower, upper = BOUNDS[kind](Tally(np.arange(len(counts)), total, positives))
-    for bound in (lower, upper):
-        assert (np.diff(bound) >= 0).all()
-        assert bound.min() >= 0
-        assert bound.max() <= 1
-    assert (lower <= upper).all()
-    if kind == "pav":
-        fit = isotonic_regression(positives / total, sample_weight=total)
-        assert (lower <= fit + 1e-12).all()
-        assert (fit <= upper + 1e-12).all()

@@ -100,20 +100,6 @@ def test_the_sigmoid_map_is_a_logistic_regression(small, signal):
     np.testing.assert_allclose(made.predict_confidence(logits, extras["features"]), expected, atol=1e-5)
 
 
-def test_values_beyond_the_calibration_rows_are_clipped(rng):
-    # One training row of each class at -10 and 10: the separation of x from the second class is x itself.
-    x = rng.uniform(-1, 1, size=(200, 1))
-    logits = np.tile([0.0, 2.0], (200, 1))
-    labels = (rng.random(200) < 0.5 + 0.4 * x[:, 0]).astype(int)
-    train = {"train_features": np.array([[-10.0], [10.0]]), "train_labels": np.array([0, 1])}
-    for params in ({}, {"map": "sigmoid"}, {"map": "sigmoid", "signal": "combined"}):
-        made = Geometric(**params).fit(logits, labels, features=x, **train)
-        inside = made.predict_confidence(logits[:2], np.array([x.min(axis=0), x.max(axis=0)]))
-        beyond = made.predict_confidence(logits[:2], np.array([[-9.0], [9.0]]))
-        np.testing.assert_array_equal(beyond, inside)
-        assert inside[0] < inside[1]
-
-
 # -- awkward training sets -----------------------------------------------------------------------------
 
 
@@ -296,11 +282,6 @@ def test_a_prediction_needs_the_inputs_of_its_rows(small):
         made.predict_confidence(logits, extras["features"][1:])
 
 
-def test_the_largest_zone_is_for_l2_alone():
-    with pytest.raises(CalibrationError, match="exact=True goes with distance='l2'"):
-        calib.calibrator("geometric", exact=True, distance="l1")
-
-
 # -- another scale -------------------------------------------------------------------------------------
 
 
@@ -316,18 +297,6 @@ def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, p
             confidence(test.logits, wrong)
     with pytest.raises(CalibrationError, match="prepare both in the same way"):
         shift_data.judge(runtime.load(tmp_path / "c.pkl"), replace(test, features=wrong))
-
-
-def test_odd_rows_and_few_rows_are_not_refused(digits):
-    calibration, test = digits
-    made = fitted(calibration)
-    odd = test.features.astype(float)
-    odd[: len(odd) // 3] /= 255
-    odd[-3:] *= 1e6
-    odd[-9:-5] = 0
-    assert np.isfinite(made.predict_confidence(test.logits, odd)).all()
-    assert np.isfinite(made.predict_confidence(test.logits[:4], test.features[:4] / 255)).all()
-    assert np.isfinite(made.predict_confidence(test.logits, np.zeros(test.features.shape))).all()
 
 
 def test_sets_on_different_scales_are_noted_and_either_is_taken(small):

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
-from sklearn.decomposition import PCA
 
 from calib.calibrators.geometric.reductions import (
     OF_IMAGES,
     REDUCTIONS,
-    grey,
     reduce_training,
     shrink_bilinear,
 )
@@ -48,16 +46,6 @@ def test_bilinear_interpolates_at_the_centres_of_the_coarse_grid(height, width, 
     np.testing.assert_allclose(shrink_bilinear(images, factor), expected, atol=1e-12)
 
 
-def test_grey_keeps_grey_and_weighs_green_most(rng):
-    image = rng.random((2, 3, 3))
-    np.testing.assert_allclose(grey(np.repeat(image[..., None], 3, axis=3)), image, rtol=1e-12)
-    red, green, blue = (grey(np.eye(3)[channel] * np.ones((1, 1, 1, 3)))[0, 0, 0] for channel in range(3))
-    assert (red, green, blue) == (0.299, 0.587, 0.114)
-    np.testing.assert_array_equal(grey(image[..., None]), image)
-    opaque = np.concatenate([np.ones((2, 3, 3, 3)), image[..., None]], axis=3)
-    np.testing.assert_allclose(grey(opaque), 1.0, rtol=1e-12)
-
-
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("shape", [(30, 8, 8), (30, 8, 8, 3), (30, 64)])
 def test_the_training_set_shrinks_by_the_factor_squared(rng, name, shape):
@@ -81,27 +69,6 @@ def test_new_inputs_are_reduced_as_the_training_set_was(rng, name, shape):
     np.testing.assert_allclose(reduced.transform(features), reduced.train_features, atol=1e-5)
     np.testing.assert_allclose(reduced.transform(features[:1]), reduced.train_features[:1], atol=1e-5)
     np.testing.assert_array_equal(reduced.transform(features.reshape(30, -1)), reduced.transform(features))
-
-
-def test_principal_components_are_scikit_learns(rng):
-    features, labels = rng.normal(size=(50, 12)), rng.integers(0, 2, 50)
-    reduced = reduce_training("pca", 2, features, labels, 0)
-    inputs = rng.normal(size=(4, 12))
-    np.testing.assert_allclose(reduced.transform(inputs), PCA(3, random_state=0).fit(features).transform(inputs))
-
-
-def test_random_pixels_are_pixels_and_random_rows_rows(rng):
-    features, labels = images_of(rng)
-    pixels = reduce_training("random_pixels", 4, features, labels, 0)
-    flat = features.reshape(30, 64)
-    assert len(np.unique(pixels.pixels)) == 4
-    np.testing.assert_array_equal(pixels.train_features, flat[:, pixels.pixels])
-    kept = reduce_training("random_set", 2, features, labels, 0)
-    rows = [int(np.flatnonzero((flat == row).all(axis=1))[0]) for row in kept.train_features]
-    assert len(set(rows)) == len(rows)
-    np.testing.assert_array_equal(labels[rows], kept.train_labels)
-    other = reduce_training("random_set", 2, features, labels, 1)
-    assert not np.array_equal(other.train_features, kept.train_features)
 
 
 def test_centroids_are_means_of_their_class(rng):

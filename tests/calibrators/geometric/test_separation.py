@@ -90,14 +90,6 @@ def test_squares_too_small_for_float32_change_nothing(case, unit):
         assert_same(function(*arguments) / unit, naive_of(by_definition, case) / unit)
 
 
-@given(cases())
-def test_exact_is_no_smaller_and_has_the_same_sign(case):
-    arguments = case.train, case.labels, case.features, case.predicted
-    fast, exact = fast_separation(*arguments), exact_separation(*arguments)
-    assert (np.abs(fast) <= np.abs(exact)).all()
-    np.testing.assert_array_equal(fast > 0, exact > 0)
-
-
 @given(cases(coincide=False))
 def test_exact_is_within_the_bound_of_proposition_3(case):
     assume(len(np.unique(case.train, axis=0)) == len(case.train))
@@ -131,12 +123,6 @@ def test_fast_is_a_zone_under_every_metric(case, distance, seed):
     moved = case.features[inner] + (0.999 * np.abs(fast) / lengths)[inner, None] * moves[inner]
     after = fast_separation(case.train, case.labels, moved, case.predicted[inner], distance)
     np.testing.assert_array_equal(after > 0, fast[inner] > 0)
-
-
-def test_one_class_alone_is_infinitely_far_from_the_others():
-    train, labels = np.zeros((3, 2)), np.full(3, 5)
-    for separation in (fast_separation, exact_separation):
-        np.testing.assert_array_equal(separation(train, labels, np.ones((2, 2)), [5, 4]), [np.inf, -np.inf])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -178,12 +164,6 @@ def test_an_explanation_names_the_rows_that_decide(rng):
         plane = (math.dist(x, b) ** 2 - math.dist(x, a) ** 2) / (2 * math.dist(a, b))
         assert found.exact == pytest.approx(plane) == pytest.approx(naive.exact(train, labels, x, 1))
         assert found.safe is bool(found.same < found.other)
-
-
-def test_an_explanation_without_a_class_names_no_row():
-    found = explain(TrainingSet.from_arrays([[0.0], [1.0]], [0, 0]), [0.5], 1)
-    assert (found.same_row, found.deciding_same_row, found.deciding_other_row, found.other_row) == (None, None, None, 0)
-    assert (found.fast, found.exact, found.safe) == (-np.inf, -np.inf, False)
 
 
 @pytest.mark.parametrize(

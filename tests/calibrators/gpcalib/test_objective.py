@@ -7,8 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from calib.calibrators.gpcalib.interpolation import N_FEATURES, Grid, chebyshev
@@ -76,14 +74,6 @@ def test_gradients_agree_with_finite_differences(space, covariance, variational,
         np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6 * np.abs(gradient).max())
 
 
-@every_kind
-def test_free_numbers_and_posteriors_are_each_others_inverse(space, covariance, variational, after_earlier):
-    objective, places = some_objective(space, covariance, variational, after_earlier)
-    map_ = objective.parametrisation
-    for vector in places:
-        np.testing.assert_allclose(map_.vector(map_.posterior(vector)), vector, rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_no_wild_function_has_a_likelihood_above_one(covariance):
     """What is log-likelihood and its second-order term cannot be positive, however interpolation errs."""
@@ -113,17 +103,6 @@ def test_no_wild_function_has_a_likelihood_above_one(covariance):
 ORDERS = pytest.mark.parametrize("order", [1, 3])
 
 
-@given(st.floats(-50, 50), st.floats(0.01, 100), st.integers(4, 60), st.sampled_from([1, 3]), st.integers(0, 99))
-def test_polynomials_of_the_order_are_exact_everywhere(low, width, size, order, seed):
-    grid = Grid(low, low + width, size, order)
-    generator = np.random.default_rng(seed)
-    inputs = generator.uniform(grid.low, grid.high, 20)
-    coefficients = generator.normal(size=order + 1)
-    unit = (inputs - low) / width
-    exact = np.polyval(coefficients, unit)
-    assert np.allclose(grid.interpolate(np.polyval(coefficients, (grid.nodes - low) / width), inputs), exact, atol=1e-9)
-
-
 @ORDERS
 def test_collecting_is_the_transpose_of_interpolating(order, rng):
     grid, inputs = Grid(-2.0, 2.0, 11, order), rng.uniform(-2.5, 2.5, size=(6, 30))
@@ -132,14 +111,6 @@ def test_collecting_is_the_transpose_of_interpolating(order, rng):
         collected = grid.stencil(inputs).collect(m)
         assert np.allclose(collected @ values, (m * grid.interpolate(values, inputs)).sum(axis=1))
         assert np.allclose(grid.stencil(inputs).sparse(m).toarray(), collected, rtol=0, atol=1e-14)
-
-
-@ORDERS
-def test_a_window_interpolates_like_the_whole_grid(order, rng):
-    grid, values, inputs = Grid(-5.0, 9.0, 40, order), rng.normal(size=40), rng.uniform(-1.0, 2.0, 50)
-    nodes, window = grid.window(inputs.min(), inputs.max())
-    assert window.size < 20
-    assert np.allclose(window.interpolate(values[nodes], inputs), grid.interpolate(values, inputs), atol=1e-12)
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ for device in ("auto", "gpu"):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     silent, told = done.stdout.splitlines()
     assert silent == "[]"
-    assert "needs TensorFlow, which is not installed, so it ran on the CPU" in told
+    assert "needs TensorFlow and its CUDA libraries" in told
     assert told.count("pip install") == 1
 
 
