@@ -1,0 +1,272 @@
+"""Pages of data of other kinds: an event, answers, a confidence alone, the top k of many classes, very many rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib
+from calib.data import Predictions
+from calib.data.event import Event
+from calib.data.samples import load_sample
+from calib.engine import Engine
+from calib.evaluation import evaluate
+from calib.evaluation.view import EVENT
+from calib.formatting import number, percent
+from calib.numerics import softmax
+from calib.top_k import TopK
+from calib.ui.fits import shown_fits
+from calib.ui.restore import entry_of
+from calib.ui.session import SESSION, VIEWPOINT, OpenSession
+from tests.test_pairs import pairs
+from tests.ui.conftest import (
+    PAGES,
+    SAMPLE,
+    clean,
+    facts,
+    fit,
+    group,
+    npz,
+    one_of,
+    open_page,
+    report_of,
+    said,
+    unfold,
+    upload_file,
+)
+
+NAME = "_default*"
+ESCAPED = r"\_default\*"
+
+
+@pytest.fixture
+def risk(queue) -> OpenSession:
+    """Rare events with risks that are too high, under a name that Markdown would read."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(-2.5, 1.0, 1200)
+    labels = (rng.random(1200) < 1 / (1 + np.exp(-truth))).astype(np.int64)
+    logits = np.stack([np.zeros(1200), truth + 1.0], axis=1)
+    data = Predictions(logits, labels, ("paid", NAME), event=Event(1, NAME, "as chosen"), sha256="event", name="loans")
+    return OpenSession.from_data(data)
+
+
+def expected(session: OpenSession) -> tuple[float, float]:
+    """Mean predicted risk and event rate of the test rows."""
+    logits, labels = session.test.logits, session.test.labels
+    return float((1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))).mean()), float(labels.mean())
+
+
+@pytest.mark.parametrize("path", ["app.py", "pages/3_Reliability.py", "pages/6_Over_underconfidence.py"])
+def test_pages_open_with_the_risk_beside_the_rate(risk, path):
+    app = open_page(path, risk)
+    assert clean(app)
+    assert f"overestimates the risk of {ESCAPED} by" in said(app)
+    p, rate = expected(risk)
+    if path == "app.py":
+        p, rate = (
+            float(values.mean())
+            for values in evaluate(softmax(risk.data.logits), risk.data.labels).seen(risk.view).pair
+        )
+        assert facts(app)["Observed rate"] == percent(rate)
+    if path != "pages/6_Over_underconfidence.py":
+        assert percent(p) in said(app)
+    assert percent(rate) in said(app)
+    if path != "app.py":  # which describes the samples
+        assert "confiden" not in said(app)
+
+
+def errors(app: AppTest) -> list[str]:
+    """The lines above the diagrams."""
+    return [text.value for text in app.markdown if text.value.startswith("ECE")]
+
+
+def test_the_switch_goes_to_the_predicted_class_and_back(risk):
+    raw = evaluate(1 / (1 + np.exp(risk.test.logits[:, ::-1] - risk.test.logits)), risk.test.labels)
+    app = open_page("pages/3_Reliability.py", risk)
+    before = errors(app)
+    group(app, VIEWPOINT).set_value("top-label").run()
+    assert clean(app)
+    assert f"accuracy {percent(raw.correct.mean())}" in said(app)
+    assert errors(app) != before
+    group(app, VIEWPOINT).set_value("event").run()
+    assert errors(app) == before
+
+
+def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
+    hostile = "<b>x</b>"
+    risk.data = replace(risk.data, event=replace(risk.data.event, name=hostile))
+    monkeypatch.setattr("calib.ui.session.find_session", lambda: risk)
+    monkeypatch.setattr("calib.ui.fits.find_session", lambda: risk)
+    written = report_of(risk, shown_fits(risk))
+    assert hostile not in written
+    assert "the event is &lt;b&gt;x&lt;/b&gt;" in written
+    assert EVENT.over_and_under in written
+    assert "--view" not in written, "the event is what the command line looks at"
+    _, rate = expected(risk)
+    assert number(rate) in written
+    risk.viewpoint = "top-label"
+    again = report_of(risk, shown_fits(risk))
+    assert "--view top-label" in again
+    assert "Over- and underconfidence" in again
+
+
+@pytest.mark.parametrize(("sign", "says"), [(0, "not shown to tell cases of"), (-1, "rank cases the wrong way round")])
+def test_outputs_that_tell_nothing_are_said_to(queue, sign, says):
+    rng = np.random.default_rng(1)
+    score = rng.normal(0.0, 1.5, 800)
+    labels = (rng.random(800) < 1 / (1 + np.exp(-sign * score))).astype(np.int64)
+    logits = np.stack([np.zeros(800), score], axis=1)
+    data = Predictions(logits, labels, ("stays", "leaves"), event=Event(1, "leaves", "as chosen"), sha256=f"no {sign}")
+    for path in ("app.py", "pages/2_Compare.py"):
+        app = open_page(path, OpenSession.from_data(data))
+        assert clean(app)
+        assert says in " ".join(warning.value for warning in app.warning)
+
+
+def test_a_threshold_below_every_risk_is_acting_on_all(queue):
+    rng = np.random.default_rng(2)
+    logits = np.stack([np.zeros(400), rng.normal(0.0, 0.1, 400)], axis=1)
+    data = Predictions(
+        logits, rng.integers(0, 2, 400), ("stays", "leaves"), event=Event(1, "leaves", "as chosen"), sha256="all"
+    )
+    app = open_page("pages/4_Decide.py", OpenSession.from_data(data))
+    assert clean(app)
+    assert "That is acting on all: the threshold lies below every risk" in said(app)
+    assert facts(app)["Acted on, of 1,000"] == "1,000"
+
+
+def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
+    """The top k of simulated outputs of a language model, labels at another temperature."""
+    generator = np.random.default_rng(0)
+    logits = 2 * generator.normal(size=(n, n_classes)) - 1.5 * np.log(np.arange(1, n_classes + 1))
+    labels = np.argmax(logits / 1.3 + generator.gumbel(size=logits.shape), axis=1)
+    outputs = TopK.from_matrix(logits, kept, labels)
+    return npz(**outputs.arrays(), labels=labels, n_classes=n_classes)
+
+
+@pytest.fixture(scope="module")
+def kinds(queue: Engine) -> dict[str, OpenSession]:
+    """Answers with weights that were explained; a confidence alone and beside others; the top k of many classes."""
+    n = 400
+    about = {"clusters": np.array([f"question {i // 4}" for i in range(n)]), "weights": 1.0 + np.arange(n) % 3}
+    answers = replace(pairs(n), **about, weight_kind="frequency", sha256="answers for the pages")
+    sample = load_sample(SAMPLE)
+    return {
+        "answers": fit(queue, OpenSession.from_data(answers), "platt", "isotonic"),
+        "beside": fit(queue, OpenSession.from_data(sample, sample=SAMPLE), "temperature", "geometric"),
+        "alone": fit(queue, OpenSession.from_data(sample, sample=SAMPLE), "geometric"),
+        "top k": fit(queue, OpenSession.from_data(calib.load(("model.npz", a_file()))), "temperature", "isotonic"),
+    }
+
+
+NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring")
+
+
+@pytest.mark.parametrize("path", one_of(PAGES, "pages/2_Compare.py"))
+def test_every_page_is_drawn_or_says_why_not(path: str, kinds: dict[str, OpenSession]) -> None:
+    for kind, session in kinds.items():
+        app = open_page(path, session)
+        assert clean(app), (kind, app.exception, [error.value for error in app.error])
+        refused = "This page needs the outputs of all classes" in said(app)
+        assert refused == (kind == "top k" and any(name in path for name in NEED_ALL)), kind
+
+
+def test_fit_says_what_is_left_out_and_which_methods_learn_from_weights(kinds: dict[str, OpenSession]) -> None:
+    app = open_page("pages/1_Fit.py", kinds["answers"])
+    assert "Vector" in said(app) and "all classes" in said(app)
+    assert "weights" in said(app) and "Auto learn from them; the other methods" in said(app)
+    offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
+    assert "Vector" not in str(offered) and "Geometric" not in str(offered)
+
+
+def test_compare_draws_clusters_and_shows_both_numbers(kinds: dict[str, OpenSession]) -> None:
+    app = unfold(open_page("pages/2_Compare.py", kinds["answers"]), "compare/scores", "compare/weighted")
+    assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(app)
+    (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
+    assert len(table) == 3
+
+
+def test_without_features_the_page_says_what_is_missing_and_where_to_bring_it(with_sample: OpenSession) -> None:
+    bare = OpenSession.from_data(replace(with_sample.data, features=None, train_features=None, sha256="without"))
+    app = open_page("pages/1_Fit.py", bare)
+    assert clean(app)
+    assert "Geometric] :gray[needs features and the training set" in said(app)
+    assert "geometric" not in app.session_state["fit/methods"]
+    assert any(link.proto.label == "Open data with them" for link in app.get("page_link"))
+
+
+def test_compare_claims_nothing_of_its_nll(kinds: dict[str, OpenSession]) -> None:
+    app = unfold(open_page("pages/2_Compare.py", kinds["beside"]), "compare/scores")
+    table = app.dataframe[0].value.set_index("method")
+    assert np.isnan(table.loc["Geometric", "NLL"])
+    assert np.isnan(table.loc["Geometric", "Brier score"])
+    assert 0 < table.loc["Geometric", "ECE"] < 1
+    finding = app.markdown[0].value
+    assert "Geometric gives a confidence only" in finding and "ECE" in finding
+
+
+def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(kinds: dict[str, OpenSession]) -> None:
+    app = unfold(open_page("pages/5_Export.py", kinds["alone"]), "export/others")
+    words = said(app)
+    assert "Lowest NLL" not in words
+    assert "The pickle holds the training rows too." in words
+    assert "250 training rows of 64 numbers" in words
+    assert all("probs" not in code.value for code in app.code)
+    assert any("calibrator.confidence(outputs, features)" in code.value for code in app.code)
+    assert "Calibrated confidence" in [heading.value for heading in app.header]
+
+
+def test_an_upload_to_calibrate_brings_its_features(kinds: dict[str, OpenSession]) -> None:
+    rows = kinds["alone"].test.take(np.arange(20))
+    for arrays, sentence in (
+        ({"logits": rows.logits, "features": rows.features}, "20 rows, 10 classes."),
+        ({"logits": rows.logits}, "none looks like the inputs of the rows"),
+    ):
+        app = open_page("pages/5_Export.py", kinds["alone"])
+        app.button_group(key="export/of").set_value("an upload").run()
+        assert "with features" in app.file_uploader[0].label
+        app.file_uploader[0].upload("new.npz", npz(**arrays)).run()
+        assert not app.exception
+        assert sentence in " ".join([said(app), *(error.value for error in app.error)])
+
+
+def test_a_file_opens_and_is_said_to_be_a_top_k():
+    app = upload_file("model.npz", a_file())
+    assert clean(app)
+    assert "the largest logits of very many classes" in said(app)
+    assert facts(app)["Classes"] == "2,000"
+    assert isinstance(app.session_state[SESSION].data.logits, TopK)
+
+
+def many() -> Predictions:
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(420_000, 2)).astype(np.float32)
+    return Predictions(logits, (generator.uniform(size=420_000) < 0.5).astype(np.int64), ("no", "yes"), name="many")
+
+
+def test_a_sample_is_fitted_on_and_said_and_can_be_changed() -> None:
+    session = OpenSession.from_data(many())
+    assert (len(session.calibration), len(session.test)) == (50_000, 210_000)
+    sentence = "50,000 of the 210,000 calibration rows were drawn at random"
+    app = open_page("app.py", session)
+    assert sentence in said(app)
+    assert sentence in said(open_page("pages/1_Fit.py", session))
+    before = session.split_key
+    ask(app, 210_000)
+    assert len(session.calibration) == 210_000 and not session.drawn and session.split_key != before
+    assert entry_of(session).most == 210_000
+    ask(app, 50_000)
+    assert session.split_key == before
+    app.slider[0].set_value(48)
+    ask(app, 210_000)  # more rows than there are then
+    assert not app.exception
+    assert len(session.calibration) == len(session.data) - len(session.test) < 210_000
+
+
+def ask(app: AppTest, rows: int) -> None:
+    """Fit on so many rows."""
+    next(each for each in app.number_input if each.label == "Rows to fit on").set_value(rows)
+    app.button(key="split/again").click().run()
