@@ -30,13 +30,11 @@ class TableReading:
     roles : column or columns of each role, as :func:`calib.load` takes them.
     sentence : what the reading means, with its numbers.
     rows : rows with an outcome and outputs.
-    event_rate : share of rows with the event; None unless there are two classes.
     """
 
     roles: Mapping[str, str | tuple[str, ...]]
     sentence: str
     rows: int
-    event_rate: float | None = None
 
 
 @dataclass(frozen=True)

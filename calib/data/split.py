@@ -49,13 +49,11 @@ def split_rows(
         clusters.
     """
     n = len(labels)
-    if part is None:
-        if given is not None and 0 < np.count_nonzero(given) < n:
-            return np.flatnonzero(given), np.flatnonzero(~given)
-        part = 0.5
-    if np.ndim(part):
+    if part is None and given is not None and 0 < np.count_nonzero(given) < n:
+        return np.flatnonzero(given), np.flatnonzero(~given)
+    if part is not None and np.ndim(part):
         return chosen_rows(np.asarray(part), n)
-    size = part_size(part, n)
+    size = part_size(0.5 if part is None else part, n)
     if clusters is not None:
         return whole_clusters(labels, np.unique(clusters, return_inverse=True)[1], size, random_state)
     return stratified_rows(labels, size, random_state)
@@ -82,11 +80,9 @@ def chosen_rows(part: npt.NDArray[Any], n: int) -> Rows:
         )
     if part.min() < 0 or part.max() >= n:
         raise _refused(f"Row numbers run from {part.min():,} to {part.max():,}, but there are rows 0 to {n - 1:,}.")
-    left = np.ones(n, dtype=bool)
-    left[part] = False
-    if np.count_nonzero(left) != n - len(part):
-        raise _refused(f"{len(part) - (n - np.count_nonzero(left)):,} row numbers are named more than once.")
-    return part.astype(np.int64), np.flatnonzero(left)
+    if repeated := len(part) - len(np.unique(part)):
+        raise _refused(f"{repeated:,} row numbers are named more than once.")
+    return part.astype(np.int64), np.setdiff1d(np.arange(n), part)
 
 
 def stratified_rows(labels: Ints, size: int, random_state: int) -> Rows:

@@ -26,7 +26,7 @@ PREDICTED, CLASS = _words("predicted"), _words("class")
 TRUTH, LABEL, CORRECT, ACHIEVED = _words("truth"), _words("label"), _words("correct"), _words("achieved")
 RIGHT = frozenset(word for word in CORRECT if len(word) > 3)
 """Such words beside a class mean the true one: ``correct_answer``."""
-RESPONSES, WELL = _words("responses"), _words("well")
+RESPONSES = _words("responses")
 
 GOOD, BAD = _words("good"), _words("bad")
 EVENTS = GOOD | BAD | ACHIEVED | _words("happens")
@@ -34,7 +34,7 @@ EVENTS = GOOD | BAD | ACHIEVED | _words("happens")
 FAILS, SUCCEEDS, NEGATIONS = _words("fails"), CORRECT | ACHIEVED | _words("success"), _words("negations")
 
 CLUSTER, GROUP, MODEL, WEIGHT, BODY = map(_words, ("cluster", "group", "model", "weight", "body"))
-EARLIER, PAST, LIMITS, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "past", "limits", "split", "time", "id", "text"))
+EARLIER, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "split", "time", "id", "text"))
 
 GENERAL = TRUTH | LABEL | SCORE | PROBABILITY | PERCENT | _words("small")
 """Words that say nothing of what outcome and outputs are about."""
@@ -53,7 +53,7 @@ KNOWN = (
     | _words(
         *("probability", "score", "models", "percent", "confidence", "unsure", "risk", "predicted", "class"),
         *("truth", "label", "responses", "fails", "cluster", "group", "model", "weight", "body"),
-        *("earlier", "past", "limits", "split", "time", "id", "text"),
+        *("earlier", "split", "time", "id", "text"),
     )
 )
 """Every word that may stand in the name of a column."""

@@ -24,9 +24,9 @@ from calib.data.findings import InvalidUpload, listed
 from calib.data.options import Choices, Columns
 from calib.data.read.base import ArrayInfo, Contents
 
-NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
-ARROW_NUMBERS = ("float", "double", "int", "uint", "half", "decimal")
-"""What the types of arrays, and of columns of a table, begin with where these hold numbers."""
+FLOATS = ("float", "<f", ">f", "double", "half", "decimal")
+NUMBERS = (*FLOATS, "int", "uint", ">i", "<i", ">u", "<u")
+"""What the types of arrays, and of columns of a table, begin with where these hold floats, or numbers."""
 
 
 def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
@@ -68,8 +68,9 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
 
 def nothing(contents: Contents, code: str, sought: str, called: str) -> InvalidUpload:
     """The error for a file in which an array is missing."""
-    reason = f"{contents.name} holds {describe(contents)}; none looks like {sought}."
+    held = listed(f"{array.name} {array.shape}" for array in contents.arrays)
     other = ", or add a second file that holds them" if code == "no_labels" else ""
+    reason = f"{contents.name} holds {held}; none looks like {sought}."
     return InvalidUpload(code, reason, f"Name the array with the {called}{other}.")
 
 
@@ -91,19 +92,11 @@ def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
 
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
-    """The widest two-dimensional array of floats; else of any numbers; else a single column of floats."""
-    free = [a for a in contents.arrays if is_free(a) and a.name != labels and not is_label(a.name)]
-    floats = [array for array in free if "float" in array.dtype or array.dtype[:2] in ("<f", ">f")]
-    wide = [array for array in free if array_width(array) > 1]
-    for candidates in (
-        [array for array in floats if array_width(array) > 1],
-        [array for array in wide if array.dtype.startswith(NUMBERS)],
-        floats,
-        free if len(contents.arrays) == 1 else wide,
-    ):
-        if candidates:
-            return max(candidates, key=array_width).name
-    return None
+    """The widest array of floats, else the widest one of several columns; a single one whatever it is."""
+    free = [a for a in contents.arrays if is_free(a) and a.name != labels and canonical(a.name).base not in LABELS]
+    fit = [a for a in free if array_width(a) > 1 or a.dtype.startswith(FLOATS) or len(contents.arrays) == 1]
+    order = [(array_width(a) > 1, a.dtype.startswith(FLOATS), a.dtype.startswith(NUMBERS), array_width(a)) for a in fit]
+    return fit[order.index(max(order))].name if fit else None
 
 
 def labels_by_shape(contents: Contents, outputs: str) -> str | None:
@@ -121,19 +114,9 @@ def is_free(array: ArrayInfo) -> bool:
     return part != "train" and base not in (*CLASS_NAMES, *ROLE_NAMES, *FEATURES, *SPLIT)
 
 
-def is_label(name: str) -> bool:
-    """Whether an array or a column is called like labels."""
-    return canonical(name).base in LABELS
-
-
 def array_width(array: ArrayInfo) -> int:
     """Values per row."""
     return prod(array.shape[1:])
-
-
-def describe(contents: Contents) -> str:
-    """The list of arrays for a sentence."""
-    return listed(f"{a.name} {a.shape}" for a in contents.arrays)
 
 
 def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns | None:
@@ -147,24 +130,25 @@ def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns 
     role : "features", "train_features" or "train_labels".
     own : the file that was given for this role; in another one only names count, and None is given where none fits.
     """
-    parts = ("train", None) if role != "features" else (None, "test", "calibration")
+    parts: tuple[Part | None, ...] = ("train", None) if role != "features" else (None, "test", "calibration")
     if role == "train_labels":
         named = first_named(contents.names, LABELS, *(() if contents.tabular else parts))
         return named or (contents.names[-1] if contents is own else None)
     if contents is not own:
         return first_named(contents.names, FEATURES, "train")
-    found: Columns | None
+    others = (*LABELS, *ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT) if contents.tabular else LABELS
+    free = [a for a in contents.arrays if a.dtype.startswith(NUMBERS) and canonical(a.name).base not in others]
     if contents.tabular:
-        numbers = [array.name for array in contents.arrays if array.dtype.startswith(ARROW_NUMBERS)]
-        free = [name for name in numbers if canonical(name).base not in (*ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT)]
-        found = feature_names(free) or tuple(name for name in free if not is_label(name))
+        names = tuple(array.name for array in free)
+        if found := feature_names(names) or names:
+            return found
     else:
-        arrays = [a for a in contents.arrays if a.dtype.startswith(NUMBERS) and not is_label(a.name)]
-        arrays = [a for a in arrays if role == "train_features" or canonical(a.name).part != "train"]
-        found = first_named(contents.names, FEATURES, *parts) or (max(arrays, key=array_width).name if arrays else None)
-    if not found:
-        raise nothing(contents, "no_features", "features", "features")
-    return found
+        free = [a for a in free if role == "train_features" or canonical(a.name).part != "train"]
+        if named := first_named(contents.names, FEATURES, *parts):
+            return named
+        if free:
+            return max(free, key=array_width).name
+    raise nothing(contents, "no_features", "features", "features")
 
 
 def infer_label(labels: Contents) -> str:

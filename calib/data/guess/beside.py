@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from calib.data import words as w
-from calib.data.array_names import PARTS, SPLIT, feature_names, first_named
+from calib.data.array_names import PARTS, SPLIT, feature_names
 from calib.data.assemble.beside import ROW_ROLES, times_of
 from calib.data.guess.columns import FEW, Column
 from calib.data.guess.names import is_anonymous, tokens
@@ -26,14 +26,16 @@ CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
 
 
 def is_split(column: Column) -> bool:
-    """Its two values are words for calibration and test."""
+    """Its two values are words for calibration and test, or its name says so."""
     parts = {PARTS.get(value.lower()) for value in column.values}
-    return len(column.values) == len(parts) == 2 and "test" in parts and None not in parts
+    said = (len(parts) == 2 and "test" in parts and None not in parts) or "".join(tokens(column.name)) in SPLIT
+    return len(column.values) == 2 and said
 
 
 def is_time(column: Column) -> bool:
-    """It holds dates that can be read."""
-    return column.is_date and (column.cells.dtype.kind == "M" or len(times_of(column.present)) == 1)
+    """It holds dates that can be read, or is called as a week or a date is."""
+    dates = column.is_date and (column.cells.dtype.kind == "M" or len(times_of(column.present)) == 1)
+    return dates or "".join(tokens(column.name)) in ROW_ROLES["times"].names
 
 
 def is_coded(column: Column) -> bool:
@@ -60,8 +62,7 @@ def is_feature(column: Column) -> bool:
 
 
 def _repeats(column: Column, share: float) -> bool:
-    n, rows = len(column.values), len(column.present)
-    return LEAST_CLUSTERS <= n <= share * rows and (column.numbers is None or column.is_whole)
+    return column.is_discrete and LEAST_CLUSTERS <= len(column.values) <= share * len(column.present)
 
 
 class Beside(NamedTuple):
@@ -86,26 +87,22 @@ BESIDE = (
 
 def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
     """The choices with every column beside outcome and outputs that has a role."""
-    taken = columns_in(chosen)
-    free = {name: column for name, column in columns.items() if name not in taken}
-    names = {"split": SPLIT, **{option: role.names for option, role in ROW_ROLES.items()}}
-    if any(column.words & w.BODY for column in columns.values()) and chosen.weights is None:
-        del names["weights"]  # it is that of a body
+    free = {name: column for name, column in columns.items() if name not in columns_in(chosen)}
+    of_body = any(column.words & w.BODY for column in columns.values())
     classes = {value for name in names_in(chosen.labels) if name in columns for value in columns[name].values}
-    for option in dict.fromkeys((*(rule.option for rule in BESIDE), *names)):
-        if option not in names or getattr(chosen, option) is not None:
+    for rule in BESIDE:
+        if getattr(chosen, rule.option) is not None or (rule.option == "weights" and of_body):
             continue
-        found: Any = first_named(free, names[option])
-        for holds in [rule.holds for rule in BESIDE if rule.option == option and found is None]:
-            fit = [column for column in free.values() if holds(column)]
-            fit = [c for c in fit if holds is not is_few or not classes.issuperset(c.values)]  # that is a prediction
-            if fit and not (holds is is_coded and len(fit) > 1):  # of several codes it is open which hold rows together
-                found = min(fit, key=lambda column: (len(column.values), column.name)).name
-                break
-        free.pop(found, None)
-        chosen = replace(chosen, **{option: found})
+        fit = [column for column in free.values() if rule.holds(column)]
+        fit = [c for c in fit if rule.holds is not is_few or not classes.issuperset(c.values)]  # that is a prediction
+        if fit and not (
+            rule.holds is is_coded and len(fit) > 1
+        ):  # of several codes it is open which hold rows together
+            found = min(fit, key=lambda column: (len(column.values), column.name)).name
+            chosen = replace(chosen, **{rule.option: found})
+            del free[found]
     if chosen.features is None:
-        numbers = [name for name, column in free.items() if column.numbers is not None and not column.is_date]
+        numbers = [name for name, column in free.items() if column.numbers is not None]
         features = feature_names(numbers) or tuple(name for name, column in free.items() if is_feature(column))
         chosen = replace(chosen, features=features)
     return chosen
@@ -113,7 +110,7 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
 
 def columns_in(chosen: Choices) -> set[str]:
     """The columns that have a role already."""
-    options = {*OPTION_OF_ROLE.values(), *ROW_ROLES, "test_outputs", "test_labels"}
+    options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"}
     return {name for option in options for name in names_in(getattr(chosen, option))}
 
 
@@ -130,29 +127,25 @@ def column_roles(
     n_rows : of the table, of which the columns may hold some alone.
     """
     by_hand = columns_in(given)
-    role_of = {**{option: option for option in ROW_ROLES}, **{option: role for role, option in OPTION_OF_ROLE.items()}}
-    options = {name: option for option in role_of for name in names_in(getattr(found, option))}
+    role_of = {name: role for role, option in OPTION_OF_ROLE.items() for name in names_in(getattr(found, option))}
     roles = []
     for name, column in columns.items():
-        option = options.get(name, "")
-        role: Any = role_of.get(option) or left_as(column)
-        why = why_left(column)
+        role: Any = role_of.get(name) or left_as(column)
+        option = OPTION_OF_ROLE.get(role_of.get(name, ""), "")
+        fits = (rule.says for rule in BESIDE if rule.option == option and rule.holds(column))
+        why = reasons.get(option) or next(fits, "numbers") if option else why_left(column)
         if name in by_hand:
             why = "as chosen"
-        elif option:
-            fits = (rule.says for rule in BESIDE if rule.option == option and rule.holds(column))
-            says = reasons.get(option) or next(fits, "numbers" if option == "features" else "its name says so")
-            why = says if column.is_date else f"{says}; {column.seen}"
-        if n_rows > len(column.cells) and any(letter.isdigit() for letter in why):
-            why = f"{why}, in {len(column.cells):,} rows looked at"
+        elif not column.is_date:
+            seen = f" in {len(column.cells):,} rows looked at" if n_rows > len(column.cells) else ""
+            why = f"{why}; {column.seen}{',' if seen else ''}{seen}"
         roles.append(ColumnRole(name, role, why))
     return tuple(roles)
 
 
 def left_as(column: Column) -> Role:
     """The role of a column that is not used."""
-    names_rows = column.all_different and (column.numbers is None or column.is_whole)
-    return "id" if column.is_counter or names_rows or column.says == "id" else "ignore"
+    return "id" if column.is_counter or column.all_different or column.says == "id" else "ignore"
 
 
 LEFT = {
@@ -166,15 +159,10 @@ LEFT = {
 
 def why_left(column: Column) -> str:
     """Why a column is not used."""
-    if len(column.values) < 2 and not column.is_date:
-        return f"the same in every row: {column.values[0]}" if column.values else "empty"
-    if column.is_date or column.is_counter:
-        return "dates" if column.is_date else "it counts the rows"
-    missing = len(column.cells) - len(column.present)
-    if column.says in LEFT:
-        return f"{LEFT[column.says]}; {column.seen}"
-    if column.all_different and (column.numbers is None or column.is_whole):
+    if len(column.values) < 2 or column.is_date:
+        return "dates" if column.is_date else "the same in every row"
+    if column.is_counter:
+        return "it counts the rows"
+    if column.says not in LEFT and column.all_different:
         return "nearly every row has a value of its own"
-    if column.numbers is not None and missing:
-        return f"{missing:,} of {len(column.cells):,} values are missing"
-    return f"{'text' if column.numbers is None else 'no role'}; {column.seen}"
+    return LEFT.get(column.says, "no role")

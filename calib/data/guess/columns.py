@@ -18,7 +18,7 @@ from calib.numerics import Floats
 FEW = 30
 """Different values up to here are few."""
 
-DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([ T].*)?|\d{4}-?W\d\d?")
+DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([T ].*)?|\d{4}-?W\d\d?")
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -92,6 +92,11 @@ class Column:
         return self.numbers is not None and bool((self.present == np.floor(self.present)).all())
 
     @cached_property
+    def is_discrete(self) -> bool:
+        """Whether it holds text or whole numbers."""
+        return not self.is_date and (self.numbers is None or self.is_whole)
+
+    @cached_property
     def low(self) -> float:
         """The smallest number; NaN where there is none."""
         return float(self.present.min()) if self.numbers is not None and len(self.present) else np.nan
@@ -109,7 +114,7 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether it may hold outputs: numbers that are more than two whole ones."""
-        return self.numbers is not None and not self.is_date and (len(self.values) > 2 or not self.is_whole)
+        return self.numbers is not None and (len(self.values) > 2 or not self.is_whole)
 
     @property
     def is_fraction(self) -> bool:
@@ -119,8 +124,8 @@ class Column:
 
     @property
     def all_different(self) -> bool:
-        """Whether (nearly) every row has a value of its own."""
-        return len(self.values) > max(FEW, 0.9 * len(self.present))
+        """Whether (nearly) every row has a text or a whole number of its own."""
+        return self.is_discrete and len(self.values) > max(FEW, 0.9 * len(self.present))
 
     @cached_property
     def is_counter(self) -> bool:
@@ -130,8 +135,7 @@ class Column:
     @cached_property
     def names_classes(self) -> bool:
         """Whether its values may be classes: text or whole numbers that repeat."""
-        whole = self.numbers is None or self.is_whole
-        return bool(self.values) and whole and not self.is_date and not self.all_different
+        return bool(self.values) and self.is_discrete and not self.all_different
 
     @property
     def yes_or_no(self) -> bool:
@@ -166,15 +170,15 @@ def _may_be_truth(column: Column) -> bool:
     return _may_be_label(column) or (column.numbers is None and bool(column.values) and not column.is_date)
 
 
-def _tells_what_is_right(column: Column) -> bool:
-    """A short word such as "tp" says so only where no other word tells what the name is about."""
-    longer = any(len(word) > 3 for word in column.words & w.CORRECT) or about(column.name) <= w.CORRECT
-    is_answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
-    return _is_two(column) and longer and not is_answer
-
-
 def _is_two(column: Column) -> bool:
     return column.names_classes and len(column.values) <= 2
+
+
+def _tells_what_is_right(column: Column) -> bool:
+    """A short word such as "tp" says so only where no other word tells what the name is about."""
+    longer = any(len(word) > 3 for word in column.words & w.CORRECT) or about(tokens(column.name)) <= w.CORRECT
+    is_answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
+    return _is_two(column) and longer and not is_answer
 
 
 def _is_score(column: Column) -> bool:
@@ -183,28 +187,25 @@ def _is_score(column: Column) -> bool:
 
 def _is_of_things(column: Column) -> bool:
     """Its values repeat, and its name ends as that of a thing: ``customer_id``, not ``customer_age``."""
-    repeats = len(column.values) > 2 and (column.numbers is None or column.is_whole) and not column.all_different
     last = next((word for word in reversed(tokens(column.name)) if len(word) > 1 and not word.isdecimal()), "")
-    return repeats and bool(known_words(last) & (w.CLUSTER | w.ID)) and not column.words & w.TIME
+    named = bool(known_words(last) & (w.CLUSTER | w.ID)) and not column.words & w.TIME
+    return named and column.names_classes and len(column.values) > 2
 
 
 def _is_few(column: Column) -> bool:
-    return 2 <= len(column.values) <= FEW and (column.numbers is None or column.is_whole) and not column.is_date
+    return column.is_discrete and 2 <= len(column.values) <= FEW
 
 
 SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
-    ("limit", w.LIMITS, lambda column: column.is_number),
     ("past", w.EARLIER, lambda column: True),
     ("predicted", w.PREDICTED, lambda c: c.names_classes and bool(c.words & w.CLASS or "argmax" in c.words)),
     ("output", w.PROBABILITY, _is_score),
     ("correct", w.CORRECT, _tells_what_is_right),
     ("truth", w.TRUTH | w.RIGHT, _may_be_truth),
     ("output", w.SCORE, _is_score),
-    ("output", w.MODELS, lambda column: column.is_fraction),
     ("predicted", w.PREDICTED, lambda column: column.names_classes),
     ("weight", w.WEIGHT, lambda column: column.is_number and column.low >= 0),
     ("split", w.SPLIT, _is_few),
-    ("past", w.PAST, lambda column: True),
     ("label", w.LABEL, _may_be_label),
     ("cluster", w.CLUSTER, _is_of_things),
     ("event", w.EVENTS, _is_two),
@@ -224,20 +225,17 @@ def spelled(value: object) -> str:
 
 
 def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:
-    """The columns of a sample by name; beside two values of text, a word such as "N/A" is a missing one."""
+    """The columns of a sample by name; blank cells are empty, and so is a word such as "N/A" beside two other texts."""
     called = {word for name in sample for word in tokens(name)}
-    return {name: Column(name, j, _without_missing(cells, called)) for j, (name, cells) in enumerate(sample.items())}
-
-
-def _without_missing(cells: Array, called: set[str]) -> Array:
-    """Text with blank cells left empty; beside two values words for a missing one too: a class may be ``unknown``."""
-    if cells.dtype.kind != "U":
-        return cells
-    plain = {value: value.strip() for value in np.unique(cells).tolist()}
-    missing = [value for value, text in plain.items() if text in w.NO_VALUE and text.lower() not in called]
-    if len({text for value, text in plain.items() if text and value not in missing}) != 2:
-        missing = [value for value, text in plain.items() if not text]
-    return np.where(np.isin(cells, missing), "", cells) if missing else cells
+    columns = {}
+    for position, (name, cells) in enumerate(sample.items()):
+        if cells.dtype.kind == "U":
+            cells = np.char.strip(cells)
+            missing = [text for text in w.NO_VALUE if text.lower() not in called]
+            if len(np.unique(cells[~np.isin(cells, ["", *missing])])) == 2:
+                cells = np.where(np.isin(cells, missing), "", cells)
+        columns[name] = Column(name, position, cells)
+    return columns
 
 
 OFF = 2e-2

@@ -19,9 +19,6 @@ SPELLED = re.compile(r"\d+|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|[\W_]")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 FOLDED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "o"})
 
-LEAST_STEM = 3
-"""Letters of a word that may be short for another one."""
-
 
 @lru_cache(maxsize=2**14)
 def tokens(name: str) -> tuple[str, ...]:
@@ -37,31 +34,24 @@ def known_words(name: str) -> frozenset[str]:
 
     Of a compound such as "Ausfallwahrscheinlichkeit" its beginning and its end count.
     """
-    words = list(tokens(name))
-    if "".join(words) in KNOWN:
-        return frozenset(["".join(words)])
     # A letter after a number is a unit: the "y" of "1y" is a year.
-    words = [word for j, word in enumerate(words) if not (len(word) == 1 and j and words[j - 1].isdecimal())]
+    pieces = tokens(name)
+    words = [word for j, word in enumerate(pieces) if len(word) > 1 or not (j and pieces[j - 1].isdecimal())]
+    if "".join(pieces) in KNOWN:
+        words = ["".join(pieces)]
     found: set[str] = set()
     while words:
-        if len(words) > 1 and words[0] + words[1] in KNOWN:
-            found.add(words.pop(0) + words.pop(0))
-            continue
         word = words.pop(0)
-        found |= {word} if word in KNOWN else compound(word)
+        if words and word + words[0] in KNOWN:
+            word += words.pop(0)
+        if word in KNOWN:
+            found.add(word)
+        else:
+            starts = [word[:j] for j in range(5, len(word)) if word[:j] in LONG]
+            ends = [word[j:] for j in range(1, len(word) - 3) if word[j:] in ENDS]
+            found |= {*starts[-1:], *ends[:1]}
     # A letter alone tells something; beside other words it hardly does, as the "z" of "prs_z".
-    longer = {word for word in found if word not in ("z", "w", "s")}
-    return frozenset(longer or found)
-
-
-def compound(word: str) -> set[str]:
-    """The two known words that a compound is made of, else its longest known beginning and end."""
-    for j in range(len(word) - 2, 1, -1):
-        if {word[:j], word[j:]} <= KNOWN and max(j, len(word) - j) >= 4:
-            return {word[:j], word[j:]}
-    start = next((word[:j] for j in range(len(word) - 1, 4, -1) if word[:j] in LONG), None)
-    end = next((word[j:] for j in range(1, len(word) - 3) if word[j:] in ENDS), None)
-    return {part for part in (start, end) if part}
+    return frozenset(found - {"z", "w", "s"} or found)
 
 
 def has(name: str, words: Collection[str]) -> bool:
@@ -74,20 +64,17 @@ def is_prediction(name: str) -> bool:
     return has(name, PROBABILITY | SCORE | PREDICTED)
 
 
-def about(name: str) -> set[str]:
-    """The words of a name that say what it is about: neither numbers nor words for outputs and outcomes."""
-    return telling(tokens(name))
-
-
-def telling(words: Iterable[str]) -> set[str]:
-    """Words that are neither numbers, letters, nor words that outputs and outcomes share."""
+def about(words: Iterable[str]) -> set[str]:
+    """Words that say what something is about: neither numbers, letters, nor words that outputs and outcomes share."""
     return {word for word in words if len(word) > 1 and word.isalpha() and word not in GENERAL}
 
 
-def same_word(first: str, second: str) -> bool:
-    """Whether two words are about the same thing: equal, one short for the other, or forms of one word."""
-    short, long = sorted((first, second), key=len)
-    return short == long or (len(short) >= LEAST_STEM and long.startswith(short)) or long[:6] == short[:6] != short
+def share_a_word(first: Iterable[str], second: Iterable[str]) -> bool:
+    """Whether words are about the same thing: equal, one short for another, or forms of one word."""
+    pairs = [sorted((a, b), key=len) for a in about(first) for b in about(second)]
+    return any(
+        short == long or (len(short) > 2 and long.startswith(short)) or short[:6] == long[:6] for short, long in pairs
+    )
 
 
 def is_anonymous(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from functools import cached_property
 
 from calib.canonical import ONE_COLUMN
 from calib.data import words as w
@@ -28,13 +28,16 @@ class Outputs:
     columns : one for each class in their order, or a single one.
     classes : what each is called beside what the names have in common.
     stem : what the names have in common; of a single column its name.
-    total : what each row sums to, 0 where exponentials sum to one; None for nothing in common.
     """
 
     columns: tuple[Column, ...]
     classes: tuple[str, ...]
     stem: str
-    total: float | None = None
+
+    @cached_property
+    def total(self) -> float | None:
+        """What each row sums to, 0 where exponentials sum to one; None for nothing in common."""
+        return None if self.is_single else row_sums(self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,7 +46,7 @@ class Outputs:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one column."""
+        """Whether it is one column: the probability of a class, or the confidence in an answer."""
         return len(self.columns) == 1
 
     @property
@@ -58,18 +61,28 @@ class Outputs:
         numbers = sorted(int(name) for name in self.classes if name.isdecimal())
         return len(numbers) == len(self.classes) and numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
 
-    def fit(self, values: Sequence[str]) -> bool:
-        """Whether these labels may be those of the columns."""
-        labels, classes = self._labels(values), {plain_name(name) for name in self.classes}
-        if self.is_single:
-            return len(labels) <= 2
-        if len(labels) > len(classes):
-            return classes <= labels  # a label beside those that columns are called by is said where it is read
-        return len(labels) == len(classes) or labels <= classes or self.counts_up
-
     def called(self, values: Sequence[str]) -> bool:
         """Whether the columns are called like these labels."""
         return not self.is_single and self._labels(values) == {plain_name(name) for name in self.classes}
+
+    def may_be_scores(self, values: Sequence[str]) -> bool:
+        """Whether names and values of several columns allow that they are scores of classes with these labels."""
+        labels, classes = self._labels(values), {plain_name(name) for name in self.classes}
+        if len(labels) > len(classes) and not classes <= labels:
+            return False  # a label beside those that columns are called by is said where it is read
+        if 0 < len(labels) < len(classes) and not (labels <= classes or self.counts_up):
+            return False
+        flags = [column.is_whole and len(column.values) == 2 for column in self.columns]
+        if any(flags) and not all(column.is_whole for column in self.columns):
+            return False  # zeros and ones do not belong to fractions
+        called = self.called(values)
+        if self.total is not None:
+            return self.is_named or called or not self.stem or self.total in (0, 1, 100)
+        numbers = [column for column in self.columns if column.numbers is not None]  # what is wrong with others is said
+        on_one_scale = len({column.in_unit and len(column.values) > FEW for column in numbers}) == 1
+        # Fractions that sum to nothing are several models', unless they are called like the classes.
+        several = all(column.in_unit for column in self.columns)
+        return on_one_scale and (called or (not several and (self.is_named or not self.stem)))
 
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
@@ -77,15 +90,10 @@ class Outputs:
         return {plain for v in values if (plain := plain_name(v)) in classes or v.strip() not in w.NO_VALUE}
 
 
-def single(column: Column) -> Outputs:
-    """One column: the probability of a class, or the confidence in an answer."""
-    return Outputs((column,), (column.name,), column.name)
-
-
-def family(columns: Sequence[Column], stem: str, classes: Sequence[str] = ()) -> Outputs:
-    """One column for each class."""
+def outputs_of(columns: Sequence[Column], stem: str = "", classes: Sequence[str] = ()) -> Outputs:
+    """A single column, or one for each class; the classes are what the names do not have in common unless given."""
     names = [column.name for column in columns]
-    return Outputs(tuple(columns), tuple(classes) or class_names(names), stem, row_sums(columns))
+    return Outputs(tuple(columns), tuple(classes) or class_names(names), names[0] if len(names) == 1 else stem)
 
 
 class Candidates:
@@ -98,64 +106,47 @@ class Candidates:
     """
 
     def __init__(self, columns: Mapping[str, Column], chosen: Choices):
-        self._columns, self._chosen = columns, chosen
         taken = chosen_elsewhere(chosen, "outputs")
+        self._kind, self._given = chosen.kind, [columns[name] for name in names_in(chosen.outputs)]
         self._free = [column for column in columns.values() if column.name not in taken]
         self._patterns = by_pattern(self._free)
-        self._families: dict[tuple[tuple[str, ...], str], Outputs] = {}
+        self._known: dict[tuple[tuple[str, ...], str], Outputs] = {}
 
     def beside(self, outcome: Column | None) -> list[Outputs]:
         """What may be the outputs beside an outcome: families first, then single columns."""
-        chosen = self._chosen
-        if chosen.outputs:
-            own = [self._columns[name] for name in names_in(chosen.outputs)]
-            return [single(own[0]) if len(own) == 1 else family(own, "")]
-        families = self._families_beside(outcome)
+        if self._given:
+            return [outputs_of(self._given)]
+        families = self._families(outcome)
         whole = {column.name for found in families if found.total is not None for column in found.columns}
-        free = [column for column in self._free if column is not outcome and column.name not in whole]
-        likely = [c for c in free if c.is_number and (c.says == "output" or (c.is_fraction and not c.is_counter))]
+        free = [c for c in self._free if c is not outcome and c.is_number and c.name not in whole]
+        likely = [c for c in free if c.says == "output" or (c.is_fraction and not c.is_counter)]
         likely.sort(key=lambda column: (column.says != "output", column.name))
-        singles = [single(column) for column in likely[:MOST_SINGLES]]
-        if chosen.kind is None:
+        singles = [outputs_of([column]) for column in likely[:MOST_SINGLES]]
+        if self._kind is None:
             return [*families, *singles]
-        return singles if chosen.kind in ONE_COLUMN else families  # the kind says whether there is one column
+        return singles if self._kind in ONE_COLUMN else families  # the kind says whether there is one column
 
-    def _families_beside(self, outcome: Column | None) -> list[Outputs]:
+    def _families(self, outcome: Column | None) -> list[Outputs]:
         """Columns that belong together and fit to the labels, each set of them once."""
         free = [column for column in self._free if column is not outcome]
         values = outcome.values if outcome is not None else ()
+        silent = [c for c in free if not c.says and c.numbers is not None and not c.is_counter]
+        found = [*by_class(free, values), *self._alike(outcome)]
+        found += [every] if len(silent) > 1 and (every := outputs_of(silent)).total is not None else []
         own: dict[frozenset[str], Outputs] = {}
-        for found in (*by_class(free, values), *self._alike(outcome), *nameless(free)):
-            if (not values or found.fit(values)) and _may_be_scores(found, values):
-                own.setdefault(frozenset(found.names), found)
-        whole = [names for names, found in own.items() if found.total is not None]
+        for family in (family for family in found if family.may_be_scores(values)):
+            own.setdefault(frozenset(family.names), family)
+        whole = [names for names, family in own.items() if family.total is not None]
         # Columns that leave room for another class are no part of a family that leaves none.
         return [f for names, f in own.items() if f.total is not None or not any(names < other for other in whole)]
 
     def _alike(self, outcome: Column | None) -> Iterator[Outputs]:
         for stem, members in self._patterns:
-            if outcome in members and not outcome.says:
-                continue  # a column that is named like all others is not their outcome
             columns = [column for column in members if column is not outcome]
-            key = tuple(column.name for column in columns), stem
-            if len(columns) > 1:
-                if key not in self._families:
-                    self._families[key] = family(columns, stem)
-                yield self._families[key]
-
-
-def _may_be_scores(found: Outputs, values: Sequence[str]) -> bool:
-    """Whether names and values of several columns allow that they are scores of classes."""
-    flags = [column.is_whole and len(column.values) == 2 for column in found.columns]
-    if any(flags) and not all(column.is_whole for column in found.columns):
-        return False  # zeros and ones do not belong to fractions
-    called = found.called(values)
-    if found.total is not None:
-        return found.is_named or called or not found.stem or found.total in (0, 1, 100)
-    has_sums = all(column.in_unit for column in found.columns)  # fractions that sum to nothing are several models'
-    numbers = [column for column in found.columns if column.numbers is not None]  # what is wrong with others is said
-    on_one_scale = len({column.in_unit and len(column.values) > FEW for column in numbers}) == 1
-    return (found.is_named or called or not found.stem) and (called or not has_sums) and on_one_scale
+            # A column that is named like all others and by no word for labels is not their outcome.
+            if len(columns) > 1 and (len(columns) == len(members) or (outcome is not None and outcome.says)):
+                key = tuple(column.name for column in columns), stem
+                yield self._known.setdefault(key, self._known.get(key) or outputs_of(columns, stem))
 
 
 def chosen_elsewhere(chosen: Choices, own: str) -> set[str]:
@@ -166,19 +157,18 @@ def chosen_elsewhere(chosen: Choices, own: str) -> set[str]:
 
 def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:
     """Columns that are called like the labels, or whose names hold one: ``cat``, ``p_<5`` and ``P (age=>=5)``."""
+    numbers = {column.name: column for column in columns if column.numbers is not None}
     plain = {plain_name(value) for value in values}
-    numbers = {column.name: column for column in columns if column.numbers is not None and not column.is_date}
     found = [column for column in numbers.values() if plain_name(column.name) in plain]
-    if len(found) > 1 and len(found) == len(plain):
-        yield family(found, "", [column.name for column in found])
+    if 1 < len(found) == len(plain):
+        yield outputs_of(found, classes=[column.name for column in found])
     if len(values) < 2 or not all(values) or all(map(str.isdecimal, values)):
         return
-    around = {name.rpartition(values[0])[::2] for name in numbers if values[0] in name} - {("", "")}
-    for start, end in sorted(around):
-        names = list(takewhile(numbers.__contains__, (start + value + end for value in values)))
-        if len(names) == len(values):
-            members = sorted(zip(names, values, strict=True), key=lambda member: numbers[member[0]].position)
-            yield family([numbers[name] for name, _ in members], f"{start} {end}", [value for _, value in members])
+    for start, end in sorted({name.rpartition(values[0])[::2] for name in numbers if values[0] in name} - {("", "")}):
+        members = {name: value for value in values if (name := start + value + end) in numbers}
+        if len(members) == len(values):
+            own = sorted((numbers[name] for name in members), key=lambda column: column.position)
+            yield outputs_of(own, f"{start} {end}", [members[column.name] for column in own])
 
 
 def by_pattern(columns: Sequence[Column]) -> list[tuple[str, list[Column]]]:
@@ -187,7 +177,7 @@ def by_pattern(columns: Sequence[Column]) -> list[tuple[str, list[Column]]]:
     for column in columns:
         words = tokens(column.name)[:MOST_TOKENS]
         # A numbered column belongs to its family whatever it holds; what is wrong with it is said later.
-        is_number = column.numbers is not None and not column.is_date and not column.is_counter
+        is_number = column.numbers is not None and not column.is_counter
         places = [(j, k) for j in range(len(words)) for k in range(j + 1, len(words) + 1)]
         for j, k in places:  # the end of a name, its start, or one word inside
             may_differ = (j or k < len(words)) and (k == len(words) or j == 0 or k == j + 1)
@@ -205,10 +195,3 @@ def _in_order(members: Mapping[tuple[str, ...], Column]) -> list[Column]:
     if len({middle[:-1] for middle in members}) == 1 and all(middle[-1].isdecimal() for middle in members):
         return [column for _, column in sorted(members.items(), key=lambda item: int(item[0][-1]))]
     return sorted(members.values(), key=lambda column: column.position)
-
-
-def nameless(columns: Sequence[Column]) -> Iterator[Outputs]:
-    """All columns of numbers whose names say nothing, where their rows have a common sum."""
-    silent = [c for c in columns if not c.says and c.numbers is not None and not c.is_counter and not c.is_date]
-    if len(silent) > 1 and (found := family(silent, "")).total is not None:
-        yield found

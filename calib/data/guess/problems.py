@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -23,51 +24,41 @@ class Problem(NamedTuple):
     action: str
 
 
-def problem_of(columns: Mapping[str, Column], n_rows: int) -> Problem | None:
+def problem_of(columns: Sequence[Column], n_rows: int) -> Problem | None:
     """The first problem that a table has."""
-    every = list(columns.values())
-    return melted(every, n_rows) or several_outcomes(every) or marked(every)
+    return melted(columns, n_rows) or several_outcomes(columns) or marked(columns)
 
 
 def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
     """A row for each example and class, with the probability of that class in it: it sums to one over an example."""
-    named = [column for column in columns if column.names_classes and column.words & w.CLASS and len(column.values) > 1]
-    scores = [column for column in columns if column.is_fraction and column.says in ("", "output")]
-    keys = [column for column in columns if (column.numbers is None or column.is_whole) and not column.is_date]
-    keys = [key for key in keys if 2 < len(key.values) <= len(key.present) / 2]
-    for classes, key in ((c, k) for c in named for k in keys if k is not c):
-        codes, n_classes = key.codes, len(classes.values)
-        pairs = np.unique(codes * len(classes.cells) + classes.codes)
-        complete = np.bincount(codes) == n_classes
+    named = [c for c in columns if c.names_classes and c.words & w.CLASS and len(c.values) > 1]
+    keys = [c for c in columns if c.is_discrete and 2 < len(c.values) <= len(c.present) / 2]
+    scores = [c for c in columns if c.is_fraction and c.says in ("", "output")]
+    for classes, key, score in product(named, keys, scores):
+        complete = np.bincount(key.codes) == len(classes.values)
         share = complete.mean() if n_rows == len(key.cells) else complete.any()  # of a sample some keys are cut
-        if len(pairs) < len(codes) or share < 0.9:
-            continue
-        for score in scores:
-            totals = np.bincount(codes, weights=np.nan_to_num(np.array(score.numbers, dtype=np.float64)))[complete]
-            if (np.abs(totals - 1) <= OFF).mean() >= 0.98:
-                return Problem(
-                    "melted",
-                    f"a row for each {key.name} and {classes.name}: {score.name} sums to one over the "
-                    f"{n_classes:,} rows of each {key.name}",
-                    f"Save one row for each {key.name} with a column for each class: "
-                    f"df.pivot(index={key.name!r}, columns={classes.name!r}, values={score.name!r}).",
-                )
+        total = np.bincount(key.codes, weights=np.nan_to_num(np.asarray(score.numbers)))[complete]
+        if key is not classes and share >= 0.9 and (np.abs(total - 1) <= OFF).mean() >= 0.98:
+            return Problem(
+                "melted",
+                f"a row for each {key.name} and {classes.name}: {score.name} sums to one over the "
+                f"{len(classes.values):,} rows of each {key.name}",
+                f"Save one row for each {key.name} with a column for each class: "
+                f"df.pivot(index={key.name!r}, columns={classes.name!r}, values={score.name!r}).",
+            )
     return None
 
 
 def several_outcomes(columns: Sequence[Column]) -> Problem | None:
-    """Truth in a column of zeros and ones for each class: one-hot, or several labels a row."""
-    flags = [
-        c for c in columns if c.numbers is not None and c.yes_or_no and c.says not in ("group", "predicted", "past")
-    ]
-    scores = [column for column in columns if column.is_number and column.says in ("", "output")]
-    for stem in sorted({tokens(column.name)[:1] for column in flags} - {()}):
-        own = [column for column in flags if tokens(column.name)[:1] == stem]
-        classes = {plain_name(name) for name in class_names([column.name for column in own])}
-        called = [c for c in scores if any(plain_name(c.name).endswith(name) for name in classes)]
-        if len(own) < 2 or len(called) != len(own):
+    """Truth in a column of zeros and ones for each class, beside a score of each: one-hot, or several labels a row."""
+    flags = [c for c in columns if c.is_whole and c.yes_or_no and c.says not in ("group", "predicted", "past")]
+    scores = [plain_name(c.name) for c in columns if c.is_number and c.says in ("", "output")]
+    for stem in sorted({tokens(flag.name)[:1] for flag in flags}):
+        own = [flag for flag in flags if tokens(flag.name)[:1] == stem]
+        classes = tuple(plain_name(name) for name in class_names([flag.name for flag in own]))
+        if not 1 < len(own) == sum(name.endswith(classes) for name in scores):
             continue
-        listed = ", ".join(column.name for column in own[:4])
+        listed = ", ".join(flag.name for flag in own[:4])
         if row_sums(own) == 1:
             action = f"Save one column with the class of each row: df[[{own[0].name!r}, ...]].idxmax(axis=1)."
             return Problem("one_hot", f"the true class in a column for each ({listed})", action)
@@ -78,13 +69,13 @@ def several_outcomes(columns: Sequence[Column]) -> Problem | None:
 
 def marked(columns: Sequence[Column]) -> Problem | None:
     """An outcome that is marked where it happened and empty elsewhere, beside outputs."""
-    for column in columns:
-        share = len(column.present) / max(len(column.cells), 1)
-        is_mark = len(column.values) == 1 and column.numbers is None and column.values[0].lower() in MARKS
-        if is_mark and 0 < share < 1 and column.says in ("truth", "label", "event", "correct", ""):
+    for c in columns:
+        mark = c.values[0] if len(c.values) == 1 and c.numbers is None else ""
+        share = len(c.present) / max(len(c.cells), 1)
+        if mark.lower() in MARKS and share < 1 and c.says in ("truth", "label", "event", "correct", ""):
             return Problem(
                 "marked",
-                f"{column.values[0]!r} in {share:.0%} of the rows of {column.name} and nothing in the others",
-                f"If nothing means that it did not happen, write a 0 there: df[{column.name!r}].notna().astype(int).",
+                f"{mark!r} in {share:.0%} of the rows of {c.name} and nothing in the others",
+                f"If nothing means that it did not happen, write a 0 there: df[{c.name!r}].notna().astype(int).",
             )
     return None

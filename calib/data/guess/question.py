@@ -11,14 +11,13 @@ import numpy.typing as npt
 from calib.data.assemble.predicted import correct_value
 from calib.data.assemble.verbal import words_in_sample
 from calib.data.event import Event
-from calib.data.findings import InvalidUpload, Step, listed, shortened, verb, warning
-from calib.data.guess import Guess, Reading, guess
+from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
 from calib.data.guess.beside import with_others
-from calib.data.guess.columns import NUMBER, Column, spelled
+from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
-from calib.data.guess.names import about, class_names, has
+from calib.data.guess.names import about, class_names, has, tokens
 from calib.data.guess.outputs import Candidates
-from calib.data.guess.rules import possible_outcomes
+from calib.data.guess.rules import Guess, Reading, guess, possible_outcomes
 from calib.data.options import Choices
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
@@ -52,18 +51,18 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
     if not found.readings:
         raise nothing_to_read(contents, found, choices, separate_labels)
     if not found.is_clear:
-        raise ask(contents, found)
+        raise ask(contents, found, n_rows)
+    models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
     pooled = [
         warning(
             "several_models",
-            f"The rows of {contents.name} are of several models, which {shortened(role.column)} names; they were read "
+            f"The rows of {contents.name} are of several models, which {shortened(column)} names; they were read "
             "together, with the model as the group.",
             "Read each model by itself with calib.load_models, or under several models on the page.",
         )
-        for role in found.roles
-        if role.role == "group" and has(role.column, MODEL)
+        for column in models[:1]
     ]
-    return Step(found.roles, tuple(pooled[:1]), found.choices(choices).given())
+    return Step(found.roles, tuple(pooled), found.choices(choices).given())
 
 
 def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate_labels: bool) -> InvalidUpload:
@@ -75,54 +74,48 @@ def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate
     named = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
     outcomes = named or (outcomes if len(outcomes) == 1 else [])
     outputs = [o for o in Candidates(columns, choices).beside(None) if not o.is_single or o.columns[0].says == "output"]
-    has = f"{name} has the columns {listed(contents.names)}"
+    held = f"{name} has the columns {listed(contents.names)}"
     if outputs and not outcomes and not separate_labels:
-        told = f"{listed(outputs[0].names)} may be outputs, but none looks like labels, the true class of a row."
+        reason = f"{held}; {listed(outputs[0].names)} may be outputs, but none looks like the true class of a row."
         action = "Name the column with the outcome, or add a second file that holds it."
-        return InvalidUpload("no_labels", f"{has}; {told}", action)
-    if percent := next((column for column in columns.values() if _is_half_percent(column)), None):
-        told = "have a percent sign and the others have none, so it is open what these are."
-        action = "Write all cells of the column with a percent sign, or none."
-        return InvalidUpload("percent_signs", f"Some cells of {shortened(percent.name)} in {name} {told}", action)
-    scores = [c.name for c in columns.values() if c.words & NAMED_SCORES and c.values and {*c.values} <= {"0", "1"}]
-    predicted = [column.name for column in columns.values() if column.says == "predicted"]
-    predicted = [score for score in scores if score not in {column.name for column in outcomes}] or predicted
-    if predicted and outcomes:
-        held = f"{listed(predicted)} of {name} {verb(len(predicted), 'holds', 'hold')}"
-        told = f"{held} {'0 and 1 only: ' if scores else ''}predicted classes, which carry no confidence."
-        action = "Save predict_proba beside predict: one column for each class, or that of the event."
-        return InvalidUpload("hard_predictions", told, action)
+        return InvalidUpload("no_labels", reason, action)
     if outputs and outcomes and all(len(column.values) > 2 for column in outcomes):
-        held = f"{shortened(outcomes[0].name)} of {name} has {len(outcomes[0].values):,} different values"
-        told = (
+        reason = (
+            f"{shortened(outcomes[0].name)} of {name} has {len(outcomes[0].values):,} different values "
             f"({listed(outcomes[0].values)}), but {shortened(outputs[0].names[0])} is one score, which tells two apart."
         )
         action = "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome."
-        return InvalidUpload("one_score", f"{held} {told}", action)
+        return InvalidUpload("one_score", reason, action)
+    like_scores = [column for column in columns.values() if column.words & NAMED_SCORES and column not in outcomes]
+    if text := next((column for column in like_scores if _is_half_percent(column)), None):
+        reason = f"Some cells of {shortened(text.name)} in {name} have a percent sign and the others have none."
+        return InvalidUpload("percent_signs", reason, "Write all cells of the column with a percent sign, or none.")
+    hard = [c.name for c in like_scores if {*c.values} == {"0", "1"}]
+    hard = hard or [column.name for column in columns.values() if column.says == "predicted"]
+    if hard and outcomes:
+        reason = f"{listed(hard)} of {name} may be predicted classes, which carry no confidence."
+        action = "Save predict_proba beside predict: one column for each class, or that of the event."
+        return InvalidUpload("hard_predictions", reason, action)
     known = f"; {shortened(outcomes[0].name)} may be the outcome" if outcomes else ""
-    reason = f"{has}{known}; none holds the score of a class or the probability of the event."
+    reason = f"{held}{known}; none holds the score of a class or the probability of the event."
     action = "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event."
     return InvalidUpload("no_outputs", reason, action)
 
 
 def _is_half_percent(column: Column) -> bool:
-    """Whether cells with a percent sign stand beside numbers without one."""
-    texts = [cell.strip() for cell in column.present.tolist()] if column.present.dtype.kind == "U" else []
-    signs = [text.endswith("%") and bool(NUMBER.fullmatch(text[:-1].strip())) for text in texts]
-    plain = [bool(NUMBER.fullmatch(text)) for text in texts]
-    return any(signs) and any(plain) and sum(signs) + sum(plain) == len(texts)
+    """Whether some cells have a percent sign and others none."""
+    signs = np.char.endswith(column.present, "%") if column.present.dtype.kind == "U" else np.zeros(1, dtype=bool)
+    return bool(signs.any() and not signs.all())
 
 
-def ask(contents: Contents, found: Guess) -> InvalidUpload:
+def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
     """The error for a table with several readings, or one that is not sure enough, with the readings as a question."""
-    n_rows = contents.info(contents.names[0]).shape[0]
-    told = [(reading, table_reading(reading, found.columns, n_rows)) for reading in found.readings]
-    told = [(reading, offered) for reading, offered in told if offered.rows]
-    readings = tuple(offered for _, offered in told)
+    readings = tuple(table_reading(reading, found.columns, n_rows) for reading in found.readings)
+    readings = tuple(offered for offered in readings if offered.rows)
     if not readings:
         reason = f"No row of {contents.name} has both an outcome and finite outputs."
         return InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
-    models = {n: roles_of(reading, found.columns) for n, reading in models_of([r for r, _ in told]).items()}
+    models = {n: roles_of(reading, found.columns) for n, reading in models_of(found.readings).items()}
     if len(readings) == 1:
         reason = f"{contents.name} can perhaps be read as {readings[0].sentence}, but too little says so."
     else:
@@ -137,9 +130,9 @@ def ask(contents: Contents, found: Guess) -> InvalidUpload:
 
 def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
     """The readings that are as good as the best but for other outputs, as with columns for each of several models."""
-    best = [r for r in found if r.ranks == found[0].ranks and r.pairs == found[0].pairs] if found else []
+    best = [r for r in found if r.ranks == found[0].ranks and r.pairs == found[0].pairs]
     outputs = {reading.outputs.names for reading in best}
-    outcomes = {reading.outcome.name for reading in best if reading.outcome is not None}
+    outcomes = {reading.outcome for reading in best} - {None}
     if not 1 < len(best) == len(outputs) or len(outcomes) not in (0, 1, len(best)):
         return {}
     stems = [reading.outputs.stem or reading.outputs.names[0] for reading in best]
@@ -159,7 +152,7 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
     if reading.pairs:
         roles["kind"] = "pairs"
     elif reading.predicted is not None and len(outputs) == 1:
-        roles["kind"] = "binary_probability" if columns[outputs[0]].in_unit else "binary_log_odds"
+        roles["kind"] = "binary_probability" if reading.score.in_unit else "binary_log_odds"
     if reading.label_values is not None:
         roles["label_values"] = reading.label_values
     return roles
@@ -170,8 +163,7 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
     roles, outcome, outputs = roles_of(reading, columns), reading.outcome, reading.outputs
     numbers = [np.full(len(c.cells), np.nan) if c.numbers is None else c.numbers for c in outputs.columns]
     scores = np.column_stack(numbers)
-    keep = np.isfinite(scores).all(axis=1)
-    keep = keep if outcome is None else keep & outcome.known
+    keep = np.isfinite(scores).all(axis=1) & (True if outcome is None else outcome.known)
     rows = round(n_rows * float(keep.mean())) if len(keep) else 0
     if outcome is None or not rows:
         return TableReading(roles, f"outputs in {listed(outputs.names)}", rows)
@@ -179,18 +171,20 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
         shown = listed(outputs.names, 3) + (f" for {listed(reading.label_values, 3)}" if reading.label_values else "")
         of = f"{len(outputs.names):,} classes of {shortened(outcome.name)}"
         return TableReading(roles, f"{of}, one column each ({shown})", rows)
-    truth, inside = texts_in(outcome, keep), -1e-6 <= scores[keep].min() <= scores[keep].max() <= 1 + 1e-6
-    stem, mean = shortened(outputs.stem), f"mean {scores[keep].mean():.1%}, " if inside else ""
+    truth, stem = texts_in(outcome, keep), shortened(outputs.stem)
+    inside = -1e-6 <= scores[keep].min() <= scores[keep].max() <= 1 + 1e-6
+    mean = f"mean {scores[keep].mean():.1%}, " if inside else ""
     if reading.pairs:
         answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}" if reading.predicted else ""
         right: Any = texts_in(reading.predicted, keep) if reading.predicted else correct_value(outcome, None)
-        rate = float((truth == right).mean())
-        return TableReading(roles, f"confidence in an answer ({stem}{answer}): {mean}correct {rate:.1%}", rows, rate)
+        return TableReading(
+            roles, f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}", rows
+        )
     event = spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
-    never = len(outcome.values) == 1 and outcome.values[0].strip().lower() in DID_NOT
-    rate = 0.0 if never else float((truth == (event.lower() if outcome.cells.dtype.kind == "b" else event)).mean())
+    never = len(outcome.values) == 1 and outcome.values[0].lower() in DID_NOT
+    rate = 0.0 if never else (np.char.lower(truth) == event.lower()).mean()
     named = shortened(outcome.name) if never else event_name(event, outcome)
-    return TableReading(roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}", rows, rate)
+    return TableReading(roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}", rows)
 
 
 def texts_in(column: Column, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.str_]:
@@ -201,5 +195,5 @@ def texts_in(column: Column, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.str_
 def event_name(event: str, outcome: Column) -> str:
     """What a probability is of, for a sentence: ``default``, ``bad``, or ``label = 1`` where no name says more."""
     name = Event.chosen((event, event), 1, outcome.name).name
-    says_more = about(outcome.name) and event == event_value(outcome)
+    says_more = about(tokens(outcome.name)) and event == event_value(outcome)
     return shortened(name if name == event or says_more else f"{outcome.name} = {event}")

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import Column, columns_of, follows
-from calib.data.guess.direction import LabelValues, named_value, orders_of_one, orders_of_two, tells_correct
-from calib.data.guess.names import class_names, is_anonymous, plain_name, same_word, telling, tokens
+from calib.data.guess.direction import LabelValues, named_value, orders, tells_correct
+from calib.data.guess.names import class_names, plain_name, share_a_word, tokens
 from calib.data.guess.outputs import Candidates, Outputs, chosen_elsewhere
 from calib.data.guess.problems import Problem, problem_of
-from calib.data.options import Choices, Columns
+from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.data.roles import ColumnRole
 
@@ -30,6 +30,9 @@ MOST_OUTCOMES = 12
 
 LEAST_RISKS = 10
 """Different values from which fractions may be risks."""
+
+ASIDE = ("past", "split", "time", "weight", "group")
+"""What a name may say that is no outcome."""
 
 
 class Rule(NamedTuple):
@@ -85,17 +88,11 @@ class Reading:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it may be taken where nothing else comes near."""
-        outcome = self.outcome
-        is_constant = outcome is not None and len(outcome.values) < 2 and outcome.says not in ("truth", "label")
-        tells = self.pairs or not self.outputs.is_single or not is_constant
-        return tells and all(rule.is_sure for rule in self.rules)
-
-    @property
-    def reasons(self) -> dict[str, str]:
-        """Why its columns are what they are, by option."""
-        outcome, outputs = self.rules
-        return {"labels": outcome.says, "outputs": outputs.says, "predicted": "the class that the model chose"}
+        """Whether it may be taken where nothing else comes near; of a single score, not beside an outcome of one value
+        that is not called the true class.
+        """
+        varies = self.outcome is None or len(self.outcome.values) > 1 or self.outcome.says in ("truth", "label")
+        return (varies or self.pairs or not self.outputs.is_single) and all(rule.is_sure for rule in self.rules)
 
     @property
     def ranks(self) -> tuple[int, int]:
@@ -122,12 +119,11 @@ OUTCOME = (
     Rule(3, "named as the true class", lambda r: r.truth.says == "truth"),
     Rule(4, "named like what outputs speak of", lambda r: _shares_a_word(r)),
     Rule(5, "named as a label", lambda r: r.truth.says in ("label", "correct")),
-    Rule(6, "it holds the classes that were predicted", lambda r: _holds_the_predicted(r)),
-    Rule(7, "its values count as the columns do", lambda r: len(r.truth.values) > 2 and _counts_alike(r)),
-    Rule(8, "named after an event", lambda r: r.truth.says == "event"),
-    Rule(8, "two values that say yes and no", lambda r: r.truth.yes_or_no and not _is_aside(r.truth), False),
-    Rule(9, "as many values as columns", lambda r: not r.outputs.is_single and not _is_aside(r.truth), False),
-    Rule(10, "two values", lambda r: len(r.truth.values) == 2 and r.truth.says not in ("past", "limit"), False),
+    Rule(6, "named after an event", lambda r: r.truth.says == "event"),
+    Rule(6, "two values that say yes and no", lambda r: r.truth.yes_or_no and r.truth.says not in ASIDE, False),
+    Rule(7, "as many values as columns", lambda r: not r.outputs.is_single, False),
+    Rule(8, "values as those that were predicted", lambda r: r.predicted is not None, False),
+    Rule(9, "two values", lambda r: len(r.truth.values) == 2 and r.truth.says != "past", False),
 )
 """What makes a column the outcome, the surest first."""
 
@@ -149,7 +145,7 @@ def _is_probability(column: Column) -> bool:
 
 
 def _is_fraction(column: Column) -> bool:
-    return column.is_fraction and column.says not in ("limit", "past", "weight")
+    return column.is_fraction and column.says not in ("past", "weight")
 
 
 def _lists(reading: Reading) -> bool:
@@ -165,36 +161,15 @@ def _shares_a_word(reading: Reading) -> bool:
     outcome, outputs = reading.truth, reading.outputs
     if len(outcome.values) > 2 or (outputs.is_single and reading.score.says != "output"):
         return False
-    own, theirs = telling(tokens(outcome.name)), telling(tokens(outputs.stem))
     named = outcome.yes_or_no or outcome.says in ("label", "event")
-    shared = named and any(same_word(a, b) for a in own for b in theirs)
+    shared = named and share_a_word(tokens(outcome.name), tokens(outputs.stem))
     return shared or (outputs.is_single and named_value(reading.score, outcome) is not None)
-
-
-def _holds_the_predicted(reading: Reading) -> bool:
-    """As with ``income`` beside ``Scored Labels``."""
-    predicted, outcome = reading.predicted, reading.truth
-    numbered = outcome.yes_or_no and outcome.numbers is not None
-    return predicted is not None and not _is_aside(outcome) and not numbered and are_alike(outcome, predicted)
 
 
 def are_alike(first: Column, second: Column) -> bool:
     """Whether two columns have most of their values in common."""
     same = len(set(first.values) & set(second.values))
     return same > 1 and 2 * same >= max(len(first.values), len(second.values))
-
-
-def _counts_alike(reading: Reading) -> bool:
-    """As with classes 0 to 9 in the names of the columns and in the values, or 0 to 9 beside ten without a name."""
-    outputs, values = reading.outputs, reading.truth.values
-    counted = [[str(first + k) for k in range(len(outputs.columns))] for first in (0, 1)]
-    silent = outputs.total is not None and is_anonymous(outputs.names[0]) and sorted(values, key=len) in counted
-    return not outputs.is_single and (set(values) <= set(outputs.classes) or silent)
-
-
-def _is_aside(outcome: Column) -> bool:
-    """Whether the name of a column says that it is something else."""
-    return outcome.says in ("past", "limit", "split", "time", "weight", "group")
 
 
 @dataclass(frozen=True)
@@ -236,7 +211,8 @@ def guess(
     """
     chosen = chosen or Choices()
     known = columns_of(columns)
-    problem = None if labels_elsewhere or chosen.labels or chosen.outputs else problem_of(known, n_rows)
+    asked = not (labels_elsewhere or chosen.labels or chosen.outputs)
+    problem = problem_of([*known.values()], n_rows) if asked else None
     found = all_readings(known, chosen, labels_elsewhere) if problem is None else []
     best = [reading for reading in found if not any(reading.is_beaten_by(other) for other in found)]
     best = [r for r in best if r.outcome is None or not follows(r.outcome, r.outputs.columns)] or best
@@ -245,8 +221,12 @@ def guess(
     if not readings:
         roles = tuple(ColumnRole(name, left_as(column), why_left(column)) for name, column in known.items())
         return Guess(roles, (), False, known, problem)
-    found_choices = with_others(known, with_reading(readings[0], chosen))
-    return Guess(column_roles(known, chosen, found_choices, readings[0].reasons, n_rows), readings, is_clear, known)
+    of_outcome, of_outputs = readings[0].rules
+    reasons = {
+        "labels": of_outcome.says, "outputs": of_outputs.says, "predicted": "the class that the model chose",
+    }  # fmt: skip
+    choices = with_others(known, with_reading(readings[0], chosen))
+    return Guess(column_roles(known, chosen, choices, reasons, n_rows), readings, is_clear, known)
 
 
 def all_readings(columns: Mapping[str, Column], chosen: Choices, labels_elsewhere: bool) -> list[Reading]:
@@ -261,17 +241,15 @@ def all_readings(columns: Mapping[str, Column], chosen: Choices, labels_elsewher
                 if of_outcome and of_outputs:
                     found.append(replace(reading, rules=(of_outcome, of_outputs)))
     distinct: dict[Any, Reading] = {}
-    for reading in sorted(found, key=lambda r: (sum(r.ranks), r.ranks, _like_a_prediction(r))):
+    for reading in sorted(found, key=lambda r: (sum(r.ranks), r.ranks, not _is_called_so(r))):
         # Pairs compare two columns, whichever of them is the outcome.
         compared = frozenset((reading.outcome, reading.predicted)) if reading.pairs else reading.outcome
         distinct.setdefault((compared, reading.outputs, reading.pairs, reading.label_values), reading)
     return list(distinct.values())
 
 
-def _like_a_prediction(reading: Reading) -> tuple[int, int]:
-    """Words of the outcome of pairs that the outputs have too, and all: a prediction is called like its confidence."""
-    own = tokens(reading.outcome.name) if reading.outcome is not None and reading.pairs else ()
-    return len(set(own) & set(tokens(reading.outputs.stem))), len(own)
+def _is_called_so(reading: Reading) -> bool:
+    return reading.outcome is not None and reading.outputs.called(reading.outcome.values)
 
 
 def _first(rules: Sequence[Rule], reading: Reading) -> Rule | None:
@@ -301,32 +279,32 @@ def _combined(
         return
     reading = Reading(outcome, outputs, predicted_column(columns, outcome, outputs, chosen))
     settled = chosen.label_values is not None
+    label_values: Sequence[LabelValues] = [None]
     if outputs.is_single:
-        for is_pairs in _as_pairs(reading, chosen):
-            if is_pairs:
-                predicted = None if tells_correct(outcome, reading.score) else reading.predicted
-                yield replace(reading, pairs=True, predicted=predicted)
-            elif len(outcome.values) <= 2 or chosen.kind is not None:
-                both = [None] if settled or len(outcome.values) != 2 else orders_of_one(reading.score, outcome)
-                yield from (replace(reading, label_values=values) for values in both)
-        return
-    if outcome.says == "correct" and not outputs.called(outcome.values) and not chosen.labels:
-        return
-    classes = {plain_name(name) for name in outputs.classes}
-    named = {plain_name(value) for value in outcome.values} <= classes or outputs.counts_up
-    orders: Sequence[LabelValues] = [None]
-    if not (named or settled or chosen.class_names) and len(outputs.columns) == len(outcome.values) == 2:
-        orders = orders_of_two(outputs.columns, outcome)
-    elif not (chosen.outputs or settled or chosen.class_names):
-        orders = _orders_of_several(outputs, outcome)
-    yield from (replace(reading, label_values=values) for values in orders)
+        as_pairs = _as_pairs(reading, chosen)
+        if True in as_pairs:
+            compared = not tells_correct(outcome, reading.score)
+            yield replace(reading, pairs=True, predicted=reading.predicted if compared else None)
+        if False not in as_pairs or (len(outcome.values) > 2 and chosen.kind is None):
+            return
+        if len(outcome.values) == 2 and not settled:
+            label_values = orders(outcome, reading.score)
+    elif not (settled or chosen.class_names):
+        label_values = _orders_of_several(outputs, outcome, bool(chosen.outputs))
+    yield from (replace(reading, label_values=values) for values in label_values)
 
 
-def _orders_of_several(outputs: Outputs, outcome: Column) -> Sequence[LabelValues]:
-    """The usual order; and where labels are numbers and columns have names, that of the names."""
+def _orders_of_several(outputs: Outputs, outcome: Column, chosen: bool) -> Sequence[LabelValues]:
+    """The usual order where names or numbers say it, else both that are plausible."""
     names = [name.lower() for name in outputs.classes]
+    in_order = names == sorted(names)
+    if len(names) == len(outcome.values) == 2:
+        named = {plain_name(value) for value in outcome.values} <= {plain_name(name) for name in outputs.classes}
+        # Encoders number classes in the order of their names.
+        usual = named or outputs.counts_up or (outcome.numbers is not None and in_order)
+        return [None] if usual else orders(outcome)
     numbered = outcome.numbers is not None and not any(map(str.isdecimal, names)) and len(names) > 2
-    if not numbered or names == sorted(names):
+    if chosen or in_order or not numbered:
         return [None]
     first = min(int(value) for value in outcome.values)
     as_they_stand = tuple(range(first, first + len(names)))
@@ -340,14 +318,13 @@ def _as_pairs(reading: Reading, chosen: Choices) -> Sequence[bool]:
         return [chosen.kind == "pairs"]
     if tells_correct(outcome, score):
         return [True]
-    above_half = score.low >= 0.5
-    if predicted is None or len(outcome.values) > 2:
-        if predicted is not None:
-            return [True] if not score.low < 0 < score.high else []
-        # A column of which no value is below a half may be the confidence in what was predicted, which is not there.
-        unsaid = above_half and score.in_unit and len(score.values) >= LEAST_RISKS and not _shares_a_word(reading)
-        return [True, False] if unsaid and len(outcome.values) <= 2 else [False]
-    return [True] if above_half else [True, False] if score.words & w.CONFIDENCE else [False]
+    if len(outcome.values) > 2:
+        return [predicted is not None] if not score.low < 0 < score.high else []
+    if predicted is not None:
+        return [True] if score.low >= 0.5 else [True, False] if score.words & w.CONFIDENCE else [False]
+    # A column of which no value is below a half may be the confidence in what was predicted, which is not there.
+    above = score.low >= 0.5 and score.in_unit and len(score.values) >= LEAST_RISKS
+    return [True, False] if above and not _shares_a_word(reading) else [False]
 
 
 def predicted_column(
@@ -357,16 +334,13 @@ def predicted_column(
     if chosen.predicted is not None:
         return columns.get(chosen.predicted)
     taken = {outcome.name, *outputs.names, *chosen_elsewhere(chosen, "predicted")}
-    labels = set(outcome.values)
-    free = [column for column in columns.values() if column.name not in taken and not labels.isdisjoint(column.values)]
-    free = [column for column in free if column.numbers is None or column.is_whole]
+    free = [c for c in columns.values() if c.name not in taken and c.is_discrete and {*c.values} & {*outcome.values}]
     found = [column for column in free if column.says == "predicted"]
-    if not found and outputs.is_single and len(labels) > 2 and outcome.numbers is None:
-        found = [c for c in free if are_alike(c, outcome) or (outcome.says == "truth" and labels <= set(c.values))]
+    if not found and outputs.is_single and len(outcome.values) > 2 and outcome.numbers is None:
+        found = [c for c in free if are_alike(c, outcome) or outcome.says == "truth"]
         found = found if len(found) == 1 and found[0].says not in ("truth", "past") else []
     if not found and outcome.says == "truth":  # what is only called a label or an answer beside the true one
-        answers = w.CLASS | w.RESPONSES
-        found = [c for c in free if set(tokens(c.name)) <= answers and set(c.values) <= labels]
+        found = [c for c in free if set(tokens(c.name)) <= w.CLASS | w.RESPONSES]
     words = set(tokens(outputs.stem))
     return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.says == "predicted", c.name), default=None)
 
@@ -384,7 +358,7 @@ def with_reading(reading: Reading, chosen: Choices) -> Choices:
     )
 
 
-def in_class_order(reading: Reading, chosen: Choices) -> tuple[Columns, tuple[Any, ...] | None]:
+def in_class_order(reading: Reading, chosen: Choices) -> tuple[Any, tuple[Any, ...] | None]:
     """The columns in the order of the classes, and the label of each where their numbers do not follow each other.
 
     Class names that are the columns' own names in another order say which order that is.

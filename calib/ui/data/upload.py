@@ -114,7 +114,7 @@ def proposed_roles(files: Sequence[StoredUpload]) -> tuple[str, ...]:
     try:
         looked = in_a_reader(look_at, sources) if APART else look_at(sources)
     except (DataError, InvalidUpload):  # a file ended its reader, which is said when it is read
-        looked = tuple(Looked(file.filename, None, "") for file in most)
+        looked = tuple(Looked(file.filename) for file in most)
     for file in most:
         file.seek(0)
     session = find_session()

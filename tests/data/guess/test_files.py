@@ -7,7 +7,6 @@ import io
 import numpy as np
 import pytest
 
-from calib.data import inspect
 from calib.data.guess.files import Looked, look_at, roles_of_files
 from tests.data.conftest import csv_bytes, npz_bytes
 
@@ -31,27 +30,15 @@ def npy(array: np.ndarray) -> bytes:
         (["val.npz", "test.npz"], ["source", "test"]),
         (["outputs.npz", "features.npy", "x_train.npy", "y_train.npy"],
          ["source", "features", "train_features", "train_labels"]),
-        (["outputs.npz", "train.npz"], ["source", "train_features"]),
+        (["outputs.npz", "train.npz"], ["source", ""]),
         (["one.npz", "two.npz"], ["source", ""]),
         (["y1.npy", "y2.npy", "p1.npy", "p2.npy"], ["labels", "", "source", ""]),
         (["y.npy", "p.npy", "p_test.npy", "p_valid.npy"], ["labels", "source", "test", ""]),
     ],
 )  # fmt: skip
 def test_names_say_what_files_are(names, expected):
-    looked = [Looked(name, None, "") for name in names]
+    looked = [Looked(name) for name in names]
     assert list(roles_of_files(looked)) == expected
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_shapes_say_what_names_leave_open(turned):
-    files = [("a.npy", npy(OUTPUTS)), ("b.npy", npy(LABELS))]
-    files = files[::-1] if turned else files
-    roles = roles_of_files(look_at(tuple(files)))
-    assert sorted(roles) == ["labels", "source"]
-    given = dict(zip(roles, files, strict=True))
-    found = inspect(given["source"], labels=given["labels"]).predictions
-    assert found is not None
-    np.testing.assert_array_equal(found.labels, LABELS)
 
 
 def test_a_table_of_ids_and_labels_is_told_from_outputs():
@@ -83,15 +70,11 @@ def test_of_whole_tables_one_is_read_unless_names_say_more(names, expected):
     assert roles_of_files(look_at(tuple((name, whole_table()) for name in names))) == expected
 
 
-def test_a_training_set_is_known_by_its_features():
-    train = csv_bytes(label=LABELS, feature_age=OUTPUTS[:, 0], feature_size=OUTPUTS[:, 1])
-    looked = look_at((("holdout.csv", whole_table()), ("train.csv", train)))
-    assert roles_of_files(looked) == ("source", "train_features")
-
-
-@pytest.mark.parametrize("labels", [LABELS.astype(float), np.eye(3, dtype=int)[LABELS]], ids=["floats", "one-hot"])
+@pytest.mark.parametrize(
+    "labels", [LABELS, LABELS.astype(float), np.eye(3, dtype=int)[LABELS]], ids=["numbers", "floats", "one-hot"]
+)
 @pytest.mark.parametrize("turned", [False, True])
-def test_labels_as_floats_or_one_hot_are_told_from_outputs(labels, turned):
+def test_shapes_say_what_names_leave_open(labels, turned):
     files = [("a.npy", npy(labels)), ("b.npy", npy(OUTPUTS))]
     roles = roles_of_files(look_at(tuple(files[::-1] if turned else files)))
     assert roles == (("source", "labels") if turned else ("labels", "source"))
