@@ -7,14 +7,12 @@ import pandas as pd
 import pytest
 
 from calib.diagnostics.judgement import gap_curve
-from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.evaluation.scores import Unit
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import size_curves
-from calib.plots.confidences import confidence_drift
 from calib.plots.decisions import risk_diagram
 from calib.plots.overview import (
     ACROSS_PANELS,
@@ -82,20 +80,6 @@ def test_the_lines_are_the_curves_and_end_at_all_inputs() -> None:
     assert "raw" in alt_text(fig)
     table = figure_data(fig)
     assert {"coverage", "error", "threshold", "low", "high"} <= set(table.columns)
-
-
-def test_drift_mirrors_before_below_now() -> None:
-    before, now = pair(400)[0], np.clip(pair(300, 1)[0] + 0.1, 0, 0.999)
-    right = [np.ones(len(part), dtype=bool) for part in (before, now)]
-    histograms = [
-        confidence_histogram(part, good, scale="logit") for part, good in zip((before, now), right, strict=True)
-    ]
-    fig = confidence_drift(*histograms, TEMPERATURE)
-    upper, lower = line(fig, "now"), line(fig, "before")
-    assert min(upper.y) >= 0 >= max(lower.y)
-    assert figure_data(fig).groupby("trace")["count"].sum().to_dict() == {"now": 300, "before": 400}
-    assert "from 1.52 before to 2.69 now" in alt_text(fig)
-    assert max(abs(np.array(upper.y)).max(), abs(np.array(lower.y)).max()) == pytest.approx(1)
 
 
 def strip_row(name: str, value: float, half: float = 0.004, word: str = "better") -> StripRow:

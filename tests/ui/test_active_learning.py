@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from calib.active_learning import Plan, Round, compare_arms, pool_from_predictions, rounds_table, simulate, verdicts
+from calib.active_learning import Plan, compare_arms, pool_from_predictions, rounds_table, simulate, verdicts
 from calib.data import Finding, Predictions
 from calib.engine import Engine
-from calib.ui.active_learning import view
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished
 from tests.ui.conftest import charts, clean, group, open_page, said
@@ -117,14 +116,3 @@ def test_simulations_that_fail_are_named_with_the_reason_and_start_again(queue: 
         assert "Without calibration, shuffle 1" in said_why and "Calibrated at set points, shuffle 2" in said_why
         assert "contains NaN" in said_why
     assert len(session.studies) == 4
-
-
-def test_arms_that_hardly_asked_and_rounds_without_a_calibrator_are_noted() -> None:
-    def rounds(labels: int, note: str = "") -> list[Round]:
-        return [Round(100, 0, "pretraining", 9, 0.4, 0.2, 0.5, 0.1, 1.0), Round(labels, 0, "training", 9, 0.3, 0.1, 0.5,
-                0.1, 0.9, note)]  # fmt: skip
-
-    table = rounds_table({("plain", 0): rounds(120), ("set_points", 0): rounds(400, "Too few rows.")})
-    few, without = view.notes(table, {"pretraining": 100, "batch": 50, "budget": None})
-    assert few.startswith("Without calibration never asked for a full batch")
-    assert without == "Calibrated at set points had no calibrator in 1 round, mostly because: Too few rows."

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from calib.diagnostics.binning import binning_picture, uncertain_span
+from calib.diagnostics.binning import binning_picture
 from calib.engine import Engine
 from calib.formatting import percent
-from calib.plots.binning import SCHEME_NAMES
-from calib.ui.binning.text import edges_where_uncertain
 from calib.ui.session import OpenSession
 from tests.ui.conftest import charts, clean, fit, group, open_page, said, unfold
 
@@ -36,24 +33,6 @@ def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(sampl
     open_sections(app)
     assert clean(app)
     assert len(charts(app)) == 1 + sum(SECTIONS.values())
-
-
-def test_edges_are_counted_where_labels_are_uncertain() -> None:
-    """The middle of I-Max's own edges would praise what bins evenly there; a denser scheme is said to keep less."""
-    generator = np.random.default_rng(0)
-    logits = np.stack([np.zeros(4000), generator.normal(-4, 3, 4000)], axis=1)
-    labels = (generator.random(4000) < 1 / (1 + np.exp(-logits[:, 1]))).astype(int)
-    picture = binning_picture(logits, labels, n_bins=15)
-    low, high = uncertain_span(picture.density)
-    words = edges_where_uncertain(picture)
-    for name, bins in picture.schemes.items():
-        inside = np.histogram(bins.edges, [low, high])[0].item()
-        of = " of its 14 edges" if name == "imax" else ""
-        assert f"{SCHEME_NAMES[name]} {'has ' if of else ''}{inside or 'none'}{of}" in words
-    imax, width = (picture.schemes[name] for name in ("imax", "equal_width"))
-    more = np.histogram(width.edges, [low, high])[0].item() > np.histogram(imax.edges, [low, high])[0].item()
-    assert width.label_information < imax.label_information
-    assert ("has more edges there and still keeps less" in words or "have more edges" in words) == more
 
 
 def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample: OpenSession) -> None:

@@ -11,7 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.engine import Engine
-from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.progress import offered_presets
@@ -132,16 +131,3 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     assert not app.exception
     assert [title.value for title in app.title] == ["Compare"]
     assert asked == {name: {} for name in offered_presets(with_sample)["Recommended"]}
-
-
-@pytest.mark.parametrize("n_rows", [300, 999, 1000])
-def test_methods_that_few_rows_make_worse_are_named_before_the_fit(n_rows: int) -> None:
-    said_of_all = parameters.few_rows(list(METHODS), n_rows)
-    assert bool(said_of_all) == (n_rows < 1000)
-    if said_of_all:
-        named, others = said_of_all.split("few for ")[1].split(".**")
-        assert f"{n_rows} calibration rows" in said_of_all
-        for method in METHODS.values():
-            assert (method.title in named) == bool(method.enough_rows)
-        assert "Quadratic" in others
-    assert not parameters.few_rows(["temperature", "spline"], n_rows)

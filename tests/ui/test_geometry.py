@@ -14,10 +14,9 @@ from streamlit.testing.v1 import AppTest
 from calib import geometry
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.separation import WAYS, Sides
+from calib.diagnostics.separation import WAYS
 from calib.engine import Engine
 from calib.formatting import percent
-from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
@@ -89,13 +88,3 @@ def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: 
     assert len(charts(app)) == 1
     only = replace(data, train_labels=np.zeros(60, dtype=int), sha256="one class")
     assert "separation is −∞" in said(opened(OpenSession.from_data(only)))
-
-
-@pytest.mark.parametrize("n_safe", [20, 0])
-def test_where_most_rows_are_dangerous_the_finding_compares_them_with_the_safe_ones(n_safe: int) -> None:
-    separation = np.concatenate([np.linspace(1, 2, n_safe), np.linspace(-2, -1, 80)])
-    right = np.arange(len(separation)) % 4 == 0
-    words = geometry_words.finding(Sides.from_separations(separation, right))
-    assert f"80 of {80 + n_safe} test rows are dangerous" in words
-    assert "well inside" not in words and words.count("25.0") == 1 + bool(n_safe)
-    assert ("intervals overlap" in words) == ("safe ones" in words) == bool(n_safe)

@@ -7,9 +7,7 @@ import asyncio
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from calib.engine import Engine
 from calib.isolation.sandbox import CLOSED_FILES, FILTER
-from calib.ui import fits
 from calib.ui.server import guard
 
 
@@ -57,11 +55,6 @@ def test_messages_that_no_page_sends_are_dropped() -> None:
 
     asyncio.run(guard.Guard(app)({"type": "websocket", "headers": [(b"host", b"here")]}, receive, send))
     assert handed_on == ["stop_script", "app_heartbeat"]
-
-
-def test_the_queue_outlives_the_cache_of_streamlit(queue: Engine) -> None:
-    guard.st.cache_resource.clear()
-    assert fits.queue() is queue
 
 
 def test_a_page_counts_from_its_connection_to_its_end() -> None:

@@ -175,23 +175,6 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
         assert not other.error
 
 
-def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
-    session = uploaded()
-    for method, params in (("temperature", {"gone": 1}), ("no_such_method", {}), ("geometric", {})):
-        spec = FitSpec(method, params, data_key=session.split_key)
-        session.specs[spec.key] = spec
-    kept = submit(session, "vector")
-    finish(session)
-    app = server.opened("app.py")
-    app.session_state[SESSION] = session
-    app.run()
-    server.written()
-    server.start()
-    again = follow(app.query_params["w"])
-    assert not again.exception
-    assert list(again.session_state[SESSION].specs) == [kept]
-
-
 def test_a_fit_that_the_server_dropped_comes_from_the_disk_or_is_said_to_be_lost_and_fitted_again(
     server: Server,
 ) -> None:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.calibrators.auto import in_words
 from calib.calibrators.identity import Identity
-from calib.data import Event, Predictions
+from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.reliability import ranks_of_rows
 from calib.engine import Engine
@@ -23,7 +23,7 @@ from calib.ui.maps.view import choose_bin, rows_of_class
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui import conftest
-from tests.ui.conftest import charts, clean, fit, open_page, said, twice, unfold
+from tests.ui.conftest import charts, clean, fit, open_page, said, unfold
 
 PAGE = "pages/7_Calibration_maps.py"
 BINARY = "simulated-binary"
@@ -69,24 +69,6 @@ def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(with_f
     assert "Isotonic" in app.markdown[0].value
     app.selectbox[0].set_value(3).run()
     assert "have no map of one class" in said(app)
-
-
-def test_a_class_that_is_absent() -> None:
-    logits, labels = simulate(300, 4)
-    app = opened(twice(logits, np.where(labels == 2, 1, labels)))
-    app.selectbox[0].set_value(2).run()
-    assert "0 (0.00\u00a0%) are class 2" in said(app)
-    assert len(charts(app)) == 3
-
-
-def test_the_map_is_that_of_the_event_and_called_by_its_name(binary: OpenSession) -> None:
-    data = replace(binary.data, event=Event(0, "refusal", "as chosen"), sha256="another event")
-    session = OpenSession.from_data(data)
-    session.viewpoint = "event"
-    app = opened(session)
-    assert clean(app)
-    assert "refusal" in said(app)
-    assert "confident" not in said(app).split("In the")[-1].split(".")[0]
 
 
 def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(monkeypatch: pytest.MonkeyPatch, binary) -> None:

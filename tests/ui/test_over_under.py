@@ -6,9 +6,8 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
-from calib.diagnostics.subgroups import by_band, gap_sentence, group_panels, subgroups
+from calib.diagnostics.subgroups import gap_sentence, group_panels, subgroups
 from calib.evaluation import evaluate
-from calib.formatting import percent
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
@@ -46,16 +45,6 @@ def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> No
     assert numbers["change of o"].tolist()[0] == "–"
     assert all(cell.startswith(("+", "-")) for cell in numbers["change of o"].tolist()[1:])
     assert all(cell.startswith("×") for cell in numbers["change of o / u"].tolist()[1:])
-
-
-def test_the_table_of_bands_adds_up(fits_to_read: OpenSession) -> None:
-    bands = table(opened(fits_to_read, "bands"), "0.99 to 1")
-    raw = by_band(evaluate(softmax(fits_to_read.test.logits), fits_to_read.test.labels))
-    first = bands.iloc[0]
-    assert first["method"] == "Uncalibrated"
-    assert first["gap"] == f"{100 * raw.contribution.sum():+.1f}"
-    assert first["0.99 to 1"].startswith(f"{100 * raw.contribution[4]:+.1f}")
-    assert first["0.99 to 1"].endswith(f"[{percent(raw.share[4], 0)}]")
 
 
 def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSession) -> None:

@@ -25,9 +25,9 @@ from calib.diagnostics.judgement import fit_method_and_judge
 from calib.engine import Engine
 from calib.ui import fits, menu
 from calib.ui.data.first import QUESTION
-from calib.ui.session import SESSION, OpenSession
+from calib.ui.session import OpenSession
 from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import PAGES, SAMPLE, clean, one_of, open_page, said, twice, unfold
+from tests.ui.conftest import PAGES, SAMPLE, clean, one_of, open_page, said, twice
 from tests.ui.rendered import texts
 
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
@@ -193,24 +193,3 @@ def test_a_fit_without_its_scheduler_fails_in_a_sentence(
     assert not app.exception and app.button(f"Try again/{job.key}")
     assert job.message == "The scheduler at tcp://127.0.0.1:1 cannot be reached. Start it, then try again."
     queue.shutdown()
-
-
-def test_a_folded_question_is_computed_while_it_is_opened(sample_to_read: OpenSession) -> None:
-    def ask() -> None:
-        import streamlit as st
-
-        from calib.ui.widgets import folded
-
-        folded("What else?", "test/else", lambda: st.write("computed"))
-
-    def asked() -> AppTest:
-        app = AppTest.from_function(ask, default_timeout=300)
-        app.session_state[SESSION] = sample_to_read
-        return app.run()
-
-    app = asked()
-    assert [part.label for part in app.expander] == ["What else?"]
-    assert "computed" not in said(app)
-    assert "computed" in said(unfold(app, "test/else"))
-    sample_to_read.picked["test/else"] = True  # as the visitor left it on the way to another page
-    assert "computed" in said(asked())
