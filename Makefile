@@ -18,7 +18,7 @@ test: $(BIN)/.dev browser check ## everything a change must pass; OPTIONS are py
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long and not browser" $(OPTIONS)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m "not long"
 
-test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays
+test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
 	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "(long or hypothesis) and not browser"
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m long
 
