@@ -32,12 +32,14 @@ class Tally:
     def of(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
         """Count (n,) pairs."""
         scores, counts = np.unique(log_odds, return_counts=True)
+
+        def sums(places: Ints, each: Floats) -> Floats:
+            return np.bincount(places, each, len(scores)).astype(float, copy=False)
+
+        held = np.searchsorted(scores, log_odds[positives])
         if weights is None:
-            counts, weights = counts.astype(float), np.broadcast_to(1.0, len(log_odds))
-        else:
-            counts = np.bincount(np.searchsorted(scores, log_odds), weights)
-        places = np.searchsorted(scores, log_odds[positives])
-        return cls(scores, counts, np.bincount(places, weights[positives], len(scores)))
+            return cls(scores, counts.astype(float), sums(held, np.ones(len(held))))
+        return cls(scores, sums(np.searchsorted(scores, log_odds), weights), sums(held, weights[positives]))
 
     def pooled(self, starts: Ints) -> Tally:
         """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""

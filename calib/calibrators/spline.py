@@ -118,8 +118,8 @@ def spline_map(
     if folds is not None:
         n_folds, each = int(folds.max()) + 1, np.ones(len(log_odds)) if weights is None else weights
         cells = np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds  # of each fold and pool
-        sums = [np.bincount(cells, of, n_folds * len(scores)).reshape(n_folds, -1) for of in (each, each * positives)]
-        strength = problem.best_strength(*sums)
+        sums = (np.bincount(cells, of, n_folds * len(scores)).astype(float) for of in (each, each * positives))
+        strength = problem.best_strength(*(of.reshape(n_folds, -1) for of in sums))
     intercept, *slopes = problem.fitted(pools.counts, pools.positives, strength, problem.identity)
     return SplineMap(knots, np.array(slopes) / spread, float(intercept))
 

@@ -12,14 +12,11 @@ from scipy.special import log_softmax
 import calib
 from calib.base import Calibrator, silent
 from calib.calibrators.backend import Loss
-from calib.calibrators.minimisation import MAX_STEPS, minimise, newton
 from calib.calibrators.structured_vector import VectorProblem
 from calib.calibrators.vector import VectorScaling
-from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
 from tests.calibrators.conftest import network
-from tests.conftest import simulate
 
 FAMILY = (
     "temperature",
@@ -168,47 +165,3 @@ def split_of(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     """The first 1000 rows of a network with their labels, and all others."""
     logits, labels = network(name)
     return logits[:1000], labels[:1000], logits[1000:], labels[1000:]
-
-
-# -- searches --------------------------------------------------------------------------------------------
-
-
-CENTRE = np.array([3.0, -1.0, 0.5])
-
-
-def bowl(at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """A convex function that is flat far away, least at CENTRE: Newton's full steps from 0 would leave it."""
-    away = np.array([1.0, 3.0, 10.0]) * (at - CENTRE)
-    length = np.sqrt(1 + away**2)
-    unit = np.array([1.0, 3.0, 10.0])
-    return float(length.sum()), unit * away / length, np.diag(unit**2 / length**3)
-
-
-@pytest.mark.parametrize("search", ["newton", "lbfgs"])
-def test_the_least_value_is_found_and_each_step_reported(search):
-    seen = []
-
-    def progress(*step):
-        seen.append(step)
-
-    if search == "newton":
-        found, n_steps, converged = newton(bowl, np.zeros(3), 1e-6, progress)
-    else:
-        found, n_steps, converged = minimise(lambda at: bowl(at)[:2], np.zeros(3), progress)
-    np.testing.assert_allclose(found, CENTRE, atol=1e-6)
-    assert converged
-    assert [step[0] for step in seen] == list(range(1, len(seen) + 1))
-    assert n_steps - 1 <= len(seen) <= n_steps
-    assert {step[1] for step in seen} == {MAX_STEPS}
-    assert (np.diff([step[2] for step in seen]) <= 0).all()
-
-
-@pytest.mark.parametrize("value", [1e101, -1.7e308])
-def test_logits_larger_than_loading_takes_are_refused(value):
-    logits, labels = simulate(n=50, n_classes=3)
-    fitted = calib.calibrator("temperature").fit(logits, labels)
-    beyond = logits.copy()
-    beyond[3, 0] = value
-    for call in (lambda: calib.calibrator("temperature").fit(beyond, labels), lambda: fitted.predict_proba(beyond)):
-        with pytest.raises(CalibrationError, match=r"1 of 50 rows .* beyond 1e\+100"):
-            call()

@@ -111,7 +111,7 @@ def test_cuts_give_each_part_like_shares_of_both_outcomes():
 
 def test_runs_of_negatives_begin_behind_positives_and_are_no_longer_than_asked():
     positives = np.array([0, 0, 1, 0, 0, 0, 0, 2.0])
-    tally = Tally(np.arange(8.0), positives + [1, 1, 0, 2, 1, 1, 1, 1], positives)
+    tally = Tally(np.arange(8.0), np.add(positives, [1, 1, 0, 2, 1, 1, 1, 1]), positives)
     np.testing.assert_array_equal(tally.runs(100), [0, 2, 3, 7])
     merged = tally.pooled(tally.runs(4))
     np.testing.assert_array_equal(merged.counts, [2, 1, 2, 3, 3])

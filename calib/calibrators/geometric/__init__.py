@@ -317,4 +317,4 @@ class Geometric(Calibrator):
 
     def _blend(self, separation: Floats, log_odds: Floats) -> Floats:
         """The signal: a weighted sum of the separation, within the limits of the calibration rows, and the log-odds."""
-        return self.slopes_[0] * np.clip(separation, *self.limits_) + self.slopes_[1] * log_odds
+        return self.slopes_[0] * np.clip(separation, self.limits_[0], self.limits_[1]) + self.slopes_[1] * log_odds

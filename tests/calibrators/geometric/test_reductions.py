@@ -71,21 +71,6 @@ def test_new_inputs_are_reduced_as_the_training_set_was(rng, name, shape):
     np.testing.assert_array_equal(reduced.transform(features.reshape(30, -1)), reduced.transform(features))
 
 
-def test_centroids_are_means_of_their_class(rng):
-    """Two tight groups in each class: k-means must find their means, and give each its class."""
-    centres = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
-    features = np.repeat(centres, 4, axis=0) + rng.normal(size=(16, 2)) * 1e-3
-    labels = np.repeat([0, 0, 1, 1], 4)
-    reduced = reduce_training("kmeans", 2, features, labels, 0)
-    means = features.reshape(4, 4, 2).mean(axis=1)
-    assert list(reduced.train_labels) == [0, 0, 1, 1]
-    found = reduced.train_features
-    for label in (0, 1):
-        np.testing.assert_allclose(
-            sorted(found[reduced.train_labels == label].tolist()), sorted(means[2 * label : 2 * label + 2].tolist())
-        )
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -138,17 +138,6 @@ def test_what_is_near_keeps_its_digits_far_from_the_origin(dtype):
     assert fast_separation(train, [0, 1, 1], train, [0, 1, 1])[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
 
 
-def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
-    train, labels = rng.normal(size=(70, 3)), rng.integers(0, 12, 70)
-    features, predicted = rng.normal(size=(40, 3)), rng.integers(0, 12, 40)
-    whole = exact_separation(train, labels, features, predicted)
-    monkeypatch.setattr("calib.calibrators.geometric.search.BLOCK_ENTRIES", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.search.PART_ENTRIES", 1)
-    np.testing.assert_allclose(exact_separation(train, labels, features, predicted), whole, rtol=1e-12)
-    expected = naive_of(naive.exact, Case(train, labels, features, predicted))
-    np.testing.assert_allclose(whole, expected, rtol=1e-9)
-
-
 def test_an_explanation_names_the_rows_that_decide(rng):
     train, labels = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
     for x in rng.normal(size=(10, 3)):

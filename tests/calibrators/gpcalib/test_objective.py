@@ -138,22 +138,6 @@ def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(covar
         np.testing.assert_allclose(found[name], values, rtol=1e-8, atol=1e-8 * np.abs(values).max(), err_msg=name)
 
 
-@pytest.mark.parametrize("thin", [False, True])
-def test_statistics_do_not_depend_on_the_order_of_the_classes(rng, thin, request):
-    if thin:
-        request.getfixturevalue("sparse_sums")
-    logits, labels = simulate(200, 7)
-    order = rng.permutation(7)
-    grid = training_grid(logits, "logits")
-    one = grid_statistics(logits, labels, "logits", grid)
-    other = grid_statistics(logits[:, order], np.argsort(order)[labels], "logits", grid)
-    assert sparse.issparse(one.sums) == thin
-    assert np.array_equal(one.sums @ np.eye(grid.size), other.sums @ np.eye(grid.size))
-    assert np.array_equal(one.squares @ np.eye(grid.size), other.squares @ np.eye(grid.size))
-    assert np.array_equal(one.label_weights, other.label_weights)
-    assert one.label_prior == other.label_prior
-
-
 @pytest.mark.parametrize("factor", [1e-80, 1e-5, 1e-2, 1.0, 1e2, 1e4, 1e60])
 @pytest.mark.parametrize("n", [60, 2000])
 def test_only_badly_scaled_logits_are_scaled(factor, n):

@@ -128,24 +128,6 @@ def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covar
     assert np.abs(gradients[0] - gradients[1]).max() < 1e-3 * np.abs(gradients[0]).max()
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_summaries_add_up(covariance):
-    """Three parts of one set, all expanded at one posterior, against the set in one piece."""
-    logits, labels = simulate(90, 6, scale=3.0)
-    logits[0], labels[0] = logits[30], labels[30]
-    posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
-    kind = ("logits", covariance, "diagonal")
-    earlier = None
-    for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
-        objective = objective_of(posterior, logits[part], labels[part], *kind, earlier)
-        earlier = objective.expansion(posterior)
-    exact = naive.objective(posterior, logits, labels, "logits", covariance)
-    assert objective.at(posterior)[0] == pytest.approx(exact, rel=1e-4)
-    whole = objective_of(posterior, logits, labels, *kind).expansion(posterior).onto(earlier.low, earlier.high)
-    shift = posterior.shift(earlier.points)
-    assert shift @ earlier.curvature @ shift == pytest.approx(shift @ whole.curvature @ shift, rel=1e-3)
-
-
 def test_rows_that_are_gone_never_say_more_than_certainty():
     """Ten confident rows, half of them wrong, leave a slope and hardly any curvature."""
     logits, labels = np.tile([[12.0, 0.0, -3.0]], (10, 1)), np.arange(10) % 2

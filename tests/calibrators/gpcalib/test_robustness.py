@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -117,19 +115,3 @@ def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
     assert any("Fitted on 100 of the 150 calibration rows" in note for note in calibrator.notes())
     calibrator.partial_fit(*simulate(120, 4, seed=1))
     assert any("Fitted on 200 of the 270 calibration rows" in note for note in calibrator.notes())
-
-
-@pytest.mark.parametrize("way", ["draws", *(pytest.param(way, marks=pytest.mark.long) for way in ("mean", "delta"))])
-@pytest.mark.long
-def test_prediction_needs_no_more_memory_for_more_rows(way):
-    """Beyond the output itself: the blocks in work are of one size, which few classes have the grid's share of."""
-    calibrator = GPCalib(max_iter=1, prediction=way).fit(*simulate(50, 3))
-    logits, _ = simulate(200_000, 3)
-    beyond = []
-    for n in (90_000, 200_000):
-        tracemalloc.start()
-        probs = calibrator.predict_proba(logits[:n])
-        beyond.append(tracemalloc.get_traced_memory()[1] - probs.nbytes)
-        tracemalloc.stop()
-    assert beyond[1] < 1.1 * beyond[0]
-    assert beyond[0] < 50e6

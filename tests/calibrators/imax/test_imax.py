@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 import calib
 from calib import metrics
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.imax import IMaxBinning, matched_sigmoid
 from calib.calibrators.imax.placement import (
     SigmoidSums,
@@ -71,14 +71,6 @@ def test_an_empty_bin_says_its_middle():
     np.testing.assert_allclose(state.values[empty], (empty + 0.5) / 40, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_means_of_certain_predictions_are_probabilities(seed):
-    rng = np.random.default_rng(seed)
-    logits, labels = rng.normal(0.0, 1000.0, (60, 3)), rng.integers(0, 3, 60)
-    probs = IMaxBinning(representatives="raw").fit(logits, labels).predict_proba(logits)
-    assert probs.min() >= 0.0 and probs.max() <= 1.0
-
-
 @given(
     st.integers(0, 10_000), st.integers(3, 6), st.sampled_from(["imax", "equal_mass", "equal_width"]), st.booleans(),
     st.sampled_from(["empirical", "raw", "temperature"]), st.integers(1, 30),
@@ -113,19 +105,6 @@ def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
     count = np.bincount(bins_of(one_vs_rest_log_odds(logits), free.edges).ravel())
     expected = IsotonicRegression().fit_transform(np.arange(25), free.values, sample_weight=count)
     np.testing.assert_allclose(ordered.values, expected, rtol=1e-10)
-
-
-def test_rows_sum_to_one_unless_the_papers_form_is_asked_for_which_is_noted_once(overconfident):
-    for options, times in (
-        ({}, 0),
-        ({"normalize": False}, 1),
-        ({"normalize": False, "representatives": "isotonic"}, 1),
-    ):
-        fitted = IMaxBinning(**options).fit(*overconfident)
-        assert sum("need not sum to one" in note for note in fitted.notes()) == times
-        sums = fitted.predict_proba(overconfident[0]).sum(axis=1)
-        assert np.allclose(sums, 1) == (times == 0) == (ROWS_SUM_TO_ONE in fitted.promises(4))
-    assert not IMaxBinning().fit(*simulate(50, 2)).notes()
 
 
 @pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.4, -1.0), (2.0, 1.5)])
