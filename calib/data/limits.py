@@ -33,12 +33,6 @@ MAX_ARRAYS = int(limit("CALIB_ARRAYS"))
 """Arrays or columns in one file (10,000; 1000 classes of a table are 1000 columns); each costs a line in the list."""
 
 
-# Far above any ordinary file; they bound what a hostile file can cost and cannot be set.
-
-MAX_SHEET_CELLS = 3_000_000
-"""Cells of one sheet of an .xlsx file; each costs some five microseconds."""
-
-
 RESAVE = "Save the outputs and labels again with numpy.savez(file, logits=..., labels=...)."
 
 

@@ -317,12 +317,14 @@ class ExportedCalibrator:
             return cast(Any, self._top_k(outputs))
         outputs = self.in_class_order(outputs)
         check_rescaled(outputs, self.scale)
+        shape = np.shape(outputs)
+        if len(shape) == 2 and shape[1] != self.n_outputs:
+            raise CalibrationError(
+                f"The outputs have {shape[1]:,} columns, but the calibrator takes {self.n_outputs:,} for the "
+                f"{self.n_classes:,} classes that it was fitted on. Give it outputs of the same model."
+            )
         written, outputs = outputs, to_plain(outputs, self.scale)
         logits = to_canonical(outputs, self.kind, self.floor)
-        if logits.shape[1] != self.n_classes:
-            raise CalibrationError(
-                f"The outputs have {logits.shape[1]} columns; {self.n_classes} classes were calibrated."
-            )
         check_values(outputs, self.kind)
         if kind is None:
             self._check_alike(written)

@@ -90,6 +90,18 @@ def test_apply_takes_an_array_by_name_and_lists_them(saved, tmp_path, capsys):
     assert "'nope'; it holds first, second" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("width", [1, 2])
+def test_apply_of_a_table_of_other_classes_says_how_many_there_are(width, tmp_path, capsys):
+    probs = np.random.default_rng(0).dirichlet([1, 1, 1], 300)
+    two = np.c_[1 - probs[:, 0], probs[:, 0]][:, -width:]
+    data = calib.load({"outputs": two, "labels": (probs[:, 0] > 0.4).astype(int)})
+    fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
+    saved = calib.export.save(fitted, tmp_path / "two.zip", **calib.export.describe(data))
+    pd.DataFrame(probs, columns=["p_a", "p_b", "p_c"]).to_csv(tmp_path / "three.csv", index=False)
+    assert main(["apply", str(saved), str(tmp_path / "three.csv"), "--out", str(tmp_path / "o.csv")]) == 1
+    assert f"have 3 columns, but the calibrator takes {width}" in capsys.readouterr().err
+
+
 def test_apply_of_the_wrong_file_is_one(saved, tmp_path, capsys):
     outputs = tmp_path / "new.npy"
     np.save(outputs, np.zeros((3, 9)))

@@ -127,7 +127,7 @@ def test_columns_of_a_dataframe_are_taken_by_the_names_of_the_classes(fitted, ov
     [
         ("logits", [[0.0, np.nan, 1.0, 2.0]], "1 of 1 rows"),
         ("logits", [[0.0, -np.inf, 1.0, 2.0]], "infinite"),
-        ("logits", [[0.0, 1.0, 2.0]], "3 columns; 4 classes"),
+        ("logits", [[0.0, 1.0, 2.0]], "3 columns, but the calibrator takes 4"),
         ("logits", [0.0, 1.0, 2.0, 3.0], "shape"),
         ("logits", [["a", "b", "c", "d"]], "numbers"),
         ("probabilities", [[-1.0, 3.0, 0.5, 0.0]], "from -1 to 3"),

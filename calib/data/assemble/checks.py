@@ -119,13 +119,6 @@ def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices)
             "next to nothing.",
             "Save outputs and labels in one loop, without shuffling between them.",
         )
-    elif n_classes > 2 and (accuracy := float((outputs.argmax(axis=1) == labels).mean())) < counts.max() / len(labels):
-        yield warning(
-            "below_majority",
-            f"The accuracy is {accuracy:.2%}, below the {counts.max() / len(labels):.2%} of always naming the largest "
-            "class.",
-            "Check that the columns are in the order of the labels.",
-        )
 
 
 def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iterator[Finding]:
@@ -194,11 +187,8 @@ def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> I
     """Probabilities of exactly 1, or 0 of an event: they cannot be ranked, and their log loss is infinite if wrong."""
     zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
     full = outputs.max(axis=1) == one
-    sure = "1.0"
     if kind == "binary_probability":  # a probability of 0 is as sure, of the other class
-        none = outputs[:, 0] == zero
-        sure = "0.0 or 1.0" if none.any() and full.any() else "0.0" if none.any() else sure
-        full |= none
+        full |= outputs[:, 0] == zero
     n, wrong = int(full.sum()), int((full & (predicted_classes(outputs, kind) != labels)).sum())
     if n == len(full) and np.count_nonzero(outputs != zero) <= len(full):
         yield warning(
@@ -209,12 +199,10 @@ def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> I
         )
     elif n and kind != "log_probabilities":
         say = warning if n > 0.01 * len(full) else info
-        # Every CSV is read as float64, and so is what somebody widened: that type has not rounded anything here.
-        where = f"to {outputs.dtype}" if outputs.dtype.itemsize < 8 else "before or while they were saved"
         yield say(
             "saturated",
-            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly {sure}, rounded {where}; "
-            f"such rows can no longer be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
+            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} probabilities that were rounded "
+            f"to exactly 0 or 1; such rows cannot be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
             "Save logits instead of probabilities where you can.",
         )
 

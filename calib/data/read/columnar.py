@@ -114,16 +114,22 @@ def pandas_table(frame: Any) -> pa.Table:
 
 
 def usual_types(table: pa.Table) -> pa.Table:
-    """A table whose types are Arrow's own, and with no views, with which Arrow hardly computes."""
+    """A table whose types are Arrow's own; with durations in seconds, times of day as text, and no views of text."""
     import pyarrow as pa
 
     def usual(kind: Any) -> Any:
+        if pa.types.is_duration(kind):
+            return pa.float64()
         if isinstance(kind, pa.BaseExtensionType):
             return kind.storage_type
         if pa.types.is_dictionary(kind):
             return pa.dictionary(kind.index_type, usual(kind.value_type))
-        return pa.string() if pa.types.is_string_view(kind) else kind
+        return pa.string() if pa.types.is_string_view(kind) or pa.types.is_time(kind) else kind
 
-    kinds = [usual(kind) for kind in table.schema.types]
-    columns = [c if c.type == kind else c.cast(kind) for c, kind in zip(table.columns, kinds, strict=True)]
-    return pa.table(columns, names=table.column_names)
+    def converted(column: pa.ChunkedArray) -> pa.ChunkedArray:
+        kind = usual(column.type)
+        if pa.types.is_duration(column.type):
+            column = column.cast(pa.duration("s"), safe=False).cast(pa.int64())
+        return column if column.type == kind else column.cast(kind)
+
+    return pa.table([converted(column) for column in table.columns], names=table.column_names)

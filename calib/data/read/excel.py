@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calib.data.findings import InvalidUpload, count, info, listed, shortened
-from calib.data.limits import MAX_SHEET_CELLS
 from calib.data.options import Choices
 from calib.data.read.base import reading
 from calib.data.read.numerals import is_number
@@ -39,7 +38,7 @@ def open_spreadsheet(name: str, file: BinaryIO, choices: Choices) -> Table:
         # With the saved values of formulas.
         workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         sheet = chosen_sheet(workbook.worksheets, name, choices.sheet)
-        content = lines_of(filled_rows(sheet), f"Sheet {shortened(sheet.title)} of {name}")
+        content = lines_of(filled_rows(sheet))
     contents = open_text(name, content, replace(choices, delimiter=",", encoding="utf-8"))
     contents.format_choices = {"header": contents.format_choices["header"], "sheet": sheet.title}
     if choices.sheet not in (None, sheet.title):  # it may be that of another file
@@ -85,16 +84,12 @@ def filled_rows(sheet: ReadOnlyWorksheet, most: int = LAST_ROW) -> Iterator[tupl
     return (row for row in rows if any(cell not in EMPTY for cell in row))
 
 
-def lines_of(rows: Iterator[tuple[Any, ...]], what: str) -> bytes:
+def lines_of(rows: Iterator[tuple[Any, ...]]) -> bytes:
     """The rows as csv, without empty columns around them."""
-    filled, n_cells, first, last = [], 0, MAX_SHEET_CELLS, 0
+    filled, first, last = [], LAST_ROW, 0
     for row in rows:
         places = [j for j, cell in enumerate(row) if cell not in EMPTY]
         first, last = min(first, places[0]), max(last, places[-1] + 1)
-        n_cells += len(row)
-        if n_cells > MAX_SHEET_CELLS:
-            reason = f"{what} has more than {MAX_SHEET_CELLS:,} cells."
-            raise InvalidUpload("too_large", reason, "Save the table as csv or Parquet, or fewer rows.")
         filled.append(row[: places[-1] + 1])
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -88,6 +90,14 @@ def test_numbers_written_as_text_are_read_as_those_of_a_csv(write, as_file, tmp_
     found = inspect(tmp_path / "outputs.parquet" if as_file else frame)
     np.testing.assert_allclose(np.exp(found.predictions.logits), PROBS, atol=1e-6)
     assert "string" in next(array.dtype for array in found.arrays if array.name == "code")
+
+
+def test_durations_are_seconds_and_times_of_day_are_text():
+    """They were dates that could not be cast, in a file that was called damaged."""
+    wait, at = pd.to_timedelta(np.arange(240) * 1.5, unit="min"), [dt.time(k % 24) for k in range(240)]
+    data = calib.load(FRAME.assign(wait=wait, at=at), roles={"features": ["wait"], "group": "at"})
+    np.testing.assert_allclose(data.features[:, 0], np.arange(240) * 90)
+    assert len(set(data.groups)) == 24
 
 
 @cases(

@@ -12,7 +12,6 @@ import numpy as np
 import openpyxl
 
 from calib.data import Choices, Inspection, inspect
-from calib.data.read import excel
 from tests.data.conftest import cases, simulated, the
 
 LOGITS, LABELS = simulated(n=240, n_classes=3)
@@ -130,11 +129,6 @@ def with_shared_strings(content: bytes) -> bytes:
 
 
 PLAIN = with_shared_strings(workbook(Data=TABLE))
-
-
-def test_sizes_are_bounded(monkeypatch):
-    monkeypatch.setattr(excel, "MAX_SHEET_CELLS", 500)
-    assert the(read(PLAIN), "too_large").level == "error"
 
 
 @cases(
