@@ -33,7 +33,7 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
         # A column of predictions holds probabilities of the event, or for each row those of all classes.
         probs, labels = np.array([*predictions]), np.asarray(targets)
         found = calib.scores(probs, labels, **options)
-        ends = {"value": "", "low": "_low", "high": "_high"}
+        ends = {"value": "", "low": "_low", "high": "_high", "weighted": "_weighted"}
         scores = {f"{key}{ends[str(end)]}": float(value) for key, row in found.iterrows() for end, value in row.items()}
         return MetricValue(aggregate_results={key: value for key, value in scores.items() if np.isfinite(value)})
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from typer import Argument, Option
@@ -27,10 +29,12 @@ from calib.cli.arguments import (
 from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, DataError
 from calib.export import calibrated, runtime
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import plural
+
+Found = TypeVar("Found")
 
 
 def apply(
@@ -58,8 +62,12 @@ def apply(
     in_blocks = has_blocks(file) and not exported.needs_features and not isolate and not more
     if in_blocks and ending in ("", *ENDINGS):
         with text.progress("rows") as show:
-            n = predict_file(
-                exported, file, out, kind=kind, choices=how, progress=lambda what, done, total: show(done, total)
+            n = _read_its_columns(
+                exported,
+                how,
+                lambda how: predict_file(
+                    exported, file, out, kind=kind, choices=how, progress=lambda what, done, total: show(done, total)
+                ),
             )
     elif file.is_dir():
         raise CalibrationError(
@@ -93,7 +101,7 @@ def _rows_at_once(
     if exported.kind == "topk":
         outputs = _top_k_in(file)
     else:
-        read = read_rows(file, how, isolate)
+        read = _read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
         outputs = exported.in_class_order(read.outputs, read.columns)
         ids = {name: column.tolist() for name, column in read.ids.items()}
         if exported.needs_features:
@@ -101,6 +109,18 @@ def _rows_at_once(
             inputs = read_features(own, chosen, isolate, beside_outputs=not features)
     logits = exported.to_logits(outputs, kind)
     return calibrated.Rows(logits, features=exported.to_features(inputs), ids=ids)
+
+
+def _read_its_columns(exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]) -> Found:
+    """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator."""
+    if how.outputs is None and exported.columns:
+        columns = exported.columns if len(exported.columns) > 1 else exported.columns[0]
+        try:
+            return read(replace(how, outputs=columns))
+        except DataError as error:
+            if "no_such_array" not in {finding.code for finding in error.findings}:
+                raise
+    return read(how)
 
 
 def _top_k_in(path: Path) -> dict[str, Any]:

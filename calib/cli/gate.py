@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +11,14 @@ from typer import Option
 
 from calib.cli import text
 from calib.cli.arguments import Given, on_data, refuse
-from calib.data import DataError
+from calib.data import DataError, Predictions
 from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.evaluation import SCORES, Evaluation
+from calib.evaluation.comparison_table import said_of_weights
 from calib.evaluation.limits import judge_limits
+from calib.evaluation.scores import weighted_scores
 from calib.export import runtime
-from calib.formatting import plural
+from calib.formatting import fixed, listed, plural
 
 FAILED, UNDECIDED = 3, 4
 """Exit status where a limit is broken, and where the rows cannot say; data and commands at fault have others."""
@@ -49,7 +52,11 @@ def gate(
             up = math.isinf(score.high)
             possible = f"from {score.low:g} up" if up else f"from {score.low:g} to {score.high:g}"
             refuse(f"{limit:g} is no limit of the {score.title}, which lies {possible}")
-    judged = text.judged_raw(given.load()) if calibrator is None else _judged_calibrated(given, calibrator)
+    if calibrator is None:
+        data = given.load()
+        judged = text.judged_raw(data)
+    else:
+        data, judged = _judged_calibrated(given, calibrator)
     found = judge_limits(judged, limits)
     words = {verdict.word for verdict in found}
     word = next(word for word in ("fails", "undecided", "passes") if word in words)
@@ -60,13 +67,23 @@ def gate(
     ]
     passed = None if word == "undecided" else word == "passes"
     answer.say("\n".join(lines), passed=passed, rows=len(judged), scores=scores)
+    answer.note(_said_of_weights(data, judged, limits), "note")
     return answer.end({"passes": 0, "fails": FAILED, "undecided": UNDECIDED}[word])
 
 
-def _judged_calibrated(given: Given, calibrator: Path) -> Evaluation:
-    """What a saved calibrator makes of the outputs, judged on all rows."""
+def _said_of_weights(data: Predictions, judged: Evaluation, limits: Iterable[str]) -> str:
+    """That limits are of scores without weights, and what these are with them; "" where rows have no weights."""
+    if data.confirmed_weights is None:
+        return said_of_weights(data)
+    weighted = weighted_scores(judged)
+    values = [f"{SCORES[key].seen(judged.view).title} {fixed(weighted[key])}" for key in limits if key in weighted]
+    return f"Limits are for scores without the {data.weight_kind} weights of the rows; with them: {listed(values)}."
+
+
+def _judged_calibrated(given: Given, calibrator: Path) -> tuple[Predictions, Evaluation]:
+    """The rows as a saved calibrator takes them, and what it makes of them, judged on all."""
     exported = runtime.load(calibrator)
     new = read_new_rows(exported, given.file, given.options, True)
     if new.data is None:
         raise DataError(list(new.inspection.findings))
-    return judge(exported, new.data)[1]
+    return new.data, judge(exported, new.data)[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calib import metrics
 from calib.data.load import from_outputs
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.scores import SCORES, ece_interval, score_intervals
+from calib.evaluation.scores import SCORES, ece_interval, score_intervals, weighted_scores
 from calib.evaluation.scores import scores as values_of
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_scored, top_label
@@ -35,6 +35,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     pandas.DataFrame
         Columns ``value``, ``low`` and ``high``; the index holds the scores' names, such as ``"ECE"``. Of two classes
         with an event the ECE and its kin are of the event's probability, and the ECE is called ``"ECE of P(event)"``.
+        Of data whose weights have a meaning (``weight_kind``) there is a column ``weighted`` too: the means over rows,
+        the ECE and the gap with weights, NaN for other scores. All other columns count each row once.
 
     Raises
     ------
@@ -51,14 +53,17 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     import pandas as pd
 
     if labels is not None and not options:
-        check_scored(probs, labels)
+        probs, _ = check_scored(probs, labels)
     data = from_outputs(probs, labels, **options)
     raw = fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2])
     judged = Evaluation.from_predictions(raw, data)
     found = score_intervals(judged) if ci else {key: (value, nan, nan) for key, value in values_of(judged).items()}
     named = {"ECE": SCORES["ECE"].seen(judged.view).title}
     rows = {named.get(key, key): tuple(interval) for key, interval in found.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
+    if weighted := weighted_scores(judged):
+        table["weighted"] = pd.Series({named.get(key, key): value for key, value in weighted.items()})
+    return table
 
 
 def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:

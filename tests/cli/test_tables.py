@@ -1,0 +1,74 @@
+"""Tables on the command line: the columns that a saved calibrator knows, and weights whose meaning is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.cli import main
+from calib.metrics import ece
+from calib.numerics import sigmoid
+
+READ = ["--read", "outcome=default", "--read", "outputs=risk_a"]
+WEIGHTED = ["--read", "weights=weight", "--read", "weight_kind=sampling"]
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch) -> pd.DataFrame:
+    """Two columns that look like risks, an outcome and weights, in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    log_odds = 2 * generator.normal(size=400)
+    table = pd.DataFrame(
+        {
+            "risk_a": sigmoid(log_odds),
+            "risk_b": generator.random(400),
+            "default": (generator.random(400) < sigmoid(log_odds / 2)).astype(int),
+            "weight": np.where(log_odds > 0, 3.0, 1.0),
+        }
+    )
+    table.to_csv("loans.csv", index=False)
+    return table
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
+@pytest.mark.parametrize("out", ["out.csv", "out.npy"])
+def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending, out) -> None:
+    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
+    new = table[["risk_b", "risk_a"]]  # which of them is meant only the calibrator knows
+    if ending == "npy":
+        np.save("new.npy", table["risk_a"])
+    else:
+        new.to_csv("new.csv", index=False) if ending == "csv" else new.to_parquet("new.parquet")
+    assert main(["apply", "c.npz", f"new.{ending}", "--out", out]) == 0
+    expected = calib.runtime.load("c.npz").calibrate(table["risk_a"])
+    found = pd.read_csv(out)["p_1"] if out.endswith("csv") else np.load(out)[:, 1]
+    np.testing.assert_allclose(found, expected[:, 1], atol=1e-9)
+
+
+def test_a_named_column_goes_before_the_one_of_the_fit(table) -> None:
+    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
+    assert main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
+    np.testing.assert_allclose(np.load("out.npy"), calib.runtime.load("c.npz").calibrate(table["risk_b"]), atol=1e-9)
+
+
+def test_gate_says_what_the_scores_are_with_the_weights(table, capsys) -> None:
+    weighted = ece(table["risk_a"].to_numpy(), table["default"].to_numpy(), weights=table["weight"].to_numpy())
+    assert main(["gate", "loans.csv", "--max-ece", "1", *READ, *WEIGHTED]) == 0
+    assert f"with them: ECE of P(event) {weighted:.4f}." in capsys.readouterr().out
+    assert main(["gate", "loans.csv", "--max-ece", "1", *READ, "--read", "weights=weight"]) == 0
+    assert "weights, which are not applied" in capsys.readouterr().out
+
+
+def test_scores_of_a_table_have_a_column_with_its_weights(table) -> None:
+    roles = {"outcome": "default", "outputs": "risk_a", "weights": "weight"}
+    found = calib.scores(Path("loans.csv"), roles=roles, weight_kind="sampling")
+    said, came, weights = (table[name].to_numpy() for name in ("risk_a", "default", "weight"))
+    assert found.loc["ECE of P(event)", "weighted"] == pytest.approx(ece(said, came, weights=weights), abs=1e-12)
+    assert found.loc["Brier", "weighted"] == pytest.approx(np.average((said - came) ** 2, weights=weights), abs=1e-9)
+    assert np.isnan(found.loc["AUROC", "weighted"])
+    assert "weighted" not in calib.scores(Path("loans.csv"), roles=roles)
