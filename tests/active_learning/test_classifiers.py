@@ -1,4 +1,4 @@
-"""Classifiers of the simulation: they learn in batches, repeat themselves and survive odd pools."""
+"""Classifiers of the simulation: they learn in batches and repeat themselves."""
 
 from __future__ import annotations
 

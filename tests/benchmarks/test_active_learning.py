@@ -1,4 +1,4 @@
-"""The benchmark of active learning, at a size of a few rows."""
+"""The benchmark of active learning goes on where it was broken off."""
 
 from __future__ import annotations
 

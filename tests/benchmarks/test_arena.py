@@ -1,4 +1,4 @@
-"""The arena: excess NLL by quadrature, failures, parts that resume, and what its tables say of known records."""
+"""The arena: excess NLL by quadrature, failures, parts that resume, ties and ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the I-Max paper: its errors are those of the bins themselves, and every method has its row."""
+"""The table of the I-Max paper: its errors are those of the bins themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulation of a risk model's intervals: its populations are what they are said to be, and it counts rightly."""
+"""The simulation of a risk model's intervals: its populations are what they are said to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a layout, against plotly's own ways to set them."""
+"""Limits, ticks and labels of axes, by what must hold for any data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of the pages that compare: small diagrams, learning curves, groups and monitoring."""
+"""Figures of the pages that compare: differences, small diagrams, learning curves and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The I-Max binning page, with its numbers and with data that leave some of them undefined."""
+"""The I-Max binning page, with its numbers and with bins of fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Compare page: the answer, what it changes, the method clicked, tables, and studies in the background."""
+"""The Compare page: the answer, what it changes, the method looked at, tables, and studies in the background."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Features on the Data page: beside the outputs or in files of their own, shown, and brought to one scale.
-
-Uploads through the page: understood, mended in one click, refused in a sentence, never at the cost of open work.
-
-Where people upload they are told how much that may be, and what is kept of it.
-"""
+"""Uploads on the Data page: understood, mended in one click, refused in a sentence, never at the cost of open work."""
 
 from __future__ import annotations
 

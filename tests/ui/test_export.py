@@ -1,7 +1,4 @@
-"""What is offered to take holds what it says, and is there however often the page was drawn since.
-
-The report from the pages says what the pages say.
-"""
+"""What is offered to take holds what it says, and is there however often the page was drawn since."""
 
 from __future__ import annotations
 

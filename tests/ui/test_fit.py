@@ -1,9 +1,4 @@
-"""What a visitor chose to see stays while fits come and go, and a new fit comes in chosen.
-
-Where fits run is chosen once for all of them, and stands on each result.
-
-Fits keep their look, and new ones are seen, whatever else is removed or added.
-"""
+"""What a visitor chose to see stays while fits come and go; where fits run is chosen once for all of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The Geometry page in its states: nothing, no features, images, numbers, two classes, and with a fit.
-
-The Geometry page's sentences claim no more than the numbers allow.
-"""
+"""The Geometry page without features, with images, and where a predicted class has no training rows."""
 
 from __future__ import annotations
 

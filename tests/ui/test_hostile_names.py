@@ -1,7 +1,4 @@
-"""Names from an upload are text on every page: no markup, no links, no pictures from elsewhere.
-
-Names of classes, columns, groups, files, models, words, sheets, events and those that an exported calibrator records.
-"""
+"""Names from an upload, or recorded in an exported calibrator, are text on every page: no markup, links or pictures."""
 
 from __future__ import annotations
 

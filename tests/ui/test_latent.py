@@ -1,7 +1,4 @@
-"""The Latent GP page in its states: no fit, one, several, with and without temperature, and awkward data.
-
-What the Latent GP page says claims no more than the numbers do.
-"""
+"""The Latent GP page with and without a fit, and that it claims no more than the numbers do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Calibration maps page in its states: nothing, a sample, fits with and without maps, and awkward data."""
+"""The Calibration maps page and its tabs Ranks and Auto."""
 
 from __future__ import annotations
 

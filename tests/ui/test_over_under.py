@@ -1,4 +1,4 @@
-"""The Over- and underconfidence page: its numbers, its groups, and uploads that leave some of them undefined."""
+"""The Over- and underconfidence page: its numbers and its groups."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Every page in its states: nothing open, a sample open, calibrators fitted.
-
-Fits are told apart by their titles, which tables and figures use as keys.
-
-A server with a wrong setting is not started.
-
-The menu says where fits run, and the Fit page why they do not run where they should.
-
-A further question is computed only while it is opened, and is still open when the visitor returns.
-"""
+"""Every page in its states: nothing open, a sample, fits, odd data, and what goes wrong around a page."""
 
 from __future__ import annotations
 

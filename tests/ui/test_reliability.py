@@ -1,4 +1,4 @@
-"""The Reliability page with bins, a kernel or isotonic regression, with and without the band of chance."""
+"""The Reliability page with bins or isotonic regression, with and without the band of chance."""
 
 from __future__ import annotations
 
