@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ import numpy as np
 from calib.data.assemble.arrays import Arrays, check_names, read_any, read_aside, read_class_names, read_part, read_rows
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.join import joined
+from calib.data.assemble.outputs import ask_whether_percent
 from calib.data.assemble.parts import (
     in_file,
     left_to_files,
@@ -37,7 +39,7 @@ from calib.data.read.base import Array, ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source
 from calib.data.read.table import FIRST_ROWS, Table
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import MODEL
+from calib.data.words import MODEL, WEIGHT
 from calib.errors import AmbiguousTable, DataError, Finding
 from calib.parameters import written
 
@@ -54,6 +56,9 @@ def check_choices(choices: Choices) -> None:
         if not values.fits(value):
             reason = f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}."
             raise InvalidUpload("choice", reason, "Choose another value, or leave it out to have it inferred.")
+    if twice := [name for name, times in Counter(choices.class_names or ()).items() if times > 1]:
+        reason = f"{listed(twice)} was given more than once as the name of a class, so no page could tell them apart."
+        raise InvalidUpload("class_names", reason, "Give each class a name of its own.")
     if choices.floor is not None and not 0 < choices.floor < 1:
         reason = f"The floor {choices.floor:g} is not a probability between 0 and 1."
         raise InvalidUpload("floor", reason, "Choose a small one.")
@@ -235,7 +240,15 @@ def read_files(
         arrays = notes.take(one_after_the_other(arrays, notes.take(named_part(first, notes.choices)), notes.choices))
     if beside:
         arrays = with_features(arrays, beside, chosen, notes)
-    return predictions_of_arrays(arrays, name, notes)
+    data = predictions_of_arrays(arrays, name, notes)
+    if chosen.weight_kind is None or data.weights is not None:
+        return data
+    if not any(finding.code == "weights" for finding in data.findings):
+        named = [role.column for role in data.roles if has(role.column, WEIGHT)]
+        held = f" {listed(named)} holds no numbers from 0 upwards that differ." if named else ""
+        reason = f"Weights of the kind {chosen.weight_kind} were announced, but none were found.{held}"
+        notes.add(warning("weights", reason, "Name the column that holds them, as with weights='exposure'."))
+    return replace(data, findings=notes.findings)
 
 
 def join_features(
@@ -276,6 +289,9 @@ def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Ar
         )
         notes.add(info("left_out", said))
     arrays = notes.take(read_part(contents, labels, choices.outputs, choices.labels, choices))
+    signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
+    if contents.tabular and not any(shortened(choices.outputs[0]) in reason for reason in signs):
+        ask_whether_percent(arrays.outputs, choices)
     truth, names = arrays.labels, None
     if are_pairs:
         predicted = read_any(contents, choices.predicted) if choices.predicted else None

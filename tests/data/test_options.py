@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 
+import numpy as np
 import pytest
 from typer import BadParameter
 
 from calib.cli.arguments import parse_choice
 from calib.data import Choices, DataError, inspect, load, read_outputs
 from calib.parameters import written
+from tests.data.conftest import csv_bytes, the
 
 WRONG = [
     ("kind", "potato", "one of logits, probabilities"),
@@ -40,6 +42,20 @@ def test_is_refused_with_its_name_and_what_it_may_be(make, name, value, expected
 @pytest.mark.parametrize("floor", [0.0, 1.0, -0.1, float("nan")])
 def test_a_floor_is_a_probability_even_where_none_is_needed(make, floor):
     assert inspect(make.both(), choices=Choices(floor=floor)).findings[0].code == "floor"
+
+
+def test_two_classes_of_one_name_are_refused(make):
+    found = inspect(make.both(), class_names=("cat", "dog", "cat", "cow"))
+    assert found.findings[0].code == "class_names" and "cat was given more than once" in found.findings[0].message
+
+
+@pytest.mark.parametrize("weights", [np.full(60, 1e300), np.r_[1e300, np.ones(59)], np.arange(60) - 5.5, np.zeros(60)])
+def test_a_kind_of_weights_without_weights_is_said(weights):
+    risk = np.random.default_rng(0).random(60).round(3)
+    table = ("t.csv", csv_bytes(pd=risk, default=(risk > 0.4).astype(int), weight=weights))
+    assert load(table).findings == tuple(f for f in load(table).findings if f.code != "weights")
+    data = load(table, weight_kind="sampling")
+    assert data.weights is None and "sampling were announced" in the(data, "weights").message
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from calib.data.findings import InvalidUpload
 from calib.data.scales import LOGS, PLAIN, SCALES, check_rescaled, is_scale, one_of, to_plain
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
-from tests.data.conftest import cases, check_repeatable, the
+from tests.data.conftest import cases, check_repeatable, csv_bytes, the
 
 
 def written(probs, scale):
@@ -242,3 +242,17 @@ def test_a_slip_among_several_columns_of_probabilities_is_named_too(make, as_tab
     finding = the(inspect(path), "out_of_range")
     assert "1.02 in row 6" in finding.message and list(finding.readings) == ["Leave these rows out"]
     assert len(load(path, drop_bad_rows=True)) == 299
+
+
+@pytest.mark.parametrize("name", ["risk (%)", "risk_pct"])
+def test_fractions_that_are_named_as_percent_are_asked_about(name):
+    risk = np.random.default_rng(0).uniform(0, 0.9, 200).round(4)
+    happened = (np.arange(200) % 3 == 0).astype(int)
+    table = ("t.csv", csv_bytes(**{name: risk, "default": happened}))
+    asked = the(inspect(table), "scale")
+    assert [choice["scale"] for choice in asked.readings.values()] == ["plain", "percent"]
+    for (choice,), one in zip(map(dict.items, asked.readings.values()), (1, 100), strict=True):
+        logits = load(table, **dict([choice])).logits
+        np.testing.assert_allclose(np.exp(logits[:, 1]), risk / one, rtol=1e-5)
+    signs = ("t.csv", csv_bytes(**{name: [f"{100 * p:.2f} %" for p in risk], "default": happened}))
+    np.testing.assert_allclose(np.exp(load(signs).logits[:, 1]), risk, atol=1e-9)

@@ -322,6 +322,17 @@ def ask(message: str, readings: dict[str, dict[str, Any]]) -> InvalidUpload:
     return InvalidUpload("scale", message, "Choose how they are written.", readings=readings)
 
 
+def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
+    """Ask how a single column is written that is named as percent and holds numbers from 0 to 1: 0.4 may be 0.4 %."""
+    (name, *others), values = names_in(choices.outputs), outputs[np.isfinite(outputs)]
+    if others or choices.scale is not None or choices.verbal is not None or told_by(name) != "percent":
+        return
+    if len(values) and values.min() >= 0 and values.max() <= 1 and not np.isin(values, (0, 1)).all():
+        written = {"Fractions, as they are": {"scale": PLAIN}, "Percent: divide by 100": {"scale": "percent"}}
+        reach = f"run from {values.min():.4g} to {values.max():.4g}"
+        raise ask(f"{name} is named as percent, but its values {reach}, as fractions do.", written)
+
+
 def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
     """A warning where some rows of values between 0 and 1 do not sum to one; refuse them where most do not."""
     total = outputs.sum(axis=1, dtype=np.float64)

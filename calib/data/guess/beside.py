@@ -98,7 +98,7 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
         if fit and not (
             rule.holds is is_coded and len(fit) > 1
         ):  # of several codes it is open which hold rows together
-            found = min(fit, key=lambda column: (len(column.values), column.name)).name
+            found: Any = min(fit, key=lambda column: (len(column.values), column.name)).name
             chosen = replace(chosen, **{rule.option: found})
             del free[found]
     if chosen.features is None:

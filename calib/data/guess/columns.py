@@ -152,11 +152,12 @@ class Column:
     @property
     def seen(self) -> str:
         """Its values in a few words."""
-        if self.numbers is not None and len(self.values) > 2:
+        if len(self.values) > 2 and self.numbers is None:
+            return f"{len(self.values):,} different values"
+        if len(self.values) > 2:
             return f"{self.low:.4g} to {self.high:.4g}"
-        return (
-            f"{len(self.values):,} different values" if len(self.values) > 2 else " and ".join(self.values) or "empty"
-        )
+        values = self.values if self.numbers is None else [f"{float(value):.4g}" for value in self.values]
+        return " and ".join(values) or "empty"
 
 
 def _may_be_label(column: Column) -> bool:
