@@ -22,8 +22,8 @@ from benchmarks.measure import machine, markdown
 from benchmarks.populations import population, truth_of
 from calib.evaluation import SCORES
 from calib.evaluation.claims import CLAIMING, Claims
-from calib.evaluation.scores import N_RESAMPLES, Scored, scored_on
-from calib.metrics.bootstrap import Interval, Resamples, wilson_interval
+from calib.evaluation.scores import Scored, scored_on
+from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.numerics import Floats
 
 ROWS, CLASSES = (300, 1000, 10_000), (2, 10, 100)
@@ -129,13 +129,12 @@ def part(cell: Cell, number: int, draws: int = DRAWS) -> dict[str, Any]:
     """The counts of one part of a cell, its own random numbers, and the seconds it took."""
     start = time.process_time()
     pool = population(cell.design, cell.n_classes)
-    resamples = Resamples(cell.n, N_RESAMPLES)
     tallies: dict[str, Tally] = {}
     overstated = []
     for draw in range(draws):
         generator = np.random.default_rng([number, draw, cell.n, cell.n_classes, *cell.design.encode()])
         methods = pool.draw(cell.n, generator)
-        scored = {place: scored_on(one, resamples) for place, one in enumerate(methods)}
+        scored = {place: scored_on(one) for place, one in enumerate(methods)}
         truth = truth_of(cell.design, cell.n_classes, tuple(scored[0].value))
         for key, counts in measure(truth, scored).items():
             tallies.setdefault(key, Tally()).add(counts)

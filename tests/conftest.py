@@ -168,13 +168,13 @@ def kitti_archive(tmp_path: Path) -> Path:
     return path
 
 
-def paired_differences(ours, theirs, n_resamples=50):
+def paired_differences(ours, theirs):
     """Interval of every score minus another evaluation's of the same rows, by key."""
     from calib.evaluation.scores import scored_on
 
-    resamples = ours.resamples(n_resamples)
-    one, other = scored_on(ours, resamples), scored_on(theirs, resamples)
-    return {key: one.difference(other, key) for key in one.value if key in other.value}
+    one, other = scored_on(ours), scored_on(theirs)
+    both = [key for key in one.value if key in other.value and key != "ECE"]
+    return {key: (one.estimate(key) - other.estimate(key)).interval() for key in both}
 
 
 def compare_evaluations(evaluations, baseline="identity", *, titles=None, seconds=None, notes=None, **options):
@@ -183,7 +183,6 @@ def compare_evaluations(evaluations, baseline="identity", *, titles=None, second
     from calib.evaluation.compare import table_of
     from calib.evaluation.scores import scored_on
 
-    resamples = evaluations[baseline].resamples(options.pop("n_resamples", 1000))
     order = [baseline, *(name for name in evaluations if name != baseline)]
-    claims = Claims({name: scored_on(evaluations[name], resamples) for name in order}, **options)
+    claims = Claims({name: scored_on(evaluations[name]) for name in order}, **options)
     return table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)

@@ -75,7 +75,7 @@ class Judgement:
     Attributes
     ----------
     evaluation : of the predicted class, without class-wise sums: their errors are among the scores.
-    resampled : its scores on the resamples that all methods of the test set share, by name of the view.
+    resampled : its scores on the groups of rows that all methods of the test set share, by name of the view.
     curves : reliability in bins of equal mass, by name of the view.
     gaps : the same with what chance gives, for small pictures, by name of the view.
     predict_seconds : wall time of predicting and scoring the test rows.
@@ -93,11 +93,11 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
     start = time.perf_counter()
     evaluation = Evaluation.from_predictions(fitted, test, "top-label")
     seconds = time.perf_counter() - start
-    resamples, views = evaluation.resamples(), views_of(test)
+    views = views_of(test)
     seen = {view.name: evaluation.seen(view) for view in views}
     return Judgement(
         evaluation,
-        {name: scored_on(one, resamples) for name, one in seen.items()},
+        {name: scored_on(one) for name, one in seen.items()},
         {name: first_curve(one) for name, one in seen.items()},
         {name: gap_curve(*one.pair, clusters=one.clusters) for name, one in seen.items()},
         seconds,

@@ -17,7 +17,7 @@ from calib.evaluation.scores import smooth_scores, sums_of_groups
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
-from calib.metrics.bootstrap import MAX_GROUPS, UNKNOWN, Groups, Interval, cut, groups_of_units, share_interval
+from calib.metrics.bootstrap import UNKNOWN, Groups, Interval, cut, groups_of_units, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Estimate, degrees_of
@@ -96,7 +96,7 @@ def over_under_confidence(evaluations: Sequence[Evaluation], level: float = 0.95
     first = evaluations[0]
     for evaluation in evaluations[1:]:
         check_same_rows(evaluation, first)
-    groups, _ = groups_of_units(len(first), first.clusters, MAX_GROUPS, np.random.default_rng(0))
+    groups = groups_of_units(len(first), first.clusters)
     quantities = [_quantities(evaluation, groups) for evaluation in evaluations]
     changes = [None, *(_change(one, quantities[0], level) for one in quantities[1:])]
     return [

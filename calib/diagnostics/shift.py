@@ -20,7 +20,6 @@ from calib.parameters import number_fault
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
 CLAIMS = len(SHOWN) + 3
 """Claims of a verdict: the change of each score, the gap and the ECE now, and the gain over the raw model."""
-N_RESAMPLES = 2000
 LARGEST = 1e6
 """No score is larger; a record may say any number, also one of a thousand digits."""
 
@@ -75,8 +74,6 @@ def calibration_shift(
     *,
     n_before: int | None = None,
     level: float = 0.95,
-    n_resamples: int = N_RESAMPLES,
-    random_state: int = 0,
 ) -> CalibrationShift:
     """Compare the scores of a calibrator on new data with those on the rows it was judged on.
 
@@ -90,12 +87,11 @@ def calibration_shift(
         :func:`recorded_scores`.
     n_before : rows behind recorded scores.
     level : of the intervals.
-    n_resamples, random_state : of the bootstrap.
     """
-    wide, scored = joint_level(level), scored_on(now, now.resamples(n_resamples, random_state))
+    wide, scored = joint_level(level), scored_on(now)
     earlier = None
     if isinstance(before, Evaluation):
-        earlier, n_before = scored_on(before, before.resamples(n_resamples, random_state + 1)), len(before)
+        earlier, n_before = scored_on(before), len(before)
     recorded = before if isinstance(before, Mapping) else {}
 
     def changes(of: float) -> dict[str, ScoreChange]:

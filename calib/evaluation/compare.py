@@ -16,7 +16,7 @@ from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.scores import N_RESAMPLES, SCORES, scored_on, weighted_scores
+from calib.evaluation.scores import SCORES, scored_on, weighted_scores
 from calib.evaluation.view import view_of
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval
@@ -98,7 +98,6 @@ def compare(
     calibration: Predictions,
     test: Predictions,
     *,
-    n_resamples: int = N_RESAMPLES,
     view: str = "event",
     relevant: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
@@ -111,7 +110,6 @@ def compare(
     ----------
     calibrators : name -> calibrator; those not fitted yet are fitted in place.
     calibration, test : the two parts of the data, as from ``Predictions.split``.
-    n_resamples : bootstrap resamples for the ECE's intervals, the same for all methods, from a fixed seed.
     view : with two classes and an event, "event" takes calibration errors, over- and underconfidence of its
         probability, and the Brier score of that probability alone; "top-label" those of the predicted class. Data of
         more classes, or without an event, have the second only; see :func:`calib.evaluation.view.view_of`.
@@ -127,7 +125,7 @@ def compare(
     CalibrationError
         If the two parts are not predictions of the same classes, or the test part has no rows.
     """
-    return compare_methods(calibrators, calibration, test, view, n_resamples=n_resamples, relevant=relevant).table
+    return compare_methods(calibrators, calibration, test, view, relevant=relevant).table
 
 
 def compare_methods(
@@ -136,7 +134,6 @@ def compare_methods(
     test: Predictions,
     view: str = "event",
     *,
-    n_resamples: int = N_RESAMPLES,
     relevant: Mapping[str, float] | None = None,
     callback: Progress = silent,
 ) -> Comparison:
@@ -172,8 +169,7 @@ def compare_methods(
     if BASELINE not in evaluations:
         raise CalibrationError(f"The raw model cannot be judged, and nothing compared with it: {notes[BASELINE]}")
     titles = titles_of(calibrators, calibration.n_classes)
-    resamples = evaluations[BASELINE].resamples(n_resamples)
-    claims = Claims({name: scored_on(one, resamples) for name, one in evaluations.items()}, relevant=relevant)
+    claims = Claims({name: scored_on(one) for name, one in evaluations.items()}, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
     return Comparison(table, evaluations, seconds, notes, recommend(claims, methods, evaluations=evaluations))
 

@@ -11,7 +11,7 @@ from calib.arrays import check_labels
 from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, View, view_of
-from calib.metrics.bootstrap import Resamples, drawn_units
+from calib.metrics.bootstrap import drawn_units
 from calib.metrics.confidence import Bools, check_columns, check_probs, top_label
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
@@ -79,10 +79,6 @@ class Evaluation:
     def n_clusters(self) -> int | None:
         """Number of clusters of the rows; None where rows are independent."""
         return None if self.clusters is None else int(self.clusters.max()) + 1
-
-    def resamples(self, n_resamples: int = 1000, random_state: int = 0) -> Resamples:
-        """Bootstrap resamples of the rows, or of whole clusters where there are any."""
-        return Resamples(len(self), n_resamples, random_state, self.clusters)
 
     @property
     def outcome(self) -> Bools:

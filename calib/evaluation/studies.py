@@ -191,15 +191,15 @@ def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, l
     """
     from scipy.stats import t
 
-    values = np.asarray(values, dtype=float)
-    values = values[np.isfinite(values)]
-    n = len(values)
+    given = np.asarray(values, dtype=float)
+    known = given[np.isfinite(given)]
+    n = len(known)
     if not n:
         return UNKNOWN
-    mean = float(values.mean())
+    mean = float(known.mean())
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
-    half = float(t.ppf(0.5 + level / 2, n - 1) * math.sqrt((1 / n + n_test / n_calibration) * values.var(ddof=1)))
+    half = float(t.ppf(0.5 + level / 2, n - 1) * math.sqrt((1 / n + n_test / n_calibration) * known.var(ddof=1)))
     return Interval(mean, mean - half, mean + half)
 
 

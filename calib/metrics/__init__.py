@@ -6,12 +6,11 @@ All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look
 """
 
 from calib.metrics.binning import BINNINGS
-from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.bootstrap import Interval, interval_of_draws, reflect, wilson_interval
 from calib.metrics.calibration_error import classwise_ece, ece
 from calib.metrics.confidence import (
     confidence_gap,
     effective_sample_size,
-    over_under_ratio,
     overconfidence,
     sharpness,
     signed_confidence_gap,
@@ -30,7 +29,6 @@ __all__ = [
     "Interval",
     "NetBenefit",
     "NetBenefitDifference",
-    "Resamples",
     "RiskMeasure",
     "RiskModelPanel",
     "accuracy",
@@ -47,7 +45,6 @@ __all__ = [
     "net_benefit",
     "net_benefit_difference",
     "nll",
-    "over_under_ratio",
     "overconfidence",
     "reflect",
     "risk_model",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -10,12 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calib.numerics import Floats, Ints, blocks
+from calib.numerics import Floats, Ints
 
 MAX_GROUPS = 2000
-"""Above this many rows the bootstrap resamples random groups of rows; see :class:`Resamples`."""
-AT_ONCE = 64
-"""Resamples whose sums are computed together."""
+"""Above this many rows random groups of them take their place; see :func:`groups_of_units`."""
 
 
 class Interval(NamedTuple):
@@ -92,16 +89,18 @@ def effective_count(right: npt.NDArray[Any], rows: npt.NDArray[Any]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A partition of rows, and sums over its groups.
+    """A partition of rows into groups that are drawn together, and sums over them.
 
     Attributes
     ----------
     group : (n,) number of each row's group.
     n_groups : number of groups.
+    clustered : whether they are of whole clusters.
     """
 
     group: Ints
     n_groups: int
+    clustered: bool = False
 
     def sums(self, values: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
         """Sums of (n,) values over each group, shape (n_groups,); row counts for None."""
@@ -111,6 +110,18 @@ class Groups:
         """Sums over each group and each value of ``index``, shape (n_groups, n_index); row counts for None."""
         cell = self.group * n_index + index
         return np.bincount(cell, weights=values, minlength=self.n_groups * n_index).reshape(self.n_groups, n_index)
+
+    def resampled(self, sums: npt.NDArray[Any], n_resamples: int, random_state: int = 0) -> Floats:
+        """The bootstrap: sums over rows in every resample, (n_resamples, ...), from those of groups, (n_groups, ...).
+
+        As many groups are drawn with replacement as there are, and of clusters one fewer: as many would give variances
+        too small by one part in their number (McCarthy and Snowden 1985; Rao and Wu 1988).
+        """
+        generator, n_drawn = np.random.default_rng(random_state), self.n_groups - self.clustered
+        counts = np.empty((n_resamples, self.n_groups))
+        for row in counts:
+            row[:] = np.bincount(generator.integers(self.n_groups, size=n_drawn), minlength=self.n_groups)
+        return np.asarray(np.tensordot(counts, sums, 1))
 
 
 def drawn_units(n: int, clusters: npt.NDArray[Any] | None) -> tuple[Ints, int, bool]:
@@ -131,78 +142,17 @@ def drawn_units(n: int, clusters: npt.NDArray[Any] | None) -> tuple[Ints, int, b
     return np.arange(n), n, False
 
 
-def groups_of_units(
-    n: int, clusters: npt.NDArray[Any] | None, most: int, generator: np.random.Generator
-) -> tuple[Groups, bool]:
-    """At most so many random groups of rows, or of whole clusters, equal in size to one; and whether of clusters."""
-    unit, n_units, clustered = drawn_units(n, clusters)
-    if clustered and n_units <= most:
-        return Groups(unit, n_units), True
-    n_groups = min(n_units, most)
-    return Groups(generator.permutation(np.arange(n_units) % n_groups)[unit], n_groups), clustered
+def groups_of_units(n: int, clusters: npt.NDArray[Any] | None = None) -> Groups:
+    """Each of n rows as a group, or each cluster; at most ``MAX_GROUPS`` random groups of them, equal in size to one.
 
-
-class Resamples:
-    """Bootstrap resamples of n rows that many statistics share, so that their differences are paired.
-
-    A resample is a vector of how often each row is drawn, so sums over resampled rows are one matrix
-    product. Above ``MAX_GROUPS`` rows, random groups of equal size (to one row) are resampled in place of rows: for
-    sums of independent rows this has the same variance, known from 2000 groups to 2 %, and costs the same for any n.
-
-    Rows of one cluster resemble each other, so that intervals from single rows are too narrow. With clusters, whole
-    clusters are drawn with replacement, one fewer than there are: as many would give variances too small by one part
-    in their number (McCarthy and Snowden 1985; Rao and Wu 1988). The rows of a resample then vary in number.
-
-    Parameters
-    ----------
-    n : number of rows.
-    n_resamples : number of resamples.
-    random_state : seed.
-    clusters : (n,) what rows that belong together share, or None.
-
-    Attributes
-    ----------
-    groups : the groups of rows that are drawn.
-    clustered : whether they are of whole clusters.
+    For sums of independent rows such groups have the same variance, known from 2000 of them to 2 %, and cost the same
+    for any n. Rows of one cluster resemble each other, so that intervals from single rows would be too narrow.
     """
-
-    def __init__(
-        self, n: int, n_resamples: int = 1000, random_state: int = 0, clusters: npt.NDArray[Any] | None = None
-    ):
-        generator = np.random.default_rng(random_state)
-        self.n, self.n_resamples, self.random_state = n, n_resamples, random_state
-        self.groups, self.clustered = groups_of_units(n, clusters, MAX_GROUPS, generator)
-        n_groups = self.groups.n_groups
-        n_drawn = n_groups - self.clustered
-        self._counts: list[npt.NDArray[np.uint8]] = []
-        for block in blocks(n_resamples, entries=AT_ONCE):
-            counts = np.empty((block.stop - block.start, n_groups), dtype=np.uint8)
-            for row in counts:
-                row[:] = np.bincount(generator.integers(n_groups, size=n_drawn), minlength=n_groups)
-            self._counts.append(np.ascontiguousarray(counts.T))
-
-    def resample(self, group_sums: npt.NDArray[Any]) -> Floats:
-        """Sums in every resample, shape (n_resamples, ...), from sums per group, shape (n_groups, ...)."""
-        return self.each(lambda sums: sums, group_sums)
-
-    def each(self, statistic: Callable[..., Floats], *group_sums: npt.NDArray[Any]) -> Floats:
-        """A statistic of sums in every resample, shape (n_resamples, ...).
-
-        Parameters
-        ----------
-        statistic : gets sums in m resamples, an array of shape (m, ...) for each of the next, and gives an array of
-            shape (m, ...). It sees few resamples at a time, which costs less than all: they stay in the cache.
-        group_sums : sums per group, of shape (n_groups, ...) each.
-        """
-        from scipy.sparse import csr_array
-
-        # Where rows lie in many cells most sums are 0: of 5000 rows in 500 cells, a group has some in two or three.
-        columns = [csr_array(np.asarray(sums, dtype=float).reshape(len(sums), -1)).T for sums in group_sums]
-        found = []
-        for counts in self._counts:
-            drawn = (np.ascontiguousarray((column @ counts.astype(float)).T) for column in columns)
-            found.append(statistic(*(d.reshape(-1, *s.shape[1:]) for d, s in zip(drawn, group_sums, strict=True))))
-        return np.concatenate(found)
+    unit, n_units, clustered = drawn_units(n, clusters)
+    if n_units <= MAX_GROUPS:
+        return Groups(unit, n_units, clustered)
+    mixed = np.random.default_rng(0).permutation(np.arange(n_units) % MAX_GROUPS)
+    return Groups(mixed[unit], MAX_GROUPS, clustered)
 
 
 def reflect(estimate: float, resampled: Floats) -> Floats:

@@ -12,13 +12,15 @@ from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, argmax_with_ties
 
 ROUNDING = 1e-4
-"""How far a probability may lie outside [0, 1]: sums in float32 and printed decimals."""
+"""How far a probability may lie outside [0, 1], to which it is then cut: sums in float32 and printed decimals."""
 
 Bools = npt.NDArray[np.bool_]
 
 
 def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints | Bools]:
-    """Probabilities and what happened, as every score takes them; nothing is copied that has the right type.
+    """Probabilities and what happened, as every score takes them; nothing is copied that has the right type and range.
+
+    What lies outside [0, 1] by at most 1e-4, a rounding error, is cut to it; what lies farther is refused.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, In
         raise CalibrationError(
             f"Beside probabilities of shape {array.shape} there must be one label for each; got shape {came.shape}."
         )
-    check_range(array)
+    array = check_range(array)
     if came.dtype.kind != "b" and not np.isin(came, (0, 1)).all():
         raise CalibrationError(
             "Beside one probability per row, give True or False (or 1 and 0) for each row: did the event happen, was "
@@ -74,7 +76,7 @@ def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
                 f"An event has two outcomes; got {array.shape[1]} columns. Give probs[:, k] and labels == k."
             )
         array, came = array[:, 1], came == 1
-    return np.clip(array, 0.0, 1.0, dtype=np.float64), came.astype(bool, copy=False)
+    return array.astype(np.float64, copy=False), came.astype(bool, copy=False)
 
 
 def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Bools]:
@@ -128,9 +130,8 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
 
 
 def check_probs(probs: Any, sums: bool = True) -> Floats:
-    """Probabilities of shape (n, n_classes), never copied: from 0 to 1, with rows that sum to one unless told else."""
-    array = check_columns(probs)
-    check_range(array)
+    """Probabilities of shape (n, n_classes), from 0 to 1, with rows that sum to one unless told else."""
+    array = check_range(check_columns(probs))
     off = np.abs(array.sum(axis=1, dtype=np.float64) - 1.0) > SUM_TOLERANCE if sums else np.zeros(1, bool)
     if off.any():
         worst = array[off][0].sum(dtype=np.float64)
@@ -156,8 +157,8 @@ FEW_OFF = 0.05
 """Share of rows up to which values outside [0, 1] are slips in single rows, not logits or percentages."""
 
 
-def check_range(probs: Floats) -> None:
-    """Refuse numbers that are NaN or outside [0, 1], a rounding error apart: logits are no probabilities."""
+def check_range(probs: Floats) -> Floats:
+    """Numbers cut to [0, 1] where they leave it by a rounding error; refused where they are NaN or leave it farther."""
     _check_some_rows(probs)
     low, high = float(probs.min()), float(probs.max())
     if low != low:
@@ -176,6 +177,7 @@ def check_range(probs: Floats) -> None:
             f"Values reach from {low:.3g} to {high:.3g}, so these are not probabilities; "
             "take the softmax of logits, or divide percentages by 100."
         )
+    return np.clip(probs, 0.0, 1.0) if low < 0.0 or high > 1.0 else probs
 
 
 def _numbers(probs: Any) -> npt.NDArray[Any]:
@@ -265,26 +267,6 @@ def underconfidence(probs: Any, labels: Any) -> float:
     """
     confidence, correct = top_label(probs, labels)
     return _mean(1.0 - confidence, correct)
-
-
-def over_under_ratio(probs: Any, labels: Any) -> float:
-    """``o / u``, which for a calibrated model is P(right) / P(wrong), the odds of its accuracy.
-
-    Calibrated means that ``o P(wrong) = u P(right)`` (Wenger et al. 2020, after Theorem 1); a larger ratio is
-    overconfident, a smaller one underconfident.
-
-    Parameters
-    ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-
-    Returns
-    -------
-    float
-        NaN if no prediction is wrong, or none is right; infinite if every right one has confidence 1.
-    """
-    pair = top_label(probs, labels)
-    over, under = overconfidence(*pair), underconfidence(*pair)
-    return over / under if under != 0 else over * float("inf")
 
 
 def signed_confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from calib.metrics.bootstrap import Resamples
+from calib.metrics.bootstrap import groups_of_units
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
@@ -173,6 +173,6 @@ def resampled_distances(
         drawn = np.random.default_rng(random_state).multinomial(round(w.sum()), counts / counts.sum(), n_resamples)
         without, with_event = drawn[:, :n_cells].astype(float), drawn[:, n_cells:].astype(float)
         return refitted(np.stack([without + with_event, with_event], axis=1))
-    resamples = Resamples(len(event), n_resamples, random_state, sample.unit if sample.clustered else None)
-    sums = [resamples.groups.sums_by(cell, n_cells, part) for part in (w, w * event)]
-    return resamples.each(refitted, np.stack(sums, axis=1))
+    groups = groups_of_units(len(event), sample.unit if sample.clustered else None)
+    sums = np.stack([groups.sums_by(cell, n_cells, part) for part in (w, w * event)], axis=1)
+    return refitted(groups.resampled(sums, n_resamples, random_state))

@@ -25,16 +25,10 @@ from calib.diagnostics.judgement import (
 from calib.engine import Fitted
 from calib.evaluation import Evaluation
 from calib.evaluation.scores import scored_on
-from calib.metrics.bootstrap import Resamples
 from calib.records import flatten, unflatten
 from calib.registry import METHODS
 from tests.conftest import simulate
 from tests.test_contract import fitted, inputs
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Evaluation, "resamples", lambda self: Resamples(len(self), 20, 0, self.clusters))
 
 
 def rows(n_classes: int, **about: Any) -> Predictions:
@@ -74,7 +68,7 @@ def test_a_worker_judges_every_method_as_the_library_does(name):
     here = Evaluation.from_predictions(made, test, "top-label")
     for back in (judged, stored(judged)):
         assert_same(back.evaluation, here)
-        assert_same(back.resampled, {"top-label": scored_on(here, here.resamples())})
+        assert_same(back.resampled, {"top-label": scored_on(here)})
         assert_same(back.curves, {"top-label": first_curve(here)})
         assert_same(back.gaps, {"top-label": gap_curve(*here.pair)})
 
@@ -95,7 +89,7 @@ def test_what_is_known_of_the_rows_goes_with_them(about, names):
     here = Evaluation.from_predictions(made, test, "top-label")
     assert list(judged.resampled) == list(judged.curves) == names
     for view in views_of(test):
-        assert_same(judged.resampled[view.name], scored_on(here.seen(view), here.resamples()))
+        assert_same(judged.resampled[view.name], scored_on(here.seen(view)))
     assert_same(judged.evaluation, here)
     assert_same(stored(judged), judged)
 

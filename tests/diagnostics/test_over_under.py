@@ -55,10 +55,11 @@ def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(ro
     confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
     (result,) = over_under_confidence([evaluation_of(confidence, correct)])
     pair = confidence, correct
+    over, under = metrics.overconfidence(*pair), metrics.underconfidence(*pair)
     expected = {
-        "over": metrics.overconfidence(*pair),
-        "under": metrics.underconfidence(*pair),
-        "ratio": metrics.over_under_ratio(*pair),
+        "over": over,
+        "under": under,
+        "ratio": over / under if under else np.inf,
         "gap": metrics.signed_confidence_gap(*pair),
     }
     for name, value in expected.items():

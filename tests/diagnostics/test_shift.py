@@ -42,7 +42,7 @@ def test_scores_now_are_those_of_every_other_page() -> None:
     now = rows(500, 0)
     found = calibration_shift(now)
     assert set(found.scores) == set(SHOWN)
-    here = score_intervals(now, n_resamples=2000)
+    here = score_intervals(now)
     for key, score in found.scores.items():
         assert score.now == pytest.approx(here[key])
         assert score.before is None
@@ -54,7 +54,7 @@ def test_scores_now_are_those_of_every_other_page() -> None:
 
 def test_changes_are_differences_with_wider_joint_intervals() -> None:
     before, now = rows(700, 1), rows(500, 2, excess=0.05)
-    found = calibration_shift(now, before=before, n_resamples=500)
+    found = calibration_shift(now, before=before)
     assert (found.n, found.n_before) == (500, 700)
     for key, score in found.scores.items():
         assert score.change.value == pytest.approx(score.now.value - score.before.value)
@@ -114,7 +114,7 @@ def test_intervals_of_a_change_hold_the_truth() -> None:
     claims = 0
     runs = 40
     for run in range(runs):
-        found = calibration_shift(rows(400, 2 * run), before=rows(600, 2 * run + 1), n_resamples=300, random_state=run)
+        found = calibration_shift(rows(400, 2 * run), before=rows(600, 2 * run + 1))
         for key, score in found.scores.items():
             held[key] += score.change.low <= 0 <= score.change.high
         said = " ".join(verdict(found, "Temperature"))
@@ -129,7 +129,7 @@ def test_intervals_of_a_change_hold_the_truth() -> None:
 
 def test_words_when_it_has_become_overconfident() -> None:
     now = rows(3000, 7, excess=0.15)
-    found = calibration_shift(now, now, rows(3000, 8), n_resamples=500)
+    found = calibration_shift(now, now, rows(3000, 8))
     first, changed, gain = verdict(found, "Temperature")
     assert first.startswith("Temperature is **overconfident by 1")
     assert "confidence minus accuracy rose" in changed
@@ -139,7 +139,7 @@ def test_words_when_it_has_become_overconfident() -> None:
 
 
 def test_words_when_nothing_changed() -> None:
-    found = calibration_shift(rows(2000, 9), before=rows(2000, 10), n_resamples=500)
+    found = calibration_shift(rows(2000, 9), before=rows(2000, 10))
     said = verdict(found, "Temperature")
     assert said[0].startswith("**No significant miscalibration of Temperature**")
     assert said[1].startswith("No significant change since it was tested")
@@ -151,7 +151,7 @@ def test_right_on_average_but_nowhere_else_is_off() -> None:
     correct = np.random.default_rng(0).random(6000) < 0.75
     of_label = np.where(correct, confidence, 1 - confidence)
     now = Evaluation(confidence, correct, np.zeros(6000, int), (~correct).astype(int), 2, -np.log(of_label), of_label)
-    found = calibration_shift(now, n_resamples=500)
+    found = calibration_shift(now)
     assert off(found)
     assert "miscalibrated on the new data" in verdict(found, "Temperature")[0]
     assert "though not on average" in verdict(found, "Temperature")[0]
@@ -163,15 +163,13 @@ def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
         raw.confidence - 0.2, raw.correct, raw.predicted, raw.labels, 2,
         -np.log(np.where(raw.correct, raw.confidence - 0.2, 1.2 - raw.confidence)), raw.row_brier,
     )  # fmt: skip
-    assert "raw model is now significantly better" in " ".join(
-        verdict(calibration_shift(now, better, n_resamples=500), "Temperature")
-    )
-    assert "It still helps" in " ".join(verdict(calibration_shift(better, now, n_resamples=500), "Temperature"))
+    assert "raw model is now significantly better" in " ".join(verdict(calibration_shift(now, better), "Temperature"))
+    assert "It still helps" in " ".join(verdict(calibration_shift(better, now), "Temperature"))
 
 
 @pytest.mark.parametrize("n", [2, 9])
 def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
-    found: CalibrationShift = calibration_shift(rows(n, 14, excess=0.3), before=rows(500, 15), n_resamples=20)
+    found: CalibrationShift = calibration_shift(rows(n, 14, excess=0.3), before=rows(500, 15))
     assert verdict(found, "Temperature") == [
         f"{n} new rows are too few to say whether Temperature is still calibrated; at least 10 are needed."
     ]
@@ -189,7 +187,7 @@ def event_rows(n: int, seed: int, factor: float) -> Evaluation:
 
 def test_of_an_event_the_means_are_those_of_its_probability() -> None:
     now = event_rows(2000, 0, 1.8)
-    found = calibration_shift(now, before=event_rows(2000, 1, 1.0), n_resamples=500)
+    found = calibration_shift(now, before=event_rows(2000, 1, 1.0))
     said, happened = now.pair
     assert (found.said, found.outcome) == pytest.approx((said.mean(), happened.mean()))
     first = verdict(found, "Platt")[0]

@@ -94,8 +94,7 @@ def test_a_few_millionths_of_a_nat_are_a_tie():
     logits, labels = simulate(n=2000, n_classes=5)
     made = {"r": 1.5 * logits, "a": logits, "b": logits * (1 + 3e-6)}
     evaluations = {name: evaluate(softmax(each), labels) for name, each in made.items()}
-    resamples = evaluations["r"].resamples()
-    claims = Claims({name: scored_on(each, resamples) for name, each in evaluations.items()})
+    claims = Claims({name: scored_on(each) for name, each in evaluations.items()})
     tie = claims.between("b", "a", "NLL")
     assert 0 < abs(tie.value) < 4e-6 and tie.word == "equivalent"
     assert claims.between("a", "r", "NLL").word == "better"
@@ -150,8 +149,7 @@ def test_a_clear_gain_in_the_ece_is_claimed_and_its_interval_holds_the_truth():
     words, held = [], 0
     for seed in range(30):
         made = overconfident_and_calibrated(500, seed)
-        resamples = made["raw"].resamples(400)
-        claims = Claims({name: scored_on(one, resamples) for name, one in made.items()})
+        claims = Claims({name: scored_on(one) for name, one in made.items()})
         claim = claims.between("mended", "raw", "ECE")
         words.append(claim.word)
         held += claim.low <= truth <= claim.high
@@ -179,8 +177,7 @@ def test_what_changes_in_no_row_is_unchanged():
     """It had the interval of the smallest standard error, ±.035 points of an accuracy that cannot change."""
     logits, labels = simulate(n=400, n_classes=3)
     raw, half = (evaluate(softmax(each), labels) for each in (logits, logits / 2))
-    resamples = raw.resamples()
-    claims = Claims({"raw": scored_on(raw, resamples), "half": scored_on(half, resamples)})
+    claims = Claims({"raw": scored_on(raw), "half": scored_on(half)})
     accuracy, nll = (claims.between("half", "raw", key) for key in ("accuracy", "NLL"))
     assert (accuracy.value, accuracy.low, accuracy.high, accuracy.word) == (0.0, 0.0, 0.0, "equivalent")
     assert nll.low < nll.value < nll.high

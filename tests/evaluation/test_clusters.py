@@ -15,7 +15,7 @@ from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.scores import scored_on, scores
-from calib.metrics.bootstrap import Resamples, effective_count, wilson_interval
+from calib.metrics.bootstrap import effective_count, groups_of_units, wilson_interval
 
 ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "underconfidence")
 
@@ -43,21 +43,17 @@ def copied(data: Predictions, times: int) -> Predictions:
 
 def test_a_resample_holds_whole_clusters_one_fewer_than_there_are(rng):
     cluster = rng.permutation(np.repeat(np.arange(30), rng.integers(1, 9, 30)))
-    resamples = Resamples(len(cluster), 50, 3, clusters=cluster)
-    times = resamples.resample(np.eye(resamples.groups.n_groups))[:, resamples.groups.group]
-    for one in times:
-        by_cluster = [set(one[cluster == c]) for c in range(30)]
-        assert all(len(found) == 1 for found in by_cluster)
-        assert sum(found.pop() for found in by_cluster) == 29
+    times = groups_of_units(len(cluster), cluster).resampled(np.eye(30), 50)
+    assert (times.sum(axis=1) == 29).all()
 
 
 def test_the_standard_error_of_a_mean_is_that_between_clusters(rng):
     cluster = np.repeat(np.arange(25), 8)
     values = rng.normal(size=25)[cluster] + 0.1 * rng.normal(size=200)
     means = values.reshape(25, 8).mean(axis=1)
-    resamples = Resamples(200, 8000, clusters=cluster)
-    drawn = resamples.resample(resamples.groups.sums(values)) / resamples.resample(resamples.groups.sums(None))
-    assert drawn.std() == pytest.approx(means.std(ddof=1) / 5, rel=0.03)
+    groups = groups_of_units(200, cluster)
+    total, rows = groups.resampled(np.stack([groups.sums(values), groups.sums(None)], axis=1), 8000).T
+    assert (total / rows).std() == pytest.approx(means.std(ddof=1) / 5, rel=0.03)
 
 
 def test_copies_of_rows_leave_intervals_as_wide_as_without_them():
@@ -121,7 +117,7 @@ def test_the_accuracy_where_all_are_right_counts_clusters():
 
 def test_few_clusters_rank_nothing_however_many_rows_they_have():
     data = clustered(16, 200)
-    table = calib.compare({"t": calib.calibrator("vector")}, *data.split(0.5), n_resamples=200)
+    table = calib.compare({"t": calib.calibrator("vector")}, *data.split(0.5))
     assert set(table["verdict"]) == {"", "undecided"}
 
 
@@ -135,7 +131,7 @@ def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not()
     for seed in range(150):
         whole = judged(clustered(80, 25, seed=seed))
         for which, one in (("clusters", whole), ("rows", replace(whole, clusters=None))):
-            found = scored_on(one, one.resamples(400, seed)).intervals()
+            found = scored_on(one).intervals()
             for key, value in truth.items():
                 held[which][key] += found[key].low <= value <= found[key].high
     shares = {which: {key: count / 150 for key, count in counts.items()} for which, counts in held.items()}

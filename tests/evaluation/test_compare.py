@@ -51,7 +51,7 @@ def parts():
 @pytest.fixture(scope="module")
 def table(parts):
     methods = {"temperature": calib.calibrator("temperature"), "broken": Broken(), "geometric": Geometric()}
-    return compare(methods, *parts, n_resamples=300)
+    return compare(methods, *parts)
 
 
 def cell(table, method, score):
@@ -109,7 +109,7 @@ def with_features(parts):
 def test_features_reach_the_methods_that_need_them(parts):
     calibration, test = with_features(parts)
     method = Geometric()
-    table = compare({"geometric": method}, calibration, test, n_resamples=50)
+    table = compare({"geometric": method}, calibration, test)
     assert method.given_ == [len(calibration), 3, 3]
     assert cell(table, "geometric", "ECE")["value"] == pytest.approx(cell(table, "identity", "ECE")["value"])
     assert np.isnan(cell(table, "geometric", "NLL")["value"])
@@ -118,7 +118,7 @@ def test_features_reach_the_methods_that_need_them(parts):
 
 def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
     methods = {"temperature": calib.calibrator("temperature"), "mine": Geometric()}
-    table = compare(methods, *with_features(parts), n_resamples=50)
+    table = compare(methods, *with_features(parts))
     first, last = verdict(table).split(" mine gives")
     assert "mine" not in first
     assert last == " a confidence only and so has no NLL; compare by an ECE."
@@ -132,7 +132,7 @@ def test_fitted_calibrators_are_not_fitted_again(parts):
     calibration, test = parts
     method = calib.calibrator("temperature").fit(calibration.logits[:50], calibration.labels[:50])
     before = method.temperature_
-    row = cell(compare({"mine": method}, calibration, test, n_resamples=20), "mine", "NLL")
+    row = cell(compare({"mine": method}, calibration, test), "mine", "NLL")
     assert method.temperature_ == before
     assert np.isnan(row["fit_seconds"])
     assert row["title"] == "mine"
@@ -158,7 +158,7 @@ def evaluations(scales, n=4000, seed=5):
 
 
 def words(scales, score="NLL", n=4000):
-    return verdict(compare_evaluations(evaluations(scales, n), next(iter(scales)), n_resamples=300), score)
+    return verdict(compare_evaluations(evaluations(scales, n), next(iter(scales))), score)
 
 
 def test_each_method_is_named_with_its_word_against_the_raw_model():
@@ -186,7 +186,7 @@ def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
         for name in ("identity", *"abcdefghi"):
             p = np.clip(generator.normal(0.7, 0.1, 200), 0.05, 0.95)
             made[name] = evaluate(np.stack([p, 1 - p], axis=1), labels)
-        table = compare_evaluations(made, n_resamples=500)
+        table = compare_evaluations(made)
         false_claims += bool(table.loc[table["score"] == "Brier", "verdict"].isin(["better", "worse"]).any())
     assert false_claims <= 3
 
@@ -215,7 +215,7 @@ def nearly_right(n_wrong, sharper=2.0):
 
 def test_nothing_is_claimed_where_no_row_is_wrong():
     """Every resample of rows without a mistake is without one: intervals have no width and show nothing."""
-    table = compare_evaluations(nearly_right(0), n_resamples=200)
+    table = compare_evaluations(nearly_right(0))
     assert set(table["verdict"]) == {"", "undecided"}
     for key in ("NLL", "Brier", "ECE", "accuracy"):
         assert best_methods(table, key) == frozenset(), key
@@ -227,7 +227,7 @@ def test_nothing_is_claimed_where_no_row_is_wrong():
 @pytest.mark.parametrize(("n_wrong", "claims"), [(1, False), (4, False), (5, True), (30, True)])
 def test_a_handful_of_wrong_rows_is_needed_to_rank_methods(n_wrong, claims):
     made = nearly_right(n_wrong, 0.25)  # doubts so much more that five wrong rows do not make up for it
-    table = compare_evaluations(made, n_resamples=200)
+    table = compare_evaluations(made)
     assert (cell(table, "temperature", "Brier")["verdict"] == "worse") == claims
     assert (best_methods(table, "Brier") == {"identity"}) == claims
     assert ("cannot rank methods" in verdict(table, "Brier")) != claims
@@ -242,7 +242,7 @@ def test_a_method_without_mistakes_is_seen_to_be_more_accurate():
     worse = logits.copy()
     worse[:100] = worse[:100, ::-1]
     made = {"identity": evaluate(softmax(worse), labels), "vector": evaluate(softmax(logits), labels)}
-    table = compare_evaluations(made, n_resamples=200)
+    table = compare_evaluations(made)
     assert cell(table, "vector", "accuracy")["verdict"] == "better"
     assert best_methods(table, "accuracy") == {"vector"}
     assert cell(table, "vector", "NLL")["verdict"] == "undecided"
@@ -253,7 +253,7 @@ def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
     """Of n rows without a mistake up to 3.84 / (n + 3.84) may be wrong in truth (Wilson), and sure ones still."""
     labels = np.zeros(n, dtype=int)
     made = {"identity": evaluate(np.tile([0.9999, 0.0001], (n, 1)), labels)}
-    table = compare_evaluations(made, n_resamples=100)
+    table = compare_evaluations(made)
     unseen = 1.959964**2 / (n + 1.959964**2)
     for key in ("ECE", "gap"):
         row = cell(table, "identity", key)
@@ -263,7 +263,7 @@ def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
 def test_equal_best_values_are_all_best():
     logits, labels = simulate(n=300)
     made = {"identity": logits, "a": 0.5 * logits, "b": 0.5 * logits * (1 + 1e-14)}
-    table = compare_evaluations({name: evaluate(softmax(each), labels) for name, each in made.items()}, n_resamples=50)
+    table = compare_evaluations({name: evaluate(softmax(each), labels) for name, each in made.items()})
     assert best_methods(table, "NLL") == {"a", "b"}
     assert best_methods(table, "accuracy") == frozenset()  # all the same
     assert best_methods(table, "sharpness") == frozenset()
@@ -288,5 +288,5 @@ def test_parts_that_cannot_be_compared_are_refused_in_a_sentence():
 
 def test_one_test_row_is_counted_in_the_singular():
     data = simulated(40, seed=2)
-    found = compare_methods({"temperature": calib.calibrator("temperature")}, data, data.take([0]), n_resamples=20)
+    found = compare_methods({"temperature": calib.calibrator("temperature")}, data, data.take([0]))
     assert "there is only 1 test row" in verdict(found.table) + " ".join(found.recommendation.sentences(str))

@@ -70,7 +70,7 @@ def test_the_shortcut_is_what_score_intervals_gives() -> None:
 
     logits, labels = simulate(np.random.default_rng(3))
     evaluation = evaluate(said(logits), labels)
-    expected = score_intervals(evaluation, n_resamples=50)
+    expected = score_intervals(evaluation)
     for key, interval in intervals(evaluation).items():
         assert interval == pytest.approx(expected[key], abs=2e-3)  # Student's t there
 
@@ -101,7 +101,7 @@ def test_identical_methods_never_differ(seed: int, n: int, n_classes: int, scale
     probs = softmax(generator.normal(size=(n, n_classes)) * scale)
     labels = generator.integers(0, n_classes, n)
     # Two evaluations made apart, as of two fits that came to the same map.
-    found = paired_differences(evaluate(probs, labels), evaluate(probs.copy(), labels.copy()), n_resamples=40)
+    found = paired_differences(evaluate(probs, labels), evaluate(probs.copy(), labels.copy()))
     for key, (value, low, high) in found.items():
         if math.isnan(value):
             continue  # a mean over nothing, such as the doubt of right predictions where none is right

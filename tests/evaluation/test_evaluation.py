@@ -13,7 +13,7 @@ from calib.evaluation import SCORES, Evaluation, evaluate, score_intervals, scor
 from calib.evaluation import evaluation as module
 from calib.evaluation.scores import scored_on, smooth_scores
 from calib.evaluation.view import EVENT
-from calib.metrics import Resamples
+from calib.metrics.bootstrap import groups_of_units, reflect
 from calib.numerics import softmax
 from tests.conftest import paired_differences
 
@@ -90,7 +90,7 @@ def test_confidence_only_methods_have_top_label_scores_alone(sample):
     full = scores(evaluate(softmax(logits), labels))
     of_all_classes = ("NLL", "Brier", "top-5 accuracy")
     assert scores(evaluation) == {k: v for k, v in full.items() if k not in of_all_classes}
-    assert set(score_intervals(evaluation, n_resamples=20)) == set(scores(evaluation))
+    assert set(score_intervals(evaluation)) == set(scores(evaluation))
 
 
 def test_predictions_that_are_nan_are_refused_with_their_count():
@@ -104,15 +104,12 @@ def test_predictions_that_are_nan_are_refused_with_their_count():
 
 def test_resampled_errors_are_those_of_resampled_rows(sample):
     logits, labels = sample
-    evaluation = evaluate(softmax(logits), labels)
-    resamples = Resamples(len(labels), 5, random_state=1)
-    found = scored_on(evaluation, resamples)
-    for r, counts in enumerate(resamples.resample(np.eye(resamples.groups.n_groups))):
-        rows = np.repeat(np.arange(len(labels)), counts.astype(int)[resamples.groups.group])
+    found, n = scored_on(evaluate(softmax(logits), labels)), len(labels)
+    for r, counts in enumerate(groups_of_units(n).resampled(np.eye(n), 5)):
+        rows = np.repeat(np.arange(n), counts.astype(int))
         again = scores(evaluate(softmax(logits[rows]), labels[rows]))
         # Equal-width bins are the same for every sample.
-        square = 2 * found.value["ECE"] ** 2 - again["ECE"] ** 2
-        assert found.draws["ECE"][r] == pytest.approx(np.sqrt(max(square, 0.0)), abs=1e-9)
+        assert found.draws["ECE"][r] == pytest.approx(reflect(found.value["ECE"], again["ECE"]), abs=1e-9)
 
 
 def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
@@ -135,7 +132,7 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
 def test_standard_errors_are_those_of_the_bootstrap(sample):
     logits, labels = sample
     evaluation = evaluate(softmax(logits), labels)
-    found = scored_on(evaluation, evaluation.resamples(20))
+    found = scored_on(evaluation)
     generator = np.random.default_rng(0)
     again = {key: [] for key in ("overconfidence", "underconfidence", "sharpness", "signed gap", "accuracy", "NLL")}
     for _ in range(400):
@@ -154,7 +151,7 @@ def test_standard_errors_are_those_of_the_bootstrap(sample):
 def test_intervals_hold_their_scores_and_stay_in_range(n):
     logits, labels = simulated(n, seed=3, scale=1.4)
     evaluation = evaluate(softmax(logits), labels)
-    values, intervals = scores(evaluation), score_intervals(evaluation, n_resamples=100)
+    values, intervals = scores(evaluation), score_intervals(evaluation)
     for key, (value, low, high) in intervals.items():
         if np.isnan(values[key]):
             assert np.isnan([value, low, high]).all()
@@ -167,7 +164,7 @@ def test_intervals_hold_their_scores_and_stay_in_range(n):
 def test_no_interval_of_a_calibration_error_ends_below_that_of_the_gap(seed):
     """In whatever bins, the mean of the sizes of gaps is at least the size of their mean."""
     logits, labels = simulated(150, seed, scale=2.0)
-    found = score_intervals(evaluate(softmax(logits), labels), n_resamples=200)
+    found = score_intervals(evaluate(softmax(logits), labels))
     assert found["gap"].low > 0
     assert found["ECE"].low >= min(found["ECE"].value, found["gap"].low)
     assert found["ECE"].high >= found["gap"].high

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import calib
 from calib.errors import CalibrationError
+from calib.evaluation import evaluate, score_intervals
+from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -66,6 +70,38 @@ def test_what_does_not_fit_is_refused(outputs):
                 function(*each)
             refused.append(str(error.value))
         assert refused[0] == refused[1]
+
+
+@pytest.mark.parametrize("off", [1e-7, 5e-5])
+def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
+    """A table of scores took risks above 1 for something else, and an ECE had confidences above 1."""
+    rng = np.random.default_rng(0)
+    risk = np.clip(1.4 * rng.random(300) - 0.2, 0.0, 1.0)
+    came = rng.random(300) < risk
+    beyond = np.where(risk == 1.0, 1.0 + off, np.where(risk == 0.0, -off, risk))
+    for score in (calib.metrics.nll, calib.metrics.brier, calib.metrics.ece, calib.ece):
+        assert score(beyond, came) == score(risk, came)
+    both, rounded = (np.stack([1.0 - p, p], axis=1) for p in (risk, beyond))
+    for function in (calib.metrics.classwise_ece, calib.metrics.sharpness):
+        assert function(rounded, came.astype(int)) == function(both, came.astype(int))
+    for given, expected in ((beyond, risk), (rounded, both)):
+        found, wanted = (calib.scores(each, came.astype(int), ci=False) for each in (given, expected))
+        np.testing.assert_allclose(found["value"], wanted["value"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_table_and_the_panel_of_a_risk_model_have_one_interval_of_one_score(clustered):
+    """Of more than 2,000 rows, and in clusters, a report had two intervals of its Brier score."""
+    rng = np.random.default_rng(1)
+    log_odds, clusters = rng.normal(-2, 1, 5000), np.arange(5000) // 25
+    risk = 1 / (1 + np.exp(-log_odds))
+    came = rng.random(5000) < 1 / (1 + np.exp(-log_odds - rng.normal(0, 0.8, 200)[clusters]))
+    given = {"clusters": clusters} if clustered else {}
+    one = evaluate(np.stack([1 - risk, risk], axis=1), came.astype(int)).seen(EVENT)
+    table = score_intervals(replace(one, clusters=given.get("clusters")))
+    panel = calib.metrics.risk_model(risk, came, n_resamples=0, **given)
+    for key, name in (("Brier", "brier"), ("NLL", "log_loss"), ("AUROC", "auroc")):
+        np.testing.assert_allclose(table[key], panel[name].interval, rtol=1e-9)
 
 
 def test_help_lists_public_names_alone():

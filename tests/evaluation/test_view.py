@@ -117,18 +117,18 @@ def test_intervals_hold_the_scores_with_hardly_an_event(rng):
     labels = np.zeros(500, dtype=int)
     labels[:2] = 1
     seen = evaluate(np.stack([1 - p, p], axis=1), labels).seen(EVENT)
-    for key, (value, low, high) in score_intervals(seen, n_resamples=200).items():
+    for key, (value, low, high) in score_intervals(seen).items():
         assert np.isnan(value) or low <= value <= high, key
-    gap = score_intervals(seen, n_resamples=200)["signed gap"]
-    rate = score_intervals(seen, n_resamples=200)["event rate"]
+    gap = score_intervals(seen)["signed gap"]
+    rate = score_intervals(seen)["event rate"]
     assert gap.low <= p.mean() - rate.high + 1e-12, "as far as the events that were not seen may reach"
 
 
 def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
     calibration, test = risk.split(0.5)
     methods = {"platt": calibrator("platt")}
-    event = compare(methods, calibration, test, n_resamples=50)
-    top = compare(methods, calibration, test, n_resamples=50, view="top-label")
+    event = compare(methods, calibration, test)
+    top = compare(methods, calibration, test, view="top-label")
     expected = {
         "event": binary_ece(probabilities(test)[:, 1], test.labels == 1),
         "top": ece(probabilities(test), test.labels),
@@ -138,7 +138,7 @@ def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
         assert raw == pytest.approx(expected[name], abs=1e-12)
     assert set(event["score"]) == {*SCORES} - {"top-5 accuracy"}
     without = replace(calibration, event=None), replace(test, event=None)
-    bare = compare(methods, *without, n_resamples=50)
+    bare = compare(methods, *without)
     assert bare["value"].to_numpy() == pytest.approx(top["value"].to_numpy(), nan_ok=True)
     with pytest.raises(CalibrationError, match="top-label"):
         compare(methods, calibration, test, view="both")
@@ -160,7 +160,7 @@ def test_too_few_events_rank_nothing(rng):
     labels = np.zeros(300, dtype=int)
     labels[:2] = 1
     evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
-    top_label, event = (scored_on(each, each.resamples(20)) for each in (evaluation, evaluation.seen(EVENT)))
+    top_label, event = (scored_on(each) for each in (evaluation, evaluation.seen(EVENT)))
     assert not Claims({"raw": top_label}).why_not("raw", "NLL"), "many rows are right and many are wrong"
     assert "2 test rows" in Claims({"raw": event}).why_not("raw", "NLL")
 
@@ -170,13 +170,13 @@ def test_a_rare_event_is_ranked_by_auroc_and_average_precision_in_place_of_the_a
     risk = rng.beta(1, 19, 1500)
     probs, happened = np.stack([1 - risk, risk], axis=1), (rng.random(1500) < risk).astype(int)
     one = evaluate(probs, happened).seen(EVENT)
-    found = scored_on(one, one.resamples(300)).intervals()
-    panel = metrics.risk_model(risk, happened, n_resamples=0)["auroc"]
+    found = scored_on(one).intervals()
+    panel = metrics.risk_model(risk, happened)["auroc"]
     assert found["AUROC"].value == pytest.approx(panel.value, rel=1e-12)
     np.testing.assert_allclose(found["AUROC"][1:], panel.interval[1:], atol=0.015)  # DeLong's
     low, high = found["average precision"][1:]
     assert 0 <= low < found["average precision"].value < high <= 1
-    table = compare_evaluations({"identity": one}, n_resamples=20)
+    table = compare_evaluations({"identity": one})
     assert first_scores(table, ("NLL", "accuracy")) == ["NLL", "AUROC", "average precision"]
     frequent = table.assign(value=table["value"].where(table["score"] != "event rate", 0.3))
     assert first_scores(frequent, ("NLL", "accuracy")) == ["NLL", "accuracy"]

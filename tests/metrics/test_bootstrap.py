@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from calib.metrics import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.bootstrap import MAX_GROUPS, folded, not_below
+from calib.metrics import Interval, interval_of_draws, reflect, wilson_interval
+from calib.metrics.bootstrap import MAX_GROUPS, folded, groups_of_units, not_below
 
 
 @given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
@@ -20,36 +20,22 @@ def test_wilson_is_that_of_scipy(n, share, level):
     assert 0.0 <= low <= right / n <= high <= 1.0
 
 
-def how_often(resamples):
-    """How often each resample holds each group, shape (n_resamples, n_groups)."""
-    return resamples.resample(np.eye(resamples.groups.n_groups))
-
-
-@pytest.mark.parametrize("n_index", [3, 40])  # with 40, most sums are 0
-def test_resampled_sums_are_sums_over_drawn_rows(rng, n_index):
-    values = rng.normal(size=50)
-    index = rng.integers(0, n_index, 50)
-    resamples = Resamples(50, 100, random_state=3)
-    counts = how_often(resamples)
-    assert counts.shape == (100, 50)
+def test_resampled_sums_are_sums_over_drawn_rows(rng):
+    values, index, groups = rng.normal(size=50), rng.integers(0, 7, 50), groups_of_units(50)
+    counts = groups.resampled(np.eye(50), 100)  # how often each row was drawn
     np.testing.assert_array_equal(counts.sum(axis=1), 50)
-    drawn = resamples.resample(resamples.groups.sums(values))
-    by_index = resamples.resample(resamples.groups.sums_by(index, n_index, values))
-    for r in range(100):
-        times = counts[r][resamples.groups.group]  # how often each row was drawn
-        assert drawn[r] == pytest.approx((times * values).sum())
-        expected = np.bincount(index, times * values, minlength=n_index)
-        np.testing.assert_allclose(by_index[r], expected, atol=1e-12)
+    by_index = groups.resampled(groups.sums_by(index, 7, values), 100)
+    for times, found in zip(counts, by_index, strict=True):
+        np.testing.assert_allclose(found, np.bincount(index, times * values, minlength=7), atol=1e-12)
 
 
 def test_groups_of_many_rows_give_the_standard_error_of_the_mean():
     n = 10 * MAX_GROUPS + 7
     values = np.sort(np.random.default_rng(0).normal(size=n))  # sorted: groups must not be runs of rows
-    resamples = Resamples(n, 2000, random_state=0)
-    rows = resamples.resample(resamples.groups.sums(None))
-    means = resamples.resample(resamples.groups.sums(values)) / rows
-    assert means.std() == pytest.approx(values.std() / np.sqrt(n), rel=0.08)
-    assert np.bincount(resamples.groups.group).max() - np.bincount(resamples.groups.group).min() <= 1
+    groups = groups_of_units(n)
+    total, rows = groups.resampled(np.stack([groups.sums(values), groups.sums(None)], axis=1), 2000).T
+    assert (total / rows).std() == pytest.approx(values.std() / np.sqrt(n), rel=0.08)
+    assert np.ptp(np.bincount(groups.group)) <= 1
 
 
 def test_reflection_moves_values_to_the_other_side_of_the_estimate():

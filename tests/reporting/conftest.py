@@ -110,8 +110,7 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
         fitted[title] = made
         methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456))
     evaluations = {method.key: method.evaluation for method in methods}
-    resamples = methods[0].evaluation.resamples()
-    claims = Claims({key: scored_on(evaluation, resamples) for key, evaluation in evaluations.items()})
+    claims = Claims({key: scored_on(evaluation) for key, evaluation in evaluations.items()})
     table = table_of(claims, evaluations, notes={names[-2]: f"failed: {names[-1]}"})
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]), part=0.4, seed=2)
     answer = recommend(claims, fitted)

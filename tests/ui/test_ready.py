@@ -59,7 +59,7 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, place in OF_ROWS.items():
         monkeypatch.setattr(np, name, few_rows_only(getattr(np, name), place))
     monkeypatch.setattr(Calibrator, "predict_proba", few_predicted)
-    for name in ("from_calibrator", "from_predictions", "resamples"):
+    for name in ("from_calibrator", "from_predictions"):
         monkeypatch.setattr(Evaluation, name, refuse)
     monkeypatch.setattr(writer, "to_bytes", refuse)
 
