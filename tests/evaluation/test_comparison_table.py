@@ -9,7 +9,6 @@ import pytest
 from calib.data import Predictions
 from calib.evaluation.compare import compare
 from calib.evaluation.comparison_table import MARKS, ScoreCell, score_rows, summary
-from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.formatting import fixed, number
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import calibrator
@@ -33,17 +32,6 @@ def table(data):
 def cell(**changes) -> ScoreCell:
     made = {"value": Interval(0.5, 0.4, 0.6), "sd": math.nan, "is_best": True, "verdict": "better"}  # fmt: skip
     return ScoreCell(**{**made, **changes})
-
-
-def test_a_cell_holds_the_numbers_of_the_table(table):
-    keys = list(dict.fromkeys(table["score"]))
-    rows = score_rows(table, keys)
-    assert [row.method for row in rows] == ["identity", "temperature", "isotonic", "apart"]
-    for record in table.to_dict("records"):
-        (row,) = [row for row in rows if row.method == record["method"]]
-        found = row.cells[record["score"]]
-        assert tuple(found.value) == (record["value"], record["low"], record["high"])
-        assert found.verdict == record["verdict"]
 
 
 def test_a_title_says_how_maps_are_shared(table):
@@ -79,10 +67,3 @@ def test_a_method_that_failed_says_why(data, table):
     assert row.failed == "did not converge"
     assert "did not converge" in summary(missing)
     assert not any(row.failed for row in score_rows(table, ["NLL"]))
-
-
-def test_repeated_splits_show_their_spread(data):
-    summary = summarise_splits(repeated_splits({"temperature": calibrator("temperature")}, data, 0.5, n_repeats=3))
-    for row in score_rows(summary, ["NLL", "ECE"]):
-        for found in row.cells.values():
-            assert f"± {number(found.sd, 2)}" in found.text(spread=True)

@@ -129,24 +129,6 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
             assert abs(per_row.sum()) < 1e-9, key
 
 
-def test_standard_errors_are_those_of_the_bootstrap(sample):
-    logits, labels = sample
-    evaluation = evaluate(softmax(logits), labels)
-    found = scored_on(evaluation)
-    generator = np.random.default_rng(0)
-    again = {key: [] for key in ("overconfidence", "underconfidence", "sharpness", "signed gap", "accuracy", "NLL")}
-    for _ in range(400):
-        rows = generator.integers(len(labels), size=len(labels))
-        one = replace(
-            evaluation, confidence=evaluation.confidence[rows], correct=evaluation.correct[rows],
-            row_nll=evaluation.row_nll[rows], row_brier=None, top5=None,
-        )  # fmt: skip
-        for key, values in again.items():
-            values.append(smooth_scores(one)[key][0])
-    for key, values in again.items():
-        assert found.estimate(key).error == pytest.approx(np.std(values), rel=0.12), key
-
-
 @pytest.mark.parametrize("n", [2, 30, 5000])
 def test_intervals_hold_their_scores_and_stay_in_range(n):
     logits, labels = simulated(n, seed=3, scale=1.4)
@@ -180,9 +162,3 @@ def test_paired_differences_are_narrower_than_unpaired_ones(sample):
     assert high - low < 0.6 * (alone.high - alone.low)
     per_row = calibrated.row_nll - raw.row_nll
     assert (high - low) / 2 == pytest.approx(1.96 * per_row.std() / np.sqrt(len(labels)), rel=0.01)
-
-
-def test_a_method_does_not_differ_from_itself(sample):
-    logits, labels = sample
-    evaluation = evaluate(softmax(logits), labels)
-    assert set(paired_differences(evaluation, evaluation).values()) == {(0.0, 0.0, 0.0)}

@@ -130,12 +130,6 @@ def test_where_only_confidences_are_compared_their_error_decides(calibrators):
     assert recommend(Claims(made | {"platt": scored(0.2, NLL=0.4)}), calibrators).score == "NLL"
 
 
-def test_the_simplest_of_those_that_are_not_worse_is_taken_also_where_that_is_undecided(calibrators):
-    answer = chosen(calibrators, {"isotonic": 0.4, "temperature": 0.402})
-    assert answer.best == "isotonic" and answer.method == "temperature" and answer.as_good == ("isotonic",)
-    assert "isotonic is not shown to be better, and temperature is the simplest." in answer.sentences()
-
-
 def of_two(before, after, labels):
     """Claims and evaluations of a raw model and a method that changes classes."""
     made = {"identity": evaluate(before, labels), "vector": evaluate(after, labels)}

@@ -31,13 +31,6 @@ def test_values_are_those_of_the_metrics_and_lie_in_their_intervals(outputs):
     assert quick["low"].isna().all()
 
 
-def test_logits_and_loaded_data_give_the_same(outputs):
-    probs, labels = outputs
-    of_logits = calib.scores(np.log(probs), labels, kind="logits", ci=False)
-    loaded = calib.scores(calib.from_outputs(probs, labels), ci=False)
-    np.testing.assert_allclose(of_logits["value"], loaded["value"], rtol=1e-9)
-
-
 def test_the_interval_of_the_ece_is_that_of_the_table(outputs):
     value, low, high = calib.ece(*outputs, ci=True)
     assert value == pytest.approx(calib.ece(*outputs))

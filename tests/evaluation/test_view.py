@@ -64,19 +64,6 @@ def test_scores_are_those_of_the_events_probability(risk, column):
         assert values[key] == before[key], "which are not about one probability"
 
 
-def test_the_other_event_mirrors_the_curve(risk):
-    evaluation = evaluate(probabilities(risk), risk.labels)
-    (p, happened), (q, other) = (evaluation.seen(replace(EVENT, column=column)).pair for column in (1, 0))
-    np.testing.assert_allclose(p, 1 - q, atol=1e-15)
-    assert (happened == ~other).all()
-    assert ece(p, happened) == pytest.approx(ece(q, other), abs=1e-12), "15 bins of equal width lie symmetrically"
-    one, two = (scores(evaluation.seen(replace(EVENT, column=column))) for column in (1, 0))
-    assert one["signed gap"] == pytest.approx(-two["signed gap"])
-    assert one["overconfidence"] == pytest.approx(two["underconfidence"])
-    for key in ("Brier", "ECE", "sharpness", "NLL"):
-        assert one[key] == pytest.approx(two[key], rel=1e-6), key
-
-
 def test_going_back_gives_the_top_label_view_again(risk):
     evaluation = evaluate(probabilities(risk), risk.labels)
     again = evaluation.seen(EVENT).seen(TOP_LABEL)

@@ -48,20 +48,6 @@ def test_the_terms_make_up_the_score_and_none_is_negative(rows):
     assert parts.uncertainty == pytest.approx(score_by_loop([correct.mean()] * len(correct), correct), abs=1e-9)
 
 
-@given(rows)
-def test_the_recalibrated_score_is_that_of_its_forecasts(rows):
-    confidence, correct = pair(rows)
-    again = recalibrate(confidence, correct)
-    of_row = again.frequency[np.searchsorted(again.confidence, confidence)]
-    parts = metrics.corp(confidence, correct)
-    recalibrated = score_by_loop(of_row, correct)
-    assert parts.score - parts.miscalibration == pytest.approx(recalibrated, rel=1e-9, abs=1e-9)
-    # Recalibrating twice finds nothing more: the curve of a recalibrated forecast is the diagonal.
-    twice = metrics.corp(of_row, correct)
-    assert twice.miscalibration == pytest.approx(0.0, abs=1e-9)
-    assert twice.discrimination == pytest.approx(parts.discrimination, abs=1e-9)
-
-
 def test_samples_one_after_the_other_are_regressed_each_by_itself(rng):
     count = rng.integers(0, 4, size=(150, 30))
     right = rng.binomial(count, rng.random(30))

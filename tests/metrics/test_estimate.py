@@ -5,7 +5,6 @@ import pytest
 
 from calib.errors import CalibrationError
 from calib.metrics.estimate import LOG, LOGIT, Estimate, Rows, Shares, shares_of_rows
-from calib.metrics.risk_measures import auroc
 from calib.numerics import sigmoid
 
 
@@ -68,13 +67,6 @@ def test_combinations_and_the_largest_of_several_deviations(rng):
     assert each.joint_critical() == pytest.approx(2.49, abs=0.06)  # Sidak: Phi(c) = (1 + .95 ** (1 / 4)) / 2
     same = rows.estimate(np.zeros(3), (table[:, :1] - table[:, :1].mean()).repeat(3, axis=1) / 500)
     assert same.joint_critical() == pytest.approx(1.96, abs=0.06)  # of one statistic three times
-
-
-def test_an_auroc_s_clusters_of_one_row_are_delong_s_rows(rng):
-    risk = rng.random(200)
-    event = rng.random(200) < risk
-    plain, alone = (auroc(risk, event, Rows.with_outcome(event, clusters=c)) for c in (None, np.arange(200)))
-    assert alone == pytest.approx(plain)
 
 
 def test_shares_are_the_covariance_of_a_multinomial():

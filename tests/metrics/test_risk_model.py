@@ -9,7 +9,7 @@ from calib.errors import CalibrationError
 from calib.metrics import nll, risk_model
 from calib.metrics.estimate import Rows
 from calib.metrics.loess import Loess
-from calib.metrics.risk_measures import auroc, closed_form
+from calib.metrics.risk_measures import auroc
 from calib.metrics.risk_model import default_floor
 from calib.numerics import sigmoid
 from tests.conftest import minute_of_cpu
@@ -119,26 +119,6 @@ def test_a_perfect_ranking_leaves_room_below():
     found = auroc(np.array([0.1, 0.2, 0.3, 0.8, 0.9]), np.arange(5) > 2, Rows.with_outcome(np.arange(5) > 2))
     assert (found.value, found.high) == (1.0, 1.0)
     assert found.low == pytest.approx(0.025**0.5)  # two independent pairs
-
-
-def test_linearised_errors_are_those_of_a_cluster_bootstrap():
-    rng = np.random.default_rng(4)
-    cluster = rng.integers(0, 80, 2000)
-    shift = rng.normal(0, 0.8, 80)
-    log_odds = rng.normal(-1, 1, 2000)
-    risk, event = sigmoid(log_odds), rng.random(2000) < sigmoid(log_odds + shift[cluster])
-    weights = rng.exponential(size=2000)
-    sample = Rows.with_outcome(event, weights, "exposure", cluster)
-    found, _ = closed_form(risk, event, sample, 1e-6)
-    rows = [np.flatnonzero(cluster == c) for c in range(80)]
-    draws = []
-    for _ in range(200):
-        drawn = np.concatenate([rows[c] for c in rng.integers(0, 80, 80)])
-        resample = Rows.with_outcome(event[drawn], weights[drawn], "exposure")
-        again, _ = closed_form(risk[drawn], event[drawn], resample, 1e-6)
-        draws.append([again[key].value for key in found])
-    width = np.array([found[key].high - found[key].low for key in found]) / (2 * 1.96)
-    np.testing.assert_allclose(width, np.std(draws, axis=0), rtol=0.2)
 
 
 def test_few_risks_of_a_binning_have_a_spline_too():

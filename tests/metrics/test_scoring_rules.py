@@ -36,20 +36,6 @@ def test_float32_probabilities_are_scored_in_double_precision(sample):
     assert metrics.nll(single, labels) == pytest.approx(metrics.nll(single.astype(float), labels), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("probs", "labels", "words"),
-    [
-        (np.ones((3, 1)), np.zeros(3, int), "at least 2 classes"),
-        (np.ones((3, 2)) / 2, np.zeros(4, int), r"shape \(3,\)"),
-        (np.ones((3, 2)) / 2, np.array([0, 1, 2]), r"0\.\.1"),
-        (np.ones((0, 2)), np.zeros(0, int), "no rows"),
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused_in_a_sentence(probs, labels, words):
-    with pytest.raises(CalibrationError, match=words):
-        metrics.nll(probs, labels)
-
-
 def top_k_by_sorting(probs, labels, k, ranking):
     right = 0
     for p, label, keys in zip(probs, labels, ranking, strict=True):
@@ -68,12 +54,6 @@ tied = hnp.arrays(np.float64, (12, 6), elements=st.sampled_from([0.0, 0.1, 0.2, 
 def test_top_k_is_that_of_sorting_with_the_ranking_as_second_key(probs, ranking, labels, k):
     assert metrics.top_k_accuracy(probs, labels, k, ranking) == top_k_by_sorting(probs, labels, k, ranking)
     assert metrics.top_k_accuracy(probs, labels, k) == top_k_by_sorting(probs, labels, k, probs)
-
-
-@given(tied, tied, hnp.arrays(np.int64, 12, elements=st.integers(0, 5)))
-def test_accuracy_is_top_1_accuracy(probs, ranking, labels):
-    assert metrics.accuracy(probs, labels, ranking) == metrics.top_k_accuracy(probs, labels, 1, ranking)
-    assert metrics.accuracy(probs, labels) == metrics.top_k_accuracy(probs, labels, 1)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5])
