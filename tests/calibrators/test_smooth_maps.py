@@ -94,12 +94,15 @@ def test_a_spline_is_the_integral_of_its_slope_with_lines_beyond(seed, size):
 def test_the_fit_is_the_bounded_optimum_of_another_solver(strength):
     log_odds, labels = curved(300, 3)
     labels = np.where(log_odds > 4, 0, labels)  # falls at the end, where the slope is held at zero
-    problem = Problem.of(np.quantile(log_odds, [0, 0.1, 0.3, 0.5, 0.8, 1]), log_odds, 0.0, 1.0)
+    knots = np.quantile(log_odds, [0, 0.1, 0.3, 0.5, 0.8, 1])
+    problem = Problem.of(knots, log_odds, 0.0, 1.0)
     found = problem.fitted(np.ones(300), labels.astype(float), strength, problem.identity)
 
     def objective(at: np.ndarray) -> float:
-        off = at - problem.identity
-        return loss_of(problem.design @ at, labels) + 0.5 * off @ (strength * problem.roughness + problem.ridge) @ off
+        made = SplineMap(knots, at[1:], at[0])
+        ridge = made.score(np.zeros(1))[0] ** 2 + (made.slopes.mean() - 1) ** 2  # of the distance from the identity
+        bends = 5 * np.sum(np.diff(made.slopes) ** 2)
+        return loss_of(made.score(log_odds), labels) + 0.5 * (strength * bends + 0.01 * ridge)
 
     bounds = [(None, None)] + [(0, None)] * 6
     reference = minimize(objective, problem.identity, method="L-BFGS-B", bounds=bounds,
