@@ -124,8 +124,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(ROOT / "sample_data" / sample, tmp_path / name)
     with np.load(tmp_path / "outputs.npz") as arrays:
         np.save(tmp_path / "outputs.npy", arrays["logits"])
-        names, rows = arrays["class_names"].tolist(), np.column_stack([arrays["logits"], arrays["labels"]])
-    np.savetxt(tmp_path / "later.csv", rows, delimiter=",", header=",".join([*names, "label"]), comments="", fmt="%.6g")
     write_model(tmp_path / "model.onnx", 10)
     logits, labels = simulate(2000, 5)
     np.save(tmp_path / "big.npy", logits.astype(np.float32))

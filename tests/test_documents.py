@@ -182,10 +182,6 @@ def test_the_proxy_takes_what_the_app_takes_and_keeps_its_paths():
     assert f"`GET /{ROUTE_HEALTH}`" in PAGE
 
 
-def test_the_page_is_found_from_the_readme():
-    assert "(docs/running.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 INSTRUCTIONS = [
     tuple(line.split(maxsplit=1))
     for line in re.sub(

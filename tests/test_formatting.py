@@ -31,7 +31,6 @@ from calib.formatting import (
     points_between,
     safe_cell,
     safe_table,
-    signed,
     with_interval,
 )
 from calib.plots.annotations import figure_data
@@ -49,12 +48,6 @@ def test_three_digits_are_kept(value):
 )  # fmt: skip
 def test_numbers_as_people_write_them(value, written):
     assert number(value) == written
-
-
-@given(st.floats(-100, 100))
-def test_a_difference_begins_with_its_sign(value):
-    size = number(abs(value))
-    assert signed(value) == (size if size == "0" else ("+" if value > 0 else "-") + size)
 
 
 def test_an_interval_stands_in_brackets():
