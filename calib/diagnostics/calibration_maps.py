@@ -240,14 +240,20 @@ class ScoreAxis:
         return self.span[0] - pad, self.span[1] + pad
 
 
-def score_axis(kind: Place, pairs: Floats) -> ScoreAxis:
-    """The axis of some calibration pairs' (n,) log-odds, at least one."""
+def score_axis(kind: Place, pairs: Floats, bins: Floats | None = None) -> ScoreAxis:
+    """The axis of some calibration pairs' (n,) log-odds, at least one.
+
+    It leaves out the far tails of the pairs, but none of the (m,) ``bins``: of 1,000 classes pooled, the pairs with the
+    true class are a tail of one in 1,000.
+    """
     ordered, n = np.sort(pairs), len(pairs)
     scores = np.unique(ordered[np.linspace(0, n - 1, _MOST).astype(int)])
     ranks = (np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, side="right")) / (2 * n)
     low, high = (float(end) for end in np.quantile(pairs, [0.005, 0.995], method="closest_observation"))
     if n < 200:
         low, high = float(scores[0]), float(scores[-1])
+    if bins is not None:
+        low, high = min(low, float(bins.min())), max(high, float(bins.max()))
     return ScoreAxis(kind, scores, ranks, (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high))
 
 
@@ -299,7 +305,7 @@ def class_rows(target: int | None, sample: str | None = None, *, data: Mapping[s
     log_odds, came = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
     n_bins = min(MOST_BINS, default_bins(min(len(known), len(log_odds))))
     seen = frequencies(log_odds, came, balanced_edges(known, positive, n_bins))
-    axes = {kind: score_axis(kind, known) for kind in get_args(Place)}
+    axes = {kind: score_axis(kind, known, seen.score) for kind in get_args(Place)}
     cells = {kind: _cells(axis, log_odds, came) for kind, axis in axes.items()}
     axis = axes["log_odds"]
     scores = axis.scores[np.unique(np.linspace(0, len(axis.scores) - 1, N_POINTS).astype(int))]

@@ -164,7 +164,7 @@ def explain_open(fig: go.Figure, beyond: Bools, rates: Floats) -> None:
         why = "none or all of its rows" if np.isin(rates[beyond], (0, 1)).all() else "beyond the axis"
         write(
             fig, f"open: {why} ({beyond.sum()} of {plural(len(beyond), 'bin')})", 0, 1, size=11,
-            xref="x domain", xanchor="left", yref="y domain", yanchor="bottom",
+            xref="x domain", xanchor="left", yref="y domain", yanchor="bottom", yshift=6,
         )  # fmt: skip
 
 

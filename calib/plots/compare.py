@@ -88,7 +88,7 @@ def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | N
     label_line_ends(fig, ends, limits)
     # Every size is a tick: they are few, and halves of each other.
     across = span(np.log10(np.array(sizes, dtype=float)), least=0.04) if sizes else (1.0, 2.0)
-    set_x(fig, range=across, tickvals=np.log10(sizes), ticktext=[f"{size:,}" for size in sizes], tickangle=0,
+    set_x(fig, range=across, tickvals=np.log10(sizes), ticktext=[f"{size:,}" for size in sizes],
           title_text="calibration rows")  # fmt: skip
     set_y(fig, range=limits, nticks=6, title_text=plain(score))
     if logarithmic:

@@ -128,18 +128,18 @@ def calibration_maps(
     posterior : of a Bayes-Iso among the lines, with its style.
     """
     seen = picture.frequencies
-    drawn = np.concatenate([seen.frequency, *(line.probs for line in lines)])
-    limits = probability_limits(drawn, scale, rare=True)
-    up = partial(on_scale, scale=scale, limits=limits)
     axis, places = picture.axis, picture.axis.place(seen.score)
     # The axis leaves out the far tails of the scores, but no dot.
     across = min(axis.limits[0], float(places.min())), max(axis.limits[1], float(places.max()))
+    x = axis.place(picture.log_odds)
+    inside = (x >= across[0]) & (x <= across[1])
+    drawn = np.concatenate([seen.frequency, *(line.probs[inside] for line in lines)])
+    limits = probability_limits(drawn, scale, rare=True)
+    up = partial(on_scale, scale=scale, limits=limits)
     fig = go.Figure()
     if posterior is not None:
         _draw_posterior(fig, *posterior, axis, across, up)
     _draw_frequencies(fig, picture, places, limits, up)
-    x = axis.place(picture.log_odds)
-    inside = (x >= across[0]) & (x <= across[1])
     last = np.flatnonzero(inside)[-1]
     ends = []
     if picture.truth is not None:

@@ -122,12 +122,21 @@ def difference_strip(
         fig, dragmode=False, margin={"l": 0, "r": 0, "t": _STRIP_TOP, "b": _STRIP_BOTTOM},
         # Between the names and the words; the figure is 350 pixels wide and more.
         xaxis={"domain": [min(0.06 + 0.0155 * longest, 0.38), _NUMBERS - 0.14],
-               "range": [end * unit.scale for end in ends], "nticks": 4, "tickangle": 0,
+               "range": [end * unit.scale for end in ends], "tickvals": _ticks(ends, unit),
                "fixedrange": True, "title_text": name, "showgrid": True},
         xaxis2={"domain": [0, 1], "range": [0, 1], "anchor": "y", **hidden},
         yaxis={"range": [len(rows) - 0.5, -0.5], **hidden},
     )  # fmt: skip
     return fig
+
+
+def _ticks(ends: Limits, unit: Unit) -> list[float]:
+    """0 and the largest 1, 2 or 5 of a power of ten on either side: so few that they never collide."""
+    low, high = (end * unit.scale for end in ends)
+    most = max(-low, high)
+    power = 10.0 ** math.floor(math.log10(most))
+    step = power * max(factor for factor in (1, 2, 5) if factor * power <= most * (1 + 1e-9))
+    return [tick for tick in (-step, 0.0, step) if low <= tick <= high]
 
 
 def _strip_range(differences: Sequence[Interval], relevant: float, better: str) -> Limits:

@@ -52,7 +52,7 @@ def set_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str,
     stretched = ", log-odds scale" if scale == "logit" else ""
     one_unit = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"} if square else {}
     set_layout(
-        fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain", "tickangle": 0},
+        fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
         yaxis={**axis, "domain": [0.3, 1], "title_text": up, **one_unit},
     )  # fmt: skip
 

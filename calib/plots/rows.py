@@ -80,7 +80,7 @@ def frame_rows(
     fig.layout.shapes = [*fig.layout.shapes, *lines]
     set_y(fig, visible=False, range=[max(len(labels), 1) - 0.5, -0.5], fixedrange=True)
     # Ticks in place of a grid, which would strike the text through.
-    set_x(fig, tickangle=0, ticks="outside", ticklen=5, tickcolor=GRID, nticks=6)
+    set_x(fig, ticks="outside", ticklen=5, tickcolor=GRID, nticks=6)
 
 
 def line_through_rows(fig: go.Figure, x: float, n_rows: int, style: Style, drop: float = DROP) -> None:

@@ -211,7 +211,7 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
                "pad": {"t": 6}, "font": {"size": 14}},
     )  # fmt: skip
     axis = {"showline": False, "zeroline": False, "gridcolor": GRID, "gridwidth": 1, "automargin": False}
-    set_x(fig, showgrid=False, title_standoff=10, title_font_size=12, **axis)
+    set_x(fig, showgrid=False, tickangle=0, title_standoff=10, title_font_size=12, **axis)
     set_y(fig, title_standoff=4, title_font_size=12, **axis)
     return fig
 

@@ -14,6 +14,7 @@ from calib.diagnostics.calibration_maps import (
     balanced_edges,
     class_map,
     class_pairs,
+    class_rows,
     ends_of,
     has_class_map,
     most_by_chance,
@@ -88,6 +89,17 @@ def test_pooled_pairs_and_maps_are_those_of_all_classes():
     assert not has_class_map(classwise, None)
     bayes = calib.calibrator("bayes_iso", n_maps=100).fit(logits, labels)
     assert posterior_map(bayes, None) is posterior_map(bayes, 3) is not None
+
+
+def test_the_axis_and_the_maps_of_pooled_classes_reach_the_true_ones_which_are_few():
+    logits, labels = simulate(400, 500)
+    logits[np.arange(400), labels] += 20
+    part = {"logits": logits, "labels": labels, "test_logits": logits, "test_labels": labels}
+    found = class_rows(None, data=part)
+    low, high = found.axes["log_odds"].limits
+    assert low < found.frequencies.score.min() < 0 < found.frequencies.score.max() < high
+    assert found.grid.max() >= found.frequencies.score.max()
+    assert found.cells["log_odds"].inside[-1] < 100  # else all of them would stand in the last bar
 
 
 @pytest.mark.parametrize(("scheme", "k"), [("plain", 0), ("plain", 1), ("knots", 0)])

@@ -110,6 +110,7 @@ def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
     assert table["shows"].tolist() == ["better", "better", "reference", "worse"]
     low, middle, high = fig.data[0].x
     assert (low, middle, high) == pytest.approx((-0.0266, -0.0226, -0.0186))
+    assert list(fig.layout.xaxis.tickvals) == pytest.approx([-0.02, 0, 0.02])
     names, numbers, words, _ = fig.data[-5:-1]
     assert text_color(method_style("gpcalib").color) in names.text[0] and "GPcalib" in names.text[0]
     assert "−0.0226" in numbers.text[0] and "better" in words.text[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -16,7 +16,7 @@ from calib.evaluation.recommendation import Recommendation, recommend
 from calib.formatting import escape_markdown, listed, plural
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
 from calib.ui.building import offer_file
-from calib.ui.fits import ShownFit, jobs, ready, resampled
+from calib.ui.fits import ShownFit, jobs, ready, resampled, tells_nothing
 from calib.ui.link import go_to
 from calib.ui.session import EXPORTED, OpenSession, keep
 from calib.ui.text import literal
@@ -109,9 +109,8 @@ def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
         st.markdown(waiting or finding(answer))
         if waiting or answer.too_few or answer.method == answer.baseline:
             return
-        if st.button(
-            f"Export {literal(answer.method)}", key="compare/export", type="primary", icon=":material/download:"
-        ):
+        kind: Literal["primary", "secondary"] = "secondary" if tells_nothing(fits[0]) else "primary"
+        if st.button(f"Export {literal(answer.method)}", key="compare/export", type=kind, icon=":material/download:"):
             session.picked[EXPORTED] = recommended(fits)[1].key
             go_to("pages/5_Export.py")
 

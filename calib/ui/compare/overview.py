@@ -108,7 +108,7 @@ def _tiles(claims: Claims, raw: ShownFit, fit: ShownFit) -> None:
             change = "unchanged in each row" if claim.low == claim.high else change
             change += f": {claim.word}" if claim.word else ""
             color = f"color:{text_color(SIGNS[claim.word])}" if claim.word in SIGNS else "opacity:.7"
-            with st.container(border=True, key=f"tile/{key}"):
+            with st.container(border=True, height="stretch", key=f"tile/{key}"):
                 st.html(
                     f'<div style="font-size:.875rem;opacity:.7">{escape(score.title)}</div>'
                     f'<div style="font-size:1.4rem;white-space:nowrap">{before} '

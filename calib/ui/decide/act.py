@@ -165,7 +165,10 @@ def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] 
     """
     value, low, high = (scale * part for part in saved)
     if low <= 0.0 <= high:
-        return f"has an **undecided** effect on costs: {write(value)}{unit} saved ({write(low)} to {write(high)})"
+        if value == 0.0:
+            return f"neither saves nor adds costs ({write(low)} to {write(high)})"
+        word, near, far = ("saves", low, high) if value > 0 else ("adds", -high, -low)
+        return f"{word} {write(abs(value))}{unit}, which may be chance ({write(near)} to {write(far)})"
     near, far = sorted((abs(low), abs(high)))
     word = "saves" if value > 0 else "adds"
     return f"**{word} {write(abs(value))}{unit}** ({write(near)} to {write(far)})"
@@ -173,7 +176,7 @@ def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] 
 
 def worth(saved: Interval) -> str:
     """The same in false alarms among 1,000 cases."""
-    return f"{on_costs(saved, 1000.0, _count, ' false alarms')} in 1,000 cases"
+    return on_costs(saved, 1000.0, _count, " false alarms in 1,000 cases")
 
 
 def _ties(found: EventDecision) -> str:

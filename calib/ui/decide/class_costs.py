@@ -127,12 +127,13 @@ def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
         said = (
             f"Acting by the least expected cost instead of the most probable class changes "
             f"**{percent(one.changed.value)}** ({percents(one.changed)}) of the decisions of {fit.title}. Of 1,000 "
-            f"rows the cost is **{cost}** instead of **{plain}**. That {on_costs(one.saved, OF_ROWS)} on 1,000 rows."
+            f"rows the cost is **{cost}** instead of **{plain}**. "
+            f"That {on_costs(one.saved, OF_ROWS, unit=' on 1,000 rows')}."
         )
     if fit.key != RAW:
         raw = f"{number(OF_ROWS * found.raw.cost.value)} of the raw model"
         if (one.actions != found.raw.actions).any():
-            said += f"\n\nCalibration {on_costs(found.saved, OF_ROWS)} on 1,000 rows, beside the {raw}."
+            said += f"\n\nCalibration {on_costs(found.saved, OF_ROWS, unit=' on 1,000 rows')}, beside the {raw}."
         else:
             said += f"\n\nCalibration changes **no decision**: the costs are a tie with the {raw}."
     st.markdown(said)

@@ -95,7 +95,7 @@ def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float
         return lead
     return (
         f"{lead} An input costs {with_interval(found.cost)}; answering all costs "
-        f"{with_interval(found.cost_answering)}. Handing over {on_costs(found.saved)} an input."
+        f"{with_interval(found.cost_answering)}. Handing over {on_costs(found.saved, unit=' an input')}."
     )
 
 

@@ -123,7 +123,7 @@ def files(made: Packed, advised: bool = True) -> None:
 
     Parameters
     ----------
-    advised : whether to export a calibrator is what is recommended; its buttons then stand out.
+    advised : whether to export a calibrator is what is recommended; its bundle then stands out.
     """
     kind: Literal["primary", "secondary"] = "primary" if advised else "secondary"
     exported = made.exported
@@ -131,7 +131,7 @@ def files(made: Packed, advised: bool = True) -> None:
     steps = partial(npz.checked_steps, exported.calibrator)
     with st.container(horizontal=True):
         made.offer("Bundle with model card", "zip", "folder_zip", [steps], type=kind)
-        made.offer("Pickle", "pkl", "deployed_code", type=kind)
+        made.offer("Pickle", "pkl", "deployed_code")
         made.offer("Arrays (npz)", "npz", "data_array", [steps])
     if "train_features" in exported.calibrator.needs:
         st.caption("The pickle holds the training rows too.")

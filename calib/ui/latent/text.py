@@ -23,12 +23,11 @@ def against_temperature(outside: float | None) -> str:
     """Whether the line of one temperature lies in the band that is drawn; see ``LatentCurve.temperature_outside``."""
     if outside is None:
         return ""
-    weighed = "of the logits, weighed by how much they decide, p\u00a0(1\u00a0−\u00a0p)"
-    where = f"inside it at {percent(1 - outside, 0)}" if outside <= SAME else f"outside it at {percent(outside, 0)}"
-    return (
-        "Temperature scaling, shifted to where its line can be compared with the pointwise 95\u00a0% band, lies "
-        f"{where} {weighed}."
-    )
+    where = f"inside the 95\u00a0% band at {percent(1 - outside, 0)}"
+    if outside > SAME:
+        where = f"outside the 95\u00a0% band at {percent(outside, 0)}"
+    weights = "weights p\u00a0(1\u00a0−\u00a0p)"
+    return f"Temperature scaling, shifted to the same level, lies {where} of the logits ({weights})."
 
 
 def temperature_on_rows(curve: EffectCurve) -> str:

@@ -61,8 +61,9 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
             f"{name} {leaning(each.gap, view)}" for name, each in calibrated if each.gap.low > 0 or each.gap.high < 0
         ]
         n, n_even = len(calibrated), len(calibrated) - len(leans)
-        even = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
-        st.markdown("; ".join([f"{even} no significant gap"] * bool(n_even) + leans) + ".")
+        whose = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
+        even = f"None of {n} calibrators has a significant gap" if n_even == n > 1 else f"{whose} no significant gap"
+        st.markdown("; ".join([even] * bool(n_even) + leans) + ".")
     if extreme:
         st.markdown(f"The raw model's {extreme[0].lower()}{extreme[1:]}")
     few = [

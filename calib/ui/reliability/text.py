@@ -54,8 +54,8 @@ def note(options: Options, view: View) -> str:
     of = of if options.target is None else "this class's probability"
     return (
         f"The ECE is that of {of} in 15 bins of equal width, on every page; the figures have {options.n_bins} "
-        f"{binning_name(options.binning)} bins. Kuiper's test has none: p is how often the cumulated differences "
-        "of a calibrated model spread as far."
+        f"{binning_name(options.binning)} bins. Kuiper's test needs no bins: p is the share of calibrated models that "
+        "would look at least as far off."
     )
 
 
@@ -72,7 +72,7 @@ def scores(fit: ShownFit, options: Options) -> str:
     if options.target is None and fit.evaluation.row_nll is not None:
         said.append(f"NLL **{brief(float(fit.evaluation.row_nll.mean()))}**")
     p = cumulative(fit, options).kuiper_p
-    said.append(f"Kuiper's test p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}")
+    said.append(f"Kuiper p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}".replace(" ", "\u00a0"))
     return " · ".join(said)
 
 
