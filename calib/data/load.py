@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -33,7 +32,7 @@ from calib.data.guess.arrays import infer_arrays, infer_label
 from calib.data.guess.names import class_names as names_in_common
 from calib.data.guess.names import has, is_prediction
 from calib.data.guess.question import infer_columns
-from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
+from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.data.read.base import Array, ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source
@@ -41,7 +40,6 @@ from calib.data.read.table import FIRST_ROWS, Table
 from calib.data.roles import ColumnRole, Question, TableReading
 from calib.data.words import MODEL, WEIGHT
 from calib.errors import AmbiguousTable, DataError, Finding
-from calib.parameters import written
 
 T = TypeVar("T")
 
@@ -328,25 +326,6 @@ def with_test_file(
         del second.rows["features"]  # which is said where only one part has them
     whole = notes.take(one_after_the_other(named_by_file(arrays, first), named_by_file(second, test), notes.choices))
     return replace(whole, outputs_name=arrays.outputs_name, labels_name=arrays.labels_name)
-
-
-def lines_that_read(file: str, choices: Choices, command: str = "inspect") -> tuple[str, str]:
-    """The line of Python and that of a shell which read a file with these choices.
-
-    Parameters
-    ----------
-    file : its name.
-    choices : what was chosen; the choices of a reading are ``Choices.from_roles(reading.roles)``.
-    command : of the command line.
-    """
-    role_of = {option: role for role, option in OPTION_OF_ROLE.items()}
-    given = {role_of.get(name, name): value for name, value in choices.given().items() if value != NOTHING}
-    of_roles = {name: value for name, value in given.items() if name in OPTION_OF_ROLE}
-    roles = {role: list(value) if isinstance(value, tuple) else value for role, value in of_roles.items()}
-    others = [f"{name}={value!r}" for name, value in given.items() if name not in OPTION_OF_ROLE]
-    arguments = ", ".join([repr(file), *([f"roles={roles!r}"] if roles else []), *others])
-    shell = f"python -m calib {command} {shlex.quote(file)} {written(given)}"
-    return f"calib.load({arguments})", shell.rstrip()
 
 
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:

@@ -94,6 +94,7 @@ READ = [
     ("utf-16", lambda m: m.csv(encoding="utf-16")),
     ("Windows line ends", lambda m: m.csv(lineterminator="\r\n")),
     ("pandas index", lambda m: m.csv(index=True)),
+    ("no header", lambda m: m.csv(header=False)),
     ("numbers as header", lambda m: m.csv(m.frame().set_axis(["label", "0", "1", "2", "3"], axis=1))),
     ("columns out of order", lambda m: m.csv(m.frame()[["p_3", "p_1", "label", "p_0", "p_2"]])),
     ("dots and brackets", lambda m: m.csv(m.frame().rename(columns=lambda c: c.replace("_", "[") + "]"))),

@@ -10,7 +10,6 @@ import pytest
 import calib
 from calib.cli import main
 from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
-from calib.data.load import lines_that_read
 from tests.data.conftest import csv_bytes, the
 
 N = 400
@@ -61,33 +60,6 @@ def test_predicted_classes_alone_are_refused():
     assert error.code == "hard_predictions" and "predicted_label" in error.message
 
 
-def test_columns_are_in_the_order_of_the_numbers_in_their_names():
-    probs = RNG.dirichlet(np.ones(12), N)
-    labels = RNG.integers(0, 12, N)
-    names = [f"class_{k}" for k in sorted(range(12), key=str)]
-    data = load(table(**{name: probs[:, int(name[6:])] for name in names}, label=labels))
-    np.testing.assert_allclose(probability(data, 2), probs[:, 2], rtol=1e-6)
-    np.testing.assert_array_equal(data.labels, labels)
-    assert data.class_names == tuple(map(str, range(12)))
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"y": HAPPENED, "prob_dog": RISK, "prob_cat": 1 - RISK},
-        {"bled_1y": HAPPENED, "stroke_1y": HAPPENED[::-1], "risk": RISK},
-        {"label": HAPPENED, "score": (1 + CONFIDENCE) / 2},
-        {"loan": AMOUNT, "pfs_12m": RISK, "progressed_12m": HAPPENED},
-        {"a": AMOUNT, "b": RISK, "c": HAPPENED},
-        {"status": np.array(["paid", "default"])[HAPPENED], "score": RISK},
-        {"type": np.array(["No", "Yes"])[HAPPENED], "fitted": RISK},
-        {"column_0": LABELS, "column_1": PROBS[:, 0], "column_2": PROBS[:, 1], "column_3": PROBS[:, 2]},
-    ],
-)
-def test_what_only_a_guess_would_settle_is_asked(columns):
-    assert len(inspect(table(**columns)).readings) > 0
-
-
 # Asking.
 
 
@@ -106,16 +78,11 @@ def test_a_reading_says_what_it_would_give():
     np.testing.assert_allclose(probability(data), RISK)
 
 
-def test_the_lines_that_do_the_same(tmp_path, capsys):
+def test_the_command_line_prints_the_readings_and_takes_one(tmp_path, capsys):
     file = tmp_path / "two models.csv"
     file.write_bytes(table(model_a=RISK, model_b=RISK**2, default=HAPPENED)[1])
-    reading = inspect(file).readings[0]
-    python, shell = lines_that_read(str(file), Choices.from_roles(reading.roles))
-    data = eval(python, {"calib": calib})
-    np.testing.assert_allclose(probability(data), RISK if reading.roles["outputs"] == "model_a" else RISK**2, atol=1e-9)
-    assert shell.startswith("python -m calib inspect ") and "--read outcome=default" in shell
     assert main(["inspect", str(file)]) == 1
-    assert reading.sentence in capsys.readouterr().out
+    assert inspect(file).readings[0].sentence in capsys.readouterr().out
     assert main(["inspect", str(file), "--read", "outcome=default", "--read", "outputs=model_b"]) == 0
     assert "model_b  outputs" in capsys.readouterr().out.replace("   ", "  ")
 

@@ -15,7 +15,7 @@ from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import Column, columns_of, follows
 from calib.data.guess.direction import LabelValues, named_value, orders, tells_correct
-from calib.data.guess.names import class_names, plain_name, share_a_word, tokens
+from calib.data.guess.names import class_names, is_anonymous, plain_name, share_a_word, tokens
 from calib.data.guess.outputs import Candidates, Outputs, chosen_elsewhere
 from calib.data.guess.problems import Problem, problem_of
 from calib.data.options import Choices
@@ -119,11 +119,12 @@ OUTCOME = (
     Rule(3, "named as the true class", lambda r: r.truth.says == "truth"),
     Rule(4, "named like what outputs speak of", lambda r: _shares_a_word(r)),
     Rule(5, "named as a label", lambda r: r.truth.says in ("label", "correct")),
-    Rule(6, "named after an event", lambda r: r.truth.says == "event"),
-    Rule(6, "two values that say yes and no", lambda r: r.truth.yes_or_no and r.truth.says not in ASIDE, False),
-    Rule(7, "as many values as columns", lambda r: not r.outputs.is_single, False),
-    Rule(8, "values as those that were predicted", lambda r: r.predicted is not None, False),
-    Rule(9, "two values", lambda r: len(r.truth.values) == 2 and r.truth.says != "past", False),
+    Rule(6, "its values count as the columns do", lambda r: len(r.truth.values) > 2 and _counts_alike(r)),
+    Rule(7, "named after an event", lambda r: r.truth.says == "event"),
+    Rule(7, "two values that say yes and no", lambda r: r.truth.yes_or_no and r.truth.says not in ASIDE, False),
+    Rule(8, "as many values as columns", lambda r: not r.outputs.is_single, False),
+    Rule(9, "values as those that were predicted", lambda r: r.predicted is not None, False),
+    Rule(10, "two values", lambda r: len(r.truth.values) == 2 and r.truth.says != "past", False),
 )
 """What makes a column the outcome, the surest first."""
 
@@ -170,6 +171,14 @@ def are_alike(first: Column, second: Column) -> bool:
     """Whether two columns have most of their values in common."""
     same = len(set(first.values) & set(second.values))
     return same > 1 and 2 * same >= max(len(first.values), len(second.values))
+
+
+def _counts_alike(reading: Reading) -> bool:
+    """As with classes 0 to 9 in the names of the columns and in the values, or 0 to 9 beside ten without a name."""
+    outputs, values = reading.outputs, reading.truth.values
+    counted = [[str(first + k) for k in range(len(outputs.columns))] for first in (0, 1)]
+    silent = outputs.total is not None and is_anonymous(outputs.names[0]) and sorted(values, key=len) in counted
+    return not outputs.is_single and (set(values) <= set(outputs.classes) or silent)
 
 
 @dataclass(frozen=True)

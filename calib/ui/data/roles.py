@@ -16,7 +16,7 @@ import streamlit as st
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.assemble.verbal import SOURCE
 from calib.data.guess.names import has
-from calib.data.load import APART, lines_that_read
+from calib.data.load import APART
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
 from calib.data.words import MODEL
@@ -163,8 +163,6 @@ def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, 
                 applied = st.form_submit_button("Read with these roles", icon=":material/refresh:")
                 with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
                     st.markdown("\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values()))
-        if not asked:
-            same_elsewhere(reading)
         if not applied:
             return {}
         if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
@@ -243,17 +241,6 @@ def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:
     given = Choices.from_roles({role: names for role, names in columns.items() if names})
     chosen = {option: getattr(given, option) or NOTHING for option in OPTION_OF_ROLE.values()}
     return {**chosen, "ignore": given.ignore, "kind": None, "label_values": None, "event": None}
-
-
-def same_elsewhere(reading: Reading) -> None:
-    """The lines of Python and of a shell that read the table as the page did."""
-    inspection = reading.inspection
-    if inspection is None:
-        return
-    python, shell = lines_that_read(inspection.arrays[0].file, reading.choices, "compare")
-    st.caption("The same in Python and in a shell:")
-    st.code(f"data = {python}", language="python", wrap_lines=True)
-    st.code(shell, language="shell", wrap_lines=True)
 
 
 def remember(reading: Reading) -> None:

@@ -97,16 +97,6 @@ def test_what_is_named_the_true_class_goes_before_other_labels(name):
     assert read(found)[0] == name
 
 
-def test_what_the_outputs_are_named_after_goes_before_a_label():
-    assert read(of(target=HAPPENED[::-1], default=HAPPENED, p_default=RISK))[0] == "default"
-
-
-@pytest.mark.parametrize("second", ["death_1y", "stroke", "anything"])
-def test_of_two_events_it_is_asked_which_one(second):
-    found = of(death_30d=HAPPENED, risk=RISK, **{second: HAPPENED[::-1]})
-    assert not found.is_clear and {reading.outcome.name for reading in found.readings} == {"death_30d", second}
-
-
 def test_a_column_of_yes_and_no_is_only_asked_about():
     """``neutral`` beside two ratings of a match was taken for its outcome."""
     found = of(elo_prob1=RISK, elo_prob2=1 - RISK, neutral=HAPPENED)
@@ -177,11 +167,6 @@ def test_columns_of_names_in_no_order_beside_numbers_are_asked_about():
 def test_dates_in_any_usual_form_are_times(name, form):
     days = [form.format(*day.split("-")) for day in DAYS]
     assert roles(of(pd=RISK, default=HAPPENED, **{name: days}))[name] == "time"
-
-
-def test_dates_with_two_readings_are_left_alone():
-    days = [f"{1 + k % 12:02d}/{1 + k % 11:02d}/2024" for k in range(N)]
-    assert roles(of(pd=RISK, default=HAPPENED, day=days))["day"] != "time"
 
 
 @pytest.mark.parametrize("name", ["Filiale", "Team", "topic", "region", "mean texture", "colour"])
