@@ -31,7 +31,7 @@ def problem_of(columns: Sequence[Column], n_rows: int) -> Problem | None:
 
 def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
     """A row for each example and class, with the probability of that class in it: it sums to one over an example."""
-    named = [c for c in columns if c.names_classes and c.words & w.CLASS and len(c.values) > 1]
+    named = [c for c in columns if c.words & w.CLASS and c.names_classes and len(c.values) > 1]
     keys = [c for c in columns if c.is_discrete and 2 < len(c.values) <= len(c.present) / 2]
     scores = [c for c in columns if c.is_fraction and c.says in ("", "output")]
     for classes, key, score in product(named, keys, scores):
