@@ -57,7 +57,9 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     found: AnswerScores = ready(key, what, answered_above, fit.calibrator, rule.threshold, costs, data=rows)
     with said:
         largest = f" No larger share has at most the **{round_percent(accepted)} error** that you accept."
-        st.markdown(above(fit.title, rule.threshold, found, costs) + largest * (basis == "error"))
+        st.markdown(
+            above(fit.title, rule.threshold, found, costs) + largest * (basis == "error" and found.coverage.value < 1)
+        )
     evaluation = fit.evaluation.seen(TOP_LABEL) if fit.evaluation.view.is_event else fit.evaluation
     with figure:
         threshold.picture(fit, evaluation, "answers", rule.threshold, "answer")
