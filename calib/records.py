@@ -109,7 +109,12 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
     BadRecord
         For anything that was not written for this type.
     """
-    return TypedReader(arrays).read(outline, expected)
+    try:
+        return TypedReader(arrays).value(outline, expected)
+    except BadRecord:
+        raise
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise BadRecord(f"{type(error).__name__}: {error}") from error
 
 
 def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -169,10 +174,10 @@ def read(content: Any, expected: Any, reader: type[TypedReader] | None = None) -
             arrays[name] = _array(held[place : place + size], dtype, shape)
             place += size
         reading = (reader or TypedReader)(arrays)
-        made = reading.read(outline, expected)
+        made = reading.value(outline, expected)
         checked("An array that nothing names", not reading.arrays and len(arrays) == len(declared))
         return made
-    except (ValueError, TypeError, OverflowError, RecursionError, struct.error) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, struct.error) as error:
         raise BadRecord(f"{type(error).__name__}: {error}") from error
 
 
@@ -267,17 +272,8 @@ class TypedReader:
     def __init__(self, arrays: Mapping[str, np.ndarray]):
         self.arrays = dict(arrays)
 
-    def read(self, plain: Any, expected: Any) -> Any:
-        """One value of a type; BadRecord where it is none."""
-        try:
-            return self.value(plain, expected)
-        except BadRecord:
-            raise
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise BadRecord(f"{type(error).__name__}: {error}") from error
-
     def value(self, plain: Any, expected: Any) -> Any:
-        """:meth:`read` for one of the parts, which may raise more."""
+        """One value of a type; raises BadRecord, and what Python raises on other values, where it is none."""
         origin, arguments = get_origin(expected), get_args(expected)
         if alias := getattr(origin or expected, "__value__", None):  # npt.NDArray with Python 3.12 and NumPy 2.5
             origin = get_origin(alias) or alias
@@ -325,7 +321,7 @@ class TypedReader:
             arrays = dict(self.arrays)
             try:
                 return self.value(plain, alternative)
-            except BadRecord:
+            except (ValueError, TypeError, KeyError, OverflowError):
                 self.arrays = arrays
         raise BadRecord("It is none of the types that are expected.")
 

@@ -293,13 +293,13 @@ class Engine:
                 raise CalibrationError(
                     f"The workers of the cluster have no {error.name}: install calib with all it needs there too."
                 ) from error
-            except TimeoutError as error:
-                raise CalibrationError(
-                    f"The cluster at {cluster.address} has no workers. Start some, then try again."
-                ) from error
-            except (CancelledError, ClosedClientError, OSError):
+            except (CancelledError, ClosedClientError, OSError) as error:
                 if task.cancelled or self._closed:
                     raise FitCancelled from None
+                if isinstance(error, TimeoutError) and cluster.address:  # here it is a connection that was lost
+                    raise CalibrationError(
+                        f"The cluster at {cluster.address} has no workers. Start some, then try again."
+                    ) from error
         raise WorkerDied(f"the workers lost it {1 + MOST_LOST} times")
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:

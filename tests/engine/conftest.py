@@ -53,7 +53,7 @@ def submit(
     yield submit
     for key in keys:
         engine.cancel(key)
-    wait_until(lambda: not engine._going, 60)
+    wait_until(lambda: not engine._going)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def wait(engine: Engine) -> Callable[..., Job]:
     """Wait until a condition on the job holds (by default: it is finished) and return the job."""
 
     def wait(key: str, until: Callable[[Job], bool] = lambda job: not job.active, of: Engine = engine) -> Job:
-        return wait_until(lambda: next((job for job in of.snapshot([key]) if until(job)), None), 60)
+        return wait_until(lambda: next((job for job in of.snapshot([key]) if until(job)), None))
 
     return wait
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -26,14 +27,16 @@ def steps(*, callback, n=100, seconds=0.01, **_):
         callback(step, n, 1.0 / step)
 
 
-def deaf(*, callback, seconds=3600, **_):
-    """Like a long call into C: it never looks whether it was cancelled."""
+def deaf(*, callback, seconds=3600, file=os.devnull, **_):
+    """Like a long call into C: it never looks whether it was cancelled, once it has left a mark in the file."""
     callback(1, 10, 0.0)
+    Path(file).write_text("deaf")
     time.sleep(seconds)
 
 
-def locked(**_):
+def locked(*, file=os.devnull, **_):
     """A regular expression that holds Python's lock for years, so that no other thread of its process runs."""
+    Path(file).write_text("locked")
     re.match("(a+)+$", "a" * 60 + "b")
 
 

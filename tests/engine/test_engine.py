@@ -129,13 +129,14 @@ def test_cancel_of_a_fit_that_listens_keeps_its_worker(submit, wait, engine):
 
 
 @pytest.mark.parametrize("method", ["deaf", "locked"])
-def test_the_worker_of_a_cancelled_fit_that_does_not_listen_is_replaced(submit, wait, engine, method):
+def test_the_worker_of_a_cancelled_fit_that_does_not_listen_is_replaced(submit, wait, engine, method, tmp_path):
     before = workers(engine)
-    wait(key := submit(method), lambda job: job.state == "running")
+    key = submit(method, file=str(tmp_path / "mark"))
+    lines(tmp_path / "mark")  # before that it may hear that it is cancelled
     engine.cancel(key)
     assert engine.snapshot([key])[0].state == "cancelled"
     wait_until(lambda: not engine._going)
-    wait_until(lambda: len(before & workers(engine)) == 3, seconds=60)
+    wait_until(lambda: len(before & workers(engine)) == 3)
     keys = [submit("steps", n=n) for n in range(2, 6)]
     assert [wait(each).state for each in keys] == ["done"] * 4
 
@@ -448,8 +449,8 @@ def test_nothing_of_the_workers_stays(end, tmp_path):
     finally:
         app.kill()
         app.communicate()
-    wait_until(lambda: not any(map(alive, processes)), seconds=60)
-    wait_until(lambda: not list(folder.iterdir()), seconds=60)
+    wait_until(lambda: not any(map(alive, processes)))
+    wait_until(lambda: not list(folder.iterdir()))
 
 
 def test_shutdown_cancels_and_refuses(data, wait, monkeypatch):

@@ -54,10 +54,10 @@ def other_rows(scale: float = 1.0) -> bytes:
 
 
 def test_what_is_stopped_is_named(queue: Engine, two_fits: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "N_SPLITS", 50)  # long enough to be stopped
+    monkeypatch.setattr(studies, "N_SPLITS", 1000)  # which no machine is through with before it is stopped
     app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
     app.button(key="study/splits/start").click().run()
-    asked = "Repeat on 50 splits: " + listed([spec.title for spec in two_fits.specs.values()])
+    asked = "Repeat on 1000 splits: " + listed([spec.title for spec in two_fits.specs.values()])
     assert asked in [caption.value for caption in app.caption]  # it names its methods while it runs
     app.switch_page("app.py").run()
     assert not told(app)
