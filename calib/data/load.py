@@ -32,7 +32,7 @@ from calib.data.guess.arrays import infer_arrays, infer_label
 from calib.data.guess.names import class_names as names_in_common
 from calib.data.guess.names import has, is_prediction
 from calib.data.guess.question import infer_columns
-from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source
+from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source, names_in
 from calib.data.predictions import Predictions
 from calib.data.read.base import Array, ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source
@@ -288,7 +288,7 @@ def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Ar
         notes.add(info("left_out", said))
     arrays = notes.take(read_part(contents, labels, choices.outputs, choices.labels, choices))
     signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
-    if contents.tabular and not any(shortened(choices.outputs[0]) in reason for reason in signs):
+    if contents.tabular and not any(shortened(names_in(choices.outputs)[0]) in reason for reason in signs):
         ask_whether_percent(arrays.outputs, choices)
     truth, names = arrays.labels, None
     if are_pairs:

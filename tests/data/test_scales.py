@@ -255,4 +255,5 @@ def test_fractions_that_are_named_as_percent_are_asked_about(name):
         logits = load(table, **dict([choice])).logits
         np.testing.assert_allclose(np.exp(logits[:, 1]), risk / one, rtol=1e-5)
     signs = ("t.csv", csv_bytes(**{name: [f"{100 * p:.2f} %" for p in risk], "default": happened}))
-    np.testing.assert_allclose(np.exp(load(signs).logits[:, 1]), risk, atol=1e-9)
+    for roles in ({}, {"outputs": name, "outcome": "default"}):
+        np.testing.assert_allclose(np.exp(load(signs, roles=roles).logits[:, 1]), risk, atol=1e-9)
