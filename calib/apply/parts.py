@@ -86,6 +86,7 @@ class Part:
                 )
             contents = contents_of(found, name, file, notes.choices)
             if contents.tabular:
+                check_there(contents, notes.choices.outputs)
                 if infer:
                     notes.take(infer_columns(contents, notes.choices, separate_labels))
                 columns = check_there(contents, notes.choices.outputs)

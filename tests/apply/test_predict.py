@@ -96,7 +96,7 @@ def test_logits_that_are_probabilities_are_refused_by_the_first_rows(tmp_path, o
 def test_what_cannot_be_done_is_a_sentence(tmp_path, overconfident, monkeypatch):
     logits, labels = overconfident
     made, path = exported("temperature", logits, labels), write(tmp_path / "plain.npy", logits[:, :3])
-    with pytest.raises(CalibrationError, match="3 columns; 4 classes"):
+    with pytest.raises(CalibrationError, match="3 columns, but the calibrator takes 4"):
         predict_file(made, path, tmp_path / "out.npy")
     with pytest.raises(CalibrationError, match="must be numbers"):
         predict_file(made, write(tmp_path / "texts.npy", logits.astype(str)), tmp_path / "out.npy")

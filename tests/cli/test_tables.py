@@ -50,6 +50,14 @@ def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending,
     np.testing.assert_allclose(found, expected[:, 1], atol=1e-9)
 
 
+def test_a_column_that_is_not_there_is_said_in_a_sentence(table, capsys) -> None:
+    """Of a Parquet table in blocks it was a traceback: KeyError."""
+    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
+    table.to_parquet("new.parquet")
+    assert main(["apply", "c.npz", "new.parquet", "--out", "out.npy", "--read", "outputs=risk_c"]) == 1
+    assert "no array or column 'risk_c'" in capsys.readouterr().err
+
+
 def test_a_named_column_goes_before_the_one_of_the_fit(table) -> None:
     assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
     assert main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
