@@ -126,14 +126,6 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
     return {key: score.relevant for key, score in SCORES.items()} | dict(changed or {})
 
 
-def best_method(values: Mapping[str, float], key: str) -> str | None:
-    """Name of the best value of one score; the first among equals, None where nothing is best."""
-    known = {name: value for name, value in values.items() if value == value}
-    if not known or SCORES[key].better == "neither":
-        return None
-    return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
-
-
 def too_few_of(value: Mapping[str, float], n: int, level: float = 0.95) -> str:
     """Why n rows say too little of a method with these scores, as the beginning of a sentence; "" where they do not.
 
@@ -221,7 +213,10 @@ class Claims:
     def best(self, key: str, among: Iterable[str] | None = None) -> str | None:
         """The method with the best value, the first among equals; None where less is not better, or nobody has it."""
         names = self.names if among is None else among
-        return best_method({name: self.scored[name].value.get(key, math.nan) for name in names}, key)
+        known = {name: self.scored[name].value[key] for name in names if self.has(name, key)}
+        if not known or SCORES[key].better == "neither":
+            return None
+        return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
 
     def has(self, name: str, key: str) -> bool:
         """Whether a method has a value of a score."""
