@@ -206,7 +206,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
 
 
 def said_of_weights(data: Predictions) -> str:
-    """Whether and how the weights of a data set count, in two or three sentences; "" where it has none."""
+    """Whether and how the weights of a data set count, in a few sentences; "" where it has none."""
     if data.weights is None:
         return ""
     if data.weight_kind is None:
@@ -222,8 +222,8 @@ def said_of_weights(data: Predictions) -> str:
         counted = f"tell as much as {effective_sample_size(data.weights):,.0f} equal ones (Kish)"
     return (
         f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. NLL, Brier score, accuracy, ECE "
-        "and gap are given with and without weights; other scores, all intervals and all fits, but for the choice that "
-        "Auto makes, are not weighted."
+        "and gap are given with and without weights; other scores and all intervals are not weighted. Methods that take "
+        "weights learn from them; the others count all rows alike."
     )
 
 
