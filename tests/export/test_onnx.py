@@ -157,6 +157,10 @@ def test_what_has_no_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
     geometric = calib.calibrator("geometric").fit(logits, labels, **given)
     with pytest.raises(CalibrationError, match=r"\.pkl"):
         to_onnx(geometric, tmp_path / "a.onnx")
+    with pytest.raises(CalibrationError, match="predicts from the inputs of the rows"):  # known before a fit
+        writer.check_method("onnx", "geometric")
+    for ending, name in (("pkl", "geometric"), ("onnx", "beta")):
+        writer.check_method(ending, name)
     made = calib.calibrator("temperature").fit(logits, labels)
     with pytest.raises(CalibrationError, match="odds"):
         to_onnx(made, tmp_path / "a.onnx", kind="probabilities", scale="odds")
