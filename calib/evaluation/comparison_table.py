@@ -222,8 +222,8 @@ def said_of_weights(data: Predictions) -> str:
         counted = f"tell as much as {effective_sample_size(data.weights):,.0f} equal ones (Kish)"
     return (
         f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. NLL, Brier score, accuracy, ECE "
-        "and gap are given with and without weights; other scores and all intervals are not weighted. Methods that take "
-        "weights learn from them; the others count all rows alike."
+        "and gap are given with and without weights; other scores and all intervals are not weighted. Methods that "
+        "take weights learn from them; the others count all rows alike."
     )
 
 
