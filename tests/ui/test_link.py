@@ -21,6 +21,7 @@ from calib.store.contents import link_name
 from calib.store.index import Store
 from calib.store.saving import Keeper
 from calib.ui import fits
+from calib.ui.server import memory
 from calib.ui.session import SESSION, Carried, OpenSession, Reading
 from tests.conftest import ROOT, finished, simulate
 from tests.ui.conftest import SAMPLE, npz, open_page, said
@@ -227,6 +228,23 @@ def test_a_link_that_leads_nowhere_is_said_and_never_adopted(server: Server, tok
     app.session_state[SESSION] = uploaded()
     app.run()
     assert app.query_params["w"] != token
+
+
+def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
+    logits, labels = simulate(50_000, 4, seed=1)
+    app = server.opened("app.py")
+    app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
+    first, token = app.session_state[SESSION], app.query_params["w"]
+    app.file_uploader(key="upload/main").upload("again.npz", npz(logits=logits, labels=labels)).run()
+    assert not app.exception
+    session = app.session_state[SESSION]
+    assert session is not first
+    assert app.query_params["w"] == token
+    server.written()
+    app.run()
+    assert server.names("link") == {link_name(token)}
+    assert memory.nbytes(session.data.logits) == 0  # read from the disk too
+    assert follow(token).session_state[SESSION].data.name == "again"
 
 
 def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server) -> None:
