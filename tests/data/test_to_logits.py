@@ -54,7 +54,7 @@ def test_a_floor_exists_even_below_the_smallest_number(make, dtype):
 @given(st.floats(1e-300, 1), st.integers(2, 1000))
 def test_a_rows_zeros_together_hold_at_most_half_of_what_the_model_can_tell(smallest, n_classes):
     floor = zero_floor(smallest, n_classes)
-    assert 0 < floor and (n_classes - 1) * floor <= smallest / 2 * (1 + 1e-12)
+    assert floor > 0 and (n_classes - 1) * floor <= smallest / 2 * (1 + 1e-12)
 
 
 def test_rounding_over_many_classes_changes_no_score(make):
