@@ -13,7 +13,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.claims import Claims, Word
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.scores import SCORES
-from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural
+from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import shares_of_rows
 from calib.registry import simplicity
@@ -22,6 +22,8 @@ _NAMED = 4
 """So many methods that are as good are named; more are counted."""
 BESIDE = ("accuracy", "ECE")
 """Scores that are told beside the one that decides."""
+GAP = "signed gap"
+"""The score of what is said minus what came true."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,16 @@ class Beside:
     changed : share of the test rows whose predicted class changes, with its interval.
     before, after : key -> the raw model's score and the method's with their intervals, of accuracy and ECE.
     worse : keys of those that are significantly worse than the raw model's.
+    gap : what is said minus what came true with the method, where that differs significantly from 0; None elsewhere.
+    without_gap : the methods as good of which it does not.
     """
 
     changed: Interval
     before: dict[str, Interval]
     after: dict[str, Interval]
     worse: tuple[str, ...]
+    gap: Interval | None
+    without_gap: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Recommendation(Displayed):
     keeps_accuracy : whether the method changes no predicted class.
     beside : what else it changes; None where it is the raw model, or where no evaluations were given.
     keeper : the recommendation among methods that change no predicted class; None where this one is such a method, or
-        where only the raw model is.
+        where only the raw model is, or where it changes no predicted class of the test rows.
     too_few : why the rows cannot rank methods; "" where they can.
     without : methods that do not have the score.
     baseline : the raw model.
@@ -120,6 +126,8 @@ class Recommendation(Displayed):
                 names = listed([self.titles[key] for key in self.beside.worse])
                 verb = "gets" if len(self.beside.worse) == 1 else "get"
                 said[-1] += " " + emphasised(f"Mind that {names} {verb} significantly worse.")
+            if self.beside.gap is not None:
+                said.append(self._left(self.beside.gap, self.beside.without_gap, title))
         if self.keeper is not None:
             said.append(f"If no predicted class may change: {self.keeper._in_short(title, emphasised)}.")
         if self.without:
@@ -176,6 +184,11 @@ class Recommendation(Displayed):
                 )
                 parts.append(f"{self.titles[key]} {before} → {after}")
         return parts
+
+    def _left(self, gap: Interval, without: Sequence[str], title: Callable[[str], str]) -> str:
+        """The gap that the method leaves, and which of the methods as good leave none."""
+        still = f"{self.titles[GAP]} is still {points(gap.value)} points ({points_between(gap.low, gap.high)})"
+        return f"{still}; with {_named(without, title)} it is not significant." if without else f"{still}."
 
     def _in_short(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
         """The method and its gain, as an alternative."""
@@ -241,7 +254,9 @@ def recommend(
         return replace(chosen, keeper=keeper)
     view = evaluations[claims.baseline].view
     titles = {key: SCORES[key].seen(view).title for key in chosen.titles}
-    beside = None if chosen.method == claims.baseline else _beside(claims, evaluations, chosen.method, score)
+    beside = None if chosen.method == claims.baseline else _beside(claims, evaluations, chosen)
+    if beside is not None and not beside.changed.value:
+        keeper = None
     return replace(chosen, titles=titles, keeper=keeper, beside=beside)
 
 
@@ -273,7 +288,7 @@ def _among(
     low, high = sorted((-better_first * claim.low, -better_first * claim.high))
     return Recommendation(
         score=score,
-        titles={key: SCORES[key].title for key in (score, *BESIDE)},
+        titles={key: SCORES[key].title for key in (score, *BESIDE, GAP)},
         method=method,
         best=best,
         gain=Interval(-better_first * claim.value, low, high),
@@ -301,12 +316,19 @@ def _keeps_accuracy(made: Calibrator) -> bool:
     return KEEPS_ACCURACY in made.promises(made.n_classes_)
 
 
-def _beside(claims: Claims, evaluations: Mapping[str, Evaluation], method: str, score: str) -> Beside:
-    raw, new = evaluations[claims.baseline], evaluations[method]
-    changed = shares_of_rows((raw.predicted != new.predicted).astype(int), np.array([[0], [1]]), None, raw.clusters)
-    before, after = (claims.scored[name].intervals(claims.level) for name in (claims.baseline, method))
-    keys = [key for key in BESIDE if key != score and key in before and key in after]
-    worse = tuple(key for key in keys if claims.between(method, claims.baseline, key).word == "worse")
+def _beside(claims: Claims, evaluations: Mapping[str, Evaluation], chosen: Recommendation) -> Beside:
+    method, raw = chosen.method, claims.baseline
+    moved = (evaluations[raw].predicted != evaluations[method].predicted).astype(int)
+    changed = shares_of_rows(moved, np.array([[0], [1]]), None, evaluations[raw].clusters)
+    intervals = {name: claims.scored[name].intervals(claims.level) for name in (raw, method, *chosen.as_good)}
+    before, after = intervals[raw], intervals[method]
+    keys = [key for key in BESIDE if key != chosen.score and key in before and key in after]
+    off = {name for name, found in intervals.items() if found[GAP].low > 0 or found[GAP].high < 0}
     return Beside(
-        changed.of_share(0, claims.level), {key: before[key] for key in keys}, {key: after[key] for key in keys}, worse
+        changed=changed.of_share(0, claims.level),
+        before={key: before[key] for key in keys},
+        after={key: after[key] for key in keys},
+        worse=tuple(key for key in keys if claims.between(method, raw, key).word == "worse"),
+        gap=after[GAP] if method in off else None,
+        without_gap=tuple(name for name in chosen.as_good if name not in off and name != raw),
     )

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import calib
 from calib.errors import CalibrationError
@@ -156,6 +157,36 @@ def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators
     text = " ".join(answer.sentences())
     assert "of the predicted classes change" in text and "Mind that Accuracy and ECE get significantly worse." in text
     assert recommend(claims, calibrators).beside is None
+    low, high = answer.beside.gap[1:]
+    still = 0.5 - scores(made["vector"])["accuracy"]
+    assert answer.beside.gap.value == pytest.approx(still) and low < still < high < 0
+    assert f"Confidence minus accuracy is still −{-100 * still:.1f} points (" in text and "with " not in text[-60:]
+
+
+def test_a_gap_that_is_left_is_said_with_who_leaves_none(calibrators):
+    """A temperature that is a little too low, and probabilities that are right."""
+    rng = np.random.default_rng(5)
+    log_odds = rng.normal(size=4000)
+    labels = (rng.random(4000) < expit(log_odds)).astype(int)
+    scores = {"identity": 4 * log_odds, "temperature": 1.5 * log_odds, "platt": log_odds}
+    made = {name: evaluate(np.column_stack([expit(-s), expit(s)]), labels) for name, s in scores.items()}
+    claims = Claims({name: scored_on(one) for name, one in made.items()}, relevant={"NLL": 0.05})
+    answer = recommend(claims, calibrators, evaluations=made)
+    assert (answer.method, answer.beside.without_gap) == ("temperature", ("platt",))
+    assert "; with platt it is not significant." in " ".join(answer.sentences())
+
+
+def test_where_no_class_changes_nothing_is_named_that_would_change_none(calibrators):
+    labels = np.tile([0, 1, 2], 200)
+    said = np.where(np.arange(600) % 10, labels, (labels + 1) % 3)
+    before = np.full((600, 3), 0.3)
+    before[np.arange(600), said] = 0.4
+    probs = {"identity": before, "temperature": before**2, "vector": before**8}
+    made = {name: evaluate(p / p.sum(axis=1, keepdims=True), labels) for name, p in probs.items()}
+    claims = Claims({name: scored_on(one) for name, one in made.items()})
+    assert recommend(claims, calibrators).keeper.method == "temperature"
+    answer = recommend(claims, calibrators, evaluations=made)
+    assert answer.method == "vector" and answer.keeper is None
 
 
 def test_nothing_with_a_worse_value_than_the_raw_model_is_taken(calibrators):
