@@ -105,7 +105,7 @@ def test_a_missing_cluster_is_a_cluster_of_its_own_and_a_missing_group_is_one_gr
 
 
 def test_weights_with_gaps_are_left_out_as_a_whole_and_their_rows_named(make):
-    weights = np.ones(300)
+    weights = np.arange(1.0, 301.0)
     weights[[1, 4]] = np.nan
     data = load(make.csv(make.frame(sample_weight=weights)))
     assert data.weights is None and len(data) == 300

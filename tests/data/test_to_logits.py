@@ -72,7 +72,7 @@ def test_values_rounded_below_zero_count_as_zeros(make):
     probs[0] = [-1e-9, 0.5, 0.25, 0.25 + 1e-9]
     data = load(make.npz(probs=probs, labels=make.labels))
     assert data.logits[0, 0] == np.log(data.floor)
-    assert any("1 of them a little below zero" in f.message for f in data.findings)
+    assert any("1 of them a little outside [0, 1]" in f.message for f in data.findings)
 
 
 def test_rows_are_never_renormalised_silently(make):

@@ -187,8 +187,11 @@ def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> I
     """Probabilities of exactly 1, or 0 of an event: they cannot be ranked, and their log loss is infinite if wrong."""
     zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
     full = outputs.max(axis=1) == one
+    sure = "1.0"
     if kind == "binary_probability":  # a probability of 0 is as sure, of the other class
-        full |= outputs[:, 0] == zero
+        none = outputs[:, 0] == zero
+        sure = "0.0 or 1.0" if none.any() and full.any() else "0.0" if none.any() else sure
+        full |= none
     n, wrong = int(full.sum()), int((full & (predicted_classes(outputs, kind) != labels)).sum())
     if n == len(full) and np.count_nonzero(outputs != zero) <= len(full):
         yield warning(
@@ -201,8 +204,8 @@ def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> I
         say = warning if n > 0.01 * len(full) else info
         yield say(
             "saturated",
-            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} probabilities that were rounded "
-            f"to exactly 0 or 1; such rows cannot be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
+            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly {sure}, as rounding does; "
+            f"such rows cannot be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
             "Save logits instead of probabilities where you can.",
         )
 

@@ -373,8 +373,9 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
     """Logits or log-probabilities of (n, k) outputs on the plain scale; ``floor`` is what exact zeros became."""
     if kind in ("logits", "binary_log_odds"):
         return Step(to_canonical(outputs, kind))
+    exact = "exactly zero"
     if kind in ONE_COLUMN:
-        outputs, kind = np.concatenate([1 - outputs, outputs], axis=1), "probabilities"
+        outputs, kind, exact = np.concatenate([1 - outputs, outputs], axis=1), "probabilities", "exactly 0 or 1"
     are_logs = kind == "log_probabilities"
     zero = outputs == -np.inf if are_logs else outputs <= 0
     if not zero.any():
@@ -383,11 +384,11 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
     half = zero_floor(float(np.exp(smallest)) if are_logs else smallest, outputs.shape[1])
     floor = half if choices.floor is None else float(choices.floor)
     n, n_negative = int(zero.sum()), 0 if are_logs else int(np.count_nonzero(outputs < 0))
-    below = f" ({n_negative:,} of them a little below zero)" if n_negative else ""
+    below = f" ({n_negative:,} of them a little outside [0, 1])" if n_negative else ""
     said = info(
         "zeros",
         f"{count(n, 'value')} in {count(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name} "
-        f"{verb(n, 'is', 'are')} exactly zero{below}; the logarithm would be infinite, so zeros became {floor:.2g}"
+        f"{verb(n, 'is', 'are')} {exact}{below}; the logarithm would be infinite, so zeros became {floor:.2g}"
         f"{', as chosen' if choices.floor else '; those of a row together hold half the smallest other value'}.",
         "Save logits instead of probabilities, or choose another floor.",
     )
