@@ -132,7 +132,7 @@ WORTH_A_LOOK = [
     ("constant", lambda m: m.both(np.ones((300, 4)) * 2), "constant", "All 300 rows"),
     ("shuffled", lambda m: m.both(labels=np.roll(m.labels, 100)), "labels_shuffled", "better than chance"),
     ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_inverted", "other way round"),
-    ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "exactly 1.0, as rounding does"),
+    ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "exactly 1.0, as by rounding"),
     ("rounded", lambda m: m.npz(probs=m.probs.round(1), y=m.labels), "sums", "do not sum to one"),
     ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "but there are 4 classes"),
     ("groups of another length", lambda m: m.both(groups=m.labels[:9]), "rows_differ_beside", "(9,) for 300 rows"),

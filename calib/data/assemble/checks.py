@@ -204,7 +204,7 @@ def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> I
         say = warning if n > 0.01 * len(full) else info
         yield say(
             "saturated",
-            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly {sure}, as rounding does; "
+            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly {sure}, as by rounding; "
             f"such rows cannot be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
             "Save logits instead of probabilities where you can.",
         )
