@@ -1,4 +1,4 @@
-"""Temperature and vector scaling: conditions of the optimum, weights, folds; and the searches behind them."""
+"""Temperature and vector scaling: conditions of the optimum, weights, folds; and what is refused."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from calib.base import Calibrator, silent
 from calib.calibrators.backend import Loss
 from calib.calibrators.structured_vector import VectorProblem
 from calib.calibrators.vector import VectorScaling
+from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
 from tests.calibrators.conftest import network
+from tests.conftest import simulate
 
 FAMILY = (
     "temperature",
@@ -165,3 +167,14 @@ def split_of(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     """The first 1000 rows of a network with their labels, and all others."""
     logits, labels = network(name)
     return logits[:1000], labels[:1000], logits[1000:], labels[1000:]
+
+
+@pytest.mark.parametrize("value", [1e101, -1.7e308])
+def test_logits_larger_than_loading_takes_are_refused(value):
+    logits, labels = simulate(n=50, n_classes=3)
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    beyond = logits.copy()
+    beyond[3, 0] = value
+    for call in (lambda: calib.calibrator("temperature").fit(beyond, labels), lambda: fitted.predict_proba(beyond)):
+        with pytest.raises(CalibrationError, match=r"1 of 50 rows .* beyond 1e\+100"):
+            call()

@@ -79,3 +79,31 @@ def test_the_grid_objective_equals_that_of_plain_gpflow(variational, n, n_classe
     expected = log_softmax(logits + shift)[np.arange(n), labels].sum() + 0.5 * (s * (s - 1.0) * variance).sum()
     value, _ = objective_of(posterior, logits, labels, "logits", "diagonal", variational).at(posterior)
     assert value == pytest.approx(float(expected - plain.prior_kl()), rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "n_classes"), [(200, 10), (40, 100)])
+def test_the_full_grid_objective_equals_that_of_plain_gpflow(n, n_classes):
+    logits, labels = simulate(n, n_classes, scale=2.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=True)
+    plain = plain_gpflow(posterior, True)
+    shift, covariance = (moment.numpy() for moment in plain.predict_f(logits[:, :, None], full_cov=True))
+    latent, covariance = logits + shift[:, :, 0], covariance[:, 0]
+    s = softmax(latent)
+    quadratic = np.einsum("nk,nkl,nl->n", s, covariance, s) - np.einsum("nk,nkk->n", s, covariance)
+    exact = float((log_softmax(latent)[np.arange(n), labels] + 0.5 * quadratic).sum() - plain.prior_kl())
+    value, _ = objective_of(posterior, logits, labels, "logits", "full", "full").at(posterior)
+    assert value == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_numpy_posterior_equals_gpflow(full):
+    posterior = naive.some_posterior(-12.0, 9.0, full=full)
+    reference = plain_gpflow(posterior, full)
+    inputs = np.linspace(-30.0, 30.0, 101)
+    mean, variance = reference.predict_f(inputs[:, None])
+    assert np.abs(posterior.shift(inputs) - mean.numpy()[:, 0]).max() < 1e-6
+    marginal = np.diagonal(posterior.covariance(inputs)) + posterior.noise_variance
+    assert np.abs(marginal - variance.numpy()[:, 0]).max() < 1e-6
+    _, joint = reference.predict_f(inputs[:40, None], full_cov=True)
+    noise = posterior.noise_variance * np.eye(40)
+    assert np.abs(posterior.covariance(inputs[:40]) + noise - joint.numpy()[0]).max() < 1e-6
