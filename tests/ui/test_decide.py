@@ -39,6 +39,10 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     assert told["Answered, of 1,000"] == f"{1000 * confident.mean():,.0f}"
     assert told["Error among answers"] == percent((~right[confident]).mean())
     assert told["Error if all are answered"] == percent((~right).mean())
+    app.number_input(key="risk/accepted").set_value(100.0).run()
+    assert app.markdown[0].value.endswith(
+        f"All together stay within the **{round_percent(1.0)} error** that you accept."
+    )
 
 
 def test_it_begins_with_the_method_that_export_offers_and_that_of_other_pages(fits_to_read: OpenSession) -> None:
@@ -77,7 +81,8 @@ def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSess
     app.number_input(key="decide/today").set_value(40.0).run()
     assert clean(app)
     assert f"Against today's threshold of {percent(0.4)}" in app.markdown[0].value
-    assert "**saves " in app.markdown[0].value and "Saved against today's threshold" in facts(app)
+    assert "**saves " in app.markdown[0].value and "a miss counted as 6." in app.markdown[0].value
+    assert "Saved against today's threshold" in facts(app)
     unfold(app, "decide/beside", "decide/benefit")
     assert clean(app)
     assert len(table(app, "of 1,000 cases").columns) == 4

@@ -120,11 +120,11 @@ def _saving(found: EventDecision) -> str:
     today, same = found.goal.today, _same(found)
     if found.from_today is not None and today is not None:
         old = f"today's threshold of {percent(today)} on the uncalibrated risk"
-        return f"Against {old} that {worth(found.from_today.saved)}."
+        return f"Against {old} that {worth(found.from_today.saved, found.goal)}."
     if not found.from_same.changed.value:
         side = "below" if found.acting_on_all else "above"
         return f"That is acting on {same}: the threshold lies {side} every risk, and the model decides nothing."
-    return f"Against acting on {same} that {worth(found.from_same.saved)}."
+    return f"Against acting on {same} that {worth(found.from_same.saved, found.goal)}."
 
 
 def _same(found: EventDecision) -> str:
@@ -174,9 +174,9 @@ def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] 
     return f"**{word} {write(abs(value))}{unit}** ({write(near)} to {write(far)})"
 
 
-def worth(saved: Interval) -> str:
-    """The same in false alarms among 1,000 cases."""
-    return on_costs(saved, 1000.0, _count, " false alarms in 1,000 cases")
+def worth(saved: Interval, goal: Goal) -> str:
+    """The same in false alarms among 1,000 cases, with how many of them a miss counts as."""
+    return f"{on_costs(saved, 1000.0, _count, ' false alarms in 1,000 cases')}, a miss counted as {goal.costs.miss:g}"
 
 
 def _ties(found: EventDecision) -> str:
@@ -199,7 +199,7 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
     change = found.from_raw
     if has_calibrator and change.changed.value:
         share = f"**{percent(change.changed.value)}** ({percents(change.changed)})"
-        st.markdown(f"Calibration changes {share} of the decisions. That {worth(change.saved)}.")
+        st.markdown(f"Calibration changes {share} of the decisions. That {worth(change.saved, found.goal)}.")
     elif has_calibrator:
         st.markdown("Calibration changes **no decision**: both thresholds act on the same rows.")
     of_raw = "no threshold" if found.cut_of_raw is None else percent(found.cut_of_raw.value)

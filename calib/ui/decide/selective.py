@@ -56,10 +56,11 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     rows = rows_to_predict(session, fit.calibrator)
     found: AnswerScores = ready(key, what, answered_above, fit.calibrator, rule.threshold, costs, data=rows)
     with said:
-        largest = f" No larger share has at most the **{round_percent(accepted)} error** that you accept."
-        st.markdown(
-            above(fit.title, rule.threshold, found, costs) + largest * (basis == "error" and found.coverage.value < 1)
-        )
+        most = f"the **{round_percent(accepted)} error** that you accept"
+        larger = f" No larger share has at most {most}."
+        if found.coverage.value == 1:
+            larger = f" All together stay within {most}."
+        st.markdown(above(fit.title, rule.threshold, found, costs) + larger * (basis == "error"))
     evaluation = fit.evaluation.seen(TOP_LABEL) if fit.evaluation.view.is_event else fit.evaluation
     with figure:
         threshold.picture(fit, evaluation, "answers", rule.threshold, "answer")
@@ -108,7 +109,7 @@ def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
     over = found.n - found.n_answered
     every = Interval(*(1.0 - accuracy[place] for place in (0, 2, 1))) if accuracy is not None else None
     return [
-        ("Answered, of 1,000", f"{1000 * found.coverage.value:,.0f}", percents(found.coverage)),
+        ("Answered, of 1,000", *_of_thousand(found.coverage)),
         ("Error among answers", percent(found.error.value), percents(found.error)),
         ("Error if all are answered", percent(wrong_in_all / found.n), "" if every is None else percents(every)),
         (
@@ -119,9 +120,14 @@ def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
     ]
 
 
+def _of_thousand(share: Interval) -> tuple[str, str]:
+    value, low, high = (f"{1000 * part:,.0f}" for part in share)
+    return value, f"{low} to {high}"
+
+
 def _digits(value: float) -> str:
-    """Enough digits next to 1 to be used: 0.9998 rather than 1.00."""
-    return "1" if value >= 1 else f"{value:.{max(3, 2 - math.floor(math.log10(1 - value)))}f}"
+    """A threshold with enough digits next to 100 % to be used: 99.98 % rather than 100.0 %."""
+    return percent(1.0, 0) if value >= 1 else percent(value, max(1, -math.floor(math.log10(1 - value)) - 1))
 
 
 def methods(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
@@ -172,7 +178,7 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
             f"On the rows that it was not chosen on, **{percent(share.value)}** ({percents(share)}) are answered, with "
             f"**{percent(error.value)} error** ({percents(error)})."
         )
-        offer_decision(session, fit, "guarantee", found.made.rule)
+        offer_decision(session, fit, "guarantee", found.made.rule, called="this bounded threshold")
     st.caption(
         "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "
         "Here thresholds are tested from the strictest on until one fails, and the error is at most the accepted "

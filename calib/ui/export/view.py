@@ -271,6 +271,7 @@ def offer_decision(
     name: str,
     decision: AnyRule | None = None,
     sets: PredictionSets | None = None,
+    called: str = "this decision",
 ) -> None:
     """Offer to put a rule, or sets, into the files of a fit, and to go there.
 
@@ -278,11 +279,12 @@ def offer_decision(
     ----------
     fit : whose probabilities the numbers hold for; the raw model has no files.
     name : of the question, unique on the page.
+    called : what the button calls a rule.
     """
     if fit.key == RAW:
         st.caption("Fit a calibrator, and this decision can be exported with it.")
         return
-    label = f"Export {escape_markdown(fit.title)} with {'this decision' if sets is None else 'these sets'}"
+    label = f"Export {escape_markdown(fit.title)} with {called if sets is None else 'these sets'}"
     if st.button(label, key=f"decide/carry/{name}", icon=":material/download:", type="primary"):
         held = session.carried.get(fit.key, Carried())
         session.carried[fit.key] = replace(held, decision=decision) if sets is None else replace(held, sets=sets)
