@@ -156,7 +156,8 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
     offsets = (-_HALF, _HALF) if len(methods) > 1 else (0.0,)
     for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
         value = gaps.contribution[shown]
-        low, high = (np.where(gaps.rows, gaps.share * end, 0.0)[shown] for end in (gaps.gap_low, gaps.gap_high))
+        ends = (np.where(gaps.rows, gaps.share * end, 0.0)[shown] for end in (gaps.gap_low, gaps.gap_high))
+        at, low, high = (100 * part for part in (value, *ends))  # in points, as the table has them
         said, outcome = view.said, view.outcome
         told = carry(
             f"{plain(name)}, {said} {{band}}<br>{{rows:,d}} rows, {view.mean_said} {{{said}:.3r}}, {outcome}"
@@ -166,23 +167,23 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
             under=gaps.under[shown], gap=gaps.gap[shown], gap_low=gaps.gap_low[shown], gap_high=gaps.gap_high[shown],
         )  # fmt: skip
         fig.add_bar(
-            x=value, y=np.arange(len(shown)) + _MIDDLE + offset, orientation="h", width=0.17, name=name,
-            marker=overlapping(style.color), error_x=whiskers(value, low, high, style.color, 1.5), **told,
+            x=at, y=np.arange(len(shown)) + _MIDDLE + offset, orientation="h", width=0.17, name=name,
+            marker=overlapping(style.color), error_x=whiskers(at, low, high, style.color, 1.5), **told,
         )  # fmt: skip
     name, gaps, style = methods[-1]
-    labels = [RowLabel(bands[k], _band_note(gaps, k, view)) for k in shown]
+    labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in shown]
     title = f"What each band of {view.said} adds"
     adds = one_each({bands[k]: three_digits(gaps.contribution[k]) for k in shown})
     frame_rows(fig, labels, alt=f"{title} to the gap of {name}: {adds}.", title=title, pixels=_BAND_PIXELS,
                drop=_MIDDLE)  # fmt: skip
-    set_x(fig, title_text=f"← {view.too_low}     adds to the gap     {view.too_high} →")
+    set_x(fig, title_text=f"← {view.too_low}     adds to the gap, in points     {view.too_high} →")
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 
 
-def _band_note(gaps: GroupGaps, k: int, view: View) -> str:
+def _band_note(name: str, gaps: GroupGaps, k: int, view: View) -> str:
     if not gaps.rows[k]:
-        return "no rows"
+        return f"no rows of {name}"
     said, outcome = (percent(values[k]) for values in (gaps.confidence, gaps.accuracy))
     return f"{gaps.rows[k]:,} rows: {view.said_short} {said}, {view.outcome_short} {outcome}"
 
@@ -222,9 +223,10 @@ def per_class_chart(
             rows=gaps.rows[order], wrong=gaps.wrong[order], confidence=gaps.confidence[order],
             accuracy=gaps.accuracy[order], over=gaps.over[order], under=gaps.under[order],
         )  # fmt: skip
+        in_points = 100 * gap
         draw_marks(
-            fig, gap, np.arange(len(order)) + DROP + offset, style, name, told, size=7 if offset < 0 else 9,
-            error_x=whiskers(gap, low, high, style.color), text=[plain(each) for each in names],
+            fig, in_points, np.arange(len(order)) + DROP + offset, style, name, told, size=7 if offset < 0 else 9,
+            error_x=whiskers(in_points, 100 * low, 100 * high, style.color), text=[plain(each) for each in names],
         )  # fmt: skip
     name, gaps, _ = methods[-1]
     worst = one_each({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
@@ -232,7 +234,7 @@ def per_class_chart(
     alt = f"{said} of {len(order)} rows, {name}, the worst first: {worst}."
     labels = [RowLabel(class_name, f"{gaps.rows[k]:,} rows") for k, class_name in zip(order, names, strict=True)]
     frame_rows(fig, labels, alt=alt if len(order) else "No class has enough rows.", title=title)
-    set_x(fig, title_text=f"{view.said} − {view.outcome}   {view.too_high} →", nticks=7)
+    set_x(fig, title_text=f"{view.said} − {view.outcome}, in points   {view.too_high} →", nticks=7)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 

@@ -67,4 +67,7 @@ def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng
     assert adds["raw"] == pytest.approx(confidence.mean() - correct.mean(), rel=1e-4)
     assert adds["<b>"] == pytest.approx(np.maximum(confidence**2, 0.5).mean() - correct.mean(), rel=1e-4)
     assert table["band"].unique().tolist() == ["0.5 to 0.7", "0.7 to 0.9", "0.9 to 0.99", "0.99 to 1"]
-    assert "&lt;b&gt;" in fig.layout.xaxis.title.text
+    assert [100 * one for one in table["adds"]] == pytest.approx(
+        np.concatenate([bar.x for bar in fig.data if bar.type == "bar"]), rel=1e-3
+    )
+    assert "in points" in fig.layout.xaxis.title.text and "&lt;b&gt;" in fig.layout.xaxis.title.text

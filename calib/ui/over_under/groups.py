@@ -120,7 +120,7 @@ def _chart(gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: i
 def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:
     """All groups, the worst first and those with too few rows last."""
     gaps, known = result.gaps, result.enough
-    verdict = np.where(known, "no sign", "too few rows").astype(object)
+    verdict = np.where(known, "no significant gap", "too few rows").astype(object)
     verdict[result.overconfident], verdict[result.underconfident] = view.too_high, view.too_low
     table = pd.DataFrame(
         {
@@ -231,7 +231,7 @@ def sentence(found: GroupGain) -> str:
     made, gain = found.made, found.log_loss
     groups = plural(len(made.names), "group")
     if not made.spread:
-        return f"The {groups} show no departure from the shared map: it is a **tie**."
+        return f"**No**: the {groups} show no departure from the shared map."
     change = f"log loss {with_interval(gain, signed)} beside {number(found.shared_loss)}, on {found.n:,} test rows"
     lead = f"The odds of the {groups} differ by a factor of about {number(np.exp(made.spread))}"
     if found.pays is None:
