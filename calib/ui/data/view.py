@@ -51,7 +51,8 @@ WEIGHTS = "data/weights"
 def overview(session: OpenSession) -> None:
     """Open with the finding in words and the way on, then the raw model's reliability beside what was understood."""
     data, whole = session.data, fits.on_all_rows(session)
-    st.markdown(confidence_sentence(whole, "Over all rows the model", *fits.gap_and_extremes_of(whole, "all rows")))
+    subject = f"Over all {len(whole):,} rows the model"
+    st.markdown(confidence_sentence(whole, subject, *fits.gap_and_extremes_of(whole, "all rows")))
     warned = any(finding.code == "labels_shuffled" for finding in data.findings)  # it says so of all rows
     if not warned and (trouble := fits.tells_nothing(fits.shown_fits(session)[0])):
         st.warning(trouble, icon=":material/warning:")

@@ -50,7 +50,7 @@ def note(options: Options, view: View) -> str:
             f"Brier score of the {view.said} = miscalibration − discrimination + uncertainty; miscalibration is what "
             "isotonic recalibration would save. Chance alone makes it more than 0."
         )
-    of = f"P({escape_markdown(view.event_name or 'event')})" if view.is_event else "the predicted class's confidence"
+    of = f"P({escape_markdown(view.event_name or 'event')})" if view.is_event else "the confidence"
     of = of if options.target is None else "this class's probability"
     return (
         f"The ECE is that of {of} in 15 bins of equal width, on every page; the figures have {options.n_bins} "
