@@ -61,6 +61,7 @@ def test_words():
     assert (brief(0.00711), percent(0.965), plural(1, "row"), plural(2000, "class", "classes")) == (
         "0.0071", "96.5\u00a0%", "1 row", "2,000 classes"
     )  # fmt: skip
+    assert (percent(0.7695), number(0.7695)) == ("76.9\u00a0%", "0.769")  # one number, on two pages
     assert (listed([]), listed(["A"]), listed(["A", "B", "C"])) == ("", "A", "A, B and C")
 
 
