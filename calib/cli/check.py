@@ -77,7 +77,8 @@ def score_lines(found: shift.CalibrationShift) -> list[str]:
     """The scores before and now, one a line."""
     of = f"; before on {plural(found.n_before, 'test row')}" if found.n_before else ""
     scores = [(SCORES[key].seen(found.view).title, score.before, score.now) for key, score in found.scores.items()]
-    return [f"On {plural(found.n, 'new row')}{of}, with 95 % intervals:", *text.before_and_after_lines(scores)]
+    alone = "with 95 % intervals of each score alone (those above hold together and are wider)"
+    return [f"On {plural(found.n, 'new row')}{of}, {alone}:", *text.before_and_after_lines(scores)]
 
 
 def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:

@@ -198,8 +198,8 @@ def _now(shift: CalibrationShift, subject: str) -> str:
             f"average ({facts}): {SCORES['ECE'].seen(view).title} {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
         )
     return (
-        f"**No significant miscalibration of {subject}**: {facts}. With {shift.n:,} rows the interval of the gap is "
-        f"{100 * gap.low:+.1f} to {100 * gap.high:+.1f} points."
+        f"**No significant miscalibration of {subject}**: {facts}. With {shift.n:,} rows the joint interval of the gap "
+        f"is {100 * gap.low:+.1f} to {100 * gap.high:+.1f} points."
     )
 
 

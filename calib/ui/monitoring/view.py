@@ -147,10 +147,11 @@ def scores(subject: Subject, change: CalibrationShift) -> None:
         draw_table(table[["score", "now"]])
     before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
     st.caption(
-        f"In brackets 95\u00a0% intervals. Now: {plural(change.n, 'new row')}.{before}"
+        f"In brackets 95\u00a0% intervals of each number alone. Now: {plural(change.n, 'new row')}.{before}"
         + (
             " The two sets have different rows, so the interval of the change is wider than that of a difference "
-            "between methods on the same rows. Significance holds for all claims of this page together."
+            "between methods on the same rows. Significance and the intervals above the table hold for all claims of "
+            "this page together, and so are wider."
             if known
             else ""
         )
