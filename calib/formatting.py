@@ -101,7 +101,8 @@ def percent(share: float, digits: int = 1) -> str:
     """A share as a percentage that no line break divides: 96.5 %."""
     if math.isnan(share):
         return "–"
-    return f"{100 * round(float(share), digits + 2):.{digits}f}{NO_BREAK}%"  # 0.7695 goes the way that `number` rounds it
+    rounded = round(float(share), digits + 2)  # 0.7695 goes the way that `number` rounds it
+    return f"{100 * rounded:.{digits}f}{NO_BREAK}%"
 
 
 def round_percent(share: float) -> str:
