@@ -50,7 +50,7 @@ def has_class_map(calibrator: Calibrator, k: int | None = 1) -> bool:
     return calibrator.has_class_map(k or 0)
 
 
-def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1) -> Floats:
+def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1, of_probabilities: bool = False) -> Floats:
     """Probability of class ``k`` at each of its log-odds against the rest, before any normalisation of rows.
 
     Parameters
@@ -59,6 +59,8 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1) -> Float
         ``(0, s)``, as binary log-odds are stored.
     log_odds : (n_points,) finite floats.
     k : the class; of two classes, class 0's map is the complement of class 1's. None for the map that all share.
+    of_probabilities : whether a row's two logits are log-probabilities; otherwise the other class's is 0. It matters
+        to methods such as GPcalib and Vector, which map each logit.
 
     Returns
     -------
@@ -76,6 +78,8 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1) -> Float
         k = 1 if k is None else k
         logits = np.zeros((len(points), 2))
         logits[:, k] = points
+        if of_probabilities:
+            logits -= np.logaddexp(0.0, points)[:, None]
         return calibrator.predict_proba(logits)[:, k]
     assert isinstance(calibrator, OneVsRest)
     return calibrator.class_map(points, k or 0)
@@ -206,6 +210,8 @@ N_POINTS = 300
 N_CELLS = 60
 """Cells of the histogram of the test rows' scores."""
 _MOST = 1000
+SUMS_TO_1 = 1e-3
+"""Rows whose log-sum-exp is nearer to 0 than this are log-probabilities, rounded as files round them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,13 +362,15 @@ def judged_map(
     data : the test rows, as :func:`calib.diagnostics.judgement.arrays_to_judge` names them.
     """
     log_odds, came = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
+    logits, of_probabilities = data[f"{TEST}logits"], False
     # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
-    if data[f"{TEST}logits"].shape[1] == 2:
+    if logits.shape[1] == 2:
+        of_probabilities = bool(np.abs(np.logaddexp(logits[:, 0], logits[:, 1])).max() < SUMS_TO_1)
         probs, _ = class_pair(fitted, 1 if target is None else target, data=data)
     else:
         probs = map_values(fitted, log_odds, target)
     return JudgedMap(
-        map_values(fitted, grid, target),
+        map_values(fitted, grid, target, of_probabilities),
         venn_abers_pair(fitted, grid, target),
         posterior_map(fitted, target) if isinstance(fitted, BayesIso) else None,
         frequencies.means(log_odds, probs),
@@ -370,6 +378,8 @@ def judged_map(
     )
 
 
-def map_values(fitted: Calibrator, log_odds: Floats, target: int | None) -> Floats:
+def map_values(fitted: Calibrator, log_odds: Floats, target: int | None, of_probabilities: bool = False) -> Floats:
     """A class's map at some log-odds; the raw model's is the sigmoid, whatever the number of classes."""
-    return sigmoid(log_odds) if isinstance(fitted, Identity) else class_map(fitted, log_odds, target)
+    if isinstance(fitted, Identity):
+        return sigmoid(log_odds)
+    return class_map(fitted, log_odds, target, of_probabilities)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 from scipy.stats import binom
 
 import calib
@@ -17,9 +17,11 @@ from calib.diagnostics.calibration_maps import (
     class_rows,
     ends_of,
     has_class_map,
+    judged_map,
     most_by_chance,
     posterior_map,
 )
+from calib.diagnostics.judgement import TEST
 from calib.diagnostics.reliability import frequencies
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
@@ -41,6 +43,18 @@ def test_of_two_classes_every_method_has_a_map_and_its_complement(binary, name):
     rows = np.stack([np.zeros_like(POINTS), POINTS], axis=1)
     np.testing.assert_allclose(class_map(calibrator, POINTS), calibrator.predict_proba(rows)[:, 1])
     np.testing.assert_allclose(class_map(calibrator, -POINTS, 0), 1 - class_map(calibrator, POINTS, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gpcalib", "vector", "beta"])
+@pytest.mark.parametrize("k", [0, 1])
+def test_of_two_probabilities_the_map_goes_through_what_predicts_although_each_logit_is_mapped(binary, name, k):
+    logits = log_softmax(binary[0], axis=1)
+    calibrator = calib.calibrator(name).fit(logits, binary[1])
+    data = {"logits": logits, "labels": binary[1], f"{TEST}logits": logits, f"{TEST}labels": binary[1]}
+    data |= {f"{TEST}kind": np.array("probs"), f"{TEST}weight_kind": np.array("")}
+    at = logits[:, k] - logits[:, 1 - k]
+    drawn = judged_map(calibrator, k, at, class_rows(k, data=data).frequencies, data=data).curve
+    np.testing.assert_allclose(drawn, calibrator.predict_proba(logits)[:, k], atol=1e-9)
 
 
 @pytest.mark.parametrize("share_classes", [True, False])
