@@ -60,7 +60,7 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1, of_proba
     log_odds : (n_points,) finite floats.
     k : the class; of two classes, class 0's map is the complement of class 1's. None for the map that all share.
     of_probabilities : whether a row's two logits are log-probabilities; otherwise the other class's is 0. It matters
-        to methods such as GPcalib and Vector, which map each logit.
+        to GPcalib, which maps each logit.
 
     Returns
     -------

@@ -118,7 +118,7 @@ def _status(ended: int | None) -> None:
 
 
 def _row(job: Job) -> None:
-    name, state, action = st.columns([3, 6, 1.4], vertical_alignment="center")
+    name, state, action = st.columns([3, 5.4, 2], vertical_alignment="center")
     name.markdown(f"{ICONS[job.state]} **{job.spec.title}**")
     with state:
         if job.active:

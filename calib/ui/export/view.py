@@ -149,9 +149,9 @@ def _limits(exported: ExportedCalibrator) -> str:
     between = ""
     if seen is not None:
         between = f" The model's outputs ranged from {seen.low:.4g} to {seen.high:.4g}; others were not tested."
+    classes = "" if exported.kind == "pairs" else f", with {plural(exported.n_classes, 'class', 'classes')}"
     return (
-        f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}, with "
-        f"{plural(exported.n_classes, 'class', 'classes')}.{between} Outputs "
+        f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}{classes}.{between} Outputs "
         f"that look like another kind than {KINDS[exported.kind]} are refused."
     )
 
@@ -221,7 +221,8 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
                 f"{'Build' if large else 'Download'} {form}", f"export/{form}", f"calibrated.{form}", build,
                 lambda: given, of, large=large, unit="row", icon=":material/download:",
             )  # fmt: skip
-    st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
+    classes = "" if is_pairs(session.data) else f", {plural(session.data.n_classes, 'class', 'classes')}"
+    st.caption(f"{plural(len(rows.logits), 'row')}{classes}.")
 
 
 def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> tuple[Rows, Hashable] | None:
