@@ -151,8 +151,8 @@ def _limits(exported: ExportedCalibrator) -> str:
         between = f" The model's outputs ranged from {seen.low:.4g} to {seen.high:.4g}; others were not tested."
     classes = "" if exported.kind == "pairs" else f", with {plural(exported.n_classes, 'class', 'classes')}"
     return (
-        f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}{classes}.{between} Outputs "
-        f"that look like another kind than {KINDS[exported.kind]} are refused."
+        f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}{classes}.{between} "
+        f"Outputs that look like another kind than {KINDS[exported.kind]} are refused."
     )
 
 
