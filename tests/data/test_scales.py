@@ -14,7 +14,7 @@ from calib.cli import text
 from calib.data import Choices, inspect, load
 from calib.data.assemble.outputs import decide_form
 from calib.data.findings import InvalidUpload
-from calib.data.scales import LOGS, PLAIN, SCALES, check_rescaled, is_scale, one_of, to_plain
+from calib.data.scales import LOGS, PLAIN, SCALES, check_rescaled, one_of, to_plain
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
 from tests.data.conftest import cases, check_repeatable, csv_bytes, the
@@ -36,30 +36,15 @@ weights = st.floats(0.01, 1)
 @given(shapes.flatmap(lambda shape: arrays(float, shape, elements=weights)), st.sampled_from([*SCALES, 500]))
 def test_every_scale_is_undone_exactly(shares, scale):
     probs = shares / shares.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(
-        to_plain(written(probs, scale), scale), np.log(probs) if scale in LOGS else probs, rtol=1e-9
-    )
+    outputs = written(probs, scale)
+    plain = to_plain(outputs.copy(), scale)
+    np.testing.assert_allclose(plain, np.log(probs) if scale in LOGS else probs, rtol=1e-9)
+    to_plain(outputs, scale, out=outputs)
+    np.testing.assert_array_equal(outputs, plain)
     if scale != "counts":
         one = probs[:, 0]
         np.testing.assert_allclose(to_plain(written(one, scale), scale), one, rtol=1e-9)
         np.testing.assert_allclose(to_plain(written(one[:, None], scale), scale), one[:, None], rtol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [*SCALES, 500])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_writing_in_place_gives_the_same(make, scale, dtype):
-    outputs = written(make.probs, scale).astype(dtype)
-    fresh = to_plain(outputs.copy(), scale)
-    to_plain(outputs, scale, out=outputs)
-    assert fresh.dtype == dtype
-    np.testing.assert_array_equal(outputs, fresh)
-
-
-def test_what_is_no_scale_is_refused():
-    assert not any(map(is_scale, ("nope", True, 0, -1, np.nan, np.inf, None, (1,))))
-    for outputs, scale in ((np.ones((2, 2)), "nope"), (np.array(["a"]), "percent"), (np.ones(3), "counts")):
-        with pytest.raises(CalibrationError):
-            to_plain(outputs, scale)
 
 
 def counts(m, n):
@@ -71,9 +56,7 @@ SETTLED = [
     # name, values, scale; how far a probability may lie from the true one
     ("percent", lambda m: m.probs * 100, "percent", 1e-12),
     ("whole percents as integers", lambda m: np.round(m.probs * 100).astype(int), "percent", 0.0051),
-    ("per mille", lambda m: np.round(m.probs * 1000), "counts", 0.0012),
     ("bytes rounded down", lambda m: np.floor(m.probs * 255.99).astype(np.uint8), "counts", 0.009),
-    ("log10", lambda m: np.log10(m.probs), "log10", 1e-12),
     ("log10 with two decimals", lambda m: np.log10(m.probs).round(2), "log10", 0.012),
     ("odds", lambda m: m.probs / (1 - m.probs), "odds", 1e-9),
     ("two classes in percent", lambda m: 100 * np.stack([m.probs[:, 0], 1 - m.probs[:, 0]], 1), "percent", 1e-12),
@@ -106,14 +89,10 @@ COLUMNS = [
     # name of the case, of the column, values, the scale that is taken, or the readings that are offered
     ("percent by its range", "p", lambda p: (p * 100).round(1), "percent"),
     ("percent by its name", "pd_percent", lambda p: (p * 9).round(2), "percent"),
-    ("basis points by their name", "pd_bps", lambda p: (p * 1e4).round(), 1e4),
     ("odds that may be decimal", "odds", lambda p: 1 / p, {"odds", 1000.0, PLAIN}),
-    ("bytes", "p", lambda p: np.r_[(p * 255).round()[1:], 255], {255.0, 1000.0, PLAIN}),
     ("log-probability by its name", "logprob", np.log, "log"),
-    ("odds by its name", "odds", lambda p: p / (1 - p), "odds"),
     ("log-odds", "p", lambda p: np.log(p / (1 - p)), PLAIN),
     ("scores of 0 to 10", "p", lambda p: (p * 10).round(), {10.0, "percent", PLAIN}),
-    ("votes of 300 trees", "p", lambda p: np.r_[(p * 300).round()[1:], 300], {1000.0, 300.0, PLAIN}),
     ("no value positive", "p", lambda p: np.log10(p), {"log", "log2", "log10", PLAIN}),
 ]
 
@@ -164,25 +143,7 @@ def test_logits_and_probabilities_of_any_shape_are_left_as_they_are(logits):
     assert decided(logits) == PLAIN
 
 
-@pytest.mark.parametrize("n_classes", [1, 2, 3, 10, 100])
-@pytest.mark.parametrize("n", [3, 20, 300])
-def test_no_genuine_logits_are_accused(n, n_classes):
-    """Of 20 seeds each: normal, centred, rectified, rounded, large, and in float32."""
-    for seed in range(20):
-        logits = np.random.default_rng(seed).normal(size=(n, n_classes)) * 3
-        shapes = [logits, logits.round(1), logits * 20, logits.astype(np.float32), softmax(logits, axis=1)]
-        if n_classes > 1:
-            shapes += [logits - logits.mean(axis=1, keepdims=True), np.maximum(logits, 0), logits - logits.max()]
-            shapes += [logits[:, :1] * [-1] + logits, np.log(softmax(logits, axis=1)).round(3)]
-        elif n < 20:
-            shapes = [values for values in shapes if values.max() <= 10]
-        assert {decided(values) for values in shapes} == {PLAIN}
-
-
-@pytest.mark.parametrize(
-    ("scale", "suffix"),
-    [*((scale, suffix) for scale in ("percent", "counts", "log2") for suffix in (".npz", ".zip")), ("odds", ".pkl")],
-)
+@pytest.mark.parametrize(("scale", "suffix"), [("percent", ".npz"), ("log2", ".zip"), ("odds", ".pkl")])
 def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_were(make, tmp_path, scale, suffix):
     outputs = written(make.probs, scale)
     data = load(make.npz(outputs=outputs, labels=make.labels))
@@ -191,7 +152,6 @@ def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_wer
     saved = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}", **provenance.describe(data)))
     assert saved.scale == scale
     np.testing.assert_array_equal(saved.to_logits(outputs[:50]), data.logits[:50])
-    np.testing.assert_allclose(saved.calibrate(outputs), fitted.predict_proba(data.logits), rtol=1e-12)
     np.testing.assert_allclose(saved.calibrate(outputs), fitted.predict_proba(np.log(make.probs)), rtol=1e-9)
 
 
@@ -222,31 +182,21 @@ def test_a_column_that_was_moved_below_zero_is_asked_about():
     np.testing.assert_allclose(np.diff(data.logits)[:, 0], risk - 0.2)
 
 
-@pytest.mark.parametrize("kind", [None, "binary_probability"])
-def test_a_slip_among_probabilities_is_named_by_its_row(kind):
+def test_a_slip_among_probabilities_is_named_by_its_row(make):
     risk, happened = risks()
     risk[17] = 1.02
-    finding = the(inspect({"outputs": risk, "labels": happened}, kind=kind), "out_of_range")
+    finding = the(inspect({"outputs": risk, "labels": happened}), "out_of_range")
     assert "1 row of 300 leaves [0, 1]: 1.02 in row 18." in finding.message
-    assert ("Log-odds, as they are" in finding.readings) == (kind is None)
-    data = load({"outputs": risk, "labels": happened}, kind=kind, drop_bad_rows=True)
+    data = load({"outputs": risk, "labels": happened}, drop_bad_rows=True)
     np.testing.assert_allclose(np.exp(data.logits[:, 1]), np.delete(risk, 17))
-
-
-@pytest.mark.parametrize("as_table", [False, True])
-def test_a_slip_among_several_columns_of_probabilities_is_named_too(make, as_table):
     probs = make.probs
     probs[5, 2] = 1.02
-    frame = make.frame(**{f"p_{k}": probs[:, k] for k in range(4)})
-    path = make.csv(frame) if as_table else make.npz(probs=probs, labels=make.labels)
-    finding = the(inspect(path), "out_of_range")
+    finding = the(inspect(make.csv(make.frame(p_2=probs[:, 2]))), "out_of_range")
     assert "1.02 in row 6" in finding.message and list(finding.readings) == ["Leave these rows out"]
-    assert len(load(path, drop_bad_rows=True)) == 299
 
 
-@pytest.mark.parametrize("name", ["risk (%)", "risk_pct"])
-def test_fractions_that_are_named_as_percent_are_asked_about(name):
-    risk = np.random.default_rng(0).uniform(0, 0.9, 200).round(4)
+def test_fractions_that_are_named_as_percent_are_asked_about():
+    name, risk = "risk (%)", np.random.default_rng(0).uniform(0, 0.9, 200).round(4)
     happened = (np.arange(200) % 3 == 0).astype(int)
     table = ("t.csv", csv_bytes(**{name: risk, "default": happened}))
     asked = the(inspect(table), "scale")
