@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from calib.data import Choices, inspect, load
 from tests.data.conftest import cases, check_refused, check_repeatable, the
@@ -28,35 +27,24 @@ def objects(make):
 REFUSED = [
     # name, builder, code of the error, fragment of its sentence
     ("objects", objects, "object_dtype", "unpickled"),
-    ("complex", lambda m: m.both(m.logits + 0j), "complex", "complex128"),
     ("text as outputs", lambda m: m.both(m.logits.astype("U")), "dtype", "numbers are needed"),
-    ("dates as labels", lambda m: m.both(labels=m.labels.astype("M8[D]")), "labels_dtype", "datetime64[D]"),
     ("no labels", lambda m: m.npz(logits=m.logits), "no_labels", "logits (300, 4)"),
     ("no outputs", lambda m: m.npz(labels=m.labels), "no_outputs", "labels (300,)"),
-    ("single value", lambda m: m.both(np.float64(3)), "shape_0d", "single value"),
     ("ensemble", lambda m: m.both(np.stack([m.logits] * 5)), "shape_3d", "(5, 300, 4)"),
     ("rows differ", lambda m: m.both(labels=m.labels[:-10]), "rows_differ", "labels has 290 rows but logits has 300"),
-    ("one row less", lambda m: m.both(labels=m.labels[1:]), "rows_differ", "first line"),
     ("zero rows", lambda m: m.both(m.logits[:0], m.labels[:0]), "no_rows", "logits has 0 rows"),
     ("too many classes", lambda m: m.both(np.zeros((300, 100_001), "i1")), "too_many_classes", "100,001"),
     ("NaN", lambda m: m.both(with_cell(m.logits, 3, 1, np.nan)), "not_finite", "1 row of 300: 1 NaN"),
     ("infinite", lambda m: m.both(with_cell(m.logits, 3, 1, np.inf)), "not_finite", "1 value that is infinite"),
-    ("all NaN", lambda m: m.both(m.logits * np.nan), "all_rows_bad", "Every one of the 300 rows"),
     ("all labels NaN", lambda m: m.both(labels=m.labels * np.nan), "labels_missing", "no label at all"),
     ("a label NaN", lambda m: m.both(labels=np.where(m.labels == 0, np.nan, m.labels)), "labels_missing", "of 300"),
     ("unlabelled rows", lambda m: m.both(labels=np.r_[-1, -1, m.labels[2:]]), "label_negative", "2 rows of 300"),
     ("label too large", lambda m: m.both(labels=np.r_[0, 9, m.labels[2:]]), "label_too_large", "1 row of 300"),
-    ("gapped labels", lambda m: m.both(labels=m.labels * 10), "label_too_large", "as many different labels"),
     ("fractional labels", lambda m: m.both(labels=m.labels + 0.5), "labels_fractional", "300 fractions"),
-    ("soft labels", lambda m: m.both(labels=m.probs), "labels_fractional", "soft labels"),
-    ("wide labels", lambda m: m.both(labels=np.stack([m.labels] * 3, 1)), "labels_shape", "(300, 3)"),
-    ("too many names", lambda m: m.both(labels=np.r_[["elk"], NAMES[m.labels[1:]]]), "label_too_large", "5 different"),
     ("too few names", lambda m: m.both(labels=NAMES[m.labels % 2]), "labels_unmatched", "2 different labels"),
     ("sigmoids", lambda m: m.npz(probs=1 / (1 + np.exp(-m.logits)), labels=m.labels), "sums", "multi-label"),
     ("confidence alone", lambda m: m.npz(confidence=m.probs.max(1), y=m.labels), "single_column", "4 different"),
-    ("predicted classes", lambda m: m.npz(pred=m.labels.astype(float), y=m.labels), "single_column", "predicted"),
     ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
-    ("hard binary", lambda m: m.npz(p=m.binary * 1.0, y=m.binary), "hard_predictions", "0 and 1 only"),
 ]
 
 
@@ -65,13 +53,10 @@ def test_is_refused_with_its_sentence(make, build, code, fragment):
     check_refused(build(make), code, fragment)
 
 
-MENDED = [row for row in REFUSED if row[0] in {
-    "NaN", "infinite", "a label NaN", "unlabelled rows", "label too large", "gapped labels",
-    "sigmoids",
-}]  # fmt: skip
+MENDED = {"NaN", "infinite", "a label NaN", "unlabelled rows", "label too large", "sigmoids"}
 
 
-@pytest.mark.parametrize("build", [row[1] for row in MENDED], ids=[row[0] for row in MENDED])
+@cases("build", [row[:2] for row in REFUSED if row[0] in MENDED])
 def test_the_offered_fix_mends_it(make, build):
     path = build(make)
     found = inspect(path)
@@ -93,24 +78,17 @@ def same(make, path, **choices):
 READ = [
     # name, builder, code of the finding that says what was done (None where there is nothing to say)
     ("logits and labels", lambda m: m.both(), None),
-    ("arr_0, arr_1", lambda m: m.npz(arr_0=m.probs, arr_1=m.labels), None),
     ("arr_1, arr_0", lambda m: m.npz(arr_0=m.labels, arr_1=m.logits), None),
     ("unicode names", lambda m: m.npz(**{"wyjście": m.logits, "etykiety ✓": m.labels}), None),
-    ("logits before probabilities", lambda m: m.npz(probs=m.probs, logits=m.logits, y=m.labels), None),
     ("beside other arrays", lambda m: m.both(epoch=np.int64(3), images=np.zeros((7, 2, 2, 1)), note="x"), None),
     ("training outputs are left alone", lambda m: m.both(train_logits=m.logits[:50], train_labels=m.labels[:50]), None),
     ("big-endian", lambda m: m.both(m.logits.astype(">f8"), m.labels.astype(">i4")), None),
-    ("Fortran order", lambda m: m.both(np.asfortranarray(m.logits)), None),
-    ("float16", lambda m: m.both(m.logits.astype(np.float16)), None),
     ("long double", lambda m: m.both(m.logits.astype(np.longdouble)), None),
     ("transposed", lambda m: m.both(m.logits.T), "transposed"),
     ("an axis of one", lambda m: m.both(m.logits[:, None, :]), "squeezed"),
-    ("labels (1, N)", lambda m: m.both(labels=m.labels[None]), "labels_squeezed"),
     ("one-hot", lambda m: m.both(labels=np.eye(4)[m.labels]), "one_hot"),
     ("one-based", lambda m: m.both(labels=m.labels + 1), "one_based"),
     ("float labels", lambda m: m.both(labels=m.labels.astype(float)), None),
-    ("digits as text", lambda m: m.both(labels=m.labels.astype("U")), None),
-    ("2.0 as text", lambda m: m.both(labels=m.labels.astype(float).astype("U")), None),
     ("names", lambda m: m.both(labels=NAMES[m.labels]), "class_order"),
 ]
 
@@ -126,19 +104,15 @@ def test_is_read_as_meant(make, build, code):
 WORTH_A_LOOK = [
     # name, builder, code, fragment
     ("few rows", lambda m: m.both(m.logits[:50], m.labels[:50]), "few_rows", "only 50 rows"),
-    ("one class", lambda m: m.both(labels=m.labels * 0), "one_class", "in 300 rows"),
     ("absent class", lambda m: m.both(labels=m.labels % 3), "absent_classes", "1 class of 4 never occurs among"),
     ("rare class", lambda m: m.both(labels=np.r_[[3] * 4, m.labels[4:] % 3]), "few_per_class", "(3: 4)"),
     ("constant", lambda m: m.both(np.ones((300, 4)) * 2), "constant", "All 300 rows"),
     ("shuffled", lambda m: m.both(labels=np.roll(m.labels, 100)), "labels_shuffled", "better than chance"),
     ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_inverted", "other way round"),
     ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "exactly 1.0, as by rounding"),
-    ("rounded", lambda m: m.npz(probs=m.probs.round(1), y=m.labels), "sums", "do not sum to one"),
     ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "but there are 4 classes"),
-    ("groups of another length", lambda m: m.both(groups=m.labels[:9]), "rows_differ_beside", "(9,) for 300 rows"),
     ("row numbers as groups", lambda m: m.both(np.tile(m.logits, (4, 1)), np.tile(m.labels, 4), groups=np.arange(1200)),
      "too_many_groups", "more than 1,000 different"),
-    ("features with NaN", lambda m: m.both(features=np.full((300, 2), np.nan)), "features_not_finite", "NaN"),
     ("split of three values", lambda m: m.both(split=m.labels % 3), "split_unclear", "3 values"),
 ]  # fmt: skip
 
@@ -151,28 +125,12 @@ def test_is_worth_a_look(make, build, code, fragment):
     assert fragment in finding.message, finding.message
 
 
-@pytest.mark.parametrize("build", [lambda m: np.zeros((300, 4)), lambda m: np.r_[np.zeros((1, 4)), m.probs[1:] / 2]])
-def test_rows_that_sum_to_zero_are_read_as_logits_in_one_click(make, build):
+def test_rows_that_sum_to_zero_are_read_as_logits_in_one_click(make):
     """To divide them by their sums, as for other rows between 0 and 1, would only lead to the next error."""
-    path = make.both(build(make))
-    error = inspect(path).findings[0]
+    outputs = np.r_[np.zeros((1, 4)), make.probs[1:] / 2]
+    error = inspect(make.both(outputs)).findings[0]
     assert (error.code, error.fix) == ("sums", {"kind": "logits"})
-    np.testing.assert_array_equal(load(path, **error.fix).logits, build(make))
-    again = inspect(path, choices=Choices(kind="probabilities", scale="counts")).findings[0]
-    assert load(path, **again.fix).kind == "logits"
-
-
-def test_the_offered_reading_restores_the_accuracy(make):
-    build = next(row[1] for row in WORTH_A_LOOK if row[0] == "classes swapped")
-    path = build(make)
-    found = inspect(path)
-    fix = the(found, "labels_inverted").fix
-    true = float(((make.probs[:, 2:].sum(axis=1) > 0.5) == make.binary).mean())
-    for before in (Choices(), found.choices):
-        mended = inspect(path, choices=replace(before, **fix)).predictions
-        accuracy = (mended.logits.argmax(axis=1) == mended.labels).mean()
-        assert accuracy == pytest.approx(true, abs=0.01)
-        assert not any(f.code == "labels_inverted" for f in mended.findings)
+    np.testing.assert_array_equal(load(make.both(outputs), **error.fix).logits, outputs)
 
 
 def test_an_array_of_classes_beside_labels_names_them(make):
