@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import pickle
 import re
 import struct
@@ -70,18 +69,6 @@ def declared_h5(make):
     return make.folder / "fill.h5"
 
 
-def wide_csv(make):
-    return make.file("wide.csv", ",".join(f"p_{k}" for k in range(10_001)) + "\n" + ",".join("0" * 10_001) + "\n")
-
-
-def mixed_zip(make):
-    return make.zip("archive.zip", readme__txt=b"hello", data__csv=b"1,2\n")
-
-
-def torn_gzip(make):
-    return make.cut(make.file("outputs.csv.gz", gzip.compress("\n".join(make.lines()).encode())), 0.6)
-
-
 def flipped_npz(make):
     path = make.folder / "flipped.npz"
     np.savez_compressed(path, logits=make.logits, labels=make.labels)
@@ -94,14 +81,9 @@ def flipped_npz(make):
 REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     # name, builder, code of the finding, fragment of its sentence
     ("empty", lambda m: m.file("outputs.npz", b""), "empty", "0 bytes"),
-    ("empty gzip", lambda m: m.file("outputs.csv.gz", gzip.compress(b"")), "empty", "0 bytes"),
     ("missing file", lambda m: m.folder / "nowhere.npz", "missing", "nowhere.npz cannot be opened"),
-    ("folder", lambda m: m.folder, "missing", "cannot be opened"),
     ("git-lfs pointer", lambda m: m.file("outputs.npz", LFS), "lfs_pointer", "4,080,492 bytes"),
-    ("gzipped lfs pointer", lambda m: m.file("outputs.csv.gz", gzip.compress(LFS.encode())), "lfs_pointer", "pointer"),
     ("html", lambda m: m.file("outputs.csv", "\n<!DOCTYPE html><html>Sign in</html>"), "html", "web page"),
-    ("html with mark", lambda m: m.file("outputs.npz", b"\xef\xbb\xbf<html></html>"), "html", "needs a login"),
-    ("xml", lambda m: m.file("a.csv", "<?xml version='1.0'?><rows/>"), "unknown_format", "XML"),
     ("json", lambda m: m.file("a.csv", '{"logits": [1, 2]'), "damaged", "cut off or damaged"),
     ("pickle", lambda m: m.file("outputs.npz", pickle.dumps(([1.0], [0]))), "pickle", "run any code"),
     ("old pickle", lambda m: m.file("outputs.pkl", pickle.dumps([1.0], protocol=0)), "pickle", "run any code"),
@@ -111,23 +93,16 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
         "pickle",
         "logits.pt",
     ),
-    ("old torch", lambda m: m.file("logits.pth", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), "pickle", "logits.pth"),
     ("joblib", lambda m: m.file("model.joblib", b"\x78\x9c" + bytes(40)), "pickle", "model.joblib"),
-    ("gzipped pickle", lambda m: m.file("a.gz", gzip.compress(pickle.dumps([1]))), "pickle", "run any code"),
     ("matlab", lambda m: m.file("a.mat", b"MATLAB 5.0 MAT-file" + bytes(200)), "unknown_format", "MATLAB"),
-    ("binary noise", lambda m: m.file("a.csv", bytes(range(256)) * 8), "unknown_format", "no text"),
-    ("zip of others", mixed_zip, "zip", "2 files"),
     ("empty zip", lambda m: m.zip("a.npz"), "zip", "0 files"),
     ("truncated npz", lambda m: m.cut(m.both(), 0.5), "damaged", "cut off or damaged"),
     ("truncated npy", lambda m: m.cut(m.npy(m.logits), 0.5), "truncated", "9,600 bytes"),
-    ("truncated npy header", lambda m: m.cut(m.npy(m.logits), 0.004), "damaged", "cut off or damaged"),
     ("truncated parquet", lambda m: m.cut(m.parquet(), 0.7), "damaged", "cut off or damaged"),
     ("truncated hdf5", lambda m: m.cut(m.h5(logits=m.logits, labels=m.labels), 0.6), "damaged", "cut off or damaged"),
-    ("truncated gzip", torn_gzip, "damaged", "cut off or damaged"),
     ("corrupt npz", flipped_npz, "damaged", "logits in flipped.npz"),
     ("only a signature", lambda m: m.file("a.npy", b"\x93NUMPY"), "damaged", "cut off or damaged"),
     ("only an hdf5 signature", lambda m: m.file("a.h5", b"\x89HDF\r\n\x1a\n"), "damaged", "cut off or damaged"),
-    ("only a parquet signature", lambda m: m.file("a.parquet", b"PAR1"), "damaged", "cut off or damaged"),
     ("lying directory", lying_directory, "damaged", "cut off or damaged"),
     ("npy header bomb", lambda m: m.file("a.npy", m.header((93_125_000, 1000))), "truncated", "745,000,000,000 bytes"),
     ("header of empty items", lambda m: m.file("a.npy", m.header((10**12,), "|V0")), "dtype", "items of 0 bytes"),
@@ -138,7 +113,7 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     ("hdf5 external storage", external_storage, "external_link", "another file"),
     ("hdf5 virtual dataset", virtual, "external_link", "another file"),
     ("hdf5 huge declared", declared_h5, "too_large", "not enough memory"),
-    ("too many columns", wide_csv, "too_large", "10,001 arrays or columns"),
+    ("too many columns", lambda m: m.file("wide.csv", "0," * 10_000 + "0\n"), "too_large", "10,001 arrays or columns"),
 ]
 
 
