@@ -39,14 +39,6 @@ def test_the_status_is_that_of_the_interval_and_not_of_the_value(file, capsys) -
     assert "chance" not in capsys.readouterr().out
 
 
-def test_one_broken_limit_of_several_fails(file, capsys) -> None:
-    assert run(file, "--max-ece", 1, "--min-accuracy", 0.999, "--json") == FAILED
-    said = json.loads(capsys.readouterr().out)
-    assert said["passed"] is False and said["rows"] == 600
-    assert {score["score"]: score["verdict"] for score in said["scores"]} == {"ECE": "passes", "accuracy": "fails"}
-    assert all(low <= score["value"] <= high for score in said["scores"] for low, high in [score["interval"]])
-
-
 def test_a_calibrator_is_judged_in_place_of_the_model(file, tmp_path) -> None:
     assert main(["fit", str(file), "--method", "temperature", "--out", str(tmp_path / "c.npz")]) == 0
     logits, labels = simulate(n=600, seed=1)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import calib
-from calib.cli import main
 from calib.cli.text import before_and_after, plain
 from calib.decisions import judged_answers, judged_sets
 from calib.decisions.sample_size import WIDTHS, rows_needed
@@ -24,6 +23,7 @@ from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.export import runtime
 from calib.formatting import fixed
 from calib.metrics.bootstrap import Interval
+from tests.cli.conftest import run
 from tests.conftest import simulate
 
 Answer = Callable[..., dict[str, Any]]
@@ -40,10 +40,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "two.npz", logits=logits, labels=labels)
     assert run("fit", folder / "three.npz", "--method", "temperature", "--out", folder / "c.npz") == 0
     return folder
-
-
-def run(*arguments: object) -> int:
-    return main([str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -194,12 +190,6 @@ def test_check_of_rows_without_labels(folder: Path, answer: Answer) -> None:
     expected = without_labels(shift_data.judge(exported, new.data)[1])
     assert (found["labelled"], found["rows"], found["expected"]["rate"]) == (False, 50, None)
     same(found["expected"]["accuracy"], expected.accuracy)
-
-
-def test_apply(folder: Path, answer: Answer, tmp_path: Path) -> None:
-    for name in ("p.npz", "p.npy"):  # at once, and block by block
-        found = answer("apply", folder / "c.npz", folder / "new.npy", "--out", tmp_path / name)
-        assert (found["rows"], found["method"], found["file"]) == (50, "temperature", str(tmp_path / name))
 
 
 def test_plan(folder: Path, answer: Answer) -> None:

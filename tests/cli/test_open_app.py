@@ -104,11 +104,6 @@ def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
     assert entry.findings == plain_findings(data.findings) != ()
 
 
-def test_data_that_cannot_be_used_start_nothing():
-    with pytest.raises(calib.DataError):
-        calib.open_app(LOGITS, LABELS[:9])
-
-
 @pytest.mark.long
 def test_a_port_that_is_taken_is_named():
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -126,12 +121,6 @@ def test_a_server_that_does_not_start_says_why(monkeypatch, tmp_path):
     assert not list(tmp_path.glob("calib-*"))
 
 
-def test_without_streamlit_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("calib.cli.open_app.find_spec", lambda name: None)
-    with pytest.raises(CalibrationError, match="calib-studio\\[app\\]"):
-        calib.open_app(LOGITS, LABELS)
-
-
 def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "away"))
     with pytest.raises(CalibrationError, match="TMPDIR"):
@@ -145,11 +134,6 @@ def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
 
 def full_disk(*given):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_one_row_cannot_be_split():
-    with pytest.raises(CalibrationError, match="two"):
-        calib.open_app(LOGITS[:1], LABELS[:1])
 
 
 def test_an_interrupt_while_it_starts_leaves_nothing(monkeypatch, tmp_path):

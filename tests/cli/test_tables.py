@@ -35,8 +35,7 @@ def table(tmp_path, monkeypatch) -> pd.DataFrame:
     return table
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
-@pytest.mark.parametrize("out", ["out.csv", "out.npy"])
+@pytest.mark.parametrize(("ending", "out"), [("csv", "out.csv"), ("parquet", "out.npy"), ("npy", "out.npy")])
 def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending, out) -> None:
     assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
     new = table[["risk_b", "risk_a"]]  # which of them is meant only the calibrator knows
