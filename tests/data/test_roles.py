@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 
@@ -41,21 +39,14 @@ def probability(data, column=1):
 # What is clear.
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
+def test_features_and_outcome_alone_are_refused_and_predicted_classes_too():
+    for columns in (
         {"customer_id": IDS, "age": AGE, "label": HAPPENED},
-        {"id": IDS, "x1": AMOUNT, "x2": AGE, "y": HAPPENED},
         {"sepal_length": AMOUNT, "sepal_width": AMOUNT / 7, "species": ANIMALS[LABELS]},
-    ],
-)
-def test_features_and_outcome_alone_are_refused(columns):
-    error = inspect(table(**columns)).findings[0]
-    assert (error.level, error.code) == ("error", "no_outputs")
-    assert list(columns)[-1] in error.message and error.action
-
-
-def test_predicted_classes_alone_are_refused():
+    ):
+        error = inspect(table(**columns)).findings[0]
+        assert (error.level, error.code) == ("error", "no_outputs")
+        assert list(columns)[-1] in error.message and error.action
     error = inspect(table(id=IDS, y_true=LABELS, predicted_label=PREDICTED)).findings[0]
     assert error.code == "hard_predictions" and "predicted_label" in error.message
 
@@ -65,17 +56,15 @@ def test_predicted_classes_alone_are_refused():
 
 def test_a_reading_says_what_it_would_give():
     worse = RNG.random(N).round(6)
-    found = inspect(table(id=IDS, model_a=RISK, model_b=worse, default=HAPPENED, branch=np.arange(N) % 20))
+    file = table(id=IDS, model_a=RISK, model_b=worse, default=HAPPENED, branch=np.arange(N) % 20)
+    found = inspect(file)
     assert found.predictions is None and the(found, "ambiguous").level == "error"
     reading = next(reading for reading in found.readings if reading.roles["outputs"] == "model_a")
     assert reading.roles["outcome"] == "default" and reading.roles["cluster"] == "branch"
     assert reading.rows == N
     assert f"{RISK.mean():.1%}" in reading.sentence and f"{HAPPENED.mean():.1%}" in reading.sentence
     offered = the(found, "ambiguous").readings[reading.sentence]
-    data = load(table(id=IDS, model_a=RISK, model_b=worse, default=HAPPENED, branch=np.arange(N) % 20), **{
-        name: value for name, value in offered.items() if name not in ("labels", "features")
-    }, choices=Choices(labels=offered["labels"]))  # fmt: skip
-    np.testing.assert_allclose(probability(data), RISK)
+    np.testing.assert_allclose(probability(load(file, choices=Choices(**offered))), RISK)
 
 
 def test_the_command_line_prints_the_readings_and_takes_one(tmp_path, capsys):
@@ -88,26 +77,17 @@ def test_the_command_line_prints_the_readings_and_takes_one(tmp_path, capsys):
 
 
 def test_roles_by_hand():
-    file = table(a=RISK, b=HAPPENED, c=np.arange(N) % 25, d=AMOUNT, e=ANIMALS[LABELS], f=AGE)
-    given = {"outcome": "b", "outputs": "a", "cluster": "c", "weight": "d", "group": ["e"], "features": ["f"]}
+    file = table(a=RISK, b=HAPPENED, c=np.arange(N) % 25, d=AMOUNT, e=ANIMALS[LABELS], f=AGE, g=IDS % 2)
+    given = {"outcome": "b", "outputs": "a", "cluster": "c", "weight": "d", "group": ["e", "g"], "features": ["f"]}
     data = load(file, roles=given)
     np.testing.assert_allclose(probability(data), RISK)
     np.testing.assert_allclose(data.weights, AMOUNT)
     assert data.weight_kind is None and len(set(data.clusters)) == 25
-    np.testing.assert_array_equal(data.groups, ANIMALS[LABELS])
+    np.testing.assert_array_equal(data.groups, [f"{ANIMALS[k]} · {i % 2}" for k, i in zip(LABELS, IDS, strict=True)])
     assert data.features.shape == (N, 1)
     assert {role.reason for role in data.roles} == {"as chosen"}
-
-
-def test_several_columns_in_a_role_of_one_are_refused():
     with pytest.raises(calib.CalibrationError, match=r"'outcome'.*2"):
-        load(table(a=HAPPENED, b=HAPPENED, p=RISK), roles={"outcome": ["a", "b"]})
-
-
-def test_several_columns_of_groups_are_crossed():
-    size, region = np.array(["sme", "corporate"])[AGE % 2], np.array(["north", "south"])[IDS % 2]
-    data = load(table(pd=RISK, default=HAPPENED, size=size, region=region), roles={"group": ["size", "region"]})
-    np.testing.assert_array_equal(data.groups, [f"{a} · {b}" for a, b in zip(size, region, strict=True)])
+        load(file, roles={"outcome": ["a", "b"]})
 
 
 # Several models.
@@ -115,9 +95,8 @@ def test_several_columns_of_groups_are_crossed():
 
 def test_models_side_by_side():
     found = calib.load_models(table(id=IDS, score_rf=RISK, score_nn=RISK**2, default=HAPPENED))
-    assert set(found) == {"rf", "nn"}
+    assert [data.name for data in found.values()] == list(found) and set(found) == {"rf", "nn"}
     np.testing.assert_allclose(probability(found["nn"]), RISK**2, atol=1e-9)
-    assert [data.name for data in found.values()] == list(found)
 
 
 def test_models_below_each_other():
@@ -136,25 +115,20 @@ def test_models_below_each_other():
 # Tables of others.
 
 
-@pytest.mark.parametrize("chosen", [{"outputs": "nope"}, {"outputs": ("pd", "nope")}, {"predicted": "nope"}])
-@pytest.mark.parametrize("read", [load, read_outputs, read_features])
-def test_a_column_that_is_not_there_is_named(read, chosen):
-    if "predicted" in chosen and read is not load:
-        return  # without labels there is nothing to check by
-    with pytest.raises(DataError, match="no array or column 'nope'; it holds pd, default"):
-        read(table(pd=RISK, default=HAPPENED), choices=Choices(**chosen))
+@pytest.mark.parametrize("chosen", [{"outputs": ("pd", "nope")}, {"predicted": "nope"}])
+def test_a_column_that_is_not_there_is_named(chosen):
+    for read in (load, read_outputs, read_features)[: 3 if "outputs" in chosen else 1]:
+        with pytest.raises(DataError, match="no array or column 'nope'; it holds pd, default"):
+            read(table(pd=RISK, default=HAPPENED), choices=Choices(**chosen))
 
 
 def test_a_reason_says_what_it_was_seen_in():
-    generator = np.random.default_rng(0)
-    risk = generator.random(12_000).round(6)
-    rows = "".join(f"{p},{int(p > 0.5)},2025-01-{1 + i % 28:02d}\n" for i, p in enumerate(risk))
-    data = load(("risks.csv", io.BytesIO(("risk,outcome,scored\n" + rows).encode())))
+    risk = np.random.default_rng(0).random(12_000).round(6)
+    days = [f"2025-01-{1 + i % 28:02d}" for i in range(12_000)]
+    data = load(table(risk=risk, outcome=(risk > 0.5) * 1, scored=days))
     reasons = {role.column: role.reason for role in data.roles}
     assert reasons["risk"].endswith("rows looked at")  # whose smallest and largest are not the file's
     assert "empty" not in reasons["scored"]
-    few = load(
-        ("risks.csv", io.BytesIO(("risk,outcome\n" + "".join(f"{p},{int(p > 0.5)}\n" for p in risk[:200])).encode()))
-    )
+    few = load(table(risk=risk[:200], outcome=(risk[:200] > 0.5) * 1))
     (reason,) = [role.reason for role in few.roles if role.column == "risk"]
     assert reason.endswith(f"{risk[:200].min():.4g} to {risk[:200].max():.4g}")

@@ -13,7 +13,6 @@ import calib
 from calib.data import inspect
 from calib.data.findings import InvalidUpload
 from calib.data.load import APART
-from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.top_k import TopK
 from tests.data.conftest import npz_bytes, parquet_bytes
@@ -58,24 +57,20 @@ def warnings(held: dict[str, Any]) -> list[str]:
     return [finding.code for finding in found.findings if finding.level == "warning"]
 
 
-@pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.skipif(not APART, reason="POSIX"))])
-@pytest.mark.parametrize("write", [npz, parquet])
+@pytest.mark.parametrize(("write", "isolate"), [(npz, False), (parquet, APART)])
 def test_both_formats_give_the_same_data_set(write, isolate):
-    held = arrays()
+    held = arrays() | {"split": np.arange(N) % 3 == 0, "group": np.array(["a", "b"])[np.arange(N) % 2]}
     data = calib.load(write(held), isolate=isolate)
-    assert isinstance(data, Predictions)
-    assert data.kind == "topk"
+    assert data.kind == "topk" and set(data.groups) == {"a", "b"}
     assert (len(data), data.n_classes, data.logits.k, len(data.class_names)) == (N, K, LEFT, K)
     assert np.array_equal(data.logits.values, held["values"][:, ::-1].astype(np.float64))
     assert np.array_equal(data.logits.indices, held["indices"][:, ::-1])
     assert np.allclose(data.logits.rest, held["rest"])
     assert np.array_equal(data.labels, held["labels"])
     assert data.sha256 == calib.load(npz(held)).sha256
-    data.check()
-    first, second = data.split(0.5)
-    assert isinstance(first.logits, TopK)
-    assert len(first) + len(second) == N
-    assert first.sha256 != second.sha256
+    first, second = data.split()
+    assert isinstance(first.logits, TopK) and first.sha256 != second.sha256
+    assert (len(first), len(second)) == (N // 3, N - N // 3)
 
 
 def test_rows_that_cannot_be_are_left_out_with_their_number():
@@ -97,14 +92,13 @@ def test_rows_that_cannot_be_are_left_out_with_their_number():
 
 def test_what_a_file_lacks_is_said():
     held = arrays()
-    assert "n_classes" in warnings({name: array for name, array in held.items() if name != "n_classes"})
-    without = {name: array for name, array in held.items() if name != "label_logit"}
-    assert "label_logit" in warnings(without)
+    less = {gone: {name: array for name, array in held.items() if name != gone} for gone in held}
+    assert "n_classes" in warnings(less["n_classes"])
+    assert "label_logit" in warnings(less["label_logit"])
     known = (held["indices"] == held["labels"][:, None]).any(axis=1)
-    few = {name: array[known] if array.ndim else array for name, array in without.items()}
+    few = {name: array[known] if array.ndim else array for name, array in less["label_logit"].items()}
     assert "label_logit" not in warnings(few)
-    assert errors({name: array for name, array in held.items() if name != "rest"}) == ["top_k_rest"]
-    assert errors({name: array for name, array in held.items() if name != "labels"}) == ["no_labels"]
+    assert errors(less["rest"]) == ["top_k_rest"] and errors(less["labels"]) == ["no_labels"]
     assert errors({"logits": held["values"], "labels": held["labels"]}, kind="topk") == ["top_k_arrays"]
 
 
@@ -134,15 +128,9 @@ def test_sizes_are_counted_before_memory_is_taken(monkeypatch):
     assert errors(held) == ["too_large"]
 
 
-def test_the_split_and_groups_of_a_file_are_read():
-    held = arrays() | {"split": np.arange(N) % 3 == 0, "group": np.array(["a", "b"])[np.arange(N) % 2]}
-    data = calib.load(npz(held))
-    assert len(data.split()[0]) == N // 3
-    assert set(data.groups) == {"a", "b"}
-
-
 def test_damage_after_an_isolated_reader_is_noticed():
     data = calib.load(npz(arrays()))
+    data.check()
     outputs = data.logits
     for wrong in (
         replace(outputs, values=outputs.values[:, ::-1]),
@@ -154,4 +142,3 @@ def test_damage_after_an_isolated_reader_is_noticed():
             wrong.check()
         with pytest.raises(InvalidUpload):
             replace(data, logits=wrong).check()
-    data.check()
