@@ -21,8 +21,7 @@ from calib.calibrators.platt import PlattScaling
 from calib.calibrators.quadratic import QuadraticScaling
 from calib.calibrators.scaling_binning import ScalingBinning
 from calib.calibrators.spline import SplineCalibration
-from calib.calibrators.structured_matrix import StructuredMatrixScaling
-from calib.calibrators.structured_vector import StructuredScaling
+from calib.calibrators.structured_vector import StructuredMatrixScaling, StructuredScaling
 from calib.calibrators.temperature import TemperatureScaling
 from calib.calibrators.vector import VectorScaling
 from calib.calibrators.venn_abers import VennAbers
