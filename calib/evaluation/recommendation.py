@@ -187,8 +187,8 @@ class Recommendation(Displayed):
 
     def _left(self, gap: Interval, without: Sequence[str], title: Callable[[str], str]) -> str:
         """The gap that the method leaves, and which of the methods as good leave none."""
-        still = f"{self.titles[GAP]} is still {points(gap.value)} points ({points_between(gap.low, gap.high)})"
-        return f"{still}; with {_named(without, title)} it is not significant." if without else f"{still}."
+        then = f"{self.titles[GAP]} is then {points(gap.value)} points ({points_between(gap.low, gap.high)})"
+        return f"{then}; with {_named(without, title)} it is not significant." if without else f"{then}."
 
     def _in_short(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
         """The method and its gain, as an alternative."""

@@ -160,7 +160,7 @@ def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators
     low, high = answer.beside.gap[1:]
     still = 0.5 - scores(made["vector"])["accuracy"]
     assert answer.beside.gap.value == pytest.approx(still) and low < still < high < 0
-    assert f"Confidence minus accuracy is still −{-100 * still:.1f} points (" in text and "with " not in text[-60:]
+    assert f"Confidence minus accuracy is then −{-100 * still:.1f} points (" in text and "with " not in text[-60:]
 
 
 def test_a_gap_that_is_left_is_said_with_who_leaves_none(calibrators):
