@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -103,15 +102,6 @@ def fault(file: File) -> Found:
 def leave(file: File) -> Found:
     """End without a word."""
     os._exit(0)
-
-
-def threads(file: File) -> Found:
-    """Use a second thread, as Arrow does."""
-    found: list[str] = []
-    thread = threading.Thread(target=lambda: found.append(file[0]))
-    thread.start()
-    thread.join()
-    return Found(found[0], np.zeros(0), ())
 
 
 def writable(file: File) -> int:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from typing_extensions import TypeAliasType
 
 from calib.data import Choices, LoadOptions
 from calib.isolation.codec import RequestReader, RequestWriter, read_answer, write_answer
@@ -87,14 +86,6 @@ def test_every_array_of_numbers(array):
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-@pytest.mark.parametrize("expected", ["alias", "alias of a type"])
-def test_an_array_whose_type_is_called_by_an_alias(expected):
-    """As NumPy 2.5 does with Python 3.12."""
-    alias = TypeAliasType("NDArray", np.ndarray[Any, np.dtype[Scalar]], type_params=(Scalar,))
-    array = np.arange(3.0)
-    np.testing.assert_array_equal(there_and_back(array, alias[np.float64] if "of" in expected else alias), array)
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -104,10 +95,8 @@ def test_an_array_whose_type_is_called_by_an_alias(expected):
         ("warning", Literal["error", "info"]),
         (True, Literal[1]),
         (["a", 1], tuple[str, ...]),
-        ({"a": 1}, Mapping[str, str]),
         ({"name": "x"}, Inner),
         ({"name": "x", "level": "info", "changes": {}, "more": 1}, Inner),
-        ([1], Inner),
         (1, open),
     ],
     ids=str,
@@ -135,14 +124,10 @@ X, Y = {"$array": "x"}, {"$array": "y"}
         (X, [["x", "<f8", [-1]]], np.ndarray),
         (X, [["x", "<f8", [2**62, 2**62]]], np.ndarray),
         (X, [["x", "<f8", [0, 2**62, 2**62]]], np.ndarray),
-        (X, [["x", "<f8", [1] * 9]], np.ndarray),
-        (X, [["x", "<f8", 1]], np.ndarray),
         (X, [["x", "<f8", [9]]], np.ndarray),  # there are 64 bytes
         (X, [["x", "<U99999999999", [1]]], np.ndarray),
         (X, [["x", "<U0", [10**10]]], np.ndarray),  # of no letters, for which NumPy takes memory all the same
         (X, [], np.ndarray),
-        (X, [[["x"], "<f8", [1]]], np.ndarray),
-        ({"$array": ["x"]}, [["x", "<f8", [1]]], np.ndarray),
         (X, [["x", "<f8", [1]]], object),
         ({"$array": 3}, [], object),
         ([X, X], [["x", "<f8", [1]]], tuple[np.ndarray, ...]),  # it would cost twice what its bytes allow
@@ -174,16 +159,13 @@ def header(text: bytes, length: int | None = None, mark: bytes = MARK) -> bytes:
         b"",
         b"short",
         header(b"[{}, []]", 10**6),
-        header(b"[{}, []]", 2**63),
         header(b"[{}, []]", mark=b"other\0\0\0"),
         header(b" " * MAX_TEXT + b"[1, []]"),
         header(b"[[" + b"0," * MAX_VALUES + b"0], []]"),
-        header(b"\xff\xfe[]"),
         header(b"[" * 200_000),
         header(b"1" * 5_000),
-        header(b"{}"),
     ],
-    ids=range(11),
+    ids=range(8),
 )
 def test_what_is_no_answer_is_refused(content):
     with pytest.raises(BadRecord):

@@ -95,17 +95,6 @@ def test_what_was_deleted_is_nowhere_in_the_folder(store: Store) -> None:
         assert not path.is_file() or not any(word in path.read_bytes() for word in words), path
 
 
-def test_an_array_that_vanished_is_missing(store: Store) -> None:
-    link_to(store, 1, data(1))
-    put(store, 1)
-    assert not store.lacks(data(1)) and not store.lacks(data(2))
-    (path,) = (store.root / "records").iterdir()
-    path.unlink()
-    assert store.lacks(data(1))
-    put(store, 1)
-    assert there(store) == {"1"}
-
-
 def test_files_are_not_deleted_before_their_record_is_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     link_to(store, 1, data(1))
     other, write = Store(store.root), store._write

@@ -62,12 +62,6 @@ def whole(root: Path, link: str, data: Predictions, job: Job, entry: Entry) -> b
     return back is not None and fitted is not None
 
 
-def test_what_is_kept_is_stored_and_called_so_afterwards(keeper: Keeper, mine) -> None:
-    data, job, entry = mine
-    assert why(keeper.save(LINK, entry, data, [job])) == ""
-    assert whole(keeper.root, LINK, data, job, entry)
-
-
 def test_nobody_waits_and_what_is_under_way_is_not_called_saved(
     keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
