@@ -218,25 +218,8 @@ def test_promises_hold_on_hard_rows(name, params, n_classes):
         ranked = np.take_along_axis(probs, order, axis=1)
         # Entries whose logits differ by rounding alone may swap by rounding alone.
         assert (np.diff(ranked, axis=1) >= -1e-12).all()
-
-
-@every_variant
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_no_probability_is_zero_where_that_is_promised(name, params, n_classes):
-    if POSITIVE not in calib.METHODS[name].cls.traits or name in SLOW:
-        return
-    logits, labels = sample(100, n_classes, seed=3)
-    assert fitted(name, params, n_classes).predict_proba(logits).min() > 0
-    kept = labels > 0
-    assert fit(make(name, params), logits[kept], labels[kept]).predict_proba(logits).min() > 0
-
-
-@every_variant
-def test_the_same_seed_gives_the_same_fit(name, params):
-    first, again = fitted(name, params), fit(make(name, params), *sample(150, 4))
-    logits = hard_rows(4)
-    np.testing.assert_array_equal(answer(first, logits), answer(again, logits))
-    np.testing.assert_array_equal(answer(first, logits), answer(first, logits))
+    if POSITIVE in calib.METHODS[name].cls.traits and name not in SLOW:
+        assert calibrator.predict_proba(sample(100, n_classes, seed=3)[0]).min() > 0
 
 
 @every_variant
@@ -263,6 +246,8 @@ HARD_SETS: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "extremes": extreme_set,
     "a class without rows": without_a_class,
     "one class of two": lambda: (sample(20, 2)[0], np.zeros(20, dtype=int)),
+    "two rows": lambda: sample(2, 2, seed=2),
+    "seven rows": lambda: sample(7, 3, seed=7),
     "equal rows": lambda: (np.ones((12, 3)), np.arange(12) % 3),
 }
 
@@ -272,14 +257,6 @@ HARD_SETS: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
 def test_hard_calibration_sets(name, params, hard):
     logits, labels = HARD_SETS[hard]()
     check_probs(fit(make(name, params), logits, labels), hard_rows(logits.shape[1]))
-
-
-@every_variant
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_handful_of_rows(name, params, n_classes):
-    for n in (2, 3, 7, 30) if calib.METHODS[name].fast else (2,):
-        logits, labels = sample(n, n_classes, seed=n)
-        check_probs(fit(make(name, params), logits, labels), hard_rows(n_classes))
 
 
 @every_variant
@@ -325,74 +302,47 @@ def test_a_constant_added_to_the_logits_changes_nothing(name, params):
 
 
 @pytest.mark.parametrize("name", sorted(UNIT_FREE))
-@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("unit", [200.0, 1e-4])
-def test_the_unit_of_the_logits_changes_nothing(name, n_classes, unit):
-    logits, labels = sample(150, n_classes)
-    test, _ = sample(100, n_classes, seed=5)
+def test_the_unit_of_the_logits_changes_nothing(name, unit):
+    logits, labels = sample(150, 4)
+    test, _ = sample(100, 4, seed=5)
     scaled = make(name, {}).fit(unit * logits, labels)
-    np.testing.assert_allclose(scaled.predict_proba(unit * test), answer(fitted(name, {}, n_classes), test), atol=1e-6)
-    again = reread(ExportedCalibrator(scaled))
-    np.testing.assert_allclose(
-        again.calibrator.predict_proba(unit * test), scaled.predict_proba(unit * test), rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(scaled.predict_proba(unit * test), answer(fitted(name, {}), test), atol=1e-6)
+    again = reread(ExportedCalibrator(scaled)).calibrator
+    np.testing.assert_allclose(again.predict_proba(unit * test), scaled.predict_proba(unit * test), rtol=0, atol=1e-9)
 
 
 @every_method
-def test_pickle_and_clone(name, params):
-    calibrator, logits = fitted(name, params), hard_rows(4)
-    again = pickle.loads(pickle.dumps(calibrator))
-    np.testing.assert_array_equal(answer(again, logits), answer(calibrator, logits))
-    clone = sklearn.base.clone(calibrator)
-    assert type(clone) is type(calibrator)
-    assert clone.get_params() == calibrator.get_params()
-    assert not clone.fitted
-
-
-@every_method
-def test_inputs_are_not_written_to(name, params):
+def test_dtype_and_memory_layout_do_not_matter_and_inputs_are_not_written_to(name, params):
+    calibrator = fitted(name, params)
     logits, labels = sample(150, 4)
     before = logits.copy()
     logits.flags.writeable = labels.flags.writeable = False
-    calibrator = fit(make(name, params), logits, labels) if calib.METHODS[name].fast else fitted(name, params)
-    answer(calibrator, logits)
-    calibrator.predict(logits)
-    np.testing.assert_array_equal(logits, before)
-
-
-@every_method
-def test_dtype_and_memory_layout_do_not_matter(name, params):
-    calibrator = fitted(name, params)
-    logits, labels = sample(150, 4)
     expected = answer(calibrator, logits)
     layouts = [logits.astype(np.float32), np.asfortranarray(logits), np.repeat(logits, 2, axis=0)[::2], logits.tolist()]
     for layout in layouts:
         np.testing.assert_allclose(answer(calibrator, layout), expected, rtol=1e-9, atol=1e-12)
     if calib.METHODS[name].fast:
-        for layout in layouts:
+        for layout in [logits, *layouts]:
             refitted = fit(make(name, params), layout, labels.astype(np.uint8))
             np.testing.assert_allclose(answer(refitted, logits), expected, atol=1e-5)
+    np.testing.assert_array_equal(logits, before)
 
 
 @every_variant
-def test_learned_state_is_plain_and_complete(name, params):
+def test_a_fit_is_the_same_again_from_its_seed_its_state_and_its_pickle(name, params):
     calibrator, logits = fitted(name, params), hard_rows(4)
+    calibrator.check_state()
     outline, arrays = flatten(calibrator.get_state())
-    again = make(name, params).set_state(unflatten(outline, arrays))
-    np.testing.assert_array_equal(answer(again, logits), answer(calibrator, logits))
-    assert again.notes() == calibrator.notes()
+    from_state = make(name, params).set_state(unflatten(outline, arrays))
+    refitted = fit(make(name, params), *sample(150, 4))
+    for again in (calibrator, refitted, from_state, pickle.loads(pickle.dumps(calibrator))):
+        np.testing.assert_array_equal(answer(again, logits), answer(calibrator, logits))
+    assert from_state.notes() == calibrator.notes()
     assert all(isinstance(note, str) and note.endswith(".") for note in calibrator.notes())
     assert isinstance(calibrator.variant(4), str)
-
-
-@every_variant
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_what_is_learned_passes_the_check_of_a_file(name, params, n_classes):
-    calibrator = fitted(name, params, n_classes)
-    assert all(learned.endswith("_") for learned in calibrator.get_state())
-    calibrator.check_state()
-    with pytest.raises(CalibrationError, match="cannot be used"):
-        make(name, params).set_state({**calibrator.get_state(), "_hidden": 1})
+    clone = sklearn.base.clone(calibrator)
+    assert clone.get_params() == calibrator.get_params() and not clone.fitted
 
 
 def hold_forged_records_to_the_promises(name: str, number: int) -> int:
@@ -425,14 +375,10 @@ WITH_STEPS = [name for name, method in calib.METHODS.items() if not method.needs
 
 
 @pytest.mark.parametrize("name", WITH_STEPS)
-def test_forged_records_are_refused_or_keep_the_promises(name):
-    assert hold_forged_records_to_the_promises(name, 16) > 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", WITH_STEPS)
-def test_500_forged_records_are_refused_or_keep_the_promises(name):
-    assert 100 < hold_forged_records_to_the_promises(name, 500) < 500
+@pytest.mark.parametrize("number", [16, pytest.param(500, marks=pytest.mark.long)])
+def test_forged_records_are_refused_or_keep_the_promises(name, number):
+    refused = hold_forged_records_to_the_promises(name, number)
+    assert (0 if number == 16 else 100) < refused < 500
 
 
 @every_variant
@@ -514,8 +460,3 @@ def test_unusable_arrays_are_refused(name):
         answer(fitted(name, VARIANTS[name][0]), logits)
     with pytest.raises(CalibrationError, match="NaN"):
         answer(fitted(name, VARIANTS[name][0], 4), np.full((2, 4), np.nan))
-
-
-def test_an_unknown_method_names_those_there_are():
-    with pytest.raises(CalibrationError, match="temperature"):
-        calib.calibrator("temprature")

@@ -50,4 +50,4 @@ def test_the_pasted_example_keeps_the_contract_and_appears_everywhere(tmp_path: 
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     passed = int(re.search(r"(\d+) passed", done.stdout)[1])
-    assert passed > 40, done.stdout
+    assert passed > 30, done.stdout
