@@ -58,23 +58,11 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     assert not found.noticed
 
 
-def test_counted_classes_are_taken_in_order_and_that_is_said(made, fresh) -> None:
-    found = read_new_rows(made.exported, ("f.npz", packed(logits=fresh.logits, labels=fresh.labels)))
-    np.testing.assert_array_equal(found.data.labels, fresh.labels)
-    assert found.data.class_names == NAMES
-    assert "same order" in found.notes[0]
-
-
 def test_unknown_classes_are_named(made, fresh) -> None:
     with pytest.raises(CalibrationError, match="the calibrator does not know 'yak'"):
         fitted_to(made.exported, replace(fresh, class_names=("cat", "dog", "hen", "yak")))
     with pytest.raises(CalibrationError, match="some names repeat"):
         fitted_to(made.exported, replace(fresh, class_names=("cat", "dog", "hen", "hen")))
-
-
-def test_another_number_of_classes(made) -> None:
-    with pytest.raises(CalibrationError, match="have 5 classes and the calibrator 4"):
-        fitted_to(made.exported, Predictions(*simulate(n_classes=5), tuple("abcde")))
 
 
 def test_outputs_of_another_kind(made, fresh) -> None:
@@ -124,13 +112,6 @@ def test_judging_is_predicting(made, fresh) -> None:
     expected = Evaluation.from_calibrator(made.calibrator, fresh.logits, fresh.labels)
     np.testing.assert_array_equal(now.confidence, expected.confidence)
     np.testing.assert_allclose(raw.confidence, softmax(fresh.logits).max(axis=1))
-
-
-def test_a_calibrator_that_fails_on_the_rows_is_one_sentence(made, fresh) -> None:
-    broken = calib.calibrator("temperature").fit(fresh.logits, fresh.labels)
-    broken.temperature_ = "hot"
-    with pytest.raises(CalibrationError, match="fails on these rows"):
-        judge(calib.runtime.ExportedCalibrator(broken), fresh)
 
 
 def test_features_reach_the_method_as_it_learned_them() -> None:
