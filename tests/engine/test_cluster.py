@@ -9,7 +9,6 @@ from importlib import import_module
 import distributed
 import pytest
 
-import calib
 from calib.engine import Engine, FitSpec
 from calib.engine.clusters import Cluster
 from tests.conftest import finished, wait_until
@@ -31,12 +30,6 @@ def engine(address):
     engine = Engine(address, fit=slow_methods.fit)
     yield engine
     engine.shutdown()
-
-
-def test_a_fit_gives_what_the_library_gives(submit, wait, data):
-    job = wait(submit("temperature"))
-    assert job.state == "done", job.message
-    assert job.calibrator.temperature_ == calib.calibrator("temperature").fit(*data).temperature_
 
 
 def test_cancel_of_fits_that_run_and_wait(submit, wait, engine, tmp_path):

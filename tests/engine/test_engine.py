@@ -172,16 +172,6 @@ def test_what_a_page_gave_up_is_stopped(engine):
     engine.give_up(future)  # changes nothing
 
 
-def test_forget(submit, wait, engine):
-    done, long = submit("steps", n=2), submit("steps", n=10**6)
-    wait(done)
-    wait(long, running)
-    for key in (done, long, "never heard of"):
-        engine.forget(key)
-    assert engine.snapshot([done, long]) == []
-    assert wait(submit("steps", n=3)).state == "done"
-
-
 def test_a_fit_that_two_want_ends_only_with_the_last_who_leaves(submit, wait, engine):
     wait(key := submit("steps", owner="a", n=10**6), running)
     submit("steps", owner="b", n=10**6)
@@ -190,15 +180,6 @@ def test_a_fit_that_two_want_ends_only_with_the_last_who_leaves(submit, wait, en
     assert not engine.leave(key, "a")
     assert wait(key).state == "cancelled"
     assert not engine.leave("never heard of", "a")
-
-
-def test_what_is_adopted_is_there_without_a_fit(engine, data):
-    result = calib.calibrator("identity").fit(*data)
-    done = Job("of an earlier visit", FitSpec("identity", {}, "earlier"), "done", result=result)
-    engine.adopt(done, owner="a")
-    engine.adopt(done, owner="b")
-    assert engine.snapshot([done.key]) == [done]
-    assert engine.leave(done.key, "a"), "the other wants it too"
 
 
 # Who waits for whom
@@ -223,16 +204,6 @@ def test_no_more_may_wait_than_there_is_room_for():
     assert ask(engine, "a", 1) == keys[1], "it waits already"
     ask(engine, "b", 4)
     assert len(engine.snapshot()) == 3, "what is refused leaves nothing behind"
-
-
-@pytest.mark.usefixtures("nobody_works")
-def test_owners_take_turns_and_each_is_told_what_comes_before():
-    engine = Engine()
-    a, b = [ask(engine, "a", n) for n in range(3)], [ask(engine, "b", n) for n in (10, 11)]
-    said = {job.key: job.message for job in engine.snapshot()}
-    assert said[a[0]] == "Waiting: next to start."
-    in_order = [a[0], b[0], a[1], b[1], a[2]]
-    assert [said[key] for key in in_order[1:]] == [f"Waiting: {n} to start before it." for n in range(1, 5)]
 
 
 def test_finished_fits_are_kept_up_to_a_bound(data, monkeypatch):
@@ -287,14 +258,6 @@ def test_a_fit_that_ends_two_workers_is_a_sentence_and_takes_no_other_along(subm
     )
     assert "dies was stopped: its process was ended again and again" in caplog.text
     assert [wait(key).state for key in keys] == ["done"] * 6
-
-
-def test_fits_that_wait_outlive_workers_that_are_ended_for_others(submit, wait, engine):
-    deaf = [submit("deaf", seconds=3000 + n) for n in range(3 * SLOW_WORKERS)]
-    waiting = [submit("steps", n=2 + n) for n in range(4)]
-    for _ in deaf:
-        engine.cancel(wait_until(lambda: next((job.key for job in engine.snapshot(deaf) if running(job)), None)))
-    assert [wait(key).state for key in waiting] == ["done"] * 4
 
 
 def test_a_host_that_is_killed_is_started_again(submit, wait, engine):
@@ -488,10 +451,3 @@ def test_workers_listen_to_this_machine_alone(engine):
             _, local, _, state, *_, inode = line.split()[:10]
             if state == "0A" and f"socket:[{inode}]" in sockets:
                 assert local.startswith("0100007F:"), local
-
-
-def test_the_server_loads_nothing_heavy_for_it():
-    heavy = "{'tensorflow', 'streamlit', 'scipy', 'pandas', 'distributed'}"
-    code = f"import sys, calib.engine; print({heavy} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

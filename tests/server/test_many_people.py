@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from benchmarks.many_people import SAMPLE, Size, come_and_go, fitted, measure, outputs, table
+from benchmarks.many_people import SAMPLE, Size, come_and_go, fitted, outputs
 from benchmarks.process_tree import family, server
 from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
@@ -194,16 +194,3 @@ async def stop_during_an_upload(served: Served) -> None:
 def test_an_upload_that_never_ends_does_not_keep_the_server(tmp_path: Path) -> None:
     with serve(tmp_path / "log") as served:
         asyncio.run(stop_during_an_upload(served))
-
-
-@pytest.mark.long
-def test_the_benchmark_measures_a_visit(tmp_path: Path) -> None:
-    found = measure(SMALL, tmp_path)
-    assert not found.troubles
-    assert found.n_fitted == 4
-    assert {run.what for run in found.runs} >= {"Data", "upload", "Fit", "fit/start", "Reliability", "Export"}
-    assert 0 < found.fresh < min(found.idle, found.peak)
-    assert found.cpu_seconds > 0.5
-    lines = table(SMALL, found).splitlines()
-    assert any("4 of 4" in line for line in lines)
-    assert len({len(line) for line in lines}) == 1

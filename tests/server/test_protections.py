@@ -79,18 +79,15 @@ def put(served: Served, headers: dict[str, str]) -> Answer:
     return ask(served, "PUT", "/_stcore/upload_file/nobody/1", headers, body)
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
-def test_the_app_itself_connects(as_delivered: Served, name: str) -> None:
-    assert handshake(as_delivered, name, f"http://{name}:{as_delivered.port}") == 101
-
-
-def test_a_page_of_another_site_cannot_connect_and_nobody_is_asked_for_its_name(as_delivered: Served) -> None:
-    assert handshake(as_delivered, "localhost", OUTSIDE) == 403
-
-
-@pytest.mark.parametrize("origin", ["http://localhost:9", "http://127.0.0.1:{port}", "http://localhost", "null"])
-def test_what_else_is_served_on_this_machine_cannot_connect(as_delivered: Served, origin: str) -> None:
-    assert handshake(as_delivered, "localhost", origin.format(port=as_delivered.port)) == 403
+def test_the_app_connects_and_pages_of_others_do_not(as_delivered: Served) -> None:
+    port = as_delivered.port
+    for name in ("localhost", "127.0.0.1", "[::1]"):
+        assert handshake(as_delivered, name, f"http://{name}:{port}") == 101
+    # Of other sites, and of what else is served on this machine; nobody is asked for a name.
+    for origin in (OUTSIDE, "http://localhost:9", f"http://127.0.0.1:{port}", "http://localhost", "null"):
+        assert handshake(as_delivered, "localhost", origin) == 403, origin
+    # Another name that was made to lead here.
+    assert handshake(as_delivered, "elsewhere.example", f"http://elsewhere.example:{port}") == 403
 
 
 def test_what_is_logged_before_the_first_page_holds_no_message(as_delivered: Served) -> None:
@@ -108,29 +105,19 @@ NEEDLESS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", NEEDLESS)
-def test_what_no_page_needs_is_closed(as_delivered: Served, for_a_team: Served, path: str) -> None:
-    for method in ("GET", "POST", "OPTIONS"):
-        assert ask(as_delivered, method, f"/{path}").status == 404
-    assert ask(for_a_team, "GET", f"/calib/{path}").status == 404
-
-
-def test_what_pages_need_is_open(as_delivered: Served) -> None:
-    for path in ("", "Fit", "_stcore/health", "_stcore/host-config"):
-        assert ask(as_delivered, "GET", f"/{path}").status == 200
-
-
-def test_no_page_that_embeds_the_app_steers_it(as_delivered: Served) -> None:
+def test_what_no_page_needs_is_closed(as_delivered: Served, for_a_team: Served) -> None:
+    for path in NEEDLESS:
+        for method in ("GET", "POST", "OPTIONS"):
+            assert ask(as_delivered, method, f"/{path}").status == 404, path
+        assert ask(for_a_team, "GET", f"/calib/{path}").status == 404, path
+    # No page that embeds the app steers it.
     assert json.loads(ask(as_delivered, "GET", "/_stcore/host-config").text)["allowedOrigins"] == []
 
 
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        (
-            {"Content-Length": str(2**30 + 2**21)},
-            403,
-        ),  # Streamlit knows no such session
+        ({"Content-Length": str(2**30 + 2**21)}, 403),  # Streamlit knows no such session
         ({"Transfer-Encoding": "chunked"}, 411),
         ({"Content-Length": "100", "Transfer-Encoding": "chunked"}, 411),
     ],
@@ -143,11 +130,6 @@ def test_an_upload_is_refused_before_it_comes(as_delivered: Served, headers: dic
             connection.putheader(name, value)
         connection.endheaders()
         assert connection.getresponse().status == status
-
-
-def test_another_name_that_was_made_to_lead_here_is_refused(as_delivered: Served) -> None:
-    rebound = "elsewhere.example"
-    assert handshake(as_delivered, rebound, f"http://{rebound}:{as_delivered.port}") == 403
 
 
 def test_uploads_need_the_token_of_a_cookie(as_delivered: Served) -> None:
