@@ -13,7 +13,7 @@ import pytest
 import calib
 from calib.cli import main
 from calib.data import Predictions, TableReading
-from calib.errors import AmbiguousTable, DataError, Finding, missing_package, reason
+from calib.errors import AmbiguousTable, DataError, Finding, reason
 
 
 @pytest.fixture
@@ -31,14 +31,6 @@ def without(monkeypatch):
         monkeypatch.setattr(sys, "meta_path", [Absent(), *sys.meta_path])
 
     return hide
-
-
-def test_a_fit(without, overconfident):
-    without("scipy", "sklearn")
-    method = calib.calibrator("gpcalib")
-    with pytest.raises(calib.CalibrationError, match=r'scipy.* pip install "calib-studio\[fit\]"'):
-        method.fit(*overconfident)
-    assert not method.fitted
 
 
 @pytest.mark.parametrize(("module", "name"), [("pyarrow", "a.csv"), ("h5py", "a.h5")])
@@ -59,26 +51,6 @@ def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
         capsys.readouterr().err
         == 'error: This needs pandas, which is not installed: pip install "calib-studio[fit]".\n'
     )
-
-
-@pytest.mark.parametrize(
-    ("module", "extra"),
-    [
-        ("tensorflow.python", "gp"),
-        ("river.forest", "active"),
-        ("onnx.compose", "onnx"),
-        ("scipy.special", "fit"),
-        ("jinja2", "report"),
-        ("plotly.graph_objects", "report"),
-    ],
-)
-def test_the_extra_that_brings_it(module, extra):
-    assert f'"calib-studio[{extra}]"' in missing_package(ModuleNotFoundError("No module", name=module))
-
-
-def test_a_module_of_our_own_is_no_missing_package():
-    with pytest.raises(ModuleNotFoundError):
-        missing_package(ModuleNotFoundError("No module named 'calib.nothing'", name="calib.nothing"))
 
 
 PLACE = "/srv/calib/data/ab12/0.npy"

@@ -20,18 +20,12 @@ from calib.export.calibrated import Rows, write_predictions
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import (
     JOINER,
-    brief,
     escape_markdown,
-    fixed,
-    listed,
     number,
     one_line,
-    percent,
-    plural,
     points_between,
     safe_cell,
     safe_table,
-    with_interval,
 )
 from calib.plots.annotations import figure_data
 
@@ -48,21 +42,6 @@ def test_three_digits_are_kept(value):
 )  # fmt: skip
 def test_numbers_as_people_write_them(value, written):
     assert number(value) == written
-
-
-def test_an_interval_stands_in_brackets():
-    assert with_interval((0.05234, 0.0412, 0.06)) == "0.0523 [0.0412, 0.0600]"
-    assert with_interval((12.34, -1, 20), fixed) == "12.3400 [-1.0000, 20.0000]"
-    nowhere = (math.nan, math.nan, math.nan)
-    assert (with_interval(nowhere), with_interval(nowhere, fixed)) == ("–", "-")
-
-
-def test_words():
-    assert (brief(0.00711), percent(0.965), plural(1, "row"), plural(2000, "class", "classes")) == (
-        "0.0071", "96.5\u00a0%", "1 row", "2,000 classes"
-    )  # fmt: skip
-    assert (percent(0.7695), number(0.7695)) == ("76.9\u00a0%", "0.769")  # one number, on two pages
-    assert (listed([]), listed(["A"]), listed(["A", "B", "C"])) == ("", "A", "A, B and C")
 
 
 PACKAGE = Path(calib.__file__).parent
@@ -189,11 +168,6 @@ def test_no_address_and_no_icon_stays_whole(name):
     text = "".join(child.content for child in paragraph.children)
     assert text.replace(JOINER, "") == f"x {name} y"
     assert not any(re.search(pattern, text, re.IGNORECASE) for pattern in LATE), text
-
-
-@pytest.mark.parametrize("name", ["class_0", "x_1_y", "R&D", "cat, dog (0.5 to 1.2 %)", "a-b", "n = 12!", "{x}", "0.5"])
-def test_usual_names_stay_as_they_are(name):
-    assert escape_markdown(name) == name
 
 
 @pytest.mark.parametrize("char", ["\x1b", "\x07", "\x9b", "\x00", "\u202e", "\u2066", "\ufeff", "\ud800"])

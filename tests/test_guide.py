@@ -15,29 +15,12 @@ from tests.conftest import ROOT
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def section(title: str) -> str:
-    return re.split(r"^## ", GUIDE.partition(f"## {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
-
-
 def test_the_picture_and_the_table_of_the_rooms_are_what_the_code_gives():
     assert f"<desc>{rooms.in_words()}</desc>" in rooms.PICTURE.read_text(encoding="utf-8"), MAKE
     assert GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip(), MAKE
 
 
 MAKE = "run python -m documentation.rooms"
-
-
-def test_no_arrow_of_the_picture_follows_from_others():
-    assert set(rooms.arrows()) >= {("evaluation", "metrics"), ("pages", "ui"), ("isolation", rooms.BASE)}
-    assert ("ui", "metrics") not in rooms.arrows() and "metrics" in rooms.below("ui")
-    assert all(rooms.purpose(room).endswith(".") for room in rooms.rows())
-
-
-def test_each_of_the_ten_steps_names_a_function():
-    steps = re.findall(r"^(\d+)\. (.*)$", section("From upload to exported calibrator"), re.MULTILINE)
-    assert [int(number) for number, _ in steps] == list(range(1, 11))
-    # That these names exist is tested with all names of the documents.
-    assert all(re.search(r"`calib(\.\w+)+`", step) for _, step in steps)
 
 
 def paste(code: str, folder: Path) -> None:

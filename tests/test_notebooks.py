@@ -70,8 +70,3 @@ def test_a_notebook_is_stored_clean_and_says_what_to_install_first(path):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None and not cell["metadata"] for cell in code)
     assert code[0]["source"][0].startswith('# %pip install "calib-studio[app]"')
     assert {path.stem for path in NOTEBOOKS} == set(SHOWN)
-
-
-def test_simulated_data_are_called_simulated_at_the_start():
-    (path,) = [path for path in NOTEBOOKS if 'load_sample(\\"simulated' in path.read_text(encoding="utf-8")]
-    assert "These data are simulated" in "".join(cells(path, "markdown")[0]["source"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 import subprocess
 import sys
 
@@ -39,12 +37,6 @@ def test_a_number_is_what_is_set_or_the_default(declared, monkeypatch):
         assert settings.limit(declared.name) == default
 
 
-def test_text_is_what_is_set_or_the_default(monkeypatch):
-    assert settings.text("CALIB_SCHEDULER") == ""
-    monkeypatch.setenv("CALIB_SCHEDULER", " tcp://a:8786\n")
-    assert settings.text("CALIB_SCHEDULER") == "tcp://a:8786"
-
-
 def test_a_command_says_what_is_wrong_and_does_nothing(monkeypatch, capsys):
     monkeypatch.setenv("CALIB_CLASSES", "all")
     for command in (["settings"], ["inspect", "nothing.npz"]):
@@ -73,18 +65,3 @@ print(limits.MAX_UPLOAD, limits.MAX_BYTES, limits.MAX_TEXT, limits.MAX_ROWS, lim
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     # A wrong one leaves the default; whoever starts the app or a command is told by `check`.
     assert done.stdout.split() == [str(2 * 2**20), "3000000", "500000", "6", "100000", "8"], done.stderr
-
-
-def test_every_setting_is_read_and_nothing_else_is():
-    named: dict[str, set[str]] = {}
-    for path in [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "calib").rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and re.fullmatch("CALIB_[A-Z_]+", node.value)
-            ):
-                named.setdefault(node.value, set()).add(path.name)
-    assert set(named) == set(SETTINGS)
-    unread = [name for name, files in named.items() if files == {"settings.py"}]
-    assert not unread

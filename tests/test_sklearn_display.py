@@ -59,13 +59,6 @@ def test_one_class_of_several_and_the_other_of_two_are_drawn_when_named():
     assert of_two.curve.mean_accuracy == pytest.approx(np.mean(~BINARY[300:]))
 
 
-def test_weights_enter_the_means():
-    probs = fitted(BINARY).predict_proba(X[300:])[:, 1]
-    weights = np.random.default_rng(0).random(300)
-    display = ReliabilityDisplay.from_predictions(BINARY[300:], probs, sample_weight=weights)
-    assert display.curve.mean_accuracy == pytest.approx(np.average(BINARY[300:], weights=weights))
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -116,14 +109,3 @@ def test_axes_that_are_given_are_drawn_on():
     np.testing.assert_allclose(shares + above, display.curve.high)
     assert options["label"] == "bayes" and axes.called["set"][1]["xlabel"] == "P(True)"
     assert display.figure_ == "its figure" and display._repr_mimebundle_() == {}
-
-
-def test_it_draws_with_matplotlib():
-    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    matplotlib.use("agg")
-    first = ReliabilityDisplay.from_estimator(fitted(BINARY), X[300:], BINARY[300:], backend="matplotlib", name="a")
-    second = ReliabilityDisplay.from_estimator(fitted(BINARY), X[300:], BINARY[300:], name="b", ax=first.ax_)
-    assert second.ax_ is first.ax_
-    assert [text.get_text() for text in first.ax_.get_legend().get_texts()] == ["a", "b"]
-    first.figure_.canvas.draw()
-    matplotlib.pyplot.close(first.figure_)

@@ -36,11 +36,6 @@ def state() -> dict[str, Any]:
     return Shifted().fit(*simulate(20)).get_state()
 
 
-def test_what_was_learned_comes_back(state):
-    again = Shifted().set_state(state)
-    assert again.fitted and again.get_state() == state
-
-
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
