@@ -23,10 +23,6 @@ def groups_of(positives: list[float], negatives: list[float]) -> Tally:
     return Tally(np.arange(len(counts), dtype=float), counts.astype(float), np.array(positives, dtype=float))
 
 
-def unbounded(groups: Tally) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(len(groups.scores)), np.ones(len(groups.scores))
-
-
 def test_likelihood_is_a_product_of_binomials(rng):
     groups = groups_of([0, 3, 1, 5], [2, 0, 4, 1])
     maps = np.sort(rng.random((20, 4)), axis=1)
