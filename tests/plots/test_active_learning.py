@@ -38,15 +38,3 @@ def test_lines_dots_and_ends_are_the_curves() -> None:
     assert "active arm from" in alt_text(fig) and "after 140" in alt_text(fig)
     bands = [trace for trace in fig.data if trace.fill == "toself"]
     np.testing.assert_allclose(bands[0].y[: len(plain.low)], plain.low)
-
-
-def test_batches_for_calibration_are_strokes_beneath_the_curves() -> None:
-    fig = learning_curves([arm(), arm("active", calibrated=(40, 60, 40))], "ECE")
-    (strokes,) = [trace for trace in fig.data if trace.yaxis == "y2"]
-    assert sorted(strokes.x) == [40, 40, 60]
-    assert strokes.name == "active arm"
-    assert fig.layout.yaxis2.domain[1] < fig.layout.yaxis.domain[0]
-    assert fig.layout.yaxis.title.text == "ECE"
-    without = learning_curves([arm()], "Error")
-    assert tuple(without.layout.yaxis.domain) == (0, 1)
-    assert without.layout.yaxis.title.text == "error"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from calib.diagnostics.binning import BinningPicture, binning_picture
@@ -11,7 +10,6 @@ from calib.plots.annotations import figure_data
 from calib.plots.binning import (
     Rail,
     bins_over_densities,
-    representatives,
 )
 from tests.conftest import simulate
 from tests.plots.zoo import rails_of
@@ -30,10 +28,6 @@ def rails(picture) -> list[Rail]:
     return rails_of(picture, UNSAFE)
 
 
-def traces_of(fig: go.Figure) -> dict[str, go.BaseTraceType]:
-    return {trace.name: trace for trace in fig.data if trace.customdata is not None}
-
-
 def test_rails_have_their_edges_and_their_pairs(picture, rails) -> None:
     fig = bins_over_densities(picture.density, rails)
     table = figure_data(fig)
@@ -47,16 +41,3 @@ def test_rails_have_their_edges_and_their_pairs(picture, rails) -> None:
         assert rows["pairs"].tolist() == bins.count.tolist()
         assert rows["share"].sum() == pytest.approx(1, abs=1e-5)
         np.testing.assert_allclose(rows["representative"].astype(float), bins.representatives, rtol=1e-5)
-
-
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_steps_are_the_representatives(picture, rails, scale) -> None:
-    fig = representatives(picture.density, rails, scale)
-    low, high = fig.layout.xaxis.range
-    for title, bins, _ in rails:
-        line = traces_of(fig)[title]
-        assert line.line.shape == "hv"
-        np.testing.assert_allclose(line.x[1:-1], bins.edges[(bins.edges > low) & (bins.edges < high)])
-        middles = (np.array(line.x[:-1]) + line.x[1:]) / 2
-        expected = bins.representatives[np.searchsorted(bins.edges, middles)]
-        np.testing.assert_allclose([row[1] for row in line.customdata[:-1]], expected, rtol=1e-5)

@@ -7,13 +7,11 @@ import pandas as pd
 import pytest
 
 from calib.diagnostics.judgement import gap_curve
-from calib.diagnostics.risk_coverage import risk_coverage
 from calib.evaluation.scores import Unit
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import size_curves
-from calib.plots.decisions import risk_diagram
 from calib.plots.overview import (
     ACROSS_PANELS,
     ROW_PIXELS,
@@ -56,30 +54,6 @@ def test_size_curves_show_what_can_be_compared_and_carry_the_rest():
 
 
 RAW, TEMPERATURE = method_style("identity"), method_style("temperature")
-
-
-def pair(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    confidence = generator.uniform(0.5, 1.0, n)
-    return confidence, generator.random(n) < confidence
-
-
-def line(fig, name: str):
-    return next(trace for trace in fig.data if trace.name == name)
-
-
-def test_the_lines_are_the_curves_and_end_at_all_inputs() -> None:
-    curves = [risk_coverage(*pair(300, seed)) for seed in (0, 1)]
-    fig = risk_diagram([("raw", curves[0], RAW), ("cooled", curves[1], TEMPERATURE)], 0.1)
-    for name, curve in zip(("raw", "cooled"), curves, strict=True):
-        drawn, enough = line(fig, name), curve.answered >= 20
-        np.testing.assert_allclose(drawn.x, curve.coverage[enough])
-        np.testing.assert_allclose(drawn.y, curve.risk[enough])
-        assert drawn.x[-1] == 1.0
-    assert line(fig, "cooled").line.color == TEMPERATURE.color
-    assert "raw" in alt_text(fig)
-    table = figure_data(fig)
-    assert {"coverage", "error", "threshold", "low", "high"} <= set(table.columns)
 
 
 def strip_row(name: str, value: float, half: float = 0.004, word: str = "better") -> StripRow:

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.calibrators.bayes_iso import BayesIso
-from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map
+from calib.diagnostics.calibration_maps import balanced_edges, class_pairs
 from calib.diagnostics.reliability import frequencies
-from calib.plots.annotations import figure_data
 from calib.plots.maps import (
     MapLine,
     MapPicture,
@@ -70,14 +68,3 @@ def test_whiskers_are_the_intervals_of_the_frequencies(picture, scale) -> None:
             assert np.isfinite(end).all()
             assert (np.asarray(end) >= low).all()
             assert (np.asarray(end) <= high).all()
-
-
-def test_the_band_of_the_posterior_and_its_mean_are_drawn(picture, binary) -> None:
-    posterior = posterior_map(BayesIso(n_maps=300).fit(*binary))
-    assert posterior is not None
-    fig = calibration_maps(picture, [MapLine("Bayes-Iso", STYLE, expit(GRID))], posterior=(posterior, STYLE))
-    (mean,) = traces(fig, "posterior")
-    np.testing.assert_allclose(mean.y, posterior.mean)
-    band = next(trace for trace in fig.data if trace.fill == "toself")
-    np.testing.assert_allclose(band.y, np.r_[posterior.low, posterior.high[::-1]])
-    assert set(figure_data(fig).columns) >= {"low", "high", "mean", "probability", "frequency"}

@@ -7,7 +7,7 @@ import pytest
 
 from calib.diagnostics.sequential_tests import SequentialTests, batches_of, sequential_tests
 from calib.plots import alt_text, figure_data
-from calib.plots.monitoring import e_value_chart, o_e_chart
+from calib.plots.monitoring import e_value_chart
 from calib.plots.style import method_style
 
 STYLE = method_style("temperature")
@@ -27,12 +27,3 @@ def test_the_e_values_and_the_batch_of_the_alarm_are_shown(found) -> None:
     assert numbers["e value"].iloc[len(found) - 1] == pytest.approx(np.exp(found.log_e[-1]), rel=1e-4)
     assert f"alarm at batch {found.alarm + 1}" in alt_text(fig)
     assert fig.layout.shapes[0].y0 == pytest.approx(np.log10(20))
-
-
-def test_the_ratio_stands_between_the_ends_of_its_band(found) -> None:
-    fig = o_e_chart(found, STYLE)
-    numbers = figure_data(fig)
-    assert (numbers["low"] <= numbers["O:E"]).all()
-    assert (numbers["O:E"] <= numbers["high"]).all()
-    assert numbers["rows"].iloc[-1] == 4000
-    assert f"after {len(found)} batches" in alt_text(fig)

@@ -10,15 +10,14 @@ from scipy.special import logit
 
 from calib.diagnostics.reliability import (
     confidence_histogram,
-    corp_curve,
     reliability_curve,
 )
 from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from calib.plots.annotations import figure_data
-from calib.plots.reliability import before_and_after, reliability_diagram
+from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
-from calib.plots.style import alt_text, method_style
+from calib.plots.style import method_style
 
 STYLE = method_style("temperature")
 
@@ -52,29 +51,6 @@ def test_dots_lie_at_the_bins_means_with_their_intervals_and_numbers(curve, scal
     assert fig.layout.yaxis.scaleanchor == "x"
 
 
-def named(fig, name):
-    return next(trace for trace in fig.data if trace.name == name)
-
-
-@pytest.fixture(scope="module")
-def pair(overconfident):
-    logits, labels = overconfident
-    probs = softmax(logits)
-    return probs.max(axis=1), probs.argmax(axis=1) == labels
-
-
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_lines_lie_where_the_curves_are_and_carry_their_numbers(pair, scale) -> None:
-    curve, line, limits = reliability_curve(*pair), corp_curve(*pair), (0.01, 0.999)
-    fig = reliability_diagram(curve, STYLE, scale=scale, line=line, limits=limits)
-    place = (lambda values: values) if scale == "linear" else logit
-    np.testing.assert_allclose(named(fig, "isotonic").x, place(np.clip(line.confidence, *limits)))
-    np.testing.assert_allclose(named(fig, "isotonic").y, place(np.clip(line.accuracy, *limits)))
-    table = figure_data(fig).query("trace == 'isotonic'")
-    np.testing.assert_allclose(table["confidence"], line.confidence, rtol=1e-5)
-    np.testing.assert_allclose(table["accuracy"], line.accuracy, rtol=1e-5)
-
-
 def test_of_an_event_the_histogram_has_its_rows_above_and_the_others_below(rng) -> None:
     p = rng.beta(1, 12, 3000)
     happened = rng.random(3000) < p
@@ -106,12 +82,3 @@ def test_the_names_of_rows_lie_beside_the_cell_of_what_lies_beyond_the_axis(rng)
         last = np.asarray(bars.x)[-1] - np.asarray(bars.width)[-1] / 2
         assert abs(np.asarray(bars.y)[-1]) > 0
         assert note.xanchor == "right" and 0.3 * note.x <= last
-
-
-def test_before_and_after_are_drawn_on_one_diagram_that_holds_both() -> None:
-    before, after = np.array([[0.05, 0.2], [0.9, 0.7]]), np.array([[0.15, 0.2], [0.75, 0.7]])
-    fig = before_and_after(before, after, STYLE)
-    drawn = {trace.name: trace for trace in fig.data if trace.name}
-    for name, curve in (("before", before), ("after", after)):
-        np.testing.assert_array_equal(np.stack([drawn[name].x, drawn[name].y], axis=1), curve)
-    assert "0.900 came true in 0.700" in alt_text(fig)

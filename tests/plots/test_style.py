@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.plots.style import (
-    DASHES,
     GLYPHS,
     GUIDE,
     NEUTRAL,
@@ -51,15 +50,6 @@ def test_every_method_has_a_mark_of_its_own_and_neighbours_differ_in_dash() -> N
     assert len({style.symbol for style in styles}) == len(METHODS)
     assert all(a.dash != b.dash for a, b in itertools.pairwise(styles))
     assert len(set(GLYPHS.values())) == len(SYMBOLS)
-
-
-@pytest.mark.parametrize("name", [*METHODS, "something new"])
-def test_fits_of_one_method_share_the_colour_and_differ_otherwise(name: str) -> None:
-    styles = [method_style(name, index) for index in range(6)]
-    assert len({style.color for style in styles}) == 1
-    assert len(set(styles)) == 6
-    assert len({style.symbol for style in styles}) == 6
-    assert len({style.dash for style in styles[: len(DASHES)]}) == len(DASHES)
 
 
 def test_names_are_neither_html_nor_formulas_nor_templates() -> None:
