@@ -41,12 +41,6 @@ def copied(data: Predictions, times: int) -> Predictions:
     return replace(data.take(rows), clusters=np.array([f"c{row}" for row in rows]))
 
 
-def test_a_resample_holds_whole_clusters_one_fewer_than_there_are(rng):
-    cluster = rng.permutation(np.repeat(np.arange(30), rng.integers(1, 9, 30)))
-    times = groups_of_units(len(cluster), cluster).resampled(np.eye(30), 50)
-    assert (times.sum(axis=1) == 29).all()
-
-
 def test_the_standard_error_of_a_mean_is_that_between_clusters(rng):
     cluster = np.repeat(np.arange(25), 8)
     values = rng.normal(size=25)[cluster] + 0.1 * rng.normal(size=200)

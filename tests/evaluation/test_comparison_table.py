@@ -34,11 +34,6 @@ def cell(**changes) -> ScoreCell:
     return ScoreCell(**{**made, **changes})
 
 
-def test_a_title_says_how_maps_are_shared(table):
-    titles = [row.title for row in score_rows(table, ["NLL"])]
-    assert titles == ["Uncalibrated", "Temperature", "Isotonic (shared map)", "apart"]
-
-
 def test_what_a_cell_says():
     assert cell().text() == "0.500 [0.400, 0.600] ★ ✓"
     assert cell(sd=0.012).text(intervals=False, spread=True) == "0.500 ± 0.012 ★ ✓"

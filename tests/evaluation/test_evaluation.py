@@ -8,14 +8,12 @@ import pytest
 import calib
 from calib import metrics
 from calib.base import Calibrator
-from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation, evaluate, score_intervals, scores
 from calib.evaluation import evaluation as module
 from calib.evaluation.scores import scored_on, smooth_scores
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import groups_of_units, reflect
 from calib.numerics import softmax
-from tests.conftest import paired_differences
 
 
 def simulated(n, seed, scale=1.0, n_classes=7):
@@ -93,12 +91,6 @@ def test_confidence_only_methods_have_top_label_scores_alone(sample):
     assert set(score_intervals(evaluation)) == set(scores(evaluation))
 
 
-def test_predictions_that_are_nan_are_refused_with_their_count():
-    probs = np.array([[0.5, 0.5], [np.nan, 0.5], [0.5, 0.5]])
-    with pytest.raises(CalibrationError, match="1 of 3 rows"):
-        evaluate(probs, np.array([0, 0, 0]))
-
-
 # -- intervals -----------------------------------------------------------------------------------------
 
 
@@ -150,15 +142,3 @@ def test_no_interval_of_a_calibration_error_ends_below_that_of_the_gap(seed):
     assert found["gap"].low > 0
     assert found["ECE"].low >= min(found["ECE"].value, found["gap"].low)
     assert found["ECE"].high >= found["gap"].high
-
-
-def test_paired_differences_are_narrower_than_unpaired_ones(sample):
-    logits, labels = sample
-    raw, calibrated = evaluate(softmax(logits), labels), evaluate(softmax(logits / 1.6), labels)
-    value, low, high = paired_differences(calibrated, raw)["NLL"]
-    assert value == pytest.approx(scores(calibrated)["NLL"] - scores(raw)["NLL"])
-    assert low <= value <= high < 0.0
-    alone = score_intervals(calibrated)["NLL"]
-    assert high - low < 0.6 * (alone.high - alone.low)
-    per_row = calibrated.row_nll - raw.row_nll
-    assert (high - low) / 2 == pytest.approx(1.96 * per_row.std() / np.sqrt(len(labels)), rel=0.01)

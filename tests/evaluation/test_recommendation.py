@@ -225,7 +225,3 @@ def test_who_is_as_good_could_be_taken(calibrators):
     answer = recommend(Claims(made), calibrators)
     assert answer.method == "platt" and answer.as_good == ("isotonic",)
     assert "temperature" not in " ".join(answer.sentences())
-
-
-def test_without_a_calibrator_none_is_said_to_have_failed(calibrators):
-    assert chosen(calibrators, {}).sentences() == ["Keep the raw model. No fitted calibrator was compared with it."]

@@ -31,12 +31,6 @@ def test_values_are_those_of_the_metrics_and_lie_in_their_intervals(outputs):
     assert quick["low"].isna().all()
 
 
-def test_the_interval_of_the_ece_is_that_of_the_table(outputs):
-    value, low, high = calib.ece(*outputs, ci=True)
-    assert value == pytest.approx(calib.ece(*outputs))
-    np.testing.assert_allclose([value, low, high], calib.scores(*outputs).loc["ECE"])
-
-
 def test_of_an_event_it_is_the_error_of_its_probability():
     generator = np.random.default_rng(0)
     risk = generator.random(500)

@@ -179,11 +179,6 @@ def test_coverage_where_splits_share_rows(n_test):
 # -- learning curves -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "sizes"), [(400, (25, 50, 100, 200, 400)), (39, (39,)), (40, (20, 40)), (7, (7,))])
-def test_sizes_are_halved(n, sizes):
-    assert halved_sizes(n) == sizes
-
-
 def test_more_labels_help_most_where_there_is_most_to_learn():
     methods = {name: calib.calibrator(name) for name in ("temperature", "vector")}
     table = repeated_splits(methods, data(1200), 400, n_repeats=4, sizes=halved_sizes(400))

@@ -53,16 +53,6 @@ def test_the_scores_that_can_are_weighted_and_in_the_bins_of_the_rows():
     assert not {"sharpness", "overconfidence"} & set(found)
 
 
-def test_of_an_event_the_weighted_gap_is_expected_minus_observed():
-    data = replace(weighted(400, 2), event=calib.data.event.Event(1, "default", "said so"))
-    risk = calib.calibrator("identity").fit(data.logits, data.labels).predict_proba(data.logits)[:, 1]
-    found = weighted_scores(judged(data))
-    expected = np.average(risk - data.labels, weights=data.weights)
-    assert found["signed gap"] == pytest.approx(expected)
-    assert found["event rate"] == pytest.approx(np.average(data.labels, weights=data.weights))
-    assert found["Brier"] == pytest.approx(np.average((risk - data.labels) ** 2, weights=data.weights))
-
-
 def test_weights_nobody_has_explained_are_never_applied():
     unsaid = weighted(kind=None)
     assert weighted_scores(judged(unsaid)) == {}
@@ -110,8 +100,3 @@ def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
 def test_weights_that_cannot_be_are_refused(weights):
     with pytest.raises(CalibrationError, match=r"[Ww]eights"):
         metrics.accuracy(np.full((3, 2), 0.5), [0, 1, 0], weights=weights)
-
-
-def test_exposures_of_loans_count_as_in_the_notes(reference_data):
-    exposure = np.loadtxt(reference_data / "credit.csv", delimiter=",", skiprows=1, usecols=4)
-    assert metrics.effective_sample_size(exposure) == pytest.approx(815, abs=0.5)
