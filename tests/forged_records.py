@@ -22,21 +22,8 @@ NUMBERS = (
     1.7e308, -1e200, 2**53, 2**63, 2**64, 10**300, 10**400,
 )  # fmt: skip
 OTHERS = (
-    None,
-    True,
-    False,
-    "",
-    "0",
-    "nan",
-    "x" * 5000,
-    [],
-    [0],
-    {},
-    {"0": 0},
-    [[[[]]]],
-    {"$array": "nope"},
-    {"$array": 0},
-)
+    None, True, False, "", "0", "nan", "x" * 5000, [], [0], {}, {"0": 0}, [[[[]]]], {"$array": "nope"}, {"$array": 0},
+)  # fmt: skip
 KEYS = ("more_", "n_classes_", "__class__", "_private_", "", "values", "$array", "maps_")
 TYPES = ("f4", "f2", ">f8", "i8", "i1", "u8", "?", "c16", "U9", "S9")
 
@@ -123,19 +110,8 @@ def _change_parameter(record: dict[str, Any], rng: np.random.Generator) -> None:
         return
     name = _pick(list(params), rng)
     choices = (
-        "logits",
-        "probs",
-        "full",
-        "mean",
-        "mc",
-        "delta",
-        "draws",
-        "vector",
-        "matrix",
-        "isotonic",
-        "sigmoid",
-        "l1",
-    )
+        "logits", "probs", "full", "mean", "mc", "delta", "draws", "vector", "matrix", "isotonic", "sigmoid", "l1",
+    )  # fmt: skip
     params[name] = _pick((*NUMBERS, *OTHERS, *choices, not params[name]), rng)
 
 

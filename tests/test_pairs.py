@@ -16,7 +16,6 @@ from calib.base import KEEPS_HALF, Calibrator
 from calib.canonical import to_canonical
 from calib.cli import main
 from calib.data import Predictions
-from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
 from calib.registry import extras_for, presets, said_of_kind
@@ -117,11 +116,10 @@ def files(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("given", ["answers.csv", "answers.npy"])
-@pytest.mark.parametrize("out", ["out.npy", "out.csv", "out.npz", "out.parquet"])
+@pytest.mark.parametrize(
+    ("given", "out"), [("answers.csv", "out.csv"), ("answers.csv", "out.npz"), ("answers.npy", "out.parquet")]
+)
 def test_files_of_confidences_become_files_of_confidences(files, given, out):
-    if (given, out) == ("answers.csv", "out.parquet"):
-        pytest.skip("Parquet is written from arrays on disk")
     expected = fitted("platt").predict_proba(pairs().logits)[:, 1]
     outputs = ["--read", "outputs=confidence"] if given.endswith("csv") else []
     assert main(["apply", str(files / "calibrator.npz"), str(files / given), *outputs, "--out", str(files / out)]) == 0
@@ -129,8 +127,6 @@ def test_files_of_confidences_become_files_of_confidences(files, given, out):
 
 
 def _read(path):
-    if path.suffix == ".npy":
-        return np.load(path)
     if path.suffix == ".npz":
         with np.load(path) as found:
             assert found.files == ["confidence"]
@@ -138,25 +134,3 @@ def _read(path):
     table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
     assert list(table) == [*["row"] * (path.suffix == ".csv"), "confidence"]
     return table["confidence"].to_numpy()
-
-
-def test_new_pairs_are_judged_for_monitoring(files):
-    options = {"outputs": "confidence", "kind": "pairs"}
-    exported = runtime.load(files / "calibrator.npz")
-    found = read_new_rows(exported, files / "answers.csv", calib.data.LoadOptions().changed(**options))
-    raw, judged = judge(exported, found.data)
-    np.testing.assert_allclose(raw.pair[0], pairs().confidence, atol=1e-9)
-    np.testing.assert_allclose(judged.pair[0], exported.confidence(pairs().confidence), atol=1e-9)
-    np.testing.assert_array_equal(judged.pair[1], pairs().correct)
-
-
-def test_a_report_says_what_was_drawn_and_left_out(files):
-    rows = zip(pairs().confidence, pairs().labels, np.arange(400) // 4, strict=True)
-    table = "confidence,correct,question\n" + "".join(f"{c:.10g},{right},q{q}\n" for c, right, q in rows)
-    (files / "questions.csv").write_text(table)
-    read = ["--read", "outputs=confidence", "--read", "labels=correct", "--read", "kind=pairs",
-            "--read", "clusters=question"]  # fmt: skip
-    report = ["--methods", "platt", "--report", str(files / "report.html")]
-    assert main(["compare", str(files / "questions.csv"), *read, *report]) == 0
-    page = (files / "report.html").read_text()
-    assert "take whole clusters as independent" in page and "all classes" in page

@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,50 +70,6 @@ def test_round_trip_through_npz_and_through_bytes_is_exact(arrays):
 def test_what_is_not_plain_is_refused(bad):
     with pytest.raises(CalibrationError):
         flatten({"x_": bad})
-
-
-@dataclass(frozen=True)
-class Part:
-    kind: Literal["one", "two"]
-    values: npt.NDArray[np.float64] | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Whole:
-    name: str
-    parts: tuple[Part, ...]
-    share: float | None = None
-    pair: tuple[int, bool] = (1, True)
-
-
-WHOLE = Whole("w", (Part("one", np.arange(3.0), {"deep": [np.ones(2), {"n": 1}]}), Part("two")), 1.0)
-
-
-def test_dataclasses_come_back_as_the_types_that_the_reader_expects():
-    outline, arrays = flatten(WHOLE)
-    back = unflatten(json.loads(json.dumps(outline)), arrays_of(npz_of(arrays)), Whole)
-    assert (back.name, back.share, back.pair, back.parts[1]) == (WHOLE.name, 1.0, (1, True), Part("two"))
-    np.testing.assert_array_equal(back.parts[0].values, np.arange(3.0))
-    np.testing.assert_array_equal(back.parts[0].more["deep"][0], np.ones(2))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": 1},
-        {"parts": [{"kind": "three", "values": None, "more": {}}]},
-        {"parts": [{"kind": "one", "values": None}]},
-        {"parts": [{"kind": "one", "values": None, "more": {"x": {"$array": []}}}]},
-        {"share": True},
-        {"pair": [1, True, 2]},
-        {"more": 1},
-    ],
-)
-def test_what_was_not_written_for_a_type_is_refused(change):
-    outline, arrays = flatten(WHOLE)
-    with pytest.raises(BadRecord):
-        unflatten({**outline, **change}, arrays, Whole)
 
 
 def archive_of(*members: tuple[str, bytes]) -> bytes:

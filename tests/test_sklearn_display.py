@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
@@ -78,12 +76,6 @@ def test_one_class_of_several_and_the_other_of_two_are_drawn_when_named():
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(given, said):
     with pytest.raises(CalibrationError, match=said):
         given()
-
-
-def test_a_missing_backend_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(CalibrationError, match="pip install matplotlib"):
-        ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), backend="matplotlib")
 
 
 class Axes:

@@ -219,7 +219,7 @@ def test_the_command_line_compares_fits_and_applies(tmp_path, monkeypatch, capsy
     assert "all classes" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["temperature", "isotonic", "platt"])
+@pytest.mark.parametrize("name", ["temperature", "isotonic"])
 def test_whole_number_weights_are_repeated_rows_also_for_the_other_classes(name):
     logits, labels = simulated()
     outputs, times = TopK.from_matrix(logits, 4, labels), np.arange(N) % 3

@@ -19,7 +19,6 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.cli import STOPPED, UNREAD
 from calib.cli.commands import COMMANDS
 from calib.cli.gate import FAILED, UNDECIDED
-from calib.decisions import fit_sets
 from calib.export import runtime
 from tests.cli.conftest import run
 from tests.conftest import ROOT
@@ -77,24 +76,6 @@ def test_fit_saves_what_the_library_fits(file, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "fitted on 100 rows" in printed and "On 300 test rows" in printed
     assert f"{scores['NLL']['before'][0]:.4f}" in printed
-
-
-def test_fit_puts_sets_and_a_certified_threshold_into_the_file(file, tmp_path, capsys):
-    out = tmp_path / "c.npz"
-    assert run("fit", file, "--method", "temperature", "--out", out, "--sets", "0.2", "--decide", "risk=0.3") == 0
-    said = capsys.readouterr().out
-    assert "judged on the" in said and "the mean size" in said
-    made = runtime.load(out)
-    _, test = calib.load(file).split()
-    decision, _ = test.split(0.5, 0)
-    np.testing.assert_allclose(made.sets.quantiles, fit_sets(made.calibrator, decision, 0.2).quantiles, rtol=1e-12)
-    assert made.decision.risk == 0.3 and f"{made.decision.threshold:.4g}" in said
-    assert run("apply", out, file, "--out", tmp_path / "p.npz", "--decide", "--sets") == 0
-    with np.load(tmp_path / "p.npz") as written:
-        assert set(written["actions"]) <= {-1, 0, 1, 2, 3}
-        assert written["sets"].shape == written["probabilities"].shape
-    assert run("fit", file, "--method", "temperature", "--out", out, "--decide", "risk=0.0001") == 0
-    assert "holds no decision" in capsys.readouterr().out and runtime.load(out).decision is None
 
 
 def test_fit_goes_on_with_a_saved_calibrator_which_it_may_replace(folder, capsys):
@@ -234,13 +215,6 @@ def test_what_a_file_cannot_hold_is_said_before_the_fit(folder, capsys, monkeypa
     Path("folder.pkl").mkdir()
     assert run("fit", "outputs.npz", "--method", "temperature", "--out", "folder.pkl") == 2
     assert "cannot be written" in capsys.readouterr().err
-
-
-def test_a_report_without_its_packages_is_refused_before_the_fits(folder):
-    code = "import sys; sys.modules['plotly'] = None; from calib.cli import main; raise SystemExit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "compare", str(folder / "broken.npz"), "--report", str(folder / "r.html")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1 and "calib-studio[report]" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_without_typer_the_extra_is_named():

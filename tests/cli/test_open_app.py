@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -102,14 +101,6 @@ def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
     np.testing.assert_array_equal(kept.labels, part.labels)
     assert (entry.name, kept.class_names, kept.kind) == (data.name, data.class_names, "logits")
     assert entry.findings == plain_findings(data.findings) != ()
-
-
-@pytest.mark.long
-def test_a_port_that_is_taken_is_named():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        with pytest.raises(CalibrationError, match=str(port)):
-            calib.open_app(LOGITS, LABELS, port=port)
 
 
 @pytest.mark.long

@@ -101,20 +101,6 @@ def test_an_error_for_people_comes_back_and_a_fault_is_logged(caplog):
     assert "some.h5" not in caplog.text
 
 
-def test_a_server_that_is_gone_is_started_again():
-    own = Readers(1, ())
-    own.start()
-    assert own.process is not None
-    own.process.kill()
-    own.process.wait()
-    first = own.process.pid
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client, "READERS", own)
-        assert isolated(misbehaving.well, FILE, ()).text == "some.h5"
-    assert own.process.pid != first
-    own.close()
-
-
 def test_a_server_that_answers_no_more_is_no_fault_of_the_file_and_is_replaced(monkeypatch):
     own = Readers(1, ())
     monkeypatch.setattr(client, "READERS", own)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from calib.data import Choices, LoadOptions
 from calib.isolation.codec import RequestReader, RequestWriter, read_answer, write_answer
@@ -68,19 +67,6 @@ def test_a_value_of_many_parts():
     assert (back.columns, back.numbers, back.share, back.given) == (("a", "b"), (1, 2), 0.5, True)
     assert there_and_back(outer(columns="a", numbers=("1",)), Outer).columns == "a"
     assert there_and_back(outer(share=float("nan")), Outer).share != 0
-
-
-@given(
-    hnp.arrays(
-        hnp.boolean_dtypes() | hnp.integer_dtypes(endianness="<") | hnp.floating_dtypes(endianness="<", sizes=(32, 64)),
-        hnp.array_shapes(min_dims=0, max_dims=3, min_side=0),
-    )
-)
-def test_every_array_of_numbers(array):
-    back = there_and_back({"a": array, "b": array.T}, dict[str, np.ndarray])
-    for name, expected in (("a", array), ("b", array.T)):
-        assert back[name].dtype == array.dtype
-        np.testing.assert_array_equal(back[name], expected)
 
 
 Scalar = TypeVar("Scalar", bound=np.generic)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -60,19 +59,6 @@ def whole(root: Path, link: str, data: Predictions, job: Job, entry: Entry) -> b
     assert back is None or np.array_equal(back.logits, data.logits)
     assert fitted is None or fitted.calibrator.temperature_ == job.calibrator.temperature_
     return back is not None and fitted is not None
-
-
-def test_nobody_waits_and_what_is_under_way_is_not_called_saved(
-    keeper: Keeper, mine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, job, entry = mine
-    goes_on = threading.Event()
-    put_data = store_saving.put_data
-    monkeypatch.setattr(store_saving, "put_data", lambda *given: (goes_on.wait(), put_data(*given)))
-    saved = keeper.save(LINK, entry, data, [job])
-    assert not saved.done()
-    goes_on.set()
-    assert why(saved) == ""
 
 
 def test_a_finished_fit_is_stored_if_a_link_leads_there(keeper: Keeper, mine) -> None:
