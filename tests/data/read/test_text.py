@@ -44,14 +44,10 @@ ROWS = table(header=False)
 WRITINGS = [
     ("semicolon, decimal comma", table(";", comma)),
     ("percent", table(";", lambda v: f"{comma(100 * v)} %")),
-    ("byte order mark", "\ufeff" + table()),
-    ("comments, blank lines", "% run 12\n\n% of June\n\n" + table("\t")),
     ("lines above", "Model: resnet\nDate;2024\n\n" + table(";", comma)),
-    ("padded lines above", "Report of June;;;\n;;;\n" + table(";", comma)),
     ("Excel's delimiter", "sep=;\n" + table(";", comma)),
     ("empty columns at the end", table(end=",,")),
     ("a delimiter at the end of rows", ",".join(NAMES) + "\n" + ROWS.replace("\n", ",\n")),
-    ("a delimiter at the end of the header", ",".join(NAMES) + ",\n" + ROWS),
     ("row names", ",".join(NAMES) + "\n" + "".join(f"r{i},{row}\n" for i, row in enumerate(ROWS.splitlines()))),
     ("empty rows", table() + ",,,\n,,,\n"),
 ]
@@ -62,13 +58,7 @@ def test_tables_are_read_however_they_are_written(text):
     found = read(text)
     check_read(found)
     again = inspect(("outputs.csv", text.encode()), choices=found.choices)
-    assert again.predictions is not None and found.predictions is not None
     assert again.predictions.sha256 == found.predictions.sha256
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_encodings_are_recognised(encoding):
-    check_read(read(table(";", comma), encoding))
 
 
 LETTERS = {
@@ -76,8 +66,8 @@ LETTERS = {
     "cp1252": ("château", "Größe", "señor", "dégâts"),
     "cp1251": ("Москва", "собака", "кошка", "Екатеринбург"),
     "gb18030": ("北京", "上海分行", "猫", "狗"),
-    "euc_kr": ("서울", "부산", "고양이", "개"),
     "utf-8": ("猫", "Größe", "Москва", "señor"),
+    "utf-16": ("château", "Größe", "señor", "dégâts"),
 }
 
 
@@ -107,16 +97,8 @@ def test_a_column_that_a_join_repeats_is_read_once():
     assert "differ" in the(read(text.replace("\n0,", "\n7,", 1)), "duplicate_columns").message
 
 
-def test_what_was_left_out_or_divided_is_said():
-    found = read("# run 12\n# of June\n" + table(";", lambda v: f"{comma(100 * v)} %"))
-    assert "2 lines" in the(found, "lines_above").message
-    assert "100" in the(found, "percent_signs").message
-    assert not [f for f in read(table()).findings if f.code in ("lines_above", "percent_signs")]
-
-
-def scores(cells, delimiter=";"):
-    labels = np.arange(len(cells)) % 2
-    return f"score{delimiter}label\n" + "".join(f"{c}{delimiter}{k}\n" for c, k in zip(cells, labels, strict=True))
+def scores(cells):
+    return "score;label\n" + "".join(f"{cell};{j % 2}\n" for j, cell in enumerate(cells))
 
 
 def read_scores(text, **chosen):
@@ -129,11 +111,8 @@ def read_scores(text, **chosen):
     "cells, expected",
     [
         ("decimal comma", ["1.234,5", "-2,25", "12.000.000,0"], [1234.5, -2.25, 12e6]),
-        ("decimal point", ["1,234.5", "-2.25", "12,000,000.0"], [1234.5, -2.25, 12e6]),
         ("point separates twice", ["1.234.567", "2.345", "-3"], [1234567, 2345, -3]),
-        ("narrow blanks", ["1\u202f234", "12\u00a0345", "-7"], [1234, 12345, -7]),
         ("minus sign", ["\u22121,5", "0,25", "1,234"], [-1.5, 0.25, 1.234]),
-        ("exponents", ["1,5e-3", "2,5E2", "0,1"], [0.0015, 250, 0.1]),
     ],
 )
 def test_the_whole_column_decides_what_a_sign_means(cells, expected):
@@ -142,24 +121,15 @@ def test_the_whole_column_decides_what_a_sign_means(cells, expected):
     assert "decimal_unclear" not in [finding.code for finding in found.findings]
 
 
-@pytest.mark.parametrize(("delimiter", "quote", "first", "second"), [(";", "", 1.234, 1234), (",", '"', 1234, 1.234)])
-def test_two_readings_are_said_and_one_option_switches(delimiter, quote, first, second):
-    text = scores([f"{quote}{n},234{quote}" for n in range(1, 200)], delimiter)
+def test_two_readings_are_said_and_one_option_switches():
+    text = scores([f"{n},234" for n in range(1, 200)])
     found, read_as = read_scores(text)
-    assert read_as[0] == pytest.approx(first)
+    assert read_as[0] == pytest.approx(1.234)
     warned = the(found, "decimal_unclear")
     assert "1,234" in warned.message
     changed, other = read_scores(text, **warned.fix)
-    assert other[0] == pytest.approx(second)
+    assert other[0] == pytest.approx(1234)
     assert "decimal_unclear" not in [finding.code for finding in changed.findings]
-
-
-def test_what_is_no_number_stays_text():
-    labels = ["1,5 %", "low"] * 120
-    text = "p_a;p_b;label\n" + "".join(f"0,5;0,5;{'a' if i % 2 else 'b'}\n" for i in range(240))
-    assert read(text).predictions is not None
-    found = read(scores(labels))
-    assert found.predictions is None
 
 
 def test_a_header_of_many_letters_is_a_header():
@@ -169,11 +139,6 @@ def test_a_header_of_many_letters_is_a_header():
     check_read(read(f"{','.join((*NAMES, *names))}\n{rows}"))
     found = read(f"{'x' * 200_000},p_0,label\n" + "0.5,0.5,1\n0.1,0.9,0\n" * 60)
     assert "damaged" not in [finding.code for finding in found.findings]
-
-
-def test_percent_signs_in_some_cells_are_named_as_the_cause():
-    found = read(scores(["12.5 %", "0.25"] * 60, ","), outputs="score")
-    assert "60 cells have a percent sign and the others have none" in the(found, "text_in_cells").message
 
 
 def naive(cell: str, decimal: str) -> bool:
