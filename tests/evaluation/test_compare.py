@@ -12,7 +12,6 @@ from calib.errors import CalibrationError
 from calib.evaluation import evaluate, scores
 from calib.evaluation.compare import compare
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY, best_methods, verdict
-from calib.formatting import for_terminal
 from calib.numerics import softmax
 from tests.conftest import compare_evaluations, simulate
 
@@ -180,18 +179,7 @@ def nearly_right(n_wrong, sharper=2.0):
     return {name: evaluate(softmax(each), labels) for name, each in maps.items()}
 
 
-def test_nothing_is_claimed_where_no_row_is_wrong():
-    """Every resample of rows without a mistake is without one: intervals have no width and show nothing."""
-    table = compare_evaluations(nearly_right(0))
-    assert set(table["verdict"]) == {"", "undecided"}
-    for key in ("NLL", "Brier", "ECE", "accuracy"):
-        assert best_methods(table, key) == frozenset(), key
-        assert for_terminal(verdict(table, key)).endswith(
-            "but no test row is wrong (at most 0.95 % are, 95 %): these rows cannot rank methods."
-        )
-
-
-@pytest.mark.parametrize(("n_wrong", "claims"), [(1, False), (4, False), (5, True), (30, True)])
+@pytest.mark.parametrize(("n_wrong", "claims"), [(0, False), (4, False), (5, True)])
 def test_a_handful_of_wrong_rows_is_needed_to_rank_methods(n_wrong, claims):
     made = nearly_right(n_wrong, 0.25)  # doubts so much more that five wrong rows do not make up for it
     table = compare_evaluations(made)

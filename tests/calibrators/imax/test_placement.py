@@ -89,16 +89,6 @@ def test_a_scaled_model_bins_the_scaled_log_odds():
     np.testing.assert_allclose(0.5 * scaled - 1.0, plain, rtol=1e-12)
 
 
-def test_running_sums_are_those_of_the_pairs(rng):
-    log_odds = rng.normal(size=(40, 5)) * 6
-    edges = np.array([-8.0, -1.0, 0.0, 2.5, 30.0])
-    sums = SigmoidSums.from_log_odds(log_odds)
-    one, zero = sums.between(sums.positions(edges))
-    bins = naive.bins_of(log_odds, edges)
-    np.testing.assert_allclose(one, [np.sum(1 / (1 + np.exp(-np.array(x)))) for x in bins], rtol=1e-12)
-    np.testing.assert_allclose(zero, [np.sum(1 / (1 + np.exp(np.array(x)))) for x in bins], rtol=1e-12)
-
-
 def test_sums_keep_their_digits_far_from_zero():
     log_odds = np.concatenate([np.full(1000, -600.0), np.zeros(1000), np.full(1000, 600.0)])
     sums = SigmoidSums.from_log_odds(log_odds)
