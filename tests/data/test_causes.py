@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from calib.data import inspect, load
-from tests.data.conftest import cases, csv_bytes, simulated, the
+from tests.data.conftest import csv_bytes, simulated, the
 
 CLASSES = np.array(["cat", "dog", "cow", "ant"])
 LOGITS, LABELS = simulated()
 PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
 
 
-def table(outcome=CLASSES[LABELS], cells=PROBS, stem=""):
-    return "t.csv", csv_bytes(true=outcome, **{f"{stem}{name}": cells[:, k] for k, name in enumerate(CLASSES)})
+def table(outcome=CLASSES[LABELS], cells=PROBS):
+    return "t.csv", csv_bytes(true=outcome, **dict(zip(CLASSES, cells.T, strict=True)))
 
 
 def refused(source, code):
@@ -23,19 +22,17 @@ def refused(source, code):
     return the(found, code)
 
 
-@pytest.mark.parametrize("stem", ["", "p_"])
-def test_sums_are_the_reason_where_columns_called_as_the_classes_do_not_sum_to_one(stem):
-    finding = refused(table(cells=1 / (1 + np.exp(-LOGITS)), stem=stem), "sums")
+def test_sums_are_the_reason_where_columns_called_as_the_classes_do_not_sum_to_one():
+    finding = refused(table(cells=1 / (1 + np.exp(-LOGITS))), "sums")
     assert "300 rows of 300" in finding.message and "do not sum to one" in finding.message
 
 
-@pytest.mark.parametrize("stem", ["", "p_"])
-def test_one_unknown_label_leaves_the_columns_scores_of_the_classes(stem):
+def test_one_unknown_label_leaves_the_columns_scores_of_the_classes():
     labels = CLASSES[LABELS].astype("U6")
     labels[[7, 9]] = "cwo"
-    finding = refused(table(labels, stem=stem), "labels_unmatched")
+    finding = refused(table(labels), "labels_unmatched")
     assert finding.message == "2 labels in true belong to no column (cwo)."
-    data = load(table(labels, stem=stem), **finding.fix)
+    data = load(table(labels), **finding.fix)
     assert data.class_names == tuple(CLASSES) and len(data) == 298
     np.testing.assert_array_equal(data.labels, np.delete(LABELS, [7, 9]))
 
@@ -46,10 +43,6 @@ def test_blanks_and_question_marks_among_the_labels_are_rows_without_a_label():
     data = load(table(labels))
     assert data.class_names == tuple(CLASSES)
     assert "3 rows of 300 have no label (rows 8, 10, 12)" in the(data, "rows_left_out").message
-    event = np.where(LABELS > 1, "1", "0")
-    event[3] = "?"
-    binary = load(("t.csv", csv_bytes(default=event, pd=PROBS[:, 2:].sum(axis=1))))
-    assert binary.class_names == ("0", "1") and not [f for f in binary.findings if f.code == "class_order"]
 
 
 def test_percent_signs_in_half_of_a_column_are_the_reason():
@@ -59,15 +52,10 @@ def test_percent_signs_in_half_of_a_column_are_the_reason():
     assert "Some cells of pd in t.csv have a percent sign and the others have none" in finding.message
 
 
-@cases("columns", [
-    ("a risk", {"default": LABELS // 2, "pd": PROBS.argmax(axis=1) // 2}),
-    ("each class", {"true": CLASSES[LABELS], **{n: (PROBS.argmax(axis=1) == k) * 1 for k, n in enumerate(CLASSES)}}),
-])  # fmt: skip
-def test_probabilities_that_are_all_0_or_1_are_predicted_classes(columns):
-    assert (
-        "predicted classes, which carry no confidence"
-        in refused(("t.csv", csv_bytes(**columns)), "hard_predictions").message
-    )
+def test_probabilities_that_are_all_0_or_1_are_predicted_classes():
+    risk = "t.csv", csv_bytes(default=LABELS // 2, pd=PROBS.argmax(axis=1) // 2)
+    for source in (risk, table(cells=np.eye(4, dtype=int)[PROBS.argmax(axis=1)])):
+        assert "predicted classes, which carry no confidence" in refused(source, "hard_predictions").message
 
 
 def test_rows_that_repeat_exactly_are_said_where_labels_agree_more_than_by_chance():

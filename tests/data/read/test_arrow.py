@@ -37,10 +37,8 @@ def labelled(kind):
 
 LISTS = pa.table({"logits": pa.array(LOGITS.tolist()), "label": LABELS})
 TABLES = [
-    ("plain", TABLE),
     ("a time zone", ZONED),
     ("a dictionary", labelled(pa.dictionary(pa.int8(), pa.string()))),
-    ("large text", labelled(pa.large_string())),
     ("views of text", labelled(pa.string_view())),
     ("lists", LISTS),
     ("lists of a fixed size", pa.table({"logits": LISTS["logits"].cast(pa.list_(pa.float64(), 3)), "label": LABELS})),
@@ -49,8 +47,7 @@ TABLES = [
 
 
 @cases("table", TABLES)
-@pytest.mark.parametrize("compression", [None, "lz4"])
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("compression", "stream"), [(None, False), ("lz4", True)])
 def test_tables_are_read(table, compression, stream):
     found = read(written(table, compression, stream, batch=100))
     assert found.predictions is not None, found.findings
