@@ -66,24 +66,6 @@ def test_what_is_no_feature_is_left_out_and_the_rest_stays(make, build, code):
     assert "features" in finding.message
 
 
-@pytest.mark.parametrize(
-    ("build", "fragment"),
-    [
-        (lambda m: np.zeros((4, 6)), "train_features has the shape (4, 6) but train_labels has the shape (3,)"),
-        (lambda m: np.array([None] * 3), "train_features in outputs.npz holds Python objects"),
-        (lambda m: np.zeros((3, 0)), "train_features has the shape (3, 0)"),
-        (lambda m: np.full((3, 6), np.inf), "3 hold NaN, infinite or far too large values"),
-    ],
-)
-def test_a_training_set_that_cannot_be_used_leaves_the_features(make, build, fragment):
-    features = np.random.default_rng(0).normal(size=(300, 6))
-    path = make.both(features=features, train_features=build(make), train_labels=np.arange(3))
-    data = load(path)
-    np.testing.assert_array_equal(data.features, features)
-    assert data.train_features is None and data.train_labels is None
-    assert any(fragment in f.message and f.level == "warning" for f in data.findings), data.findings
-
-
 def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
     features = rng.normal(size=(300, 3))
     features[[2, 5, 299], 1] = np.nan, np.inf, -np.inf

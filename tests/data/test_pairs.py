@@ -52,13 +52,6 @@ def test_predicted_and_actual_make_correct_answers(make):
     assert data.scale == "percent"
 
 
-def test_confidences_that_tell_nothing_are_said(make):
-    shuffled = np.random.default_rng(0).permutation(confidence(make))
-    data = load(make.csv(frame(make, right(make)).assign(confidence=shuffled)))
-    assert the(data, "labels_shuffled").level == "warning"
-    assert not any(f.code == "labels_shuffled" for f in load(make.csv(frame(make, right(make)))).findings)
-
-
 def test_predicted_classes_of_another_model_are_said(make):
     other = NAMES[np.random.default_rng(0).integers(4, size=300)]
     columns = {f"p_{name}": make.probs[:, k] for k, name in enumerate(NAMES)}

@@ -114,12 +114,6 @@ def test_one_column_is_read_by_its_range_and_name_or_asked(make, name, values, e
         assert title in text.findings([error])
 
 
-def test_whole_numbers_of_several_columns_that_sum_to_nothing_are_asked(make):
-    path = make.npz(outputs=np.round(make.probs * 10 + make.logits % 3), labels=make.labels)
-    error = the(inspect(path), "scale")
-    assert [load(path, **changes).kind for changes in error.readings.values()] == ["probabilities", "logits"]
-
-
 def decided(outputs, name="outputs"):
     """The scale of outputs; "asked" where it is."""
     try:

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from calib.data import Choices, DataError, inspect, load, read_rows
-from calib.data.assemble.verbal import PROPOSED, read_given
 from tests.data.conftest import the
 
 WORDS = np.array(["Very likely", "likely", "unlikely", "almost certain"])
@@ -48,13 +47,6 @@ def test_what_gives_no_word_a_probability_is_refused(make):
     for given in ("likely", "likely=1.2", "=0.5", "likely=much"):
         found = inspect(table(make, WORDS[make.labels]), choices=PAIRS, verbal=(given,))
         assert found.findings[0].code == "verbal" and found.findings[0].action
-
-
-def test_the_proposal_holds_probabilities_and_is_in_order():
-    assert read_given([f"{word}={p:g}" for word, p in PROPOSED.items()]) == PROPOSED
-    ordered = ["impossible", "almost no chance", "very unlikely", "unlikely", "roughly even chance", "likely",
-               "very likely", "almost certain", "certain"]  # fmt: skip
-    assert np.all(np.diff([PROPOSED[word] for word in ordered]) > 0)
 
 
 def test_new_rows_are_read_with_the_same_words(make):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 import numpy as np
 import pytest
 
-from calib.data import Choices, Inspection, inspect, load
+from calib.data import Choices, Inspection, inspect
 from calib.data.read.numerals import NUMBER
 from tests.data.conftest import cases, simulated, the
 
@@ -132,15 +131,6 @@ def test_two_readings_are_said_and_one_option_switches():
     assert "decimal_unclear" not in [finding.code for finding in changed.findings]
 
 
-def test_a_header_of_many_letters_is_a_header():
-    names = [f"{'long ' * 40}{j}" for j in range(700)]
-    rows = "".join(f"{p[0]:.6f},{p[1]:.6f},{p[2]:.6f},{k}{',1' * 700}\n" for p, k in zip(PROBS, LABELS, strict=True))
-    assert len(",".join(names)) > 131_072, "what csv reads as one cell, and every other delimiter leaves it one"
-    check_read(read(f"{','.join((*NAMES, *names))}\n{rows}"))
-    found = read(f"{'x' * 200_000},p_0,label\n" + "0.5,0.5,1\n0.1,0.9,0\n" * 60)
-    assert "damaged" not in [finding.code for finding in found.findings]
-
-
 def naive(cell: str, decimal: str) -> bool:
     """Whether a cell is a number by a decimal sign, with the other sign before groups of three alone."""
     whole, _, fraction = cell.partition(decimal)
@@ -156,9 +146,3 @@ def test_patterns_agree_with_a_naive_reading():
         cell = "".join(generator.choice(list("0123456789.,"), size=generator.integers(1, 10)))
         for sign, pattern in NUMBER.items():
             assert bool(re.match(pattern, cell)) == naive(cell, sign), (cell, sign)
-
-
-def test_a_semicolon_in_the_text_of_every_row_does_not_split_them():
-    rows = "".join(f'{i},{i % 10 / 10},{i % 2},"said; then {i}"\n' for i in range(60))
-    data = load(("notes.csv", io.BytesIO(("id,risk,outcome,note\n" + rows).encode())))
-    assert len(data) == 60 and {role.column for role in data.roles} == {"id", "risk", "outcome", "note"}
