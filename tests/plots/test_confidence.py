@@ -7,23 +7,18 @@ import pytest
 
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.subgroups import by_band
-from calib.evaluation import Evaluation
 from calib.plots.annotations import figure_data
 from calib.plots.over_under import Row, band_chart, before_after
 from calib.plots.style import method_style
+from tests.diagnostics.conftest import evaluation
 from tests.plots.conftest import words
 
 STYLE = method_style("isotonic")
 
 
-def evaluation_of(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
-    nothing = np.zeros(len(correct), int)
-    return Evaluation(confidence, correct, nothing, nothing, 2)
-
-
 def methods_of(*pairs: tuple[np.ndarray, np.ndarray]) -> list[Row]:
     names = ("raw", "<i>", "third")[: len(pairs)]
-    known = over_under_confidence([evaluation_of(*pair) for pair in pairs])
+    known = over_under_confidence([evaluation(*pair) for pair in pairs])
     styles = [method_style(name) for name in ("identity", "isotonic", "gpcalib")]
     return [(name, result, style) for name, result, style in zip(names, known, styles, strict=False)]
 
@@ -60,7 +55,7 @@ def test_over_and_under_are_where_they_were_given_with_intervals_and_changes(met
 def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:
     confidence = 0.5 + rng.random(500) / 2
     correct = rng.random(500) < confidence**3
-    before, after = (by_band(evaluation_of(c, correct)) for c in (confidence, np.maximum(confidence**2, 0.5)))
+    before, after = (by_band(evaluation(c, correct)) for c in (confidence, np.maximum(confidence**2, 0.5)))
     fig = band_chart([("raw", before, method_style("identity")), ("<b>", after, STYLE)])
     table = figure_data(fig)
     adds = table.groupby("trace")["adds"].sum()
