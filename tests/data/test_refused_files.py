@@ -143,3 +143,10 @@ def test_nothing_is_unpickled(make, monkeypatch):
     for path in (*files, make.folder / "object.npy", make.folder / "object.npz"):
         assert inspect(path).predictions is None
     assert not (make.folder / "ran").exists()
+
+
+def test_text_in_utf_16_is_read_whatever_its_letters():
+    """Every Cyrillic letter holds a byte of 4 there, which in other text would be a control character."""
+    lines = [f"Москва,{0.3 + k / 1000:.3f},{0.7 - k / 1000:.3f},{'ab'[k % 2]}" for k in range(200)]
+    found = inspect(("cities.csv", "\n".join(["city,p_a,p_b,label", *lines]).encode("utf-16")))
+    assert found.predictions is not None and found.predictions.class_names == ("a", "b")

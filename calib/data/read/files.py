@@ -112,7 +112,7 @@ def refuse(name: str, head: bytes) -> None:
     if kind := next((kind for signature, kind in OTHERS.items() if start.startswith(signature)), ""):
         raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
     control = sum(head.count(byte) for byte in range(1, 9))
-    if (0 in head and not head.startswith(UTF_16)) or control > len(head) // 20:
+    if not head.startswith(UTF_16) and (0 in head or control > len(head) // 20):
         no_text = f"{name} is neither npz, npy, HDF5, Parquet nor Arrow, and its bytes are no text."
         raise InvalidUpload("unknown_format", no_text, SAVE_CSV)
 
