@@ -67,6 +67,15 @@ def test_smoothed_histograms_are_averaged_or_chosen_by_their_evidence(n, digits)
 # -- what it must get right beyond the definition ------------------------------------------------------
 
 
+def test_scores_of_exactly_zero_and_one_are_in_the_outer_bins():
+    """A forest says exactly 0 and 1 most of the time; 0 must not be taken for the top bin."""
+    log_odds = np.repeat([-1e3, 1e3], [300, 150])
+    labels = np.concatenate([np.arange(300) % 20 == 0, np.arange(150) % 10 > 0]).astype(int)
+    zero, one = fitted_map(log_odds, labels, np.array([-1e3, 1e3]))
+    assert zero == pytest.approx(0.05, abs=0.005)
+    assert one == pytest.approx(0.9, abs=0.02)  # drawn towards 1
+
+
 # -- measured by others --------------------------------------------------------------------------------
 
 

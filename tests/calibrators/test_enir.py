@@ -50,6 +50,15 @@ def test_it_is_the_average_over_all_models_of_the_path(n, digits):
     np.testing.assert_allclose(fitted_map(log_odds, labels, test), naive_enir(log_odds, labels, test), atol=1e-9)
 
 
+def test_platts_correction_softens_the_targets():
+    log_odds, labels = binary(120)
+    positives = labels.sum()
+    targets = (1 / (len(labels) - positives + 2), 1 - 1 / (positives + 2))
+    probs = fitted_map(log_odds, labels, log_odds, platt_correction=True)
+    np.testing.assert_allclose(probs, naive_enir(log_odds, labels, log_odds, targets), atol=1e-9)
+    assert np.abs(probs - fitted_map(log_odds, labels, log_odds)).max() > 1e-3
+
+
 def naive(values: np.ndarray, weights: np.ndarray, penalty: float) -> np.ndarray:
     """The dual: every fall between neighbours has a multiplier in [0, penalty], and the residuals are their sums."""
     falls = np.diag(np.ones(len(values)))[:-1] - np.eye(len(values))[1:]

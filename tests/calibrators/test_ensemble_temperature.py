@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
 
 from calib.calibrators.ensemble_temperature import EnsembleTemperatureScaling
 from calib.calibrators.temperature import TemperatureScaling
 from calib.metrics import nll
+from tests.conftest import simulate
 
 
 def ensemble(logits, temperature, weight):
@@ -50,6 +53,13 @@ def test_the_fit_is_the_least_loss_that_a_plain_minimiser_finds(truth):
     probs = fitted.predict_proba(logits)
     np.testing.assert_allclose(probs, ensemble(logits, fitted.temperature_, fitted.weight_), rtol=1e-12)
     assert nll(probs, labels) == pytest.approx(naive_minimum(logits, labels), abs=2e-6)
+
+
+@given(st.integers(0, 1000), st.integers(2, 6), st.floats(0.2, 5))
+def test_never_worse_than_temperature_scaling_on_the_calibration_set(seed, n_classes, scale):
+    logits, labels = simulate(40, n_classes, scale, seed)
+    ours, plain = (cls().fit(logits, labels) for cls in (EnsembleTemperatureScaling, TemperatureScaling))
+    assert nll(ours.predict_proba(logits), labels) <= nll(plain.predict_proba(logits), labels) + 1e-12
 
 
 def test_a_fit_that_is_plain_temperature_scaling_says_so():

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import calib
 from calib.calibrators.beta import BetaCalibration
+from calib.calibrators.logistic import fit_logistic, separable
 from calib.calibrators.platt import PlattScaling
 from calib.calibrators.scaling_binning import ScalingBinning
 from tests.calibrators.conftest import as_logits, binary, learned
@@ -25,6 +26,15 @@ def cross_entropy(targets, probs):
 
 
 # -- regression ----------------------------------------------------------------------------------------
+
+
+def test_regression_with_weights_is_scikit_learns():
+    log_odds, positives = binary(500, digits=9)
+    weights = np.random.default_rng(0).uniform(0.5, 3, 500)
+    slopes, intercept = fit_logistic(log_odds[None], positives.astype(float), weights)
+    reference = LogisticRegression(C=np.inf, tol=1e-12).fit(log_odds[:, None], positives, sample_weight=weights)
+    assert slopes[0] == pytest.approx(reference.coef_[0, 0], rel=1e-6)
+    assert intercept == pytest.approx(reference.intercept_[0], rel=1e-6)
 
 
 # -- Platt ---------------------------------------------------------------------------------------------
@@ -74,6 +84,18 @@ def test_separable_scores_have_platts_targets_and_a_note(name, far):
     assert calib.calibrator(name).fit(as_logits(log_odds), labels).notes() == []
 
 
+def test_separable_means_that_no_negative_is_above_a_positive():
+    for scores, positives, expected in (
+        ([0, 1, 2, 3], [0, 0, 1, 1], True),
+        ([0, 1, 1, 3], [0, 0, 1, 1], True),  # at the same score still an infinite slope
+        ([0, 2, 1, 3], [0, 0, 1, 1], False),
+        ([3, 2, 1, 0], [0, 0, 1, 1], False),  # the wrong way round: no rising map gains by it
+        ([1, 1, 1, 1], [0, 0, 1, 1], False),
+        ([0, 1, 2, 3], [1, 1, 1, 1], False),
+    ):
+        assert separable(np.array(scores, float), np.array(positives, bool)) == expected
+
+
 # -- beta ----------------------------------------------------------------------------------------------
 
 
@@ -110,6 +132,12 @@ def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
     assert reached == pytest.approx(bounded_reference(log_odds, positives).fun, rel=1e-5)
 
 
+def binary_scaling_binning(n: int = 200, seed: int = 0):
+    generator = np.random.default_rng(seed)
+    log_odds = 3 * generator.normal(size=n)
+    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
+
+
 def naive(log_odds, labels, test, n_bins):
     """scikit-learn's curve, and for each test score the mean curve of the rows between the same two edges.
 
@@ -126,7 +154,7 @@ def naive(log_odds, labels, test, n_bins):
 
 @pytest.mark.parametrize("n_bins", [1, 4, 10, 40])
 def test_bins_one_by_one(n_bins):
-    log_odds, labels = binary(200, digits=9)
+    log_odds, labels = binary_scaling_binning()
     test = np.concatenate([np.linspace(-12, 12, 301), log_odds])
     probs = learned(ScalingBinning(n_bins=n_bins), log_odds, labels, test)
     np.testing.assert_allclose(probs, naive(log_odds, labels, test, n_bins), atol=1e-5)

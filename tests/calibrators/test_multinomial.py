@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import log_softmax, softmax
 
 import calib
+from calib.base import Calibrator
 from calib.calibrators import _multinomial
+from calib.calibrators._folds import FOLDS, deal, row_units
 from calib.calibrators._multinomial import AffineScaling
-from calib.calibrators.dirichlet import DirichletCalibration
+from calib.calibrators.dirichlet import PENALTIES, DirichletCalibration
 from calib.calibrators.structured_vector import StructuredMatrixScaling, StructuredScaling
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from tests.calibrators.conftest import NETWORKS, network
 from tests.conftest import REFERENCE, simulate
+
+# Twelve rows of three classes, and what probmetrics 1.3.0's objectives have as their minima in float64.
+TOY = np.log([
+    [0.7, 0.2, 0.1], [0.15, 0.8, 0.05], [0.1, 0.3, 0.6], [0.55, 0.35, 0.1], [0.05, 0.15, 0.8], [0.4, 0.5, 0.1],
+    [0.9, 0.06, 0.04], [0.25, 0.25, 0.5], [0.33, 0.6, 0.07], [0.62, 0.08, 0.3], [0.02, 0.93, 0.05], [0.12, 0.18, 0.7],
+])  # fmt: skip
+TOY_LABELS = np.array([0, 1, 2, 1, 2, 1, 0, 0, 1, 2, 1, 2])
 
 METHODS = {
     "structured_vector": (StructuredScaling, 1.0),
@@ -61,6 +72,62 @@ def smoothed(logits, labels):
     return (n * probs + 1 / n_classes) / (n + 1)
 
 
+def start_and_penalty(name, logits, labels):
+    """Scores and inputs of the map, and the penalties of squared changes, a matrix and a vector."""
+    n, k = logits.shape
+    own, penalty = np.eye(k) == 1, METHODS[name][1]
+    if name == "dirichlet":
+        temperature = TemperatureScaling().fit(logits, labels).temperature_
+        inputs = log_softmax(logits, axis=1)
+        strength = penalty * k / n
+        return inputs / temperature, inputs, np.full((k, k), strength), np.full(k, strength / 10)
+    inputs = np.log(smoothed(logits, labels))
+    off_diagonal = np.inf if name == "structured_vector" else k * (k - 1)
+    return inputs, inputs, penalty / n * np.where(own, k, off_diagonal), np.full(k, penalty / n * k)
+
+
+def stated_loss(name, logits, labels):
+    """The objective of changes (matrix and bias in one vector), row by row; and a vector for its free entries."""
+    scores, inputs, of_matrix, of_bias = start_and_penalty(name, logits, labels)
+    k = logits.shape[1]
+    free = np.append(np.isfinite(of_matrix).ravel(), np.ones(k, bool))
+    of_matrix = np.where(np.isfinite(of_matrix), of_matrix, 0.0)
+
+    def loss(values):
+        change = np.zeros(k * k + k)
+        change[free] = values
+        matrix, bias = change[: k * k].reshape(k, k), change[k * k :]
+        total = 0.0
+        for s, x, label in zip(scores, inputs, labels, strict=True):
+            total -= log_softmax(s + matrix @ x + bias)[label]
+        return total / len(labels) + (of_matrix * matrix**2).sum() + (of_bias * bias**2).sum()
+
+    return loss, free
+
+
+def learned(fitted, free):
+    change = np.diag(fitted.change_) if fitted.change_.ndim == 1 else fitted.change_
+    return np.append(change.ravel(), fitted.bias_)[free]
+
+
+@each
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_fit_is_the_minimum_of_the_stated_loss(name, n_classes):
+    logits, labels = (TOY, TOY_LABELS) if n_classes == 3 else simulate(40, 2)
+    fitted = fitted_to(name, logits, labels)
+    loss, free = stated_loss(name, logits, labels)
+    reached = learned(fitted, free)
+    assert fitted.converged_
+    assert loss(reached) <= minimize(loss, np.zeros(free.sum()), method="BFGS").fun + 1e-9
+    assert np.abs(approx_fprime(reached, loss, 1e-6)).max() < 2e-5
+    scores, inputs, _, _ = start_and_penalty(name, logits, labels)
+    change = np.zeros(len(free))
+    change[free] = reached
+    k = n_classes
+    expected = softmax(scores + inputs @ change[: k * k].reshape(k, k).T + change[k * k :], axis=1)
+    np.testing.assert_allclose(fitted.predict_proba(logits), expected, atol=1e-9)
+
+
 # -- classes without rows ------------------------------------------------------------------------------
 
 
@@ -78,6 +145,31 @@ def test_an_absent_class_keeps_what_temperature_scaling_gives(name):
 
 
 # -- strength ------------------------------------------------------------------------------------------
+
+
+def test_folds_choose_what_refits_by_hand_do():
+    logits, labels, _ = bent(400)
+    fitted = DirichletCalibration().fit(logits, labels)
+    folds = deal(row_units(logits), 0)
+
+    def held_out(fit) -> np.ndarray:
+        losses = np.zeros(len(labels))
+        for fold in range(FOLDS):
+            rows = folds == fold
+            made: Calibrator = fit(logits[~rows], labels[~rows])
+            losses[rows] = -np.log(made.predict_proba(logits[rows])[np.arange(rows.sum()), labels[rows]])
+        return losses
+
+    losses = {p: held_out(lambda *rows, p=p: fitted_to("dirichlet", *rows, p)) for p in PENALTIES}
+    best = min(losses, key=lambda p: losses[p].mean())
+    gain = held_out(TemperatureScaling().fit) - losses[best]
+    assert gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain))
+    assert fitted.penalty_ == best
+    again = fitted_to("dirichlet", logits, labels, best)
+    np.testing.assert_allclose(fitted.predict_proba(logits), again.predict_proba(logits), rtol=1e-12)
+    said = re.search(r"is (0\.\d+) nats lower .* error of (0\.\d+)\.$", fitted.notes()[-1])
+    assert said
+    np.testing.assert_allclose(np.float64(said.groups()), [gain.mean(), gain.std(ddof=1) / 20], atol=2e-4)
 
 
 # -- limits and sentences ------------------------------------------------------------------------------

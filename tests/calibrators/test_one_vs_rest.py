@@ -150,6 +150,16 @@ def test_the_other_classes_share_the_rest_in_proportion_below_the_predicted_one(
     np.testing.assert_array_equal(argmax_with_ties(probs, logits), logits.argmax(axis=1))
 
 
+def test_the_sure_and_the_tied_keep_their_shares():
+    logits = np.array([[2000.0, 1.0, 0.0], [3.0, 3.0, 1.0]])  # the first row's confidence is exactly 1
+    probs = filled_in_proportion(logits, np.array([0.7, 0.6]))
+    others = np.array([np.e, 1]) / (np.e + 1)
+    np.testing.assert_allclose(probs[0], [0.7, *(0.3 * others)])
+    assert probs[1, 0] == probs[1, 1]  # equal logits get equal probabilities
+    share = np.exp(2) / (np.exp(2) + 1)
+    np.testing.assert_allclose(probs[1], [(0.6 + 0.4 * share) / 2] * 2 + [0.4 * (1 - share)])
+
+
 def test_the_map_of_the_top_class_learns_from_its_confidence_and_whether_it_is_right():
     logits, labels = data()
     calibrator = Recording(classes="top").fit(logits, labels)
@@ -174,6 +184,16 @@ def test_a_method_on_the_top_class_of_two_is_its_map_of_the_confidence(name):
 
 
 # -- weights -------------------------------------------------------------------------------------------
+
+
+def test_maps_are_given_the_weights_of_their_pairs():
+    logits, labels = data()
+    weights = np.linspace(1, 2, 60)
+    (shared,) = Recording().fit(logits, labels, weights=weights).maps_
+    np.testing.assert_array_equal(shared.weights, np.repeat(weights, 3))
+    for own in Recording(share_classes=False).fit(logits, labels, weights=weights).maps_:
+        np.testing.assert_array_equal(own.weights, weights)
+    assert Recording().fit(logits, labels).maps_[0].weights is None
 
 
 def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():

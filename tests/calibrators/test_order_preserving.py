@@ -6,10 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.order_preserving import OrderPreservingScaling
 from tests.calibrators.conftest import NETWORKS, network
+from tests.calibrators.test_multinomial import TOY, TOY_LABELS
 from tests.conftest import REFERENCE, simulate
 
 
@@ -20,6 +23,39 @@ def fitted_at(penalty: float, logits, labels) -> OrderPreservingScaling:
     rows = logits - logits.max(axis=1, keepdims=True), labels, np.ones(len(labels))
     fitted._finish(fitted._begin(*rows), penalty)
     return fitted
+
+
+def by_definition(logits, weights):
+    """Scores of one row: the sum of the weighted gaps from its rank down."""
+    order = np.argsort(-logits, kind="stable")
+    ranked, scores = logits[order], np.zeros(len(logits))
+    for r, k in enumerate(order):
+        scores[k] = sum(weights[j] * (ranked[j] - ranked[j + 1]) for j in range(r, len(weights)))
+    return scores
+
+
+def stated_loss(logits, labels, penalty, temperature):
+    def loss(weights):
+        total = sum(
+            -log_softmax(by_definition(row, weights / temperature))[label]
+            for row, label in zip(logits, labels, strict=True)
+        )
+        return total / len(labels) + penalty * np.mean((weights - 1) ** 2)
+
+    return loss
+
+
+@pytest.mark.parametrize("penalty", [0.001, 0.1, 10.0])
+def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
+    logits = np.column_stack([TOY, np.linspace(-6, -3, 12)])
+    fitted = fitted_at(penalty, logits, TOY_LABELS)
+    loss = stated_loss(logits, TOY_LABELS, penalty, fitted.temperature_)
+    bounds = [(1e-6, None)] * 3
+    reference = minimize(loss, np.ones(3), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
+    assert loss(fitted.weights_) <= reference.fun + 1e-10
+    np.testing.assert_allclose(fitted.weights_, reference.x, atol=1e-4 * max(1, reference.x.max()))
+    expected = softmax([by_definition(row, fitted.weights_ / fitted.temperature_) for row in logits], axis=1)
+    np.testing.assert_allclose(fitted.predict_proba(logits), expected, atol=1e-12)
 
 
 def test_order_and_ties_are_kept_exactly():

@@ -101,6 +101,15 @@ def test_centred_isotonic_has_the_same_steps_and_about_the_same_loss():
     assert loss < binary["probcal_cir"]["nll"] - 0.05
 
 
+@pytest.mark.parametrize("data", ["breast", "credit"])
+def test_the_spline_loses_less_than_the_published_ones(data):
+    binary = stored("methods_maps")["binary"][data]
+    parts = halves(data)
+    loss = nll(predicted(calib.calibrator("spline"), parts), parts[3])
+    for name in ("splinecalib_fast_prior20", "probcal_spline_knots_default"):
+        assert loss < binary[name]["nll"]
+
+
 # -- many classes --------------------------------------------------------------------------------------
 
 

@@ -123,6 +123,17 @@ def naive_loss(values, logits, labels, penalty, temperature, weights):
     return weights @ losses + penalty * k * away @ away
 
 
+@pytest.mark.parametrize("penalty", [1e-3, 1.0, 50.0])
+def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
+    logits, labels = uneven(300, 3)
+    fitted = at_penalty(penalty, logits, labels)
+    reached = np.concatenate([1 + fitted.change_, fitted.bias_])
+    given = (logits, labels, penalty, fitted.temperature_, np.ones(300))
+    reference = minimize(naive_loss, np.r_[np.ones(3), np.zeros(3)], given, tol=1e-8)
+    assert naive_loss(reached, *given) == pytest.approx(reference.fun, rel=1e-7)
+    np.testing.assert_allclose(reached, reference.x, atol=2e-3)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "scales", "biases"),
     [

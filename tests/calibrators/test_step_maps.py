@@ -8,9 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate
+from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate, isotonic_map
+from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.numerics import edges_at_or_below
 from tests.calibrators.conftest import as_logits, binary
+
+
+@pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_tally_counts_the_pairs_of_each_score(weighted, digits):
+    log_odds, labels = binary(200, digits=digits)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 200) if weighted else np.ones(200)
+    tally = Tally.of(log_odds, labels == 1, weights if weighted else None)
+    values = np.unique(log_odds)
+    np.testing.assert_array_equal(tally.scores, values)
+    np.testing.assert_allclose(tally.counts, [weights[log_odds == value].sum() for value in values])
+    np.testing.assert_allclose(tally.positives, [(weights * labels)[log_odds == value].sum() for value in values])
+
 
 # -- isotonic ------------------------------------------------------------------------------------------
 
@@ -51,6 +65,22 @@ def test_edges_in_cells_are_counted_as_by_a_binary_search(seed, n_edges, kind):
     np.testing.assert_array_equal(edges_at_or_below(values[:, :3], edges), expected[:, :3])
 
 
+@given(st.integers(0, 1000), st.integers(2, 60), st.integers(0, 2))
+def test_centred_isotonic_rises_and_keeps_the_mean_label_of_each_step(seed, n, digits):
+    log_odds, labels = binary(n, seed, digits=digits)
+    if labels.all() or not labels.any():
+        return
+    found = isotonic_map(log_odds, labels == 1, centred=True)
+    knots, values = found.knots, found.values
+    assert (np.diff(values) > 0).all()
+    assert (np.diff(knots) > 0).all()
+    fit = IsotonicRegression().fit_transform(log_odds, labels)
+    np.testing.assert_allclose(np.unique(fit), values, atol=1e-12)
+    for knot, value in zip(knots, values, strict=True):
+        scores = log_odds[np.isclose(fit, value)]
+        assert scores.min() <= knot <= scores.max()
+
+
 SORTED = st.lists(st.floats(-5, 5), min_size=1, max_size=8, unique=True).map(sorted).map(np.array)
 
 
@@ -67,6 +97,16 @@ def test_interpolation_is_numpys_and_monotone_to_the_last_bit(knots, data):
 
 
 # -- histogram -----------------------------------------------------------------------------------------
+
+
+def test_cuts_give_each_part_like_shares_of_both_outcomes():
+    log_odds, labels = binary(4000, digits=9)
+    tally = Tally.of(log_odds, labels == 1)
+    starts = np.append(0, even_cuts(shares_below(tally), 8))
+    positives, counts = (np.add.reduceat(each, starts) for each in (tally.positives, tally.counts))
+    shares = positives / labels.sum() + (counts - positives) / (4000 - labels.sum())
+    np.testing.assert_allclose(shares, 2 / 8, atol=2 / 1000)
+    np.testing.assert_array_equal(even_cuts(np.array([0.0, 0.6]), 8), [1])  # ties swallow parts
 
 
 def test_runs_of_negatives_begin_behind_positives_and_are_no_longer_than_asked():

@@ -7,9 +7,11 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators import venn_abers
+from calib.calibrators.temperature import TemperatureScaling
 from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from tests.calibrators.conftest import as_logits, binary, learned
+from tests.conftest import simulate
 
 
 def refitted(scores: np.ndarray, labels: np.ndarray, score: float, label: int) -> float:
@@ -36,6 +38,24 @@ def test_rounding_does_not_part_a_score_from_the_calibration_score_that_it_equal
     expected = fitted.predict_pair(as_logits(log_odds))
     for moved in (log_odds * (1 + 1e-13), log_odds * (1 - 1e-13)):
         np.testing.assert_array_equal(fitted.predict_pair(as_logits(moved)), expected)
+
+
+def test_classes_share_one_map_after_temperature_and_keep_their_predictions():
+    logits, labels = simulate(150, 4)
+    fitted = VennAbers(normalize=False).fit(logits, labels)
+    temperature = TemperatureScaling().fit(logits, labels)
+    assert fitted.temperature_ == pytest.approx(temperature.temperature_)
+    scaled = temperature.predict_proba(logits)
+    row = np.random.default_rng(1).integers(0, 150, 5)
+    pooled, truth = scaled.ravel(), np.eye(4)[labels].ravel()
+    for n in row:
+        p0, p1 = ([refitted(pooled, truth, score, label) for score in scaled[n]] for label in (0, 1))
+        merged = np.array(p1) / (1 - np.array(p0) + np.array(p1))
+        np.testing.assert_allclose(fitted.predict_proba(logits[[n]])[0], merged, atol=1e-9)
+    test, _ = simulate(500, 4, seed=3)
+    np.testing.assert_array_equal(fitted.predict(test), test.argmax(axis=1))
+    with pytest.raises(CalibrationError, match="two classes"):
+        fitted.predict_pair(test)
 
 
 def test_neighbouring_scores_are_merged_above_a_bound(monkeypatch):

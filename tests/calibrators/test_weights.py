@@ -9,6 +9,7 @@ import calib
 from calib.arrays import TAKE_WEIGHTS
 from calib.calibrators import auto
 from calib.errors import CalibrationError
+from calib.registry import METHODS
 
 MEANS = ("temperature",)
 """Methods of a mean over the rows, to which the sum of the weights does not matter."""
@@ -88,3 +89,12 @@ def test_rows_without_a_weight_are_no_rows(name):
     assert whole.notes() == part.notes()
     with pytest.raises(CalibrationError, match=r"has 1 row with a weight above 0; .* needs at least 2"):
         calib.calibrator(name).fit(logits, labels, weights=np.arange(300) == 0)
+
+
+def test_auto_names_the_members_whose_fits_cannot_weigh_rows():
+    fitted = weighted("auto", 3, np.random.default_rng(0).uniform(0.5, 1.5, 300))
+    (note,) = [note for note in fitted.notes() if note.startswith("Left out, as their fits cannot weigh rows: ")]
+    left_out = set(auto.candidates(3)) - {each.method for each in fitted.judged}
+    assert left_out
+    assert all(METHODS[name].title in note for name in left_out)
+    assert not any(note.startswith("Left out") for note in fitted.fit(*drawn(300, 3)).notes())

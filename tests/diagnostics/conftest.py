@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
 
 import calib
 from calib.base import Calibrator
@@ -18,8 +17,7 @@ from calib.export import provenance, writer
 from tests.conftest import simulate
 
 
-def evaluation(confidence: ArrayLike, correct: ArrayLike) -> Evaluation:
-    confidence, correct = np.asarray(confidence, float), np.asarray(correct, bool)
+def evaluation(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
     return Evaluation(confidence, correct, np.zeros(len(correct), int), (~correct).astype(int), 2)
 
 

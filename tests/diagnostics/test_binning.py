@@ -58,6 +58,13 @@ def test_a_fitted_calibrators_bins_are_shown_beside(overconfident):
     np.testing.assert_array_equal(picture.schemes["fitted"].edges, bins.edges)
 
 
+def test_two_classes_are_shown_by_class_1():
+    logits, labels = simulate(200, 2)
+    picture = binning_picture(logits, labels)
+    assert (picture.target, picture.n_pairs) == (1, 200)
+    assert picture.schemes["imax"].positives.sum() == (labels == 1).sum()
+
+
 def test_of_many_pairs_those_of_some_rows_are_shown(monkeypatch):
     logits, labels = simulate(2000, 10)
     monkeypatch.setattr(picture_module, "MOST_PAIRS", 5000)

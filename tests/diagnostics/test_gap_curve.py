@@ -27,3 +27,11 @@ def test_ranks_and_gaps_are_those_of_groups_of_equally_many_rows(rng: np.random.
     gaps = (confidence - outcome)[order].reshape(MOST_BINS, 150).mean(axis=1)
     assert curve.gap == pytest.approx(gaps)
     assert curve.rank == pytest.approx((np.arange(MOST_BINS) + 0.5) / MOST_BINS)
+
+
+@pytest.mark.parametrize("n", [2, 30, 500])
+def test_few_rows_have_fewer_bins(rng: np.random.Generator, n: int) -> None:
+    curve = gap_curve(rng.random(n), rng.random(n) < 0.5)
+    assert 1 <= len(curve.gap) <= min(n, MOST_BINS)
+    assert curve.count.sum() == n
+    assert np.isfinite(curve.chance_low).all() and np.isfinite(curve.chance_high).all()

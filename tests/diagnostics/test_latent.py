@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from calib.calibrators.gpcalib import GPCalib
+from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.latent import ConfidenceEffect, changes, confidence_effect, effect_curve, latent_curve
+from calib.errors import CalibrationError
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -50,6 +52,23 @@ def test_the_band_covers_the_true_function(data, fitted):
     assert np.ptp(curve.mean[inside]) < 0.7 * np.ptp(curve.inputs[inside])
 
 
+def test_shapes_counts_and_order(data, calibrator):
+    logits, labels = data
+    curve = latent_curve(calibrator, logits, labels, n_points=123)
+    assert curve.inputs.shape == curve.mean.shape == curve.sd.shape == curve.prior.shape == (123,)
+    assert curve.temperature is None
+    assert curve.truth is None
+    assert (np.diff(curve.inputs) > 0).all()
+    assert curve.density_label.sum() == len(labels)
+    assert curve.density_other.sum() == logits.size - len(labels)
+    assert (curve.density_other >= 0).all()
+    assert (curve.sd > 0).all()
+    assert curve.every == 1
+    assert curve.prior_name == ("identity" if calibrator.inputs == "logits" else "ln prior")
+    inside = (calibrator.inducing_inputs_ >= curve.inputs[0]) & (calibrator.inducing_inputs_ <= curve.inputs[-1])
+    np.testing.assert_array_equal(curve.inducing, np.sort(calibrator.inducing_inputs_[inside]))
+
+
 def test_badly_scaled_logits_are_shown_as_they_came(data):
     logits, labels = data
     calibrator = GPCalib(max_iter=2).fit(100 * logits[:200], labels[:200])
@@ -84,6 +103,14 @@ def test_many_rows_are_thinned_and_said_to_be(data, fitted):
     assert (effect.every, len(effect.before)) == (3, -(-len(labels) // 3))
 
 
+def test_only_a_fitted_gpcalib_has_a_latent_function(data, fitted):
+    for other in (GPCalib(), TemperatureScaling().fit(*data)):
+        with pytest.raises(CalibrationError, match="needs a fitted GPCalib"):
+            latent_curve(other, *data)
+    with pytest.raises(CalibrationError, match="fitted on 4 classes"):
+        latent_curve(fitted["logits"], data[0][:, :3], np.minimum(data[1], 2))
+
+
 # -- the effect on rows --------------------------------------------------------------------------------
 
 
@@ -106,6 +133,16 @@ def test_the_effect_is_the_average_over_the_drawn_functions(calibrator, rows):
     np.testing.assert_allclose(effect.after, drawn.mean(axis=1), atol=1e-6)
     np.testing.assert_array_equal(effect.before, raw.max(axis=1)[order])
     np.testing.assert_array_equal(effect.right, (labels == top)[order])
+
+
+def test_references_follow_the_same_class_as_this_calibrator_predicts(fitted, rows):
+    calibrator = copy(fitted["logits"]).set_params(prediction="mean")
+    effect = confidence_effect(calibrator, *rows, temperature=2.0, truth=halved)
+    np.testing.assert_allclose(effect.temperature, effect.truth)
+    np.testing.assert_allclose(np.sort(effect.temperature), np.sort(softmax(rows[0] / 2.0).max(axis=1)))
+    probs, top = calibrator.predict_proba(rows[0]), rows[0].argmax(axis=1)
+    order = np.argsort(softmax(rows[0]).max(axis=1), kind="stable")
+    np.testing.assert_array_equal(effect.after, probs[np.arange(len(top)), top][order])
 
 
 def test_bins_hold_every_row_once_and_keep_the_means(calibrator, rows):
@@ -135,6 +172,11 @@ def straight(before, slope=0.5, n_draws=8):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("n", "bins"), [(1, [1]), (49, [49]), (50, [25, 25])])
+def test_few_rows_make_few_bins(n, bins):
+    assert effect_curve(straight(np.linspace(0.4, 0.99, n))).count.tolist() == bins
+
+
 def test_each_group_has_its_mean_change_and_its_spread():
     """Of five rows or more; a confidence that rounding lifts above 1 is one of the highest."""
     levels = np.concatenate([np.full(10, 1.0 + 1e-15), np.full(30, 0.7), np.full(4, 0.2)])
@@ -144,3 +186,8 @@ def test_each_group_has_its_mean_change_and_its_spread():
     for group, level in zip(found, (1.0, 0.7), strict=True):
         assert group.change == pytest.approx(-0.1 * level)
         assert group.sd == pytest.approx((effect.draws.std(axis=1) / effect.before)[0] * level)
+
+
+@pytest.mark.parametrize(("slope", "certain"), [(0.5, True), (0.95, False)])
+def test_a_change_within_two_standard_deviations_is_not_certain(slope, certain):
+    assert changes(straight(np.full(9, 0.8), slope=slope))[0].certain is certain

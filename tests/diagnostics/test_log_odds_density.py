@@ -75,6 +75,20 @@ def test_information_is_that_of_its_definition(seed, n_bins):
     assert mutual_information(independent) == pytest.approx(0, abs=1e-12)
 
 
+@given(st.integers(0, 50), st.lists(st.floats(-15, 10), min_size=1, max_size=12, unique=True))
+def test_bins_keep_no_more_than_the_log_odds_and_these_no_more_than_the_label_has(seed, edges):
+    density = log_odds_density(*some_pairs(500, seed))
+    edges = np.array(sorted(edges))
+    joint = joint_of_bins(density, edges)
+    assert joint.sum() == pytest.approx(1, abs=1e-12)
+    assert (joint >= -1e-15).all()
+    kept = information_of_bins(density, edges)
+    assert kept <= information_of_log_odds(density) + 1e-12
+    share = density.share_label
+    assert information_of_log_odds(density) <= entropy(np.array([share, 1.0 - share])) + 1e-12
+    assert kept <= information_of_bins(density, np.sort(np.append(edges, 0.123))) + 1e-12
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_scheme_keeps_more_than_the_log_odds_or_its_rate_and_imax_keeps_most(seed):
     plane = information_by_bins(log_odds_density(*some_pairs(20_000, seed)), n_bins=(2, 4, 8, 16, 64))

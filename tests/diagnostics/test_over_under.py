@@ -14,20 +14,25 @@ from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate, score_intervals
 from calib.evaluation.view import EVENT
 from calib.formatting import percent
+from calib.metrics import risk_model
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
 from calib.ui.text import confidence_sentence
-from tests.conftest import paired_differences
-from tests.diagnostics.conftest import evaluation
+from tests.conftest import paired_differences, simulate
 from tests.metrics.conftest import binnings, pair
 from tests.metrics.conftest import rows as any_rows
 
 INTERVALS = ("over", "under", "ratio", "odds", "ratio_over_odds", "gap")
 
 
+def evaluation_of(confidence, correct) -> Evaluation:
+    correct = np.asarray(correct, bool)
+    return Evaluation(np.asarray(confidence, float), correct, np.zeros(len(correct), int), 1 - correct.astype(int), 2)
+
+
 def example(confidence: float) -> Evaluation:
     """The example of section S1.1: one class has 75 %, and the classifier is always equally sure of it."""
-    return evaluation(np.full(400, confidence), np.arange(400) < 300)
+    return evaluation_of(np.full(400, confidence), np.arange(400) < 300)
 
 
 def test_the_papers_example():
@@ -48,7 +53,7 @@ def test_the_papers_example():
 @given(st.lists(st.tuples(st.floats(0.01, 1.0), st.booleans()), min_size=1, max_size=60))
 def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(rows):
     confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
-    (result,) = over_under_confidence([evaluation(confidence, correct)])
+    (result,) = over_under_confidence([evaluation_of(confidence, correct)])
     pair = confidence, correct
     over, under = metrics.overconfidence(*pair), metrics.underconfidence(*pair)
     expected = {
@@ -84,13 +89,23 @@ def test_intervals_are_those_of_the_other_pages(overconfident):
     assert ours_better.change.gap == pytest.approx(changed["signed gap"])
 
 
+def test_intervals_of_ratios_hold_the_truth():
+    held, repeats = 0, 50
+    for seed in range(repeats):
+        logits, labels = simulate(n=500, seed=seed)
+        raw, calibrated = evaluate(softmax(logits), labels), evaluate(softmax(logits / 2), labels)
+        result = over_under_confidence([raw, calibrated])[1]
+        held += result.ratio_over_odds.low <= 1.0 <= result.ratio_over_odds.high
+    assert held >= 0.9 * repeats
+
+
 @pytest.mark.parametrize("n", [6, 60])
 def test_few_wrong_predictions_have_cautious_intervals(rng, n):
     over, ratio, gap, repeats = 0, 0, 0, 300
     for _ in range(repeats):
         confidence = rng.beta(12, 0.6, n)  # mean .952
         correct = rng.random(n) < confidence
-        (result,) = over_under_confidence([evaluation(confidence, correct)])
+        (result,) = over_under_confidence([evaluation_of(confidence, correct)])
         # E[z | wrong] = E[z (1 - z)] / E[1 - z] = 12 / 13.6 by the moments of the beta distribution.
         assert result.few
         over += np.isnan(result.over.value) or result.over.low <= 12 / 13.6 <= result.over.high
@@ -106,9 +121,9 @@ def test_what_does_not_exist_is_nan():
     all_right, all_wrong, no_doubt = (
         over_under_confidence([one])[0]
         for one in (
-            evaluation(np.full(50, 0.98), np.ones(50, bool)),
-            evaluation(np.full(50, 0.9), np.zeros(50, bool)),
-            evaluation(np.ones(100), np.arange(100) < 80),
+            evaluation_of(np.full(50, 0.98), np.ones(50, bool)),
+            evaluation_of(np.full(50, 0.9), np.zeros(50, bool)),
+            evaluation_of(np.ones(100), np.arange(100) < 80),
         )
     )
     assert np.isnan([*all_right.over, *all_right.ratio, *all_right.odds, *all_right.ratio_over_odds]).all()
@@ -120,7 +135,7 @@ def test_what_does_not_exist_is_nan():
     assert np.isnan([*no_doubt.ratio, *no_doubt.ratio_over_odds]).all()
     assert (no_doubt.under.value, no_doubt.odds.value, no_doubt.gap.value) == pytest.approx((0.0, 4.0, 0.2))
     with pytest.raises(CalibrationError, match="same test set"):
-        over_under_confidence([example(0.9), evaluation([0.9] * FEW, [True] * FEW)])
+        over_under_confidence([example(0.9), evaluation_of([0.9] * FEW, [True] * FEW)])
 
 
 rows = st.lists(
@@ -148,10 +163,10 @@ def test_groups_have_the_metrics_of_their_rows_and_bands_add_up(rows):
         low, high = wilson_interval(correct[mine].sum(), mine.sum())
         assert groups.gap_low[k] <= confidence[mine].mean() - high + 1e-12
         assert groups.gap_high[k] >= confidence[mine].mean() - low - 1e-12
-    made = evaluation(confidence, correct)
-    bands = by_band(made)
+    evaluation = evaluation_of(confidence, correct)
+    bands = by_band(evaluation)
     for added in (groups, bands):
-        assert added.contribution.sum() == pytest.approx(metrics.signed_confidence_gap(*made.pair), abs=1e-12)
+        assert added.contribution.sum() == pytest.approx(metrics.signed_confidence_gap(*evaluation.pair), abs=1e-12)
         assert added.rows.sum() == len(rows)
     assert bands.rows[3] == ((confidence >= 0.9) & (confidence < 0.99)).sum()
     assert bands.rows[4] == (confidence >= 0.99).sum()
@@ -197,6 +212,20 @@ def test_theorem_1_holds_on_any_data_in_any_bins(rows, n_bins, binning):
     assert theorem.chain.tolist() == [theorem.gap, theorem.ece_1, theorem.ece_2, theorem.ece_inf]
 
 
+@given(any_rows)
+def test_the_signed_gap_is_what_the_proof_says(rows):
+    # E[z] - P(right) = o P(wrong) - u P(right), where a mean over nothing has no share (section S1.2).
+    confidence, correct = pair(rows)
+    over, under = (confidence * ~correct).mean(), ((1.0 - confidence) * correct).mean()
+    assert theorem_one(confidence, correct).signed_gap == pytest.approx(over - under, abs=1e-12)
+
+
+def test_theorem_1_is_an_equality_in_a_single_bin():
+    theorem = theorem_one(np.array([0.9, 0.7, 0.8]), np.array([True, False, False]), n_bins=1)
+    assert theorem.gap == pytest.approx(0.8 - 1 / 3)
+    assert theorem.ece_1 == theorem.ece_2 == theorem.ece_inf == pytest.approx(theorem.gap)
+
+
 @pytest.mark.parametrize(("factor", "word"), [(2.0, "extreme"), (0.4, "moderate"), (1.0, "")])
 def test_risks_may_be_too_extreme_without_a_gap_on_average(rng, factor, word):
     truth = rng.normal(0.0, 1.5, 6000)
@@ -228,7 +257,7 @@ def test_calibrated_risks_are_seldom_called_extreme():
 def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
     # It was ± two standard errors on one page, and the wider of two intervals on another.
     confidence = rng.uniform(0.5, 1.0, n)
-    one = evaluation(confidence, rng.random(n) < confidence - 0.05)
+    one = evaluation_of(confidence, rng.random(n) < confidence - 0.05)
     gap = over_under_confidence([one])[0].gap
     assert subgroups(one, np.array(["all"] * n)).average == gap
     sentence = confidence_sentence(one, "The model", gap, "")
@@ -237,3 +266,13 @@ def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
         assert f"by {100 * gap.value:.1f} points** (95\u00a0%: {near:.1f} to {far:.1f})" in sentence
     else:
         assert f"gap {100 * gap.value:+.1f} points" in sentence.replace("−", "-")
+
+
+def test_the_panel_of_a_risk_model_has_the_intervals_of_the_table(rng) -> None:
+    # Those of the table were of Student's t at any number of rows, those of the panel from 40 on of the normal.
+    risk = rng.beta(1, 4, 400)
+    event = rng.random(400) < risk
+    table = score_intervals(evaluate(np.column_stack([1 - risk, risk]), event.astype(int)).seen(EVENT))
+    panel = risk_model(risk, event)
+    assert table["NLL"] == pytest.approx(panel["log_loss"].interval, rel=1e-9)
+    assert table["Brier"] == pytest.approx(panel["brier"].interval, rel=1e-9)

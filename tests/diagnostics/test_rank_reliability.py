@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calib.calibrators.identity import Identity
+from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.reliability import ranks_of_rows
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
@@ -61,6 +62,16 @@ def test_ranks_far_down_are_grouped():
     np.testing.assert_allclose(found.observed[5:], [observed[5:10].sum(), observed[10:20].sum(), observed[20:].sum()])
     assert found.predicted.sum() == pytest.approx(1)
     assert found.observed.sum() == pytest.approx(1)
+
+
+def test_overconfidence_shows_at_the_first_rank_and_not_after_temperature_scaling():
+    logits, labels = simulate(4000, 5, scale=2.0)
+    data = {"logits": logits, "labels": labels}
+    raw = ranks_of_rows(Identity().fit(logits, labels), data=data)
+    scaled = ranks_of_rows(TemperatureScaling().fit(logits, labels), data=data)
+    assert raw.predicted[0] > raw.high[0]
+    assert raw.off.all()
+    assert not scaled.off.any()
 
 
 def test_the_figure_holds_the_ratios_and_says_them():

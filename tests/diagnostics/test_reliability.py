@@ -17,10 +17,13 @@ from calib.diagnostics.reliability import (
     confidence_histogram,
     corp_consistency,
     corp_curve,
+    default_bins,
+    ece_interval,
     reliability_curve,
 )
 from calib.errors import CalibrationError
-from calib.evaluation import evaluate
+from calib.evaluation import SCORES, evaluate, score_intervals, scores
+from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay
 from tests.conftest import compare_evaluations, simulate
@@ -48,6 +51,22 @@ def test_curve_error_and_rows_belong_together(rows, n_bins, binning):
     assert curve.mean_accuracy == pytest.approx(curve.count @ curve.accuracy / curve.n, abs=1e-12)
 
 
+def test_curve_of_a_class_bins_its_probability_against_its_label(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    curve = reliability_curve(probs, labels, 10, target=2)
+    other = reliability_curve(probs[:, 2], labels == 2, 10)
+    assert curve.target == 2
+    np.testing.assert_array_equal(curve.accuracy, other.accuracy)
+    np.testing.assert_array_equal(curve.confidence, other.confidence)
+    assert curve.ece == other.ece
+
+
+@pytest.mark.parametrize(("n", "bins"), [(2, 2), (1000, 10), (10_000, 22), (1_000_000, 100)])
+def test_default_bins_grow_as_the_cube_root(n, bins):
+    assert default_bins(n) == bins
+
+
 def test_histogram_counts_right_and_wrong_on_a_grid_that_does_not_depend_on_the_data():
     confidence = np.array([0.0, 0.05, 0.1, 0.95, 1.0, 1.0])
     correct = np.array([False, True, False, True, True, False])
@@ -70,6 +89,12 @@ def test_logit_histogram_keeps_saturated_confidences_in_its_end_bins():
         confidence_histogram(confidence, np.ones(5, bool), scale="log")
 
 
+def test_ece_interval_is_that_of_the_shared_scores() -> None:
+    logits, labels = simulate(n=3000)
+    evaluation = evaluate(softmax(logits), labels)
+    np.testing.assert_allclose(ece_interval(*evaluation.pair), score_intervals(evaluation)["ECE"], rtol=1e-9)
+
+
 def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generator) -> None:
     logits, labels = simulate(n=700, n_classes=3)
     probs = softmax(logits)
@@ -84,6 +109,14 @@ def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generato
     weights = rng.integers(1, 4, 700)
     written = np.repeat(probs, weights, axis=0), np.repeat(labels, weights)
     assert reliability_curve(probs, labels, 7, weights=weights).ece == pytest.approx(calib.ece(*written))
+
+
+def test_the_ece_of_an_event_is_that_of_its_probability(rng: np.random.Generator) -> None:
+    risk = rng.beta(1, 6, 500)
+    happened = rng.random(500) < 0.7 * risk
+    evaluation = evaluate(np.stack([1 - risk, risk], axis=1), happened.astype(int)).seen(EVENT)
+    assert calib.ece(risk, happened) == pytest.approx(scores(evaluation)["ECE"], rel=1e-12)
+    assert SCORES["ECE"].seen(EVENT).title == "ECE of P(event)"
 
 
 rows_corp_curve = st.lists(
@@ -105,6 +138,14 @@ def test_steps_are_the_isotonic_regression(rows_corp_curve):
         assert curve.confidence[step].min() == confidence[pooled].min()
         assert curve.confidence[step].max() == confidence[pooled].max()
         assert correct[pooled].mean() == pytest.approx(level)
+
+
+def test_many_steps_stay_few_points(rng):
+    confidence = rng.random(300_000)
+    curve = corp_curve(confidence, rng.random(300_000) < confidence)
+    assert 100 < len(curve.confidence) <= 200
+    assert curve.confidence[0] == confidence.min() and curve.confidence[-1] == confidence.max()
+    assert (np.diff(curve.accuracy) >= 0).all()
 
 
 def band_and_line(kind, confidence, correct):
@@ -131,6 +172,12 @@ def test_curves_of_calibrated_models_lie_inside_about_as_often_as_the_band_says(
         confidence = rng.beta(5, 2, 1500)
         inside.append(share_inside(kind, confidence, rng.random(1500) < confidence))
     assert 0.92 <= np.mean(inside) <= 0.985, np.mean(inside)
+
+
+@pytest.mark.parametrize("kind", ["binned", "corp"])
+def test_curves_of_overconfident_models_lie_outside(kind, rng):
+    confidence = rng.beta(5, 2, 5000)
+    assert share_inside(kind, confidence, rng.random(5000) < confidence**2) < 0.4
 
 
 def test_band_of_tied_confidences_is_the_binomials(rng):

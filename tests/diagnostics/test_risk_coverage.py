@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.errors import CalibrationError
+from calib.metrics.bootstrap import wilson_interval
 
 # Few different values, so that ties are common.
 PAIRS = st.lists(st.tuples(st.sampled_from([0.3, 0.5, 0.8, 0.9, 1.0]), st.booleans()), min_size=1, max_size=7)
@@ -42,12 +43,26 @@ def test_area_is_the_mean_over_all_orders_of_tied_rows(pairs) -> None:
     assert curve.aurc == pytest.approx(np.mean(areas))
 
 
+@given(PAIRS)
+def test_no_order_is_better_than_the_best(pairs) -> None:
+    confidence, correct = zip(*pairs, strict=True)
+    curve = risk_coverage(np.array(confidence), np.array(correct))
+    assert curve.aurc >= area_in_order(sorted(correct, reverse=True)) - 1e-12
+    assert (curve.best_risk(curve.coverage) <= curve.risk + 1e-12).all()
+
+
 def test_the_best_area_tends_to_its_closed_form() -> None:
     """Geifman, Uziel and El-Yaniv (2019), equation 3: r + (1 - r) ln(1 - r) for an error r on all rows."""
     n, r = 200_000, 0.2
     correct = np.arange(n) >= r * n
     curve = risk_coverage(np.linspace(0, 1, n), correct)
     assert curve.aurc == pytest.approx(r + (1 - r) * np.log(1 - r), abs=1e-4)
+
+
+def test_band_is_wilsons_at_each_threshold(rng) -> None:
+    confidence = rng.random(50)
+    curve = risk_coverage(confidence, rng.random(50) < confidence, level=0.9)
+    np.testing.assert_array_equal((curve.low, curve.high), wilson_interval(curve.wrong, curve.answered, 0.9))
 
 
 @given(PAIRS, st.floats(0, 1))

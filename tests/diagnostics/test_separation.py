@@ -15,6 +15,7 @@ from calib.diagnostics.separation import (
     LEAST,
     Sides,
     explain,
+    listed,
     measured_separation,
     success_rates,
     within_finite,
@@ -58,6 +59,11 @@ def test_sides_are_what_counting_finds(given_rows) -> None:
             assert np.isnan(share.rate.value)
 
 
+def test_infinite_values_take_the_ends() -> None:
+    np.testing.assert_array_equal(within_finite(np.array([np.inf, 2.0, -1.0, -np.inf])), [2, 2, -1, -1])
+    np.testing.assert_array_equal(within_finite(np.array([np.inf, -np.inf])), [1, -1])
+
+
 @pytest.fixture(scope="module")
 def searched() -> tuple[TrainingSet, np.ndarray, np.ndarray]:
     generator = np.random.default_rng(0)
@@ -98,3 +104,11 @@ def test_an_input_is_explained_by_the_training_rows_that_give_its_separations(rn
         normal = (other - same) / np.linalg.norm(other - same)
         assert why.exact == pytest.approx(normal @ ((same + other) / 2 - feature), abs=1e-9)
         assert why.safe == (why.fast > 0)
+
+
+def test_rows_are_listed_in_the_order_asked_for() -> None:
+    right = np.array([False, True, False, True, False])
+    given = np.array([0.1, -0.2, 0.3, np.inf, -0.5]), right, np.array([0.6, 0.9, 0.8, 1.0, 0.7])
+    assert listed("Lowest separation", *given).tolist() == [4, 1, 0, 2, 3]
+    assert listed("Wrong and most confident", *given).tolist() == [2, 4, 0]
+    assert listed("Wrong though safe", *given).tolist() == [2, 0]

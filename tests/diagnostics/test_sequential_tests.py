@@ -46,6 +46,12 @@ def test_the_mean_of_the_ratio_is_one_under_its_null(rng) -> None:
     np.testing.assert_allclose(mean, 1.0, atol=1e-9)
 
 
+def test_extreme_probabilities_stay_finite(rng) -> None:
+    probs = np.r_[0.0, 1.0, rng.beta(0.02, 0.02, 998)]
+    found = sequential_tests(probs, rng.random(1000) < 0.5, np.zeros(1000, int), ["all"])
+    assert np.isfinite(found.log_e).all()
+
+
 def test_the_mixture_is_the_sum_over_sizes_and_starts(rng) -> None:
     ratios = rng.normal(0, 0.5, (6, len(EFFECTS)))
     starts = start_weights(6)

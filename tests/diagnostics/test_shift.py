@@ -127,6 +127,25 @@ def test_intervals_of_a_change_hold_the_truth() -> None:
     assert claims <= 0.1 * runs
 
 
+def test_words_when_it_has_become_overconfident() -> None:
+    now = rows(3000, 7, excess=0.15)
+    found = calibration_shift(now, now, rows(3000, 8))
+    first, changed, gain = verdict(found, "Temperature")
+    assert first.startswith("Temperature is **overconfident by 1")
+    assert "confidence minus accuracy rose" in changed
+    assert "NLL rose" in changed
+    assert gain == "On the new data its NLL does not differ significantly from the raw model's."
+    assert off(found)
+
+
+def test_words_when_nothing_changed() -> None:
+    found = calibration_shift(rows(2000, 9), before=rows(2000, 10))
+    said = verdict(found, "Temperature")
+    assert said[0].startswith("**No significant miscalibration of Temperature**")
+    assert said[1].startswith("No significant change since it was tested")
+    assert not off(found)
+
+
 def test_right_on_average_but_nowhere_else_is_off() -> None:
     confidence = np.repeat([0.6, 0.9], 3000)
     correct = np.random.default_rng(0).random(6000) < 0.75
@@ -136,6 +155,16 @@ def test_right_on_average_but_nowhere_else_is_off() -> None:
     assert off(found)
     assert "miscalibrated on the new data" in verdict(found, "Temperature")[0]
     assert "though not on average" in verdict(found, "Temperature")[0]
+
+
+def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
+    now, raw = rows(3000, 11, excess=0.2), rows(3000, 11, excess=0.2)
+    better = Evaluation(
+        raw.confidence - 0.2, raw.correct, raw.predicted, raw.labels, 2,
+        -np.log(np.where(raw.correct, raw.confidence - 0.2, 1.2 - raw.confidence)), raw.row_brier,
+    )  # fmt: skip
+    assert "raw model is now significantly better" in " ".join(verdict(calibration_shift(now, better), "Temperature"))
+    assert "It still helps" in " ".join(verdict(calibration_shift(better, now), "Temperature"))
 
 
 @pytest.mark.parametrize("n", [2, 9])

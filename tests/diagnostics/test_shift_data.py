@@ -18,9 +18,16 @@ from calib.evaluation import Evaluation
 from calib.export import provenance
 from calib.numerics import softmax
 from tests.conftest import simulate
-from tests.diagnostics.conftest import NAMES, npz
 
+NAMES = ("cat", "dog", "hen", "owl")
 SHUFFLED = (2, 0, 3, 1)
+
+
+def packed(**arrays: np.ndarray) -> BytesIO:
+    file = BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    return file
 
 
 def csv(logits: np.ndarray, labels: np.ndarray, columns: list[str]) -> BytesIO:
@@ -44,11 +51,18 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     names = ("owl", "cat", "hen", "dog")
     data = replace(fresh, class_names=names)
     exported = provenance.exported(calib.calibrator("temperature").fit(*simulate()), provenance.describe(data))
-    found = read_new_rows(exported, ("f.npz", npz(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
+    found = read_new_rows(exported, ("f.npz", packed(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
     assert found.data.class_names == names
     assert "No column is named" in found.notes[0]
     assert not found.noticed
+
+
+def test_counted_classes_are_taken_in_order_and_that_is_said(made, fresh) -> None:
+    found = read_new_rows(made.exported, ("f.npz", packed(logits=fresh.logits, labels=fresh.labels)))
+    np.testing.assert_array_equal(found.data.labels, fresh.labels)
+    assert found.data.class_names == NAMES
+    assert "same order" in found.notes[0]
 
 
 def test_unknown_classes_are_named(made, fresh) -> None:
@@ -58,8 +72,13 @@ def test_unknown_classes_are_named(made, fresh) -> None:
         fitted_to(made.exported, replace(fresh, class_names=("cat", "dog", "hen", "hen")))
 
 
+def test_another_number_of_classes(made) -> None:
+    with pytest.raises(CalibrationError, match="have 5 classes and the calibrator 4"):
+        fitted_to(made.exported, Predictions(*simulate(n_classes=5), tuple("abcde")))
+
+
 def test_outputs_of_another_kind(made, fresh) -> None:
-    file = npz(probs=softmax(fresh.logits), labels=fresh.labels)
+    file = packed(probs=softmax(fresh.logits), labels=fresh.labels)
     with pytest.raises(CalibrationError, match="takes logits, but the new data were read as probabilities"):
         read_new_rows(made.exported, ("f.npz", file))
     file.seek(0)
@@ -70,11 +89,11 @@ def test_zeros_become_the_floor_of_the_calibrator() -> None:
     probs = softmax(simulate(n=300)[0]).round(2)
     probs /= probs.sum(axis=1, keepdims=True)
     labels = probs.argmax(axis=1)
-    data = calib.load(("p.npz", npz(probs=probs, labels=labels)))
+    data = calib.load(("p.npz", packed(probs=probs, labels=labels)))
     exported = provenance.exported(
         calib.calibrator("temperature").fit(data.logits, data.labels), provenance.describe(data) | {"floor": 1e-4}
     )
-    found = read_new_rows(exported, ("p.npz", npz(probs=probs, labels=labels)))
+    found = read_new_rows(exported, ("p.npz", packed(probs=probs, labels=labels)))
     assert found.data.floor == 1e-4
     np.testing.assert_allclose(found.data.logits, exported.to_logits(probs), rtol=1e-6, atol=1e-9)
 
@@ -83,11 +102,11 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     """Small percents of one column alone would be asked about."""
     logits, labels = simulate(n=300, n_classes=2)
     risk = 100 * softmax(logits)[:, 1]
-    data = calib.load(("p.npz", npz(p_percent=risk, labels=labels)))
+    data = calib.load(("p.npz", packed(p_percent=risk, labels=labels)))
     assert data.scale == "percent"
     exported = provenance.exported(calib.calibrator("platt").fit(data.logits, data.labels), provenance.describe(data))
     few = risk < 30
-    found = read_new_rows(exported, ("p.npz", npz(p=risk[few], labels=labels[few])))
+    found = read_new_rows(exported, ("p.npz", packed(p=risk[few], labels=labels[few])))
     np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
     np.testing.assert_allclose(
         exported.calibrate(risk[few]), exported.calibrator.predict_proba(found.data.logits), rtol=1e-9
@@ -105,6 +124,13 @@ def test_judging_is_predicting(made, fresh) -> None:
     expected = Evaluation.from_calibrator(made.calibrator, fresh.logits, fresh.labels)
     np.testing.assert_array_equal(now.confidence, expected.confidence)
     np.testing.assert_allclose(raw.confidence, softmax(fresh.logits).max(axis=1))
+
+
+def test_a_calibrator_that_fails_on_the_rows_is_one_sentence(made, fresh) -> None:
+    broken = calib.calibrator("temperature").fit(fresh.logits, fresh.labels)
+    broken.temperature_ = "hot"
+    with pytest.raises(CalibrationError, match="fails on these rows"):
+        judge(calib.runtime.ExportedCalibrator(broken), fresh)
 
 
 def test_features_reach_the_method_as_it_learned_them() -> None:
@@ -152,7 +178,7 @@ def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> N
         assert not found.noticed
         np.testing.assert_allclose(found.data.logits, fresh.logits)
     assert "brought into the calibrator's" in found.notes[0]
-    array = read_new_rows(made.exported, ("fresh.npz", npz(logits=fresh.logits)))
+    array = read_new_rows(made.exported, ("fresh.npz", packed(logits=fresh.logits)))
     np.testing.assert_allclose(array.data.logits, fresh.logits)
     assert not array.notes
 
@@ -160,4 +186,4 @@ def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> N
 def test_rows_without_labels_are_counted(made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calib.data.assemble.unlabelled.MAX_ROWS", 99)
     with pytest.raises(DataError, match=r"new.npz has 100 rows; at most 99 are read\. Save fewer rows\."):
-        read_new_rows(made.exported, ("new.npz", npz(logits=made.data.logits[:100])))
+        read_new_rows(made.exported, ("new.npz", packed(logits=made.data.logits[:100])))

@@ -8,7 +8,9 @@ import pytest
 from calib.diagnostics.subgroups import (
     MEASURES,
     GroupGap,
+    folded,
     gap_sentence,
+    gaps_by_group,
     group_panels,
     recalibrated_by_group,
     subgroups,
@@ -28,6 +30,20 @@ def calibrated(n: int, generator: np.random.Generator) -> Evaluation:
     return evaluation(confidence, generator.random(n) < confidence)
 
 
+def test_each_group_is_scored_by_itself(rng) -> None:
+    made = calibrated(900, rng)
+    names = rng.choice(["north", "south", "west"], 900)
+    found = subgroups(made, names)
+    assert found.names == ("north", "south", "west")
+    for k, name in enumerate(found.names):
+        rows = names == name
+        pair = made.confidence[rows], made.correct[rows]
+        assert found.gaps.rows[k] == rows.sum()
+        assert found.gaps.accuracy[k] == pytest.approx(pair[1].mean())
+        assert found.gaps.confidence[k] == pytest.approx(pair[0].mean())
+        assert found.gaps.gap[k] == pytest.approx(pair[0].mean() - pair[1].mean())
+
+
 def test_calibrated_models_are_rarely_accused() -> None:
     """With 20 groups of 100 rows, single 95 % intervals would accuse some group in 64 % of runs."""
     generator = np.random.default_rng(3)
@@ -36,6 +52,18 @@ def test_calibrated_models_are_rarely_accused() -> None:
         found = subgroups(calibrated(2000, generator), generator.integers(0, 20, 2000).astype(str))
         accused += bool(len(found.overconfident) + len(found.underconfident))
     assert accused <= 0.08 * runs
+
+
+def test_a_group_that_is_off_is_found_and_leads(rng) -> None:
+    made = calibrated(2000, rng)
+    names = (np.arange(2000) % 10).astype(str)
+    confidence, correct = made.confidence.copy(), made.correct.copy()
+    correct[(names == "7") & (rng.random(2000) < 0.4)] = False
+    found = subgroups(evaluation(confidence, correct), names)
+    assert [found.names[k] for k in found.overconfident] == ["7"]
+    assert [group.name for group in found.off] == ["7"]
+    assert found.names[found.worst_first[0]] == "7"
+    assert not len(found.underconfident)
 
 
 def test_small_groups_are_not_judged(rng) -> None:
@@ -75,6 +103,16 @@ def test_the_sentence_is_that_of_its_numbers() -> None:
     assert gap_sentence(off, [chemistry] * 5, 9).endswith("; and 2 more.")
     few = gap_sentence(Interval(-0.2, -0.9, 0.5), [], 0)
     assert few == "−20.0 points (−90.0 to +50.0) on average; no group has enough rows to be judged."
+
+
+def test_others_are_pooled_in_the_last_row(rng) -> None:
+    made = calibrated(600, rng)
+    names = rng.choice(list("abcde"), 600)
+    pooled = folded(made, names, np.array([3, 0]), tuple("abcde"), 0.99)
+    by_hand = np.select([names == "d", names == "a"], [0, 1], 2)
+    expected = gaps_by_group(*made.pair, by_hand, 3, 0.99)
+    np.testing.assert_array_equal(pooled.rows, expected.rows)
+    np.testing.assert_allclose(pooled.gap_low, expected.gap_low)
 
 
 def test_one_group_for_each_row_is_needed(rng) -> None:
@@ -123,6 +161,15 @@ def test_a_group_whose_risks_are_too_low_comes_first_and_is_off(rng):
     found = group_panels(np.where(group == "b", 0.6 * p, p), y, group)
     assert [g.name for g in found.off("oe")] == ["b"] and found.groups[0].name == "b"
     assert found.groups[0].measures["oe"].low > 1
+
+
+def test_rows_of_weight_0_are_left_out(rng):
+    p, y, group = simulated(rng)
+    weights = rng.integers(0, 3, len(p)).astype(float)
+    kept = weights > 0
+    found = group_panels(p, y, group, weights, "sampling")
+    same = group_panels(p[kept], y[kept], group[kept], weights[kept], "sampling")
+    assert found.groups[0].measures == same.groups[0].measures
 
 
 def test_a_worker_fits_to_calibration_rows_and_judges_on_the_others(rng):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import struct
 import zipfile
@@ -51,6 +52,17 @@ def test_files_come_from_a_process_of_their_own(method: str) -> None:
     npz = writer.to_bytes("npz", fitted, {"class_names": list("abcd"), "base_rate": np.full(4, 0.25)})
     found = read_uploaded(("a.npz", io.BytesIO(npz)), isolate=True)
     np.testing.assert_allclose(found.calibrator.predict_proba(logits), fitted.predict_proba(logits))
+
+
+@pytest.mark.parametrize("name", ["temperature", "isotonic", "imax"])
+def test_an_export_comes_back_and_predicts_the_same(name: str) -> None:
+    logits, labels = simulate(n=300)
+    fitted = calib.calibrator(name).fit(logits, labels)
+    for content in (writer.to_bytes("npz", fitted), writer.to_bytes("zip", fitted)):
+        found = read_uploaded(("any name", io.BytesIO(content)))
+        np.testing.assert_allclose(
+            found.calibrator.predict_proba(logits), fitted.predict_proba(logits), rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", ["calibrator.pkl", "calibrator.npz", "calibrator"])
@@ -168,3 +180,9 @@ def test_damaged_bytes_are_one_sentence(made, data) -> None:
         assert read_uploaded(("a.npz", io.BytesIO(bytes(content)))).method == "temperature"
     except CalibrationError as error:
         assert len(str(error)) < 400
+
+
+def test_a_record_keeps_what_it_says(made) -> None:
+    record, _ = opened(made.npz)
+    assert record["metadata"]["data_sha256"] == "of the data"
+    assert json.loads(json.dumps(record)) == record

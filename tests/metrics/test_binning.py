@@ -28,6 +28,18 @@ def test_a_value_lies_between_the_edges_of_its_bin(values, n_bins, scheme):
         assert value < edges[b + 1] or b == n_bins - 1
 
 
+@given(confidences, st.integers(1, 20), schemes)
+def test_means_of_bins_are_means_of_their_rows(values, n_bins, scheme):
+    outcomes = np.arange(len(values)) % 3 == 0
+    bins = bins_of(values, outcomes, n_bins, scheme)
+    assert bins.count.sum() == len(values)
+    for b in bins.nonempty:
+        rows = bins.index == b
+        assert bins.count[b] == rows.sum()
+        assert bins.value[b] == pytest.approx(values[rows].mean(), abs=1e-12)
+        assert bins.outcome[b] == pytest.approx(outcomes[rows].mean(), abs=1e-12)
+
+
 @pytest.mark.parametrize("n_bins", [1, 15, 33, 34, 100])  # few edges are counted, many searched
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_edges_belong_to_the_bin_above_them_however_many_there_are(n_bins, dtype):
@@ -35,6 +47,13 @@ def test_edges_belong_to_the_bin_above_them_however_many_there_are(n_bins, dtype
     values = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0), [-0.1, 1.1]]).astype(dtype)
     expected = [sum(value >= edge for edge in edges[1:-1].tolist()) for value in values.tolist()]
     np.testing.assert_array_equal(bin_index(values, edges), expected)
+
+
+@pytest.mark.parametrize(("n", "n_bins"), [(300, 15), (301, 15), (1000, 7), (10, 10)])
+def test_equal_mass_bins_hold_equally_many_rows(rng, n, n_bins):
+    values = rng.random(n)
+    count = np.bincount(bin_index(values, bin_edges(values, n_bins, "equal_mass")), minlength=n_bins)
+    assert set(count) <= {n // n_bins, -(-n // n_bins)}
 
 
 def test_equal_mass_bins_keep_ties_together_and_tell_tied_groups_apart():

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from calib import metrics
 from calib.errors import CalibrationError
-from tests.metrics.conftest import pair, rows
+from calib.numerics import softmax
+from tests.metrics.conftest import binnings, pair, rows
 
 norms = st.sampled_from([1, 2, np.inf])
 
@@ -36,6 +37,22 @@ def test_ece_is_the_weighted_norm_of_the_gaps_of_the_bins(rows, n_bins, norm):
     confidence, correct = pair(rows)
     expected = ece_by_loop(confidence, correct, n_bins, norm)
     assert metrics.ece(confidence, correct, n_bins, norm) == pytest.approx(expected, abs=1e-12)
+
+
+@given(rows, st.integers(1, 20), norms, binnings)
+def test_ece_lies_between_0_and_1_and_ignores_the_order_of_rows(rows, n_bins, norm, binning):
+    confidence, correct = pair(rows)
+    value = metrics.ece(confidence, correct, n_bins, norm, binning)
+    assert 0.0 <= value <= 1.0 + 1e-12
+    back = metrics.ece(confidence[::-1], correct[::-1], n_bins, norm, binning)
+    assert back == pytest.approx(value, abs=1e-12)
+
+
+def test_probabilities_and_the_pair_give_the_same(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
+    assert metrics.ece(probs, labels) == metrics.ece(confidence, correct)
 
 
 def classwise_by_loop(probs, labels, n_bins, above, divide_by):

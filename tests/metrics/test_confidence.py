@@ -19,6 +19,14 @@ from calib.metrics.confidence import target_pair
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)
 
 
+def test_the_example_of_the_paper():
+    # Wenger et al. 2020, S1: 90 % confidence where 75 % are right gives o = .9 and u = .1.
+    confidence, correct = np.full(100, 0.9), np.arange(100) < 75
+    assert metrics.overconfidence(confidence, correct) == pytest.approx(0.9)
+    assert metrics.underconfidence(confidence, correct) == pytest.approx(0.1)
+    assert metrics.signed_confidence_gap(confidence, correct) == pytest.approx(0.15)
+
+
 @given(rows)
 def test_signed_gap_is_the_weighted_difference_of_over_and_underconfidence(rows):
     confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
@@ -28,6 +36,14 @@ def test_signed_gap_is_the_weighted_difference_of_over_and_underconfidence(rows)
     signed = metrics.signed_confidence_gap(confidence, correct)
     assert signed == pytest.approx(over - under, abs=1e-12)
     assert metrics.confidence_gap(confidence, correct) == abs(signed)
+
+
+@given(rows, st.integers(1, 30), st.sampled_from(sorted(metrics.BINNINGS)))
+def test_theorem_1_gap_is_at_most_every_calibration_error(rows, n_bins, binning):
+    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+    chain = [metrics.confidence_gap(confidence, correct)]
+    chain += [metrics.ece(confidence, correct, n_bins, norm, binning) for norm in (1, 1.5, 2, 7, np.inf)]
+    assert (np.diff(chain) >= -1e-12).all()
 
 
 def test_a_mean_over_nothing_is_nan_and_takes_no_part_in_the_gap():

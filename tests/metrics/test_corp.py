@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from calib import metrics
+from calib.errors import CalibrationError
 from calib.metrics.corp import isotonic_of_samples, recalibrate
 from calib.numerics import softmax
 from tests.metrics.conftest import pair, rows
@@ -64,3 +65,9 @@ def test_one_class_is_the_pair_of_its_probability_and_its_label(overconfident):
     probs = softmax(logits)
     assert metrics.corp(probs, labels, target=2) == metrics.corp(probs[:, 2], labels == 2)
     assert metrics.corp(probs, labels) == metrics.corp(probs.max(axis=1), probs.argmax(axis=1) == labels)
+
+
+def test_unknown_classes_are_refused(overconfident):
+    logits, labels = overconfident
+    with pytest.raises(CalibrationError, match="no class 4"):
+        metrics.corp(softmax(logits), labels, target=4)

@@ -12,6 +12,14 @@ def everything(n):
     return np.ones(n, dtype=bool)
 
 
+def test_a_difference_is_the_paired_one(rng):
+    one, other = rng.normal(size=(2, 300))
+    rows = Rows.of(300)
+    paired, direct = rows.mean_of(one) - rows.mean_of(other), rows.mean_of(one - other)
+    assert paired.value == pytest.approx(direct.value)
+    assert paired.error == pytest.approx(direct.error)
+
+
 def test_frequencies_are_rows_written_out(rng):
     values, often = rng.normal(size=40), rng.integers(1, 6, 40)
     counted = Rows.with_outcome(everything(40), often, "frequency").mean_of(values)

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from calib.errors import CalibrationError
 from calib.metrics import net_benefit, net_benefit_difference, wilson_interval
 from calib.numerics import sigmoid
 
@@ -59,6 +60,15 @@ def test_the_interval_is_that_of_zou_huang_and_zhang(rows):
     assert band.high[0] == pytest.approx(value + reach(hit_high - hits, odds * (alarms - alarm_low)), abs=1e-12)
 
 
+def test_equal_weights_are_none_and_unequal_ones_widen(rows, rng):
+    probs, labels = rows
+    each = net_benefit(probs, labels, THRESHOLDS).model
+    equal = net_benefit(probs, labels, THRESHOLDS, weights=np.full(len(probs), 3.0)).model
+    np.testing.assert_allclose(equal.low, each.low, atol=1e-12)
+    uneven = net_benefit(probs, labels, THRESHOLDS, weights=rng.choice([0.1, 3.0], len(probs))).model
+    assert np.all(uneven.high - uneven.low > 1.2 * (each.high - each.low))
+
+
 def test_a_difference_is_paired_and_its_band_holds_all_thresholds(rows):
     probs, labels = rows
     thresholds = np.linspace(0.05, 0.5, 10)
@@ -71,6 +81,24 @@ def test_a_difference_is_paired_and_its_band_holds_all_thresholds(rows):
     assert np.all(found.joint.low < found.difference.low) and np.all(found.joint.high > found.difference.high)
     apart = (first.high - first.low) + (second.high - second.low)
     assert np.all(found.difference.high - found.difference.low < 0.5 * apart)
+
+
+@pytest.mark.parametrize(
+    ("probs", "labels", "thresholds", "word"),
+    [
+        ([0.2, 0.3], [0, 1], [0.0], "between 0 and 1"),
+        ([0.2, 0.3], [0, 1], [], "between 0 and 1"),
+        ([0.2, 3.0], [0, 1], [0.5], "probabilities"),
+        ([0.2, np.nan], [0, 1], [0.5], "NaN"),
+        ([[0.2, 0.3, 0.5]], [1], [0.5], "probs[:, k]"),
+        ([0.2, 0.3], [1, 2], [0.5], "True or False"),
+        ([], [], [0.5], "no rows"),
+    ],
+)
+def test_what_cannot_be_used_is_said(probs, labels, thresholds, word):
+    with pytest.raises(CalibrationError) as refused:
+        net_benefit(probs, labels, thresholds)
+    assert word in str(refused.value)
 
 
 DRAWS = 2000

@@ -8,6 +8,7 @@ import pytest
 from calib.errors import CalibrationError
 from calib.metrics import nll, risk_model
 from calib.metrics.estimate import Rows
+from calib.metrics.loess import Loess
 from calib.metrics.risk_measures import auroc
 from calib.metrics.risk_model import default_floor
 from calib.numerics import sigmoid
@@ -24,6 +25,28 @@ CORRECT = np.concatenate([np.arange(n) < r for n, r in zip(ROWS, RIGHT, strict=T
 @pytest.fixture(scope="module")
 def answers():
     return risk_model(SAID, CORRECT, n_resamples=300)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "low", "high"),
+    [
+        # pROC 1.18.0, R 4.2.2 glm, survey 4.1.1; log-odds with risks clipped to [.005, .995], all else unclipped.
+        ("auroc", 0.666236634747, 0.63720631639, 0.694059305635),
+        ("brier", 0.243511, 0.243511 - 1.959963985 * 0.00891780425934, 0.243511 + 1.959963985 * 0.00891780425934),
+        ("citl", -1.42916459057, -1.42916459057 - 1.959963985 * 0.0772601565461, None),
+        ("slope", 0.348506507923, 0.280725209844, 0.416287806002),
+        # stats::loess(y ~ p) with its defaults.
+        ("ici", 0.192438035805, None, None),
+        ("e50", 0.208774551203, None, None),
+        ("e90", 0.237662337662, None, None),
+        ("emax", 0.237662337662, None, None),
+    ],
+)
+def test_the_answers_have_the_numbers_of_r(answers, key, value, low, high):
+    measure = answers[key]
+    assert measure.value == pytest.approx(value, abs=1e-8)
+    assert low is None or measure.low == pytest.approx(low, abs=1e-8)
+    assert high is None or measure.high == pytest.approx(high, abs=1e-8)
 
 
 def test_log_loss_is_the_nll_whatever_the_floor(answers):
@@ -106,6 +129,19 @@ def test_few_risks_of_a_binning_have_a_spline_too():
     curve = risk_model(risk, rng.random(2000) < risk, n_resamples=50).curve
     assert np.isfinite(curve.spline).all()
     assert np.abs(curve.spline - curve.risk).max() < 0.1
+
+
+def test_the_curve_at_the_corners_is_a_local_quadratic_fit():
+    x = np.sort(np.random.default_rng(5).uniform(size=40))
+    y = (np.random.default_rng(6).random(40) < x).astype(float)
+    loess = Loess.from_risks(x, np.ones(40))
+    for vertex in loess.vertices:
+        distance = np.abs(x - vertex)
+        width = np.sort(distance)[29]  # the 30th of 40 is the span of 0.75
+        kernel = np.where(distance < 0.999 * width, (1 - (distance / width) ** 3) ** 3, 0.0)
+        kernel[distance <= 0.001 * width] = 1.0
+        naive = np.polyfit(x - vertex, y, 2, w=np.sqrt(kernel))[-1]
+        assert loess.at(np.array([vertex]), y)[0] == pytest.approx(naive, abs=1e-8)
 
 
 @pytest.mark.parametrize(

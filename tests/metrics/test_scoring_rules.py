@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from calib import metrics
+from calib.errors import CalibrationError
 
 
 def test_nll_is_the_log_loss_of_scikit_learn(sample):
@@ -26,6 +27,13 @@ def test_brier_is_the_squared_distance_from_the_one_hot_label(sample):
     for row, label in zip(probs, labels, strict=True):
         total += sum((p - (k == label)) ** 2 for k, p in enumerate(row))
     assert metrics.brier(probs, labels) == pytest.approx(total / len(labels), rel=1e-12)
+
+
+def test_float32_probabilities_are_scored_in_double_precision(sample):
+    probs, labels = sample
+    single = probs.astype(np.float32)
+    assert metrics.brier(single, labels) == pytest.approx(metrics.brier(single.astype(float), labels), rel=1e-12)
+    assert metrics.nll(single, labels) == pytest.approx(metrics.nll(single.astype(float), labels), rel=1e-12)
 
 
 def top_k_by_sorting(probs, labels, k, ranking):
@@ -46,6 +54,12 @@ tied = hnp.arrays(np.float64, (12, 6), elements=st.sampled_from([0.0, 0.1, 0.2, 
 def test_top_k_is_that_of_sorting_with_the_ranking_as_second_key(probs, ranking, labels, k):
     assert metrics.top_k_accuracy(probs, labels, k, ranking) == top_k_by_sorting(probs, labels, k, ranking)
     assert metrics.top_k_accuracy(probs, labels, k) == top_k_by_sorting(probs, labels, k, probs)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5])
+def test_k_must_be_a_positive_whole_number(k):
+    with pytest.raises(CalibrationError, match="k="):
+        metrics.top_k_accuracy(np.eye(3), np.arange(3), k)
 
 
 @pytest.mark.parametrize("digits", [1, 3, 12])

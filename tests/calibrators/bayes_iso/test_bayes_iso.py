@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.special import logit
@@ -11,6 +13,7 @@ from calib.calibrators.bayes_iso import BayesIso, sampled
 from calib.calibrators.bayes_iso.importance_sampling import pav_bounds, sample_posterior
 from calib.calibrators.isotonic import Tally
 from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from calib.metrics import nll
 from tests.calibrators.conftest import as_logits, binary, learned
 
 SCHEMES = ["plain", "knots"]
@@ -76,3 +79,20 @@ def test_the_band_the_drawn_maps_and_what_they_are_worth_are_of_the_weighted_map
     assert all((np.abs(maps[:, shown] - drawn).max(axis=1) < 1e-12).any() for drawn in found["samples"])
     assert found["effective_maps"] == pytest.approx(1 / np.sum(weights**2))
     assert found["dominated"] == (weights.max() > 0.5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "params"), [("isotonic", {}), ("bayes_iso", {})])
+def test_a_fit_to_very_many_classes_holds_less_than_seven_times_the_outputs(name, params):
+    """Beside the outputs themselves: nearly all of it is one tally of all pairs."""
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(1000, 6000)) * 2
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    calibrator = calib.calibrator(name, **params)
+    calibrator.fit(logits[:10], labels[:10])  # imports
+    tracemalloc.start()
+    calibrator.fit(logits, labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7 * logits.nbytes
+    assert np.isfinite(nll(calibrator.predict_proba(logits[:100]), labels[:100]))

@@ -273,6 +273,15 @@ def test_a_changed_state_is_refused_before_it_takes_memory(small, what):
     tracemalloc.stop()
 
 
+def test_a_prediction_needs_the_inputs_of_its_rows(small):
+    extras, logits, labels = small
+    made = Geometric().fit(logits, labels, **extras)
+    with pytest.raises(CalibrationError, match="predicts from the inputs"):
+        made.predict_confidence(logits)
+    with pytest.raises(CalibrationError, match=r"shape \(399, 3\) for 400 rows"):
+        made.predict_confidence(logits, extras["features"][1:])
+
+
 # -- another scale -------------------------------------------------------------------------------------
 
 

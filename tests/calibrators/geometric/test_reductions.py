@@ -14,6 +14,7 @@ from calib.calibrators.geometric.reductions import (
     reduce_training,
     shrink_bilinear,
 )
+from calib.errors import CalibrationError
 
 
 def images_of(rng, shape=(30, 8, 8), n_classes=3):
@@ -45,6 +46,21 @@ def test_bilinear_interpolates_at_the_centres_of_the_coarse_grid(height, width, 
     np.testing.assert_allclose(shrink_bilinear(images, factor), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(30, 8, 8), (30, 8, 8, 3), (30, 64)])
+def test_the_training_set_shrinks_by_the_factor_squared(rng, name, shape):
+    features, labels = images_of(rng, shape)
+    reduced = reduce_training(name, 2, features, labels, 0)
+    n_numbers = int(np.prod(shape[1:])) if name == "none" else 64
+    by_rows = name in ("kmeans", "random_set")
+    by_numbers = not by_rows and name != "none"
+    assert reduced.train_features.shape[1] == (16 if by_numbers else n_numbers)
+    expected = sum(max(1, round(np.sum(labels == c) / 4)) for c in range(3)) if by_rows else 30
+    assert len(reduced.train_features) == len(reduced.train_labels) == expected
+    assert set(reduced.train_labels) == set(labels)
+    assert reduced.train_features.dtype == np.float32
+
+
 @pytest.mark.parametrize("name", sorted(set(REDUCTIONS) - {"kmeans", "random_set"}))
 @pytest.mark.parametrize("shape", [(30, 8, 8, 3), (30, 64)])
 def test_new_inputs_are_reduced_as_the_training_set_was(rng, name, shape):
@@ -53,3 +69,19 @@ def test_new_inputs_are_reduced_as_the_training_set_was(rng, name, shape):
     np.testing.assert_allclose(reduced.transform(features), reduced.train_features, atol=1e-5)
     np.testing.assert_allclose(reduced.transform(features[:1]), reduced.train_features[:1], atol=1e-5)
     np.testing.assert_array_equal(reduced.transform(features.reshape(30, -1)), reduced.transform(features))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("crop", 2, np.ones((2, 4)), [0, 1]), "'crop' is not one of none"),
+        (("pca", 0, np.ones((2, 4)), [0, 1]), "factor=0 must be at least 1"),
+        (("max_pool", 2, np.ones((2, 5)), [0, 1]), "rows of 5 numbers are no square image"),
+        (("pca", 2, np.ones((2, 4, 4, 2)), [0, 1]), "1, 3 or 4 channels"),
+        (("pca", 2, np.ones((2, 4)), [0]), "training labels must be 2 integers"),
+        (("none", 1, [[np.nan], [1.0]], [0, 1]), "hold NaN"),
+    ],
+)
+def test_what_cannot_be_reduced_is_refused_in_a_sentence(arguments, words):
+    with pytest.raises(CalibrationError, match=words):
+        reduce_training(*arguments)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from calib.calibrators.geometric import exact_separation, fast_separation
-from calib.calibrators.geometric.search import DISTANCES
+from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
+from calib.diagnostics.separation import explain
+from calib.errors import CalibrationError
 from tests.calibrators.geometric import naive
 
 
@@ -79,6 +82,25 @@ def test_long_rows_of_overlapping_classes_give_their_definition(rng, dtype, n_va
         assert value == pytest.approx(planes.max(axis=1).min(), rel=1e-9)
 
 
+@given(cases(coincide=False), st.sampled_from([1e-19, 1e-21, 1e-24]))
+def test_squares_too_small_for_float32_change_nothing(case, unit):
+    case.train, case.features = ((a * unit).astype(np.float32) for a in (case.train, case.features))
+    arguments = case.train, case.labels, case.features, case.predicted
+    for function, by_definition in ((fast_separation, naive.fast), (exact_separation, naive.exact)):
+        assert_same(function(*arguments) / unit, naive_of(by_definition, case) / unit)
+
+
+@given(cases(coincide=False))
+def test_exact_is_within_the_bound_of_proposition_3(case):
+    assume(len(np.unique(case.train, axis=0)) == len(case.train))
+    training = TrainingSet.from_arrays(case.train, case.labels)
+    found = nearest(training, *training.queries(case.features, case.predicted))
+    exact = exact_separation(case.train, case.labels, case.features, case.predicted)
+    both = np.isfinite(exact)
+    bound = (found.same[both] + found.other[both]) / 2
+    assert (np.abs(exact[both] - found.fast[both]) <= bound * (1 + 1e-9) + 1e-9).all()
+
+
 @pytest.mark.parametrize("gap", [0.1, 1e-3, 1e-6])
 def test_the_bound_of_proposition_3_is_tight_as_in_figure_4(gap):
     """x in 0, x'' behind an x' on one ray, another x' on the opposite side; and with the sides exchanged."""
@@ -114,3 +136,40 @@ def test_what_is_near_keeps_its_digits_far_from_the_origin(dtype):
     values = fast_separation(train, [0, 1, 1], base, [0])
     assert values[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
     assert fast_separation(train, [0, 1, 1], train, [0, 1, 1])[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
+
+
+def test_an_explanation_names_the_rows_that_decide(rng):
+    train, labels = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
+    for x in rng.normal(size=(10, 3)):
+        found = explain(TrainingSet.from_arrays(train, labels), x, 1)
+        assert labels[found.same_row] == labels[found.deciding_same_row] == 1
+        assert labels[found.other_row] != 1
+        assert labels[found.deciding_other_row] != 1
+        assert found.same == pytest.approx(np.linalg.norm(x - train[found.same_row]))
+        assert found.other == pytest.approx(np.linalg.norm(x - train[found.other_row]))
+        assert (found.same, found.other) == pytest.approx(naive.to_sets(train, labels, x, 1))
+        assert found.fast == pytest.approx((found.other - found.same) / 2)
+        a, b = train[found.deciding_same_row], train[found.deciding_other_row]
+        plane = (math.dist(x, b) ** 2 - math.dist(x, a) ** 2) / (2 * math.dist(a, b))
+        assert found.exact == pytest.approx(plane) == pytest.approx(naive.exact(train, labels, x, 1))
+        assert found.safe is bool(found.same < found.other)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[0.0], [np.nan]], [0, 1], [[0.0]], [0]), "1 of 2 rows of the training features hold NaN"),
+        (([[0.0], [1.0]], [0, 1], [[np.inf]], [0]), "1 of 1 rows of the features hold NaN"),
+        (([[0.0], [1e300]], [0, 1], [[0.0]], [0]), "far too large"),
+        (([[0.0], [1.0]], [0], [[0.0]], [0]), "training labels must be 2 integers"),
+        (([[0.0], [1.0]], [0.0, 1.0], [[0.0]], [0]), "training labels must be 2 integers"),
+        (([[0.0], [1.0]], [0, 1], [[0.0, 1.0]], [0]), "have 2 numbers a row but the training features have 1"),
+        (([[0.0], [1.0]], [0, 1], [[0.0]], [0, 1]), "predicted classes must be 1 integers"),
+        (([0.0, 1.0], [0, 1], [[0.0]], [0]), "must be numbers of shape"),
+        ((np.empty((0, 1)), np.empty(0, int), [[0.0]], [0]), "no rows"),
+    ],
+)
+def test_unusable_arrays_are_refused_in_a_sentence(arguments, words):
+    for separation in (fast_separation, exact_separation):
+        with pytest.raises(CalibrationError, match=words):
+            separation(*arguments)

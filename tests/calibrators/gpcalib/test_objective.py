@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from calib.calibrators.gpcalib.interpolation import N_FEATURES, chebyshev
+from calib.calibrators.gpcalib.interpolation import N_FEATURES, Grid, chebyshev
 from calib.calibrators.gpcalib.objective import Objective, expected_log_likelihood
 from calib.calibrators.gpcalib.posterior import Gram, Moments, Posterior
-from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, training_grid
+from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, logit_scale, training_grid
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
 
@@ -100,6 +100,19 @@ def test_no_wild_function_has_a_likelihood_above_one(covariance):
         assert not value > 0.0  # where it is no number the optimiser stops
 
 
+ORDERS = pytest.mark.parametrize("order", [1, 3])
+
+
+@ORDERS
+def test_collecting_is_the_transpose_of_interpolating(order, rng):
+    grid, inputs = Grid(-2.0, 2.0, 11, order), rng.uniform(-2.5, 2.5, size=(6, 30))
+    mass, other, values = rng.normal(size=(6, 30)), rng.normal(size=(6, 30)), rng.normal(size=11)
+    for m in (mass, other):
+        collected = grid.stencil(inputs).collect(m)
+        assert np.allclose(collected @ values, (m * grid.interpolate(values, inputs)).sum(axis=1))
+        assert np.allclose(grid.stencil(inputs).sparse(m).toarray(), collected, rtol=0, atol=1e-14)
+
+
 @pytest.fixture
 def sparse_sums(monkeypatch):
     """Few rows are enough for sparse sums."""
@@ -123,6 +136,14 @@ def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(covar
     found, expected = (vars(objective.expansion(posterior)) for objective in (thin, dense))
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=1e-8, atol=1e-8 * np.abs(values).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("factor", [1e-80, 1e-5, 1e-2, 1.0, 1e2, 1e4, 1e60])
+@pytest.mark.parametrize("n", [60, 2000])
+def test_only_badly_scaled_logits_are_scaled(factor, n):
+    logits, labels = simulate(n, 5, scale=1.0)
+    scale = logit_scale(logits * factor, labels)
+    assert scale == (1.0 if factor == 1.0 else pytest.approx(factor, rel=0.1 if n == 2000 else 0.3))
 
 
 @every_kind

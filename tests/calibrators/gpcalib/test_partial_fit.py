@@ -20,7 +20,36 @@ from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_objective import objective_of
 from tests.conftest import REFERENCE, simulate
 
-LOGITS, LABELS = simulate(400, 6, scale=1.8)
+N_CLASSES = 6
+LOGITS, LABELS = simulate(900, N_CLASSES, scale=1.8)
+PARTS = [slice(0, 300), slice(300, 600), slice(600, 900)]
+
+
+def in_parts(parts, **params) -> GPCalib:
+    calibrator = GPCalib(**params)
+    for part in parts:
+        calibrator.partial_fit(LOGITS[part], LABELS[part])
+    return calibrator
+
+
+def centred_shift(calibrator: GPCalib, points: np.ndarray) -> np.ndarray:
+    shift = calibrator.grid().interpolate(calibrator.shift_mean_, points)
+    return shift - shift.mean()
+
+
+def test_parts_end_where_one_fit_to_all_rows_does():
+    """Labels come from softmax(logits / 1.8): the held-out log-loss of the truth is known."""
+    calibrator, whole = in_parts(PARTS), GPCalib().fit(LOGITS, LABELS)
+    assert (calibrator.n_rows_, calibrator.n_parts_) == (900, 3)
+    assert any("in 3 parts, 900 rows in all" in note for note in calibrator.notes())
+    logits, labels = simulate(5000, N_CLASSES, scale=1.8, seed=1)
+    held_out = nll(calibrator.predict_proba(logits), labels)
+    assert held_out == pytest.approx(nll(whole.predict_proba(logits), labels), abs=0.002)
+    assert held_out < nll(softmax(logits / 1.8), labels) + 0.005
+    assert nll(softmax(logits), labels) > held_out + 0.05
+    assert calibrator.objective_ == pytest.approx(whole.objective_, abs=1.0)
+    points = np.quantile(LOGITS, np.linspace(0.05, 0.95, 50))
+    assert np.abs(centred_shift(calibrator, points) - centred_shift(whole, points)).max() < 0.15
 
 
 def test_a_failure_on_the_way_leaves_the_fit_as_it_was(monkeypatch):
@@ -30,6 +59,10 @@ def test_a_failure_on_the_way_leaves_the_fit_as_it_was(monkeypatch):
     monkeypatch.setattr("calib.calibrators.gpcalib.COLLAPSED", None)
     with pytest.raises(TypeError):
         calibrator.partial_fit(LOGITS[300:400], LABELS[300:400])
+    unchanged(calibrator, before)
+
+
+def unchanged(calibrator: GPCalib, before: dict) -> None:
     after = calibrator.get_state()
     assert before.keys() == after.keys()
     assert all(before[name] is after[name] for name in before)
@@ -70,17 +103,27 @@ KINDS = [
 every_kind = pytest.mark.parametrize(("space", "covariance", "variational"), KINDS)
 
 
-@every_kind
-def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covariance, variational):
-    """The first rows are expanded at a posterior; the later ones reach farther."""
+def in_parts_summary(space: str, covariance: str, variational: str, certain: bool = False):
+    """The objective of all rows, the same with the first ones expanded at a posterior, that, and the naive value there.
+
+    The later rows reach farther than the first.
+    """
     logits, labels = simulate(120, 6, scale=3.0)
     logits[60:] *= 1.3
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
     posterior = naive.some_posterior(low, high, full=variational == "full")
+    if certain:
+        posterior = replace(posterior, noise_variance=1e-6, q_sqrt=1e-3 * posterior.q_sqrt)
     kind = (space, covariance, variational)
     earlier = objective_of(posterior, logits[:60], labels[:60], *kind).expansion(posterior)
     together = objective_of(posterior, logits, labels, *kind)
     apart = objective_of(posterior, logits[60:], labels[60:], *kind, earlier)
+    return together, apart, posterior, naive.objective(posterior, logits, labels, space, covariance)
+
+
+@every_kind
+def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covariance, variational):
+    together, apart, posterior, _ = in_parts_summary(space, covariance, variational)
     gradients = [made(made.parametrisation.vector(posterior))[1] for made in (together, apart)]
     assert np.abs(gradients[0] - gradients[1]).max() < 1e-3 * np.abs(gradients[0]).max()
 

@@ -17,6 +17,8 @@ from calib.numerics import softmax
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
 
+WAYS = ("draws", "mean", "delta", "mc")
+
 
 @pytest.fixture(scope="module")
 def logits() -> np.ndarray:
@@ -35,6 +37,12 @@ def table(posterior, logits, **changes):
 
 def by(way, logits, table):
     return predict(way, logits, logits, table, noise_variance=0.0, n_draws=16, seed=0)
+
+
+def test_mean_is_the_softmax_of_the_posterior_mean(logits, posterior):
+    made = table(posterior, logits)
+    exact = softmax(np.array([z + posterior.shift(z) for z in logits]))
+    assert np.abs(by("mean", logits, made) - exact).max() < 1e-5
 
 
 def test_draws_equal_their_own_softmax_average(logits, posterior):

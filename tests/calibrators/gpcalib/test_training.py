@@ -75,6 +75,17 @@ for device in ("auto", "gpu"):
     assert told.count("pip install") == 1
 
 
+@pytest.mark.parametrize("space", ["logits", "probs"])
+def test_inducing_inputs_start_at_the_data_largest_first(space):
+    logits, _ = simulate(300, 5)
+    start = starting_inducing_inputs(logits, space, 10, 0)
+    assert len(start) == 10
+    assert (np.diff(start) < 0).all()
+    low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
+    assert low < start[-1] < start[0] < high
+    assert np.array_equal(start, starting_inducing_inputs(logits[:, ::-1], space, 10, 0))
+
+
 def test_few_distinct_values_give_few_inducing_inputs():
     assert np.array_equal(starting_inducing_inputs(np.zeros((50, 3)), "logits", 10, 0), [0.0])
     values = np.random.default_rng(0).choice([-1.0, 0.0, 2.0], size=(50, 3))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import jensenshannon
 from scipy.special import expit
 
@@ -20,6 +21,7 @@ from calib.calibrators.imax.placement import (
     iterate,
     kmeans_edges,
     scheme_edges,
+    without_empty_bins,
 )
 from tests.calibrators.imax import naive
 
@@ -81,12 +83,49 @@ def test_divergence_is_jensen_and_shannons():
     np.testing.assert_array_equal(divergence(first, second), divergence(second, first))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_kmeans_starts_find_separated_clusters(seed):
+    clusters = np.concatenate([np.random.default_rng(0).normal(c, 0.1, 400) for c in (-4.0, -1.5, 0.0, 1.5, 4.0)])
+    edges = kmeans_edges(SigmoidSums.from_log_odds(clusters), 5, np.random.default_rng(seed))
+    np.testing.assert_array_equal(np.searchsorted(edges, [-4.0, -1.5, 0.0, 1.5, 4.0]), range(5))
+
+
 def test_a_scaled_model_bins_the_scaled_log_odds():
     log_odds = some_log_odds()
     sums = SigmoidSums.from_log_odds(log_odds)
     scaled = scheme_edges(sums, "imax", 8, sigmoid=(0.5, -1.0))
     plain = scheme_edges(SigmoidSums.from_log_odds(0.5 * log_odds - 1.0), "imax", 8)
     np.testing.assert_allclose(0.5 * scaled - 1.0, plain, rtol=1e-12)
+
+
+# Ties, saturated values and values no probability can tell apart are met.
+log_odds_sets = hnp.arrays(
+    np.float64,
+    st.integers(2, 60),
+    elements=st.one_of(st.sampled_from([-1e3, -40.0, -1.0, 0.0, 1.0, 40.0, 1e3]), st.floats(-50.0, 50.0)),
+)
+edge_lists = st.lists(st.floats(-45.0, 45.0), min_size=1, max_size=8, unique=True).map(lambda e: np.array(sorted(e)))
+
+
+def test_running_sums_are_those_of_the_pairs(rng):
+    log_odds = rng.normal(size=(40, 5)) * 6
+    edges = np.array([-8.0, -1.0, 0.0, 2.5, 30.0])
+    sums = SigmoidSums.from_log_odds(log_odds)
+    one, zero = sums.between(sums.positions(edges))
+    bins = naive.bins_of(log_odds, edges)
+    np.testing.assert_allclose(one, [np.sum(1 / (1 + np.exp(-np.array(x)))) for x in bins], rtol=1e-12)
+    np.testing.assert_allclose(zero, [np.sum(1 / (1 + np.exp(np.array(x)))) for x in bins], rtol=1e-12)
+
+
+def test_weights_stand_for_repeated_pairs(rng):
+    values, times = np.sort(rng.normal(size=20) * 4), rng.integers(1, 6, 20)
+    once = SigmoidSums.from_weighted(values, times.astype(float))
+    repeated = SigmoidSums.from_log_odds(np.repeat(values, times))
+    edges = np.array([-3.0, 0.1, 2.0])
+    for weighted, plain in zip(
+        once.between(once.positions(edges)), repeated.between(repeated.positions(edges)), strict=True
+    ):
+        np.testing.assert_allclose(weighted, plain, rtol=1e-12)
 
 
 def test_sums_keep_their_digits_far_from_zero():
@@ -107,3 +146,25 @@ def test_half_steps_are_the_papers_formulas(rng):
     shifted = centres + rng.normal(size=7) * 0.3
     bound = information_bound(*sums.between(cuts), shifted)
     assert bound == pytest.approx(naive.bound(log_odds, edges, shifted), abs=1e-12)
+
+
+@given(log_odds_sets, edge_lists, st.randoms(use_true_random=False))
+def test_neither_half_step_lowers_the_bound(log_odds, edges, random):
+    sums = SigmoidSums.from_log_odds(log_odds)
+    edges, cuts = without_empty_bins(sums, edges)
+    some = np.array([random.uniform(-40, 40) for _ in range(len(edges) + 1)])
+    before = information_bound(*sums.between(cuts), some)
+    centres = centres_of(sums, cuts)
+    between = information_bound(*sums.between(cuts), centres)
+    assert between >= before - 1e-12 * (1 + abs(before))
+    cuts = sums.positions(edges_between(centres))  # bins may be empty now: the same centres still bound
+    after = information_bound(*sums.between(cuts), centres)
+    assert after >= between - 1e-12
+
+
+@given(st.lists(st.floats(-700.0, 700.0), min_size=2, max_size=10, unique=True))
+def test_edges_lie_between_their_centres(centres):
+    centres = np.array(sorted(centres))
+    edges = edges_between(centres)
+    assert (edges > centres[:-1]).all()
+    assert (edges <= centres[1:]).all()
