@@ -11,7 +11,8 @@ import numpy as np
 
 from calib.active_learning.simulation import Round
 from calib.active_learning.strategies import ARMS
-from calib.metrics.bootstrap import UNKNOWN, Interval
+from calib.evaluation.studies import corrected_interval
+from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 
 if TYPE_CHECKING:
@@ -126,17 +127,7 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 def mean_interval(values: Any, level: float = 0.95) -> Interval:
     """Mean with its t interval; unbounded for one value, NaN for none."""
-    from scipy.stats import t
-
-    values = np.asarray(values, dtype=float)
-    n = len(values)
-    if not n:
-        return UNKNOWN
-    mean = float(values.mean())
-    if n == 1:
-        return Interval(mean, -math.inf, math.inf)
-    half = float(t.ppf(0.5 + level / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
-    return Interval(mean, mean - half, mean + half)
+    return corrected_interval(values, n_calibration=1, n_test=0, level=level)  # no row of one value is in another
 
 
 def _labels_to(error: float, labels: Floats, errors: Floats) -> float:

@@ -95,9 +95,8 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
             continue
         fit = [column for column in free.values() if rule.holds(column)]
         fit = [c for c in fit if rule.holds is not is_few or not classes.issuperset(c.values)]  # that is a prediction
-        if fit and not (
-            rule.holds is is_coded and len(fit) > 1
-        ):  # of several codes it is open which hold rows together
+        several_codes = rule.holds is is_coded and len(fit) > 1  # it is open which of them hold rows together
+        if fit and not several_codes:
             found: Any = min(fit, key=lambda column: (len(column.values), column.name)).name
             chosen = replace(chosen, **{rule.option: found})
             del free[found]
