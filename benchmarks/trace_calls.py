@@ -9,7 +9,8 @@ temperature`` from ``main`` to the printed table, and the page Fit with that sam
 A step is the first call of a function of ``calib`` whose body, without the docstring, has seven lines or more; a
 shorter one is read in passing where it is called. So are special methods, lambdas, comprehensions and what a module
 does when it is imported. ``files`` are those that hold a step. A step is a return if its file held an earlier step and
-no long function that called it, directly or through others, is in that file: it was left, and is opened again.
+no long function that called it, directly or through others, is in that file: it was left, and is opened again. It was
+not left where the step before is in it too.
 Only the thread that draws the page is followed; the queue's threads and the worker's process are not.
 """
 
@@ -86,8 +87,10 @@ class Journey:
         if not file.startswith(PACKAGE) or name.startswith(("<", "__")) or line not in long_functions(file):
             return ""
         if (file, line) not in self._known and IMPORT not in callers:
-            back = file not in callers and any(known == file for known, _ in self._known)
-            self.steps.append((os.path.relpath(file, ROOT), code.co_qualname, back))
+            path = os.path.relpath(file, ROOT)
+            known = any(path == before for before, *_ in self.steps)
+            back = known and file not in callers and path != self.steps[-1][0]
+            self.steps.append((path, code.co_qualname, back))
             self._known.add((file, line))
         return file
 

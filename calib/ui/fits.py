@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from calib.diagnostics.judgement import (
 )
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.diagnostics.subgroups import gap_and_extremes
-from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, TaskSpec
+from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.scores import Scored
@@ -109,6 +109,19 @@ def _queue() -> Engine:
         on_done=None if store is None else store.keep_fit,
         most_waiting=int(limit("CALIB_WAITING")),
     )
+
+
+def start(chosen: list[tuple[str, Mapping[str, Any]]]) -> None:
+    """Ask for a fit of each method with its parameters; the next page drawn says what was not started."""
+    for place, (name, params) in enumerate(chosen):
+        try:
+            submit(name, dict(params))
+        except QueueFull as error:
+            rest = [METHODS[later].title for later, _ in chosen[place:]]
+            add_notice(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}", "error")
+            break
+        except CalibrationError as error:
+            add_notice(f"{METHODS[name].title} was not started: {error}", "error")
 
 
 def submit(method: str, params: dict[str, Any]) -> None:

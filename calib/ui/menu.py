@@ -88,8 +88,6 @@ MENU = {
     ],
 }
 """Thirteen pages. A new one is one line here and one file in ``pages``."""
-LAST_OF_JOURNEY = "Export"
-"""The pages up to this one are the journey, in order; the others are looked up."""
 
 
 def entries() -> list[Entry]:
@@ -117,14 +115,3 @@ def draw_menu(session: OpenSession | None) -> None:
     if left_out:
         with st.popover(f"{plural(len(left_out), 'page')} left out", type="tertiary", icon=":material/block:"):
             st.markdown("These data do not hold what some pages need.\n" + "\n".join(left_out))
-
-
-def onward(entry: Entry, session: OpenSession) -> None:
-    """At a page's foot, the next one of the journey that the data allow: on a phone the menu is folded away."""
-    journey = entries()[: entries().index(entry_of(LAST_OF_JOURNEY)) + 1]
-    following = journey[journey.index(entry) + 1 :] if entry in journey[1:] else []  # Data has its own buttons
-    for page in following:
-        if not page.missing(session):
-            st.divider()
-            page_link(page.path, f"Next: {page.title_for(session)}", ":material/arrow_forward:")
-            return

@@ -1,23 +1,22 @@
-"""Fits asked for several at once, and the progress of fits and studies with the buttons that act on them."""
+"""The progress of fits and studies, with the buttons that act on them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from calib.calibrators.backend import device_of
-from calib.engine import Data, Job, QueueFull, TaskSpec
-from calib.errors import CalibrationError
-from calib.formatting import escape_markdown, listed, number, plural
+from calib.engine import Data, Job, TaskSpec
+from calib.formatting import escape_markdown, number, plural
 from calib.registry import METHODS, presets
 from calib.ui import fits
 from calib.ui.link import page_link
 from calib.ui.server.guard import refresh_interval
 from calib.ui.session import OpenSession, current_session
-from calib.ui.text import add_notice, show_notes, show_pending_notices
+from calib.ui.text import show_notes, show_pending_notices
 
 ICONS = {
     "queued": ":material/hourglass_empty:",
@@ -75,7 +74,7 @@ def fit_here(method: str, what: str) -> None:
     if not asked_for:
         st.button(
             f"Fit {title}", key=f"fit-here/{method}", type="primary", icon=":material/play_arrow:",
-            on_click=start_fits, args=([(method, {})],),
+            on_click=fits.start, args=([(method, {})],),
         )  # fmt: skip
 
 
@@ -211,16 +210,3 @@ def offered_presets(session: OpenSession) -> dict[str, list[str]]:
     if offered["Fast"] in (offered["Recommended"], offered["All"]):
         del offered["Fast"]
     return offered
-
-
-def start_fits(chosen: list[tuple[str, Mapping[str, Any]]]) -> None:
-    """Ask for a fit of each method with its parameters; the next page drawn says what was not started."""
-    for place, (name, params) in enumerate(chosen):
-        try:
-            fits.submit(name, dict(params))
-        except QueueFull as error:
-            rest = [METHODS[later].title for later, _ in chosen[place:]]
-            add_notice(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}", "error")
-            break
-        except CalibrationError as error:
-            add_notice(f"{METHODS[name].title} was not started: {error}", "error")

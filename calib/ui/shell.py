@@ -23,7 +23,7 @@ from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
-from calib.ui.menu import Entry, draw_menu, entry_of, onward
+from calib.ui.menu import Entry, draw_menu, entries, entry_of
 from calib.ui.progress import fits_under_way
 from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
@@ -34,6 +34,8 @@ from calib.ui.widgets import segments
 
 FITS_IN_BODY = ("Fit",)
 """Pages that say further down, where one clicks, how far fits are."""
+LAST_OF_JOURNEY = "Export"
+"""The pages up to this one are the journey, in order; the others are looked up."""
 OF_CLASSES = ("Latent GP", "I-Max binning", "Geometry", "Active learning")
 """Pages that have no words of their own for an event."""
 IMPORTED = ("sklearn.model_selection", "plotly.graph_objs.scatter", "plotly.graph_objs.layout", "calib.reporting")
@@ -99,7 +101,7 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
                 _lacks(session, entry, missing)
             yield
         if session is not None:
-            onward(entry, session)
+            _onward(entry, session)
     except (CalibrationError, DataError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
     except Exception as error:
@@ -134,8 +136,19 @@ def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:
         if finding.left_out in entry.needs:
             st.warning(escape_markdown(f"{finding.reason} {finding.action}"), icon=":material/warning:")
     page_link("app.py", "Open data with them", ":material/upload_file:")
-    onward(entry, session)
+    _onward(entry, session)
     st.stop()
+
+
+def _onward(entry: Entry, session: OpenSession) -> None:
+    """At a page's foot, the next one of the journey that the data allow: on a phone the menu is folded away."""
+    journey = entries()[: entries().index(entry_of(LAST_OF_JOURNEY)) + 1]
+    following = journey[journey.index(entry) + 1 :] if entry in journey[1:] else []  # Data has its own buttons
+    for page in following:
+        if not page.missing(session):
+            st.divider()
+            page_link(page.path, f"Next: {page.title_for(session)}", ":material/arrow_forward:")
+            return
 
 
 def _from_the_top() -> None:

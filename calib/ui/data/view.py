@@ -30,7 +30,7 @@ from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
 from calib.ui.link import go_to, open_data, page_link
-from calib.ui.progress import offered_presets, start_fits
+from calib.ui.progress import offered_presets
 from calib.ui.reliability.text import bins_in_words
 from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session
@@ -310,7 +310,7 @@ def split_controls(session: OpenSession) -> None:
             try:
                 fits.change_split(session, None if given else share / 100, seed, None if most == SAMPLED_ROWS else most)
                 if not session.specs:
-                    start_fits([(spec.method, spec.params) for spec in before])
+                    fits.start([(spec.method, spec.params) for spec in before])
             except DataError as error:
                 add_notice(str(error), "error")
             st.rerun()
@@ -342,7 +342,7 @@ def next_step(session: OpenSession) -> None:
             icon=":material/play_arrow:",
             help=f"{listed([METHODS[name].title for name in names])}.",
         ):
-            start_fits([(name, {}) for name in names])
+            fits.start([(name, {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
 

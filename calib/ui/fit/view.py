@@ -13,9 +13,10 @@ from calib.calibrators.backend import DEVICES, gpu_present
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.registry import METHODS, can_learn, methods_that_take, missing_arrays, said_of_kind, short_of_rows
+from calib.ui import fits
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
-from calib.ui.progress import job_list, offered_presets, start_fits
+from calib.ui.progress import job_list, offered_presets
 from calib.ui.session import OpenSession
 from calib.ui.widgets import declared, segments
 
@@ -102,7 +103,7 @@ def choose_and_start(session: OpenSession) -> None:
         type="primary",
         icon=":material/play_arrow:",
         disabled=not methods,
-        on_click=start_fits,
+        on_click=fits.start,
         args=(list(params.items()),),
     )
 
