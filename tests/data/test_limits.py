@@ -105,7 +105,7 @@ BOMBS = [
     (zip_bomb, "logits in bomb.npz would take 671 MB"),
     (chunk_bomb, "logits in chunk.h5 cannot be read"),
     (gzip_bomb, "The text of bomb.csv.gz has more than 225 MB"),
-    (parquet_bomb, "of runs.parquet would take 600 MB"),
+    (parquet_bomb, "The columns of runs.parquet would take 625 MB"),
     (long_text, "text.parquet"),
 ]
 

@@ -63,8 +63,26 @@ def test_rounding_over_many_classes_changes_no_score(make):
     probs = softmax(3 * rng.normal(size=(2000, 100)), axis=1).round(2)
     labels = rng.integers(0, 100, 2000)
     data = load(make.npz(probs=probs, labels=labels))
+    assert "rounding to 2 digits explains that" in the(data, "rounded").message
     exact = probs / probs.sum(axis=1, keepdims=True)
     assert ece(softmax(data.logits, axis=1), labels) == pytest.approx(ece(exact, labels), abs=0.005)
+
+
+def test_rounding_is_named_first_where_it_may_explain_sums_that_are_off(make):
+    """Rows of 100 flat probabilities rounded to 0.01 sum to 0.9 or 1.14: no sigmoid, and no column missing."""
+    rng = np.random.default_rng(5)
+    probs, labels = softmax(2 * rng.normal(size=(2000, 100)), axis=1), rng.integers(0, 100, 2000)
+    rounded = probs.round(2)
+    off = np.abs(rounded.sum(axis=1) - 1)
+    assert np.median(off) > 0.05 and 0.1 < off.max() < 100 * 0.01 / 2
+    found = inspect(make.npz(probs=rounded, labels=labels))
+    assert "rounding to 2 digits" in the(found, "rounded").message
+    model = softmax(found.predictions.logits, axis=1)
+    np.testing.assert_allclose(model, rounded / rounded.sum(axis=1, keepdims=True), atol=0.006)
+    # Where most rows lack more than the digits take it is asked, and without such digits they are no cause.
+    refused = the(inspect(make.npz(probs=(probs * 0.8).round(2), labels=labels)), "sums")
+    assert "Usual causes: rounding to 2 digits, sigmoid outputs" in refused.message
+    assert "rounding" not in the(inspect(make.npz(probs=probs * 0.8, labels=labels)), "sums").message
 
 
 def test_rows_are_never_renormalised_silently(make):

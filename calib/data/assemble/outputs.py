@@ -5,6 +5,7 @@ Ranges, sums of rows and names decide; how well outputs agree with the labels ha
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from string import digits
@@ -334,10 +335,13 @@ def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
 
 
 def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
-    """A warning where some rows of values between 0 and 1 do not sum to one; refuse them where most do not."""
-    total = outputs.sum(axis=1, dtype=np.float64)
+    """What is to be said of rows of values between 0 and 1 that do not sum to one; refuse them where most are far off.
+
+    Values rounded to d digits are off by at most K / 2 units of the last one, in sum, and by about the root of K.
+    """
+    n_classes, total = outputs.shape[1], outputs.sum(axis=1, dtype=np.float64)
     off = np.abs(total - 1)
-    wrong = off > max(SLACK, outputs.shape[1] * float(np.finfo(outputs.dtype).eps))
+    wrong = off > max(SLACK, n_classes * float(np.finfo(outputs.dtype).eps))
     n, n_empty = int(wrong.sum()), int((total <= 0).sum())
     if n == 0:
         return ()
@@ -348,11 +352,17 @@ def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
     if n_empty:
         reason = f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities."
         raise InvalidUpload("sums", reason, "Read the values as logits.", kind="logits")
+    unit, causes = unit_of(outputs), "sigmoid outputs of a multi-label model, or a missing column"
+    if off.max() <= unit * n_classes / 2 + ROUNDING:
+        rounding = f"rounding to {count(round(-math.log10(unit)), 'digit')}"
+        if np.median(off) <= unit * math.sqrt(n_classes):
+            reason = f"{message}: {rounding} explains that. In every score a row counts as divided by its sum."
+            return (info("rounded", reason, "Save more digits, or logits."),)
+        causes = f"{rounding}, {causes}"
     if n > len(off) / 2 and np.median(off) > 0.05:
-        reason = f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it."
         action = "Divide each row by its sum, or read the values as logits."
-        raise InvalidUpload("sums", reason, action, kind="probabilities", scale="counts")
-    reason = f"{message}; printed decimals or a missing column usually cause it. They are kept as they are."
+        raise InvalidUpload("sums", f"{message}. Usual causes: {causes}.", action, kind="probabilities", scale="counts")
+    reason = f"{message}. Usual causes: {causes}. They are kept as they are."
     return (warning("sums", reason, "Divide each row by its sum.", scale="counts"),)
 
 

@@ -2,60 +2,28 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
-
-import numpy as np
 
 from calib.data.findings import InvalidUpload
 from calib.data.options import Choices
-from calib.data.read.base import reading
+from calib.data.read.base import check_size, reading
 from calib.data.read.nested import open_columns
-from calib.data.read.table import SAMPLE_CELLS, SAMPLE_LEAST, Table
+from calib.data.read.table import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SAMPLE_GROUPS = 8
-"""Row groups of a Parquet file whose first rows are looked at."""
-
-
-class Parquet(Table):
-    """A Parquet file, whose columns are read when they are asked for."""
-
-    def __init__(self, name: str, file: BinaryIO, drop_bad_cells: bool):
-        import pyarrow.parquet as pq
-
-        with reading(name):
-            self._file = pq.ParquetFile(file)
-            if (n_rows := self._file.metadata.num_rows) < 0:
-                raise ValueError(f"it says that it has {n_rows:,} rows")
-        super().__init__(name, self._file.schema_arrow, n_rows, drop_bad_cells)
-
-    def fetch(self, names: list[str]) -> pa.Table:
-        """See the base class."""
-        return self._file.read(columns=names, use_threads=False).select(names)
-
-    def some_rows(self, names: list[str], most: int) -> pa.Table:
-        """The rows of a small file, or the first ones of :data:`SAMPLE_GROUPS` row groups from all of a larger one."""
-        import pyarrow as pa
-
-        if self.n_rows * len(self.names) <= SAMPLE_CELLS or not names:
-            return super().some_rows(names, most)
-        groups = np.unique(np.linspace(0, self._file.num_row_groups - 1, SAMPLE_GROUPS).astype(int)).tolist()
-        each = max(1, most // len(groups))
-        found = [self._file.iter_batches(each, [group], names, use_threads=False) for group in groups]
-        return pa.Table.from_batches([batch for batches in found for batch in islice(batches, 1)])
-
 
 def open_parquet(name: str, file: BinaryIO, choices: Choices) -> Table:
-    """A Parquet file; one with nested values, or with numbers as people write them, is read whole."""
-    parquet = Parquet(name, file, bool(choices.drop_bad_rows))
+    """A Parquet file, all of whose columns are read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     with reading(name):
-        some = usual_types(parquet.some_rows(parquet.names, SAMPLE_LEAST))
-        if open_columns(name, some, choices).cells == parquet.cells:
-            return parquet
-        return open_columns(name, usual_types(parquet.fetch(parquet.names)), choices)
+        opened = pq.ParquetFile(file)
+        bits = sum(kind.bit_width for kind in opened.schema_arrow.types if pa.types.is_primitive(kind))
+        check_size(opened.metadata.num_rows * bits // 8, f"The columns of {name}")  # runs of one value pack to nothing
+        return open_columns(name, usual_types(opened.read(use_threads=False)), choices)
 
 
 def open_arrow(name: str, file: BinaryIO, choices: Choices) -> Table:

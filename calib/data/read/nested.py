@@ -61,7 +61,7 @@ def open_columns(
     if deep:
         findings.append(info("nested", f"{listed(deep)} of {name} left out: nested values."))
     table = pa.table([column for _, column in columns], names=[own for own, _ in columns])
-    contents = Table.from_arrow(name, table, bool(choices.drop_bad_rows))
+    contents = Table(name, table, bool(choices.drop_bad_rows))
     contents.findings = findings
     return contents
 

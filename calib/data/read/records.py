@@ -106,8 +106,8 @@ def open_records(rows: Iterable[Any], choices: Choices, name: str = "The table")
         raise InvalidUpload("no_rows", reason, action)
     if set(contents.names) == {"label", "score"} and is_first_choice(contents):
         names = {"label": "predicted_label", "score": "confidence"}
-        table = contents.fetch(["label", "score"]).rename_columns(names)
-        contents = Table.from_arrow(name, table, bool(choices.drop_bad_rows))
+        table = contents.table.select(["label", "score"]).rename_columns(names)
+        contents = Table(name, table, bool(choices.drop_bad_rows))
         text = (
             f"{name} holds label and score alone, as a text-classification pipeline gives its first choice: "
             "read as the predicted label and its confidence."

@@ -49,8 +49,7 @@ class Table(Contents):
 
     Parameters
     ----------
-    schema, n_rows : names and Arrow types of the columns, and how many rows there are.
-    columns : the columns, unless a subclass reads them when they are asked for.
+    table : the columns; of those that say the same under the same name, one is kept.
     drop_bad_cells : whether text in a column of numbers becomes NaN instead of an error.
 
     Attributes
@@ -60,48 +59,24 @@ class Table(Contents):
 
     tabular = True
 
-    def __init__(
-        self,
-        name: str,
-        schema: pa.Schema,
-        n_rows: int,
-        drop_bad_cells: bool,
-        columns: pa.Table | None = None,
-    ):
-        check_names(schema.names, name)
-        super().__init__(name, tuple(ArrayInfo(f.name, (n_rows,), str(f.type)) for f in schema))
-        self.n_rows = n_rows
-        self.cells = {field.name: cells_of(field.type) for field in schema}
-        self._columns = columns
-        self._drop_bad_cells = drop_bad_cells
-        self._sample: dict[str, Array] | None = None
-
-    @classmethod
-    def from_arrow(cls, name: str, table: pa.Table, drop_bad_cells: bool) -> Table:
-        """A table in memory; of columns that say the same under the same name, one is kept."""
+    def __init__(self, name: str, table: pa.Table, drop_bad_cells: bool):
         table = without_twins(table)
-        return Table(name, table.schema, table.num_rows, drop_bad_cells, table)
-
-    def fetch(self, names: list[str]) -> pa.Table:
-        """Columns as Arrow has them."""
-        assert self._columns is not None
-        return self._columns.select(names)
-
-    def some_rows(self, names: list[str], most: int) -> pa.Table:
-        """About so many rows of some columns."""
-        return self.fetch(names).take(spread(self.n_rows, most))
+        check_names(table.column_names, name)
+        super().__init__(name, tuple(ArrayInfo(f.name, (table.num_rows,), str(f.type)) for f in table.schema))
+        self.n_rows = table.num_rows
+        self.cells = {field.name: cells_of(field.type) for field in table.schema}
+        self.table = table
+        self._drop_bad_cells = drop_bad_cells
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column as Arrow has it."""
-        with reading(self._what(name)):
-            return self.fetch([name]).column(0)
+        return self.table.column(name)
 
     def taken(self, rows: pa.Array | None, without: str = "") -> Table:
         """The same table with the rows of these numbers, in their order, or all; without one of its columns."""
         with reading(self.name):
-            table = self.fetch([name for name in self.names if name != without])
-            table = table if rows is None else table.take(rows)
-        found = Table.from_arrow(self.name, table, self._drop_bad_cells)
+            table = self.table.drop_columns([without]) if without else self.table
+            found = Table(self.name, table if rows is None else table.take(rows), self._drop_bad_cells)
         found.format_choices = self.format_choices
         return found
 
@@ -111,21 +86,16 @@ class Table(Contents):
         Numbers, booleans, text cut after :data:`SAMPLE_TEXT` characters, or dates; missing text is empty, missing
         numbers and whatever is none of these are NaN.
         """
-        if self._sample is None:
-            most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
-            plain = [name for name, cells in self.cells.items() if cells not in ("list", "other")]
-            with reading(self.name):
-                some = self.some_rows(plain, most)
-                found = {name: sampled(some.column(name)) for name in plain}
-                n = some.num_rows if plain else min(self.n_rows, most)
-                self._sample = {name: found.get(name, np.full(n, np.nan)) for name in self.names}
-        return self._sample
+        most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
+        with reading(self.name):
+            rows = spread(self.n_rows, most)
+            return {name: sampled(self.column(name), rows) for name in self.names}
 
     def _read(self, name: str, what: str) -> Array:
         """Numbers, booleans, texts, dates as texts, or lists of equally many numbers as (n, k)."""
         import pyarrow as pa
 
-        cells, column = self.cells[name], self.fetch([name]).column(0)
+        cells, column = self.cells[name], self.column(name)
         if cells == "list":
             return matrix(column, what)
         if cells == "date":
@@ -142,12 +112,9 @@ class Table(Contents):
         check_size(self.n_rows * len(names) * dtype.itemsize, what)
         with reading(what):
             out = np.empty((self.n_rows, len(names)), dtype=dtype)
-            for j, (name, column) in enumerate(zip(names, self.fetch(list(names)).columns, strict=True)):
-                out[:, j] = numbers(column, self._what(name), self._drop_bad_cells)
+            for j, name in enumerate(names):
+                out[:, j] = numbers(self.column(name), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
         return out
-
-    def _what(self, name: str) -> str:
-        return f"Column {shortened(name)} of {self.name}"
 
 
 def spread(n_rows: int, most: int) -> npt.NDArray[np.int64]:
@@ -156,12 +123,15 @@ def spread(n_rows: int, most: int) -> npt.NDArray[np.int64]:
     return np.union1d(first, np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64))
 
 
-def sampled(column: pa.ChunkedArray) -> Array:
-    """A few cells as numbers, booleans, text or dates."""
+def sampled(column: pa.ChunkedArray, rows: npt.NDArray[np.int64]) -> Array:
+    """The cells of some rows as numbers, booleans, text or dates."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     cells = cells_of(column.type)
+    if cells in ("list", "other"):
+        return np.full(len(rows), np.nan)
+    column = column.take(rows)
     if cells == "date":
         return np.full(len(column), "NaT", dtype="datetime64[s]")
     if cells == "text":
