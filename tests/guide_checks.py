@@ -10,13 +10,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
+from calib.cli import main
 from calib.data import Predictions
+from calib.export import runtime, writer
+from calib.plots.style import method_style
+from calib.registry import METHODS
 from calib.ui.compare.scores import SHOWN
+from calib.ui.fit.view import CHOSEN
 from calib.ui.menu import MENU
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
 
-ROOT = Path(__file__).resolve().parents[1]
+METHOD = METHODS["bias"]
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +31,34 @@ def data() -> Predictions:
 
 
 def open_page(path: str, data: Predictions) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
+    app = AppTest.from_file(str(Path(__file__).resolve().parents[1] / "app.py"), default_timeout=300)
     app.session_state[SESSION] = OpenSession.from_data(data)
     return app.switch_page(path).run()
+
+
+def test_the_method_is_offered_with_its_parameters_and_compared_in_a_colour_of_its_own(data):
+    app = open_page("pages/1_Fit.py", data)
+    next(group for group in app.button_group if str(group.key) == CHOSEN).set_value(["bias"]).run()
+    assert not app.exception
+    assert any(METHOD.summary in expander.label for expander in app.expander)
+    assert "n steps" in {number.label.lower() for number in app.number_input}
+    assert method_style("bias").color not in {method_style(name).color for name in METHODS if name != "bias"}
+
+
+def test_the_command_line_compares_the_method(data, tmp_path, capsys):
+    np.savez(tmp_path / "outputs.npz", logits=data.logits, labels=data.labels)
+    assert main(["compare", str(tmp_path / "outputs.npz"), "--method", "bias:n_steps=20"]) == 0
+    assert METHOD.title in capsys.readouterr().out
+
+
+def test_its_exports_give_its_probabilities(data, tmp_path):
+    fitted = calib.calibrator("bias").fit(data.logits, data.labels)
+    for suffix in (".npz", ".pkl", ".zip"):
+        again = runtime.load(writer.save(fitted, tmp_path / f"made{suffix}"))
+        assert again.method == "bias"
+        np.testing.assert_allclose(
+            again.calibrator.predict_proba(data.logits), fitted.predict_proba(data.logits), rtol=0, atol=1e-12
+        )
 
 
 def test_the_score_is_compared_with_intervals(data):

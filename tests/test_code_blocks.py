@@ -3,7 +3,7 @@
 A block is ``python``, ``sh``, or ``text`` for output. Python blocks of a document share their names. What is printed is
 compared with the ``text`` block right beneath, numbers to 2 % so that other versions may round in another way. Of shell
 blocks each command runs; ``make`` says only what it would do. A block after ``<!-- not run: REASON -->`` does not run.
-Python blocks of CONTRIBUTING.md are applied to a copy of the code by test_new_method.py and test_guide.py.
+Python blocks of CONTRIBUTING.md are applied to a copy of the code by test_guide.py.
 """
 
 from __future__ import annotations

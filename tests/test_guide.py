@@ -16,11 +16,9 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_picture_and_the_table_of_the_rooms_are_what_the_code_gives():
-    assert f"<desc>{rooms.in_words()}</desc>" in rooms.PICTURE.read_text(encoding="utf-8"), MAKE
-    assert GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip(), MAKE
-
-
-MAKE = "run python -m documentation.rooms"
+    make = "run python -m documentation.rooms"
+    assert f"<desc>{rooms.in_words()}</desc>" in rooms.PICTURE.read_text(encoding="utf-8"), make
+    assert GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip(), make
 
 
 def paste(code: str, folder: Path) -> None:
@@ -40,12 +38,19 @@ def test_the_examples_work_where_they_are_pasted(tmp_path):
     for name in ("calib", "pages", ".streamlit"):
         shutil.copytree(ROOT / name, tmp_path / name)  # with what is compiled, which is used where it still belongs
     (tmp_path / "tests").mkdir()
-    for name in ("app.py", "pyproject.toml", "tests/conftest.py", "tests/guide_checks.py"):
+    # The contract and the rules of the rooms for the new method, and where all that was pasted appears.
+    files = [f"tests/{name}.py" for name in ("guide_checks", "test_contract", "test_architecture")]
+    for name in ("app.py", "pyproject.toml", "tests/conftest.py", "tests/forged_records.py", *files):
         shutil.copy(ROOT / name, tmp_path / name)
-    for code in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL):
+    method, entry, *others = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    paste(f"# new file calib/calibrators/bias.py\n{method}", tmp_path)
+    paste(f"# in calib/registry.py, above: )  # fmt: skip\n{entry}", tmp_path)
+    for code in others:
         paste(code, tmp_path)
+    asked = ["-q", "-p", "no:cacheprovider", "-m", "not long", "-k", "bias or guide_checks", *files]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/guide_checks.py"],
+        [sys.executable, "-m", "pytest", *asked],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30, done.stdout
