@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
-from zipfile import ZipFile
 
 # One BLAS thread: on small matrices two threads are slower, and tests run side by side.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -151,21 +150,6 @@ def overconfident() -> tuple[np.ndarray, np.ndarray]:
 def reference_data() -> Path:
     """Folder of real outputs and simulated tables, of which other programs made the numbers beside it."""
     return REFERENCE / "data"
-
-
-@pytest.fixture
-def kitti_archive(tmp_path: Path) -> Path:
-    """Three features that tell the classes apart; like the real files, class 4 is only in the second."""
-    generator = np.random.default_rng(0)
-    path = tmp_path / "kitti.zip"
-    with ZipFile(path, "w") as archive:
-        for part, present, n in (("train", (0, 1, 2, 3, 5, 6, 7), 210), ("test", (0, 1, 3, 4, 5, 7), 180)):
-            labels = np.resize(present, n)
-            features = np.stack([labels, labels % 2, labels % 3], axis=1) + generator.normal(size=(n, 3))
-            for what, array in (("data", features), ("labels", labels[:, None])):
-                lines = [" ".join(map(str, row)) for row in [array.shape, *array.tolist()]]
-                archive.writestr(f"kitti_features/kitti_all_{part}.{what}", "\n".join(lines))
-    return path
 
 
 def paired_differences(ours, theirs):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import tomllib
-from fnmatch import fnmatch
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import chain
 from pathlib import Path
@@ -143,34 +142,9 @@ def command(instruction: str) -> list[str]:
     return json.loads(given(instruction)[-1].partition("[")[1] + given(instruction)[-1].partition("[")[2])
 
 
-def copied() -> list[str]:
-    """Paths of this repository that are copied into an image."""
-    return [source for rest in given("COPY") if not rest.startswith("--from") for source in rest.split()[:-1]]
-
-
-def left_in(path: str) -> bool:
-    """Whether .dockerignore leaves a file: the last line that fits it, or a folder above it, decides."""
-    left = True
-    for line in (ROOT / ".dockerignore").read_text().splitlines():
-        pattern = line.removeprefix("!").removeprefix("**/")
-        parts = Path(path).parts
-        above = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
-        fits = pattern in parts if line.startswith("**/") else any(fnmatch(one, pattern) for one in above)
-        if line and not line.startswith("#") and fits:
-            left = line.startswith("!")
-    return left
-
-
-def test_all_that_is_copied_is_there_and_nothing_else_is_sent():
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-    if not tracked:
-        pytest.skip("no repository")
-    wanted = {path for path in tracked if any(Path(path).is_relative_to(source) for source in copied())}
-    assert {path for path in tracked if left_in(path)} == wanted
-    for source in copied():
-        assert any(Path(path).is_relative_to(source) for path in wanted), f"nothing of {source} is there"
-    for stray in (".git/config", ".venv/bin/python", ".streamlit/secrets.toml", "calib/__pycache__/a.pyc"):
-        assert not left_in(stray)
+def test_all_that_is_copied_is_there():
+    sources = [source for rest in given("COPY") if not rest.startswith("--from") for source in rest.split()[:-1]]
+    assert sources and all((ROOT / source).exists() for source in sources)
 
 
 def test_the_app_runs_as_nobody_in_particular():
@@ -291,16 +265,6 @@ def test_what_visitors_may_take_fits_into_the_container(name):
     readers = SETTINGS["CALIB_READERS"].default * 2 * SETTINGS["CALIB_DATA_MB"].default / 1e3  # type: ignore[operator]
     visitors = 2 * gigabytes["SESSION_GB"] + gigabytes["UPLOADS_GB"]
     assert int(service["mem_limit"].rstrip("g")) > folder + visitors + readers + 2
-
-
-def test_the_cluster_is_reached_by_the_app_alone():
-    assert COMPOSE["networks"]["cluster"] == {"internal": True}
-    for name in ("scheduler", "worker"):
-        assert SERVICES[name]["profiles"] == ["cluster"]
-        assert SERVICES[name]["networks"] == ["cluster"]
-        assert "ports" not in SERVICES[name]
-    assert "cluster" in SERVICES["app"]["networks"] and "profiles" not in SERVICES["app"]
-    assert SERVICES["worker"]["deploy"]["replicas"] == 2
 
 
 EXAMPLES = [path for path in sorted((ROOT / "calib").rglob("*.py")) if ">>>" in path.read_text(encoding="utf-8")]

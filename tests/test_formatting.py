@@ -27,7 +27,6 @@ from calib.formatting import (
     safe_cell,
     safe_table,
 )
-from calib.plots.annotations import figure_data
 
 
 @given(st.floats(-9e5, 9e5).filter(lambda value: abs(value) >= 1e-4))
@@ -88,12 +87,6 @@ def test_a_table_is_written_with_safe_texts_and_equal_numbers():
 def test_columns_of_one_name_are_each_made_safe():
     table = pd.DataFrame([["=a", "=b"]], columns=["t", "t"])
     assert safe_table(table).to_csv(index=False) == "t,t\n'=a,'=b\n"
-
-
-def test_a_figures_data_hold_no_formula():
-    go = pytest.importorskip("plotly.graph_objects")
-    trace = go.Scatter(name="=trace", x=[1], y=[2], meta={"columns": ["=x", "y"]}, customdata=[["@a", -2.0]])
-    assert safe_table(figure_data(go.Figure(trace))).to_csv(index=False) == "trace,'=x,y\n'=trace,'@a,-2.0\n"
 
 
 def test_predictions_written_by_the_command_line_hold_no_formula(tmp_path, overconfident):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import make_classification
 from sklearn.linear_model import RidgeClassifier
@@ -78,26 +79,13 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(given, said):
         given()
 
 
-class Axes:
-    """What the display calls of matplotlib's axes, written down."""
-
-    def __init__(self):
-        self.called = {}
-        self.figure = "its figure"
-
-    def __getattr__(self, name):
-        return lambda *values, **options: self.called.__setitem__(name, (values, options))
-
-
 def test_axes_that_are_given_are_drawn_on():
-    axes = Axes()
+    axes = Figure().subplots()
     probs = fitted(BINARY).predict_proba(X[300:])[:, 1]
     display = ReliabilityDisplay.from_predictions(BINARY[300:], probs, name="bayes", ax=axes)
-    (means, shares), options = axes.called["errorbar"]
-    np.testing.assert_array_equal(means, display.curve.confidence)
-    np.testing.assert_array_equal(shares, display.curve.accuracy)
-    below, above = options["yerr"]
-    np.testing.assert_allclose(shares - below, display.curve.low)
-    np.testing.assert_allclose(shares + above, display.curve.high)
-    assert options["label"] == "bayes" and axes.called["set"][1]["xlabel"] == "P(True)"
-    assert display.figure_ == "its figure" and display._repr_mimebundle_() == {}
+    (drawn,) = axes.containers
+    np.testing.assert_array_equal(drawn[0].get_xydata(), np.c_[display.curve.confidence, display.curve.accuracy])
+    ends = [segment[:, 1] for segment in drawn[2][0].get_segments()]
+    np.testing.assert_allclose(ends, np.c_[display.curve.low, display.curve.high])
+    assert drawn.get_label() == "bayes" and axes.get_xlabel() == "P(True)"
+    assert display.figure_ is axes.figure and display._repr_mimebundle_() == {}

@@ -97,16 +97,3 @@ def test_the_critical_difference_is_that_of_the_published_quantiles():
     for n_methods, quantile in {2: 1.960, 3: 2.343, 5: 2.728, 10: 3.164}.items():  # Demsar (2006), table 5 (a)
         expected = quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * 14))
         assert arena_tables.critical_difference(n_methods, 14) == pytest.approx(expected, abs=2e-3)
-
-
-def test_ranks_over_all_classes_are_among_the_methods_of_every_cell():
-    two = records(
-        {"Auto": np.array([[1.0], [1.0]]), "Beta": np.array([[2.0], [0.5]]), "Platt": np.array([[3.0], [3.0]])}
-    )
-    ten = records({"Auto": np.array([[1.0]]), "Beta": np.array([[4.0]]), "Platt": np.array([[5.0]]),
-                   "Vector": np.array([[0.5]])}).assign(classes=10)  # fmt: skip
-    text = arena_tables.everywhere(pd.concat([two, ten]))
-    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines() if "|" in line]
-    assert rows[0] == ("method", "all cells", "2 classes", "10 classes")
-    assert rows[2:] == [("Auto", "1.3", "1.5", "1.0"), ("Beta", "1.7", "1.5", "2.0"), ("Platt", "3.0", "3.0", "3.0")]
-    assert "3 cells" in text
