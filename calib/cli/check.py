@@ -64,11 +64,13 @@ def check(
     for note in new.notes:
         answer.note(note, "note")
     answer.say("\n".join(["", *score_lines(found)]))
-    if len(now) >= shift.FEW:
-        tests = tests_over_time(*now.pair, new.data.times if batch is None else None, batch)
-        lines = ["", "Looked at after every batch:", text.plain_text(tests.sentence)]
+    if not found.untold:
+        times = new.data.times if batch is None else None
+        tests = tests_over_time(*now.pair, times, batch)
+        each = "rows in the order of the file" if times is None else "weeks, days or numbers of the column of times"
+        lines = ["", f"Looked at after every batch, of {each}:", text.plain_text(tests.sentence)]
         answer.say("\n".join(lines), sequential=sequential_fields(tests))
-    if exported.metadata.get("data_sha256") == new.data.sha256:
+    if new.fitted_on(exported.metadata.get("data_sha256", "")):
         answer.note(shift.SAME_DATA, "warning")
     return answer.end()
 

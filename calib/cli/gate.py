@@ -17,6 +17,7 @@ from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.comparison_table import said_of_weights
 from calib.evaluation.limits import judge_limits
 from calib.evaluation.scores import weighted_scores
+from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.export import runtime
 from calib.formatting import fixed, listed, plural
 
@@ -25,7 +26,8 @@ FAILED, UNDECIDED = 3, 4
 
 
 def _limit(kind: str, key: str) -> Any:
-    return Option(help=f"The {kind} {SCORES[key].title} that is allowed.", metavar="X")
+    titles = dict.fromkeys(SCORES[key].seen(view).title for view in (TOP_LABEL, EVENT))
+    return Option(help=f"The {kind} {' or '.join(titles)} that is allowed.", metavar="X")
 
 
 @on_data

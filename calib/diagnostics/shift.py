@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from calib.evaluation.claims import FEW_ROWS
 from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.limits import untold
 from calib.evaluation.scores import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, points_between
@@ -49,6 +51,7 @@ class CalibrationShift:
         methods that give a confidence only.
     level : of the intervals.
     view : what a probability is about.
+    untold : why the new rows cannot tell whether the calibrator holds, as of fewer than ten; "" where they can.
     """
 
     n: int
@@ -60,6 +63,7 @@ class CalibrationShift:
     gain: Interval | None = None
     level: float = 0.95
     view: View = TOP_LABEL
+    untold: str = ""
 
 
 def joint_level(level: float) -> float:
@@ -111,7 +115,8 @@ def calibration_shift(
         gain = Rows.of(len(now), now.clusters).mean_of(now.row_nll - raw.row_nll).interval(wide)
     said, outcome = now.pair
     means = float(said.mean()), float(outcome.mean())
-    return CalibrationShift(len(now), *means, changes(level), changes(wide), n_before, gain, level, now.view)
+    about = n_before, gain, level, now.view, untold(now)
+    return CalibrationShift(len(now), *means, changes(level), changes(wide), *about)
 
 
 def combined(now: Interval, before: Interval) -> Interval:
@@ -149,9 +154,6 @@ def _is_number(part: Any) -> bool:
     return not number_fault(part, False, -LARGEST, LARGEST)
 
 
-FEW = 10
-"""Rows, now or before, below which nothing is claimed."""
-
 _CLAIMED = ("NLL", "accuracy", "ECE", "signed gap")
 _IN_POINTS = ("accuracy", "signed gap")
 
@@ -159,7 +161,7 @@ SAME_DATA = (
     "These are the data that the calibrator was fitted on, so its scores are better than on rows it has not seen; "
     "give rows collected since then."
 )
-"""Said where the hashes of the data are equal."""
+"""Said where the new rows are those that the calibrator was fitted on."""
 
 
 def verdict(shift: CalibrationShift, subject: str) -> list[str]:
@@ -167,10 +169,8 @@ def verdict(shift: CalibrationShift, subject: str) -> list[str]:
 
     ``subject`` is the calibrator's title.
     """
-    if shift.n < FEW:
-        return [
-            f"{shift.n:,} new rows are too few to say whether {subject} is still calibrated; at least {FEW} are needed."
-        ]
+    if shift.untold:
+        return [f"Whether {subject} is still calibrated cannot be said: {shift.untold}."]
     sentences = [_now(shift, subject), _changed(shift), _gain(shift)]
     return [sentence for sentence in sentences if sentence]
 
@@ -178,7 +178,7 @@ def verdict(shift: CalibrationShift, subject: str) -> list[str]:
 def off(shift: CalibrationShift) -> bool:
     """Whether the gap or the ECE on the new data differs significantly from 0, at the joint level."""
     gap, ece = shift.joint["signed gap"].now, shift.joint["ECE"].now
-    return shift.n >= FEW and (_beyond(gap) or ece.low > 0)
+    return not shift.untold and (_beyond(gap) or ece.low > 0)
 
 
 def _now(shift: CalibrationShift, subject: str) -> str:
@@ -206,7 +206,7 @@ def _now(shift: CalibrationShift, subject: str) -> str:
 def _changed(shift: CalibrationShift) -> str:
     known = {key: score.change for key, score in shift.joint.items() if key in _CLAIMED and score.change}
     names = {key: key for key in _CLAIMED} | {"signed gap": f"{shift.view.said} minus {shift.view.outcome}"}
-    if not known or (shift.n_before is not None and shift.n_before < FEW):
+    if not known or (shift.n_before is not None and shift.n_before < FEW_ROWS):
         return ""
     moved = {key: change for key, change in known.items() if _beyond(change)}
     if not moved:

@@ -50,9 +50,19 @@ class NewRows:
 
     @property
     def noticed(self) -> list[Finding]:
-        """Findings worth a look; missing training sets are no matter here, nor labels where none are needed."""
-        told = [f for f in self.inspection.findings if f.level != "info" and "train" not in f.code]
-        return told if self.labelled else [f for f in told if f.level != "error"]
+        """Findings worth a look, also why times could not be used, which batches need.
+
+        Missing training sets are no matter here, nor labels where none are needed.
+        """
+        found = [finding for finding in self.inspection.findings if "train" not in finding.code]
+        if not self.labelled:
+            return [finding for finding in found if finding.level == "warning"]
+        return [finding for finding in found if finding.level != "info" or finding.code == "times"]
+
+    def fitted_on(self, sha256: str) -> bool:
+        """Whether a data set with this hash has these rows, also where it was read without the times of its rows."""
+        read = self.inspection.predictions
+        return read is not None and sha256 in (read.sha256, replace(read, times=None, sha256="").identified().sha256)
 
 
 def read_new_rows(

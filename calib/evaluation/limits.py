@@ -39,6 +39,17 @@ class LimitVerdict:
     sentence: str
 
 
+def untold(judged: Evaluation) -> str:
+    """Why rows cannot tell whether they are calibrated: they are fewer than ten, or of one class; else ""."""
+    units = judged.n_clusters or len(judged)
+    if units < FEW_ROWS:
+        noun = plural(units, "row" if judged.n_clusters is None else "cluster")
+        return f"{noun} cannot tell, give at least {FEW_ROWS}"
+    if len(np.unique(judged.labels)) == 1 and judged.view.name != "pairs":
+        return "all labels are of one class, give rows of the others too"
+    return ""
+
+
 def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[LimitVerdict]:
     """Each score with a limit; it fails where its 95 % interval lies beyond.
 
@@ -56,13 +67,7 @@ def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[LimitV
     CalibrationError
         If there is no such score, as of a calibrator that gives a confidence alone.
     """
-    intervals, units, why = score_intervals(judged), judged.n_clusters or len(judged), ""
-    if units < FEW_ROWS:
-        noun = plural(units, "row" if judged.n_clusters is None else "cluster")
-        why = f"{noun} cannot tell, give at least {FEW_ROWS}"
-    elif len(np.unique(judged.labels)) == 1 and judged.view.name != "pairs":
-        why = "all labels are of one class, give rows of the others too"
-    made = []
+    intervals, why, made = score_intervals(judged), untold(judged), []
     for key, limit in limits.items():
         score = SCORES[key].seen(judged.view)
         if key not in intervals or math.isnan(intervals[key].value):

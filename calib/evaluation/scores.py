@@ -193,7 +193,7 @@ class Scored:
             signed = found["signed gap"] = Interval(signed.value, low, high)
         gap = found["gap"] = folded(self.value["gap"], signed)
         # Bins only take from the residuals what cancels, and in their mean over all rows everything does.
-        if error := found.get("ECE"):
+        if (error := found.get("ECE")) and not math.isnan(error.low):
             found["ECE"] = not_below(error._replace(low=min(error.low, gap.low)) if few else error, gap)
         return found
 
@@ -205,6 +205,8 @@ class Scored:
                 n = float(np.clip(value * (1.0 - value) / error**2, 1.0, self.n))
             return Interval(value, *(float(end) for end in wilson_interval(value * n, n, level)))
         if key in self.draws:
+            if self.n_units < 2:  # draws of one row are all alike
+                return Interval(value, math.nan, math.nan)
             return interval_of_draws(value, self.draws[key], level, least, most)
         # Sums over clusters are skewed where events are few.
         on_logit = key in RANKING or (key == "Brier" and "AUROC" in self.value and self.n_clusters)

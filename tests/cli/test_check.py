@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib
@@ -51,3 +52,53 @@ def test_it_looks_after_every_batch_of_rows_or_of_weeks(outputs, tmp_path, capsy
         np.savez(tmp_path / "dated.npz", **file, week=np.arange(400) // 50)
     assert run("check", saved, tmp_path / "dated.npz") == 0
     assert "in 8 batches" in capsys.readouterr().out
+
+
+@pytest.fixture
+def loans(tmp_path, monkeypatch) -> pd.DataFrame:
+    """Risks, outcomes and the week of each row in a column that no name tells, and a calibrator fitted on them."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    risk = generator.beta(2, 8, 500)
+    came = (generator.random(500) < risk).astype(int)
+    table = pd.DataFrame({"risk": risk, "outcome": came, "scored": np.arange(500) // 50})
+    table.to_csv("loans.csv", index=False)
+    assert run("fit", "loans.csv", "--method", "platt", "--out", "c.npz") == 0
+    return table
+
+
+@pytest.mark.parametrize("options", [[], ["--read", "time=scored"]])
+def test_rows_that_it_was_fitted_on_are_known_also_with_their_times(loans, options, capsys) -> None:
+    capsys.readouterr()
+    assert run("check", "c.npz", "loans.csv", *options) == 0
+    assert "These are the data that the calibrator was fitted on" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ([f"{k % 12 + 1:02d}/{k % 11 + 1:02d}/2026" for k in range(500)], "may name its day or its month first"),
+        ([f"{k}d" for k in range(500)], "Not every row has a date"),
+    ],
+    ids=["ambiguous", "no dates"],
+)
+def test_times_that_cannot_be_used_are_said_and_so_are_the_batches(loans, times, said, capsys) -> None:
+    loans.assign(scored=times).to_csv("new.csv", index=False)
+    capsys.readouterr()
+    assert run("check", "c.npz", "new.csv", "--read", "time=scored") == 0
+    found = capsys.readouterr()
+    assert said in found.err and "write dates as 2026-03-02" in found.err
+    assert "after every batch, of rows in the order of the file" in found.out
+    assert run("check", "c.npz", "loans.csv", "--read", "time=scored") == 0
+    assert "of weeks, days or numbers of the column of times" in capsys.readouterr().out
+
+
+def test_rows_of_one_class_cannot_tell_as_gate_says_of_them(loans, capsys) -> None:
+    loans.assign(outcome=0).to_csv("new.csv", index=False)
+    assert run("gate", "new.csv", "--max-ece", "0.5", "--calibrator", "c.npz") == 4
+    why = "all labels are of one class, give rows of the others too"
+    assert why in capsys.readouterr().out
+    assert run("check", "c.npz", "new.csv") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"Whether Platt is still calibrated cannot be said: {why}.")
+    assert "after every batch" not in said

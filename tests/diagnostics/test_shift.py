@@ -171,7 +171,7 @@ def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
 def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
     found: CalibrationShift = calibration_shift(rows(n, 14, excess=0.3), before=rows(500, 15))
     assert verdict(found, "Temperature") == [
-        f"{n} new rows are too few to say whether Temperature is still calibrated; at least 10 are needed."
+        f"Whether Temperature is still calibrated cannot be said: {n} rows cannot tell, give at least 10."
     ]
     assert not off(found)
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows, sentences
 from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time
-from calib.diagnostics.shift import FEW, SAME_DATA, CalibrationShift, off, verdict
+from calib.diagnostics.shift import SAME_DATA, CalibrationShift, off, verdict
 from calib.diagnostics.shift_data import NewRows
 from calib.engine import Data
 from calib.evaluation import SCORES
@@ -96,8 +96,7 @@ def _judged(subject: Subject, given: NewData, new: NewRows) -> Checked | None:
     if not new.labelled:
         return Checked(given.key, check)
     column = next((role.column for role in data.roles if role.role == "time"), "")
-    same = bool(subject.data_sha256) and data.sha256 == subject.data_sha256
-    return Checked(given.key, check, same, data.times, column, tuple(new.inspection.rows))
+    return Checked(given.key, check, new.fitted_on(subject.data_sha256), data.times, column, tuple(new.inspection.rows))
 
 
 def unlabelled(subject: Subject, answer: Checked) -> None:
@@ -205,10 +204,9 @@ def _beyond(key: str, change: Interval | None) -> str:
 def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
     """The test after every batch, in words and as charts, and what the batches are."""
     evaluation, times = answer.check.evaluation, answer.times
-    n = len(evaluation)
-    if n < FEW:
+    if answer.check.change is None or answer.check.change.untold:
         return
-    size = int(st.session_state.get(f"{SIZE}/{given.mark}", default_size(n)))
+    size = int(st.session_state.get(f"{SIZE}/{given.mark}", default_size(len(evaluation))))
     key = "over time", given.key, None if times is not None else size
     found: SequentialTests = ready(key, "the test after every batch", tests_over_time, *evaluation.pair, times, size)
     st.subheader("Looked at after every batch")
