@@ -141,14 +141,12 @@ def test_features_are_joined_by_id_and_matched_by_name_and_not_by_place():
     np.testing.assert_array_equal(found.predictions.train_labels, TRAIN["label"])
 
 
-def test_features_that_one_of_the_two_lacks_are_said():
+def test_training_features_without_a_column_of_the_rows_are_left_out():
     more = with_features(train=TRAIN.assign(weight=1.0))
     assert more.predictions.train_features.shape == (20, 2)
-    assert "weight" in the(more, "features_unmatched").message
     fewer = with_features(train=TRAIN.drop(columns="age"))
-    assert "age" in the(fewer, "features_unmatched").message
-    assert fewer.predictions.train_features.shape == (20, 1)
-    np.testing.assert_allclose(fewer.predictions.features[:, 0], DOSE, rtol=1e-6)
+    assert "has no column age" in the(fewer, "features_unmatched").message
+    assert fewer.predictions.features.shape == (240, 2) and fewer.predictions.train_features is None
 
 
 def test_ids_of_new_rows_are_as_the_file_writes_them():

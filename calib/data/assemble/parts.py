@@ -12,11 +12,10 @@ from calib.data.array_names import canonical
 from calib.data.assemble.arrays import Arrays, check_there, read_aside, read_part, read_rows
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.outputs import decide_form
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out_as, listed, warning
+from calib.data.findings import InvalidUpload, Notes, Step, count, left_out_as, listed, warning
 from calib.data.guess.arrays import infer_array
-from calib.data.guess.columns import spelled
 from calib.data.guess.names import is_anonymous, plain_name
-from calib.data.options import FEATURE_FILES, NOTHING, Choices, names_in
+from calib.data.options import FEATURE_FILES, NOTHING, Choices, Columns, names_in
 from calib.data.read.base import Array, Contents
 from calib.numerics import LARGEST
 
@@ -55,7 +54,7 @@ def named_by_file(arrays: Arrays, contents: Contents) -> Arrays:
 
 
 def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step[Arrays]:
-    """Calibration rows, then test rows, with the split marked; columns in the order of the calibration part.
+    """Calibration rows, then test rows, with the split marked.
 
     Refused where the columns are not those of the same classes, or both are written in different ways. Of the choices,
     ``outputs`` names the columns of the first part and ``test_outputs`` those of the second.
@@ -65,8 +64,8 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
         reason = f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}."
         raise InvalidUpload("columns_differ", reason, "Use outputs of one model on both parts.")
     refuse_different_scales(first, second, choices)
-    matched = matched_by_name(first, second)
-    second, findings = matched.value, list(matched.findings)
+    refuse_different_columns(first, second)
+    findings = []
     rows: dict[str, Array] = {"split": np.arange(len(first.outputs) + len(second.outputs)) < len(first.outputs)}
     for role in BESIDE:
         own, theirs = first.rows.get(role), second.rows.get(role)
@@ -94,35 +93,15 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
     return Step(replace(first, outputs=outputs, labels=np.concatenate(labels), rows=rows), tuple(findings))
 
 
-def matched_by_name(first: Arrays, second: Arrays) -> Step[Arrays]:
-    """The second part with its columns in the order of the first; by position where either has no names.
-
-    Refused where the names differ, or labels are numbers that may count the columns in either order.
-    """
+def refuse_different_columns(first: Arrays, second: Arrays) -> None:
+    """Refuse parts whose columns have other names, or stand in another order."""
     names, others = (_names_of_columns(part) for part in (first, second))
-    own, theirs = (list(map(plain_name, each)) for each in (names, others))
-    if not names or not others or own == theirs:
-        return Step(second)
-    if len(set(own)) < len(own) or sorted(own) != sorted(theirs):
+    if names and others and [*map(plain_name, names)] != [*map(plain_name, others)]:
         raise InvalidUpload(
             "columns_differ",
             f"{first.outputs_name} has columns for {listed(names)}, but {second.outputs_name} for {listed(others)}.",
-            "Use outputs of one model on both parts, with the same names of columns.",
+            "Use outputs of one model on both parts, with the same columns in one order.",
         )
-    order = (
-        f"{second.outputs_name} has columns for {listed(others)}, in another order than {first.outputs_name} with "
-        f"{listed(names)}"
-    )
-    for part in (first, second):
-        values = () if part.labels.dtype.kind == "U" else np.unique(part.labels[part.labels == part.labels]).tolist()
-        if part.labels.size > len(part.labels) or not {spelled(value) for value in values} <= {*names}:
-            raise InvalidUpload(
-                "columns_differ",
-                f"{order}, and the numbers in {part.labels_name} may count them in either order.",
-                "Save the columns of both parts in one order, or the labels as names.",
-            )
-    outputs = np.ascontiguousarray(second.outputs[:, [theirs.index(name) for name in own]])
-    return Step(replace(second, outputs=outputs), (info("columns_matched", f"{order}; they were matched by name."),))
 
 
 def _names_of_columns(arrays: Arrays) -> tuple[str, ...]:
@@ -146,17 +125,18 @@ def refuse_different_scales(first: Arrays, second: Arrays, choices: Choices) -> 
         raise InvalidUpload("scales_differ", f"{said[0][1]}, but {said[1][1]}.", action)
 
 
-def homes_of(role: str, files: Mapping[str, Contents]) -> list[Contents]:
-    """The files that may hold an array of the features or of the training set, its own first."""
-    order = FEATURE_FILES[FEATURE_FILES.index(role) :: -1]
-    homes = [(home, files[home]) for home in order if home in files]
-    return [file for home, file in homes if home == role or home == "train_features" or not file.tabular]
+def home_of(role: str, files: Mapping[str, Contents]) -> Contents | None:
+    """The file that may hold an array of the features or of the training set: its own, or one that holds others too."""
+    shared = [home for home in ("train_features", "features") if home in files and home != role]
+    if role in files or role == "features":
+        return files.get(role)
+    return next((files[home] for home in shared if home == "train_features" or not files[home].tabular), None)
 
 
 def left_to_files(files: Mapping[str, Contents], chosen: Choices) -> dict[str, str]:
     """The arrays that are not looked for in the file with the outputs, since files for them were given, as choices."""
-    named = {role: name for role in FEATURE_FILES if (name := getattr(chosen, role))}
-    held = [role for role, name in named.items() if any(in_file(home, name) for home in homes_of(role, files))]
+    homes = {role: home for role in FEATURE_FILES if (home := home_of(role, files)) is not None}
+    held = [role for role, home in homes.items() if (name := getattr(chosen, role)) and in_file(home, name)]
     return {role: NOTHING for role in FEATURE_FILES if role in files or role in held}
 
 
@@ -170,40 +150,33 @@ def with_features(arrays: Arrays, files: Mapping[str, Contents], chosen: Choices
     """
     rows, train = dict(arrays.rows), dict(arrays.train)
     for role in FEATURE_FILES:
-        given, name = homes_of(role, files), getattr(chosen, role)
-        if not given or name == NOTHING or getattr(notes.choices, role):
+        contents, name = home_of(role, files), getattr(chosen, role)
+        if contents is None or name == NOTHING or getattr(notes.choices, role):
             continue
-        contents = given[0]
         try:
-            for contents in given:
-                if in_file(contents, name) if name else (name := infer_array(contents, role, files.get(role))):
-                    break
+            name = name or infer_array(contents, role, files.get(role))
+            if role == "train_features" and "features" in rows:
+                name = as_those_of_rows(notes.choices.features, name)
         except InvalidUpload as invalid:
             notes.add(left_out_as(role, invalid))
+            continue
         if not name:
             continue
         check_there(contents, name)
-        own = notes.choices.features
         if role == "features":
             rows |= notes.take(read_rows(contents, len(arrays.outputs), {role: name}))
-        elif role == "train_features" and "features" in rows and isinstance(own, tuple) and isinstance(name, tuple):
-            common, name = notes.take(same_columns(own, name))
-            places: Any = [own.index(column) for column in common]
-            rows["features"] = rows["features"][:, places]
-            notes.decide(features=common)
+        else:
+            train |= read_aside(contents, role, name, notes)
         notes.decide(**{role: name})
-        train |= {} if role == "features" else read_aside(contents, role, name, notes)
     return replace(arrays, rows=rows, train=train)
 
 
-def same_columns(own: tuple[str, ...], training: tuple[str, ...]) -> Step[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The columns of both that are called alike, in one order; all of both where none are."""
+def as_those_of_rows(own: Columns | None, training: Columns | None) -> Columns | None:
+    """The columns of the training set that are called as those of the rows, in their order; arrays as they are."""
+    if not isinstance(own, tuple) or not isinstance(training, tuple):
+        return training
     theirs = {plain_name(name): name for name in training}
-    common = tuple(name for name in own if plain_name(name) in theirs)
-    if not common:
-        return Step((own, training))
-    matched = tuple(theirs[plain_name(name)] for name in common)
-    others = [name for name in (*training, *own) if name not in (*matched, *common)]
-    reason = f"{listed(others)} left out, since features and training set do not both have it."
-    said = (warning("features_unmatched", reason, "Save the same columns of both."),) if others else ()
-    return Step((common, matched), said)
+    if absent := [name for name in own if plain_name(name) not in theirs]:
+        reason = f"The training set has no column {listed(absent)}, which the features of the rows have."
+        raise InvalidUpload("features_unmatched", reason, "Save the same columns of both.")
+    return tuple(theirs[plain_name(name)] for name in own)
