@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib
@@ -132,3 +133,29 @@ def test_a_reason_says_what_it_was_seen_in():
     few = load(table(risk=risk[:200], outcome=(risk[:200] > 0.5) * 1))
     (reason,) = [role.reason for role in few.roles if role.column == "risk"]
     assert reason.endswith(f"{risk[:200].min():.4g} to {risk[:200].max():.4g}")
+
+
+def test_lists_are_named_as_what_they_are(tmp_path):
+    """A column of lists was called "the same in every row; empty", and lists of texts were taken for features."""
+    ragged = [[0.5] * (row % 3) for row in range(N)]
+    frame = pd.DataFrame({"pd": RISK, "default": HAPPENED, "emb": [["a", "b"]] * N, "logs": ragged})
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.parquet"):
+        data = load(source)
+        said = {role.column: (role.role, role.reason) for role in data.roles}
+        assert said["emb"] == ("ignore", "lists that hold no numbers")
+        assert said["logs"] == ("ignore", "lists of 0 to 2 numbers")
+        assert "logs (lists of 0 to 2 numbers)" in the(data, "nested").message and data.features is None
+    finding = inspect(pd.DataFrame({"probs": [[0.5] * (1 + row % 3) for row in range(N)], "label": LABELS})).findings[0]
+    assert (finding.code, finding.message) == ("lists", "probs of The table holds lists of 1 to 3 numbers.")
+
+
+def test_a_column_that_could_not_be_used_has_no_role():
+    negative = np.r_[-1.0, AMOUNT[1:]]
+    data = load(table(pd=RISK, default=HAPPENED, amount=negative), roles={"weight": "amount"})
+    assert data.weights is None and the(data, "weights").level == "warning"
+    assert roles(data)["amount"] == "ignore"
+    assert data.roles[2].reason == "it could not be used, as a finding says"
+    assert (
+        roles(load(table(pd=RISK, default=HAPPENED, amount=AMOUNT), roles={"weight": "amount"}))["amount"] == "weight"
+    )

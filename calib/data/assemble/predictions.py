@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,9 @@ from calib.data.assemble.labels import decode_labels
 from calib.data.assemble.outputs import bad_rows, check_plain, decide_form, refuse_single_column, to_logits
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Notes, Step, count, info, shortened, verb, warning
-from calib.data.options import Choices
+from calib.data.options import OPTION_OF_ROLE, Choices
 from calib.data.predictions import Predictions
+from calib.data.roles import ColumnRole
 from calib.data.scales import to_plain
 from calib.formatting import row_numbers
 from calib.numerics import Ints
@@ -78,8 +81,17 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
         fields["event"] = notes.take(decide_event(class_names, codes, arrays.labels_name, notes.choices))
     return Predictions(
         logits, codes, class_names, kind, scale=form.scale, floor=floor, **fields, name=name, findings=notes.findings,
-        roles=arrays.roles,
+        roles=roles_in_use(arrays.roles, fields),
     )  # fmt: skip
+
+
+def roles_in_use(roles: tuple[ColumnRole, ...], fields: Mapping[str, Any]) -> tuple[ColumnRole, ...]:
+    """The roles of columns; those that could not be used, which a finding says, have none."""
+    held = {"split": "given_split"}
+    unused = {role for role, option in OPTION_OF_ROLE.items() if fields.get(held.get(option, option)) is None}
+    unused &= {"split", "features", "group", "cluster", "weight", "time"}
+    left = {role: replace(role, role="ignore", reason="it could not be used, as a finding says") for role in roles}
+    return tuple(left[role] if role.role in unused else role for role in roles)
 
 
 def rows_to_keep(dropped: dict[str, Bools], choices: Choices) -> Step[Bools]:

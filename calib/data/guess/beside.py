@@ -101,7 +101,7 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
             chosen = replace(chosen, **{rule.option: found})
             del free[found]
     if chosen.features is None:
-        numbers = [name for name, column in free.items() if column.numbers is not None]
+        numbers = [name for name, column in free.items() if column.numbers is not None and column.values]
         features = feature_names(numbers) or tuple(name for name, column in free.items() if is_feature(column))
         chosen = replace(chosen, features=features)
     return chosen

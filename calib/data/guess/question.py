@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,9 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
         )
         for column in models[:1]
     ]
-    return Step(found.roles, tuple(pooled), found.choices(choices).given())
+    nested = contents.nested
+    roles = [replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r for r in found.roles]
+    return Step(tuple(roles), tuple(pooled), found.choices(choices).given())
 
 
 def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate_labels: bool) -> InvalidUpload:
@@ -79,16 +82,13 @@ def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate
         reason = f"{held}; {listed(outputs[0].names)} may be outputs, but none looks like the true class of a row."
         action = "Name the column with the outcome, or add a second file that holds it."
         return InvalidUpload("no_labels", reason, action)
-    if outputs and outcomes and all(len(column.values) > 2 for column in outcomes):
-        reason = (
-            f"{shortened(outcomes[0].name)} of {name} has {len(outcomes[0].values):,} different values "
-            f"({listed(outcomes[0].values)}), but {shortened(outputs[0].names[0])} is one score, which tells two apart."
-        )
-        action = "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome."
-        return InvalidUpload("one_score", reason, action)
     like_scores = [column for column in columns.values() if column.words & NAMED_SCORES and column not in outcomes]
-    if text := next((column for column in like_scores if _is_half_percent(column)), None):
-        reason = f"Some cells of {shortened(text.name)} in {name} have a percent sign and the others have none."
+    if odd := next((column.name for column in like_scores if column.name in contents.nested), None):
+        reason = f"{shortened(odd)} of {name} holds {contents.nested[odd]}."
+        return InvalidUpload("lists", reason, "Save equally many numbers in each row, one for each class.")
+    texts = [column for column in like_scores if column.cells.dtype.kind == "U"]
+    if half := next((column.name for column in texts if np.char.endswith(column.cells, "%").any()), None):
+        reason = f"Some cells of {shortened(half)} in {name} have a percent sign and the others have none."
         return InvalidUpload("percent_signs", reason, "Write all cells of the column with a percent sign, or none.")
     hard = [c.name for c in like_scores if {*c.values} == {"0", "1"}]
     hard = hard or [column.name for column in columns.values() if column.says == "predicted"]
@@ -96,16 +96,10 @@ def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate
         reason = f"{listed(hard)} of {name} may be predicted classes, which carry no confidence."
         action = "Save predict_proba beside predict: one column for each class, or that of the event."
         return InvalidUpload("hard_predictions", reason, action)
-    known = f"; {shortened(outcomes[0].name)} may be the outcome" if outcomes else ""
-    reason = f"{held}{known}; none holds the score of a class or the probability of the event."
+    known = f"; {shortened(outcomes[0].name)} may be the outcome ({listed(outcomes[0].values)})" if outcomes else ""
+    reason = f"{held}{known}; no others hold a score of each class, or of two the probability of the event."
     action = "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event."
     return InvalidUpload("no_outputs", reason, action)
-
-
-def _is_half_percent(column: Column) -> bool:
-    """Whether some cells have a percent sign and others none."""
-    signs = np.char.endswith(column.present, "%") if column.present.dtype.kind == "U" else np.zeros(1, dtype=bool)
-    return bool(signs.any() and not signs.all())
 
 
 def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:

@@ -49,6 +49,7 @@ class Contents:
     tabular : whether the arrays are columns of one table.
     format_choices : how a text table was read, as fields of Choices.
     findings : what is to be said of how the file was opened.
+    nested : of a table, the columns of values that no role can use, and what these are.
     """
 
     tabular = False
@@ -60,6 +61,7 @@ class Contents:
         self.names = [array.name for array in arrays]
         self.format_choices: dict[str, Any] = {}
         self.findings: list[Finding] = []
+        self.nested: dict[str, str] = {}
         self._infos = {array.name: array for array in arrays}
 
     def __contains__(self, name: object) -> bool:

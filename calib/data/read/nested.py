@@ -57,13 +57,24 @@ def open_columns(
     columns = from_text(list(zip(table.column_names, table.columns, strict=True)))
     for _ in range(DEPTH):
         columns = opened(paired([by_label(*column) for column in columns]), name)
-    deep = [own for own, column in columns if pa.types.is_nested(column.type) and not is_numbers(column)]
-    if deep:
-        findings.append(info("nested", f"{listed(deep)} of {name} left out: nested values."))
+    nested = {own: kind_of(column) for own, column in columns if pa.types.is_nested(column.type)}
+    left = [f"{own} ({kind})" for own, kind in nested.items() if kind]
+    if left:
+        findings.append(info("nested", f"Nested values of {name} were left out: {listed(left)}."))
     table = pa.table([column for _, column in columns], names=[own for own, _ in columns])
     contents = Table(name, table, bool(choices.drop_bad_rows))
-    contents.findings = findings
+    contents.findings, contents.nested = findings, {own: kind for own, kind in nested.items() if kind}
     return contents
+
+
+def kind_of(column: pa.ChunkedArray) -> str:
+    """What nested values are that no role can use; "" for lists of equally many numbers."""
+    import pyarrow.compute as pc
+
+    if not is_numbers(column):
+        return "lists that hold no numbers" if cells_of(column.type) == "list" else "objects"
+    lengths = pc.min_max(pc.list_value_length(column)).as_py()
+    return "" if width_of(column) else f"lists of {lengths['min']} to {lengths['max']} numbers"
 
 
 def is_numbers(column: pa.ChunkedArray) -> bool:

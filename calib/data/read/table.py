@@ -77,7 +77,7 @@ class Table(Contents):
         with reading(self.name):
             table = self.table.drop_columns([without]) if without else self.table
             found = Table(self.name, table if rows is None else table.take(rows), self._drop_bad_cells)
-        found.format_choices = self.format_choices
+        found.format_choices, found.nested = self.format_choices, self.nested
         return found
 
     def sample(self) -> dict[str, Array]:
