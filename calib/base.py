@@ -13,7 +13,7 @@ from calib.arrays import as_array, check_extras, check_labels, check_logits, ref
 from calib.errors import CalibrationError, missing_package
 from calib.formatting import Displayed, number
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, argmax_with_ties, blocks, less_row_maxima
-from calib.parameters import check_declared, check_learned, check_names, check_probs, parameter_names, unknown_parameter
+from calib.parameters import check_declared, check_learned, check_names, parameter_names, unknown_parameter
 from calib.parameters import param as param
 
 Progress = Callable[[int, int, float], None]
@@ -222,10 +222,6 @@ class Calibrator(Displayed):
     def check_state(self) -> None:
         """Raise :class:`CalibrationError` where what was learned gives no probabilities, as in a changed file."""
         check_learned(self)
-
-    def _try_state(self, logits: Floats) -> None:
-        """Raise whatever is wrong with what was learned, given a few rows; methods may look at more."""
-        check_probs(self, self.predict_proba(logits), logits)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Hyper-parameters by name (scikit-learn's convention)."""

@@ -139,7 +139,9 @@ def check_learned(calibrator: Any) -> None:
         raise unusable("n_classes_ must be a whole number from 2 upwards")
     try:
         with np.errstate(invalid="raise", divide="raise", over="raise"):
-            calibrator._try_state(trial_rows(n_classes))
+            if calibrator.gives_probabilities:
+                logits = trial_rows(n_classes)
+                check_probs(calibrator, calibrator.predict_proba(logits), logits)
             notes = calibrator.notes()
     except CalibrationError:
         raise

