@@ -48,7 +48,6 @@ ONLY_IN = {
     "distributed": ("engine",),
     "river": ("active_learning",),
     "jinja2": ("reporting",),
-    "matplotlib": ("sklearn",),
     "torch": ("adapters", "export"),
     "torchmetrics": ("adapters",),
     "mlflow": ("adapters",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import make_classification
 from sklearn.linear_model import RidgeClassifier
@@ -64,28 +63,12 @@ def test_one_class_of_several_and_the_other_of_two_are_drawn_when_named():
         (lambda: ReliabilityDisplay.from_predictions(LABELS, np.full((600, 2), 0.5)), "classes=\\["),
         (lambda: ReliabilityDisplay.from_predictions(LABELS[:5], np.full((600, 3), 1 / 3)), "\\(5,\\)"),
         (lambda: ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), pos_label="x"), "pos_label"),
-        (lambda: ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), backend="seaborn"), "seaborn"),
         (lambda: ReliabilityDisplay.from_predictions([0, 1, None], [0.1, 0.2, 0.3]), "1 of 3 labels"),
+        (lambda: ReliabilityDisplay.from_predictions([], []), "0 classes"),
         (lambda: ReliabilityDisplay.from_predictions([0, 1], [0.1, np.nan]), "1 of 2 rows of prob"),
-        (lambda: ReliabilityDisplay.from_predictions([0, 1], ["a", "b"]), "array of numbers"),
-        (lambda: ReliabilityDisplay.from_predictions([0, 1], [[0.1], [0.2, 0.3]]), "array of numbers"),
-        (lambda: ReliabilityDisplay.from_predictions([], []), "at least one row"),
-        (lambda: ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), ax=3), "axes of matplotlib"),
         (lambda: ReliabilityDisplay.from_estimator(RidgeClassifier().fit(X, LABELS), X, LABELS), "predict_proba"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(given, said):
     with pytest.raises(CalibrationError, match=said):
         given()
-
-
-def test_axes_that_are_given_are_drawn_on():
-    axes = Figure().subplots()
-    probs = fitted(BINARY).predict_proba(X[300:])[:, 1]
-    display = ReliabilityDisplay.from_predictions(BINARY[300:], probs, name="bayes", ax=axes)
-    (drawn,) = axes.containers
-    np.testing.assert_array_equal(drawn[0].get_xydata(), np.c_[display.curve.confidence, display.curve.accuracy])
-    ends = [segment[:, 1] for segment in drawn[2][0].get_segments()]
-    np.testing.assert_allclose(ends, np.c_[display.curve.low, display.curve.high])
-    assert drawn.get_label() == "bayes" and axes.get_xlabel() == "P(True)"
-    assert display.figure_ is axes.figure and display._repr_mimebundle_() == {}
