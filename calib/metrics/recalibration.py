@@ -45,13 +45,13 @@ class LogisticFit:
         return np.asarray(self.estimate.value)
 
 
-def fit_logistic(design: Floats, event: Bools, sample: Rows, offset: Floats | None = None) -> LogisticFit:
+def fit_logistic(design: Floats, event: Bools | Floats, sample: Rows, offset: Floats | None = None) -> LogisticFit:
     """Maximum likelihood of ``logit P(event) = offset + design @ coef`` by Newton's method with step halving.
 
     Parameters
     ----------
     design : (n, k) columns, of full rank.
-    event : (n,) outcomes.
+    event : (n,) outcomes, or mean outcomes of rows that stand for several.
     sample : how these rows count.
     offset : (n,) part with a coefficient of 1, or None.
     """
@@ -92,7 +92,7 @@ def _unknown(k: int) -> LogisticFit:
     return LogisticFit(nothing, np.full((k, k), np.nan))
 
 
-def _log_likelihood(log_odds: Floats, event: Bools, weights: Floats) -> float:
+def _log_likelihood(log_odds: Floats, event: Bools | Floats, weights: Floats) -> float:
     return float(weights @ (event * log_odds - softplus(log_odds)))
 
 
@@ -166,18 +166,18 @@ def spline_basis(log_odds: Floats, knots: Floats) -> Floats:
     return np.column_stack(columns)
 
 
-def fit_spline(log_odds: Floats, event: Bools, sample: Rows, n_knots: int | None = None) -> Spline:
+def fit_spline(log_odds: Floats, event: Bools | Floats, sample: Rows, n_knots: int | None = None) -> Spline:
     """Restricted cubic spline with 5 knots, or 3 where there are fewer than 100 events or non-events, by weight.
 
     Where quantiles repeat, or lie so close together that no fit is found, three knots are tried and then none.
 
     Parameters
     ----------
-    log_odds, event : (n,) finite log-odds of the risks and outcomes.
+    log_odds, event : (n,) finite log-odds of the risks, and outcomes as of :func:`fit_logistic`.
     sample : how these rows count.
     n_knots : 5 or 3, or None to choose.
     """
-    few = min(sample.weights @ event, sample.weights @ ~event) < EVENTS_OF_5
+    few = min(sample.weights @ event, sample.weights @ (1.0 - event)) < EVENTS_OF_5
     tried = {5, 3} if n_knots is None and not few else {n_knots or 3}
     order = np.argsort(log_odds, kind="stable")
     flat = np.ptp(log_odds) == 0.0

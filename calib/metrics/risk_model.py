@@ -19,14 +19,13 @@ from calib.metrics.confidence import Bools, check_event
 from calib.metrics.distances import (
     FEW_RISKS,
     Distances,
-    Smoother,
     calibrated_distances,
     distances,
     narrow_cells,
+    observed_rates,
     resampled_distances,
 )
 from calib.metrics.estimate import NORMAL_FROM, Rows
-from calib.metrics.loess import Loess
 from calib.metrics.recalibration import Recalibration, Spline, fit_spline
 from calib.metrics.risk_measures import (
     RiskMeasure,
@@ -71,35 +70,14 @@ class CalibrationTest:
         return f"Spiegelhalter's z is {number(self.z)}, {self.meaning}."
 
 
-@dataclass(frozen=True)
-class Clipping:
-    """What became of risks without log-odds; only measures that need log-odds are touched.
-
-    Attributes
-    ----------
-    floor : risks count as at least this and at most one minus this.
-    zeros, ones : rows whose risk is exactly 0, and exactly 1.
-    others : further rows that the floor moves.
-    sentence : all of this in words.
-    """
-
-    floor: float
-    zeros: int
-    ones: int
-    others: int
-    sentence: str
-
-
 @dataclass(frozen=True, eq=False)
 class RiskCurve:
-    """Calibration curves over the range of the risks, and how risks are distributed.
+    """Calibration curve over the range of the risks, and how risks are distributed.
 
     Attributes
     ----------
     risk : (m,) grid, increasing.
     spline, low, high : (m,) restricted cubic spline on the log-odds, and its pointwise 95 % band.
-    loess : (m,) local quadratic regression on the risk where ICI and its kin are distances from it; None where they
-        are of the spline or of groups, because loess leaves [0, 1] or is singular.
     n_knots : of the spline; 0 for a straight line in log-odds.
     edges : (k + 1,) edges of the histogram, from 0 to 1.
     with_event, without : (k,) rows with and without the event in its bins, sums of weights where there are any.
@@ -109,7 +87,6 @@ class RiskCurve:
     spline: Floats
     low: Floats
     high: Floats
-    loess: Floats | None
     n_knots: int
     edges: Floats
     with_event: Floats | Ints
@@ -131,8 +108,9 @@ class RiskModelPanel:
     measures : in the order in which they are shown; ``panel["oe"]`` is one of them.
     spiegelhalter : test of calibration.
     recalibration : fits behind calibration in the large and slope.
-    curve : calibration curves and histogram.
-    clipping : what became of risks of 0 and 1.
+    curve : calibration curve and histogram.
+    floor : risks count as at least this and at most one minus this, where log-odds are needed.
+    clipping : how many risks the floor moves, in words; empty where it moves none.
     notes : what restricts these numbers, such as too few events; may be empty.
     """
 
@@ -148,7 +126,8 @@ class RiskModelPanel:
     spiegelhalter: CalibrationTest
     recalibration: Recalibration
     curve: RiskCurve
-    clipping: Clipping
+    floor: float
+    clipping: str
     notes: tuple[str, ...]
 
     def __getitem__(self, key: str) -> RiskMeasure:
@@ -185,7 +164,7 @@ def risk_model(
     clusters: Any = None,
     *,
     floor: float | None = None,
-    n_resamples: int = 1000,
+    n_resamples: int = 500,
     random_state: int = 0,
 ) -> RiskModelPanel:
     """The panel of a risk model, every number with its 95 % interval.
@@ -238,10 +217,9 @@ def risk_model(
     distinct, index = np.unique(risk, return_inverse=True)
     rows = np.bincount(index, weights=sample.weights)
     outcome = np.bincount(index, weights=sample.weights * event) / rows
-    smoother = Smoother.suited(distinct, rows, outcome, floor)
-    exact = distances(distinct, smoother.through(distinct, rows)(outcome), rows)
-    family = _distance_measures(risk, event, sample, exact, smoother, n_resamples, random_state)
-    loess = Loess.from_risks(distinct, rows) if smoother.kind == "loess" else None
+    exact = distances(distinct, observed_rates(distinct, rows, outcome, floor), rows)
+    curve = _CURVES[len(distinct) > FEW_RISKS]
+    family = _distance_measures(risk, event, sample, exact, curve, floor, n_resamples, random_state)
     effective = sample.effective_rows(event)
     return RiskModelPanel(
         n=len(risk),
@@ -255,7 +233,8 @@ def risk_model(
         measures=(*described(found, rate, sample), *family),
         spiegelhalter=_test(*spiegelhalter(risk, event, sample)),
         recalibration=again,
-        curve=_curve(risk, event, sample, fit_spline(log_odds_of(risk, floor), event, sample), loess, outcome, floor),
+        curve=_curve(risk, event, sample, fit_spline(log_odds_of(risk, floor), event, sample), floor),
+        floor=floor,
         clipping=_clipping(risk, floor),
         notes=_notes(len(risk), rate, mean_risk, sample, effective, clusters is not None, has_log_odds(risk)),
     )
@@ -289,11 +268,10 @@ _FAMILY = (
     ("e90", "E90", "distance that nine of ten rows stay below"),
     ("emax", "Emax", "largest distance"),
 )
-_CURVES = {
-    "loess": "the curve is loess (degree 2, span 0.75, as R's default) of y on p",
-    "groups": f"the curve is the observed rate of each of at most {FEW_RISKS} different risks, too few for loess",
-    "spline": "the curve is a restricted cubic spline on the log-odds, because loess leaves [0, 1] or is singular",
-}
+_CURVES = (
+    f"the curve is the observed rate of each of at most {FEW_RISKS} different risks",
+    "the curve is a restricted cubic spline on the log-odds",
+)
 
 
 def _distance_measures(
@@ -301,7 +279,8 @@ def _distance_measures(
     event: Bools,
     sample: Rows,
     exact: Distances,
-    smoother: Smoother,
+    curve: str,
+    floor: float,
     n_resamples: int,
     random_state: int,
 ) -> list[RiskMeasure]:
@@ -311,8 +290,8 @@ def _distance_measures(
     rows = np.bincount(cell, weights=w)
     x = np.bincount(cell, weights=w * risk) / rows
     often = round_percent(0.95)
-    chance = np.quantile(calibrated_distances(risk, sample, cell, x, smoother, random_state), [0.5, 0.95], axis=0)
-    draws = resampled_distances(event, sample, cell, x, smoother, n_resamples, random_state)
+    chance = np.quantile(calibrated_distances(risk, sample, cell, x, floor, random_state), [0.5, 0.95], axis=0)
+    draws = resampled_distances(event, sample, cell, x, floor, n_resamples, random_state)
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
         value, (median, most) = exact[place], chance[:, place]
@@ -322,7 +301,7 @@ def _distance_measures(
             RiskMeasure(
                 key, title, *known,
                 f"{said} at most {number(most)}",
-                f"|risk - curve| over the rows; {_CURVES[smoother.kind]}. Interval: percentiles of a bootstrap of "
+                f"|risk - curve| over the rows; {curve}. Interval: percentiles of a bootstrap of "
                 f"{'clusters' if sample.clustered else 'rows'}; it cannot reach 0 and sits high, so compare with what "
                 "a calibrated model would have.",
                 (float(median), float(most)),
@@ -331,9 +310,7 @@ def _distance_measures(
     return found
 
 
-def _curve(
-    risk: Floats, event: Bools, sample: Rows, spline: Spline, loess: Loess | None, outcome: Floats, floor: float
-) -> RiskCurve:
+def _curve(risk: Floats, event: Bools, sample: Rows, spline: Spline, floor: float) -> RiskCurve:
     low, high = float(risk.min()), float(risk.max())
     first, last = log_odds_of(np.array([low, high]), floor).tolist()
     even = np.r_[np.linspace(low, high, 101), sigmoid(np.linspace(first, last, 101))]
@@ -342,20 +319,20 @@ def _curve(
     edges = np.unique(np.r_[np.linspace(0.0, 1.0, 101), sigmoid(np.linspace(-14.0, 14.0, 113))])
     place = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, len(edges) - 2)
     with_event, without = (np.bincount(place, sample.weights * part, len(edges) - 1) for part in (event, ~event))
-    beside = None if loess is None else loess.at(grid, outcome)
-    return RiskCurve(grid, *fitted, beside, len(spline.knots), edges, with_event, without)
+    return RiskCurve(grid, *fitted, len(spline.knots), edges, with_event, without)
 
 
-def _clipping(risk: Floats, floor: float) -> Clipping:
+def _clipping(risk: Floats, floor: float) -> str:
     zeros, ones = int((risk == 0.0).sum()), int((risk == 1.0).sum())
     moved = int(((risk < floor) | (risk > 1.0 - floor)).sum())
-    if not moved:
-        return Clipping(floor, zeros, ones, 0, "")
-    further = moved - zeros - ones
-    kinds = ((zeros, "exactly 0"), (ones, "exactly 1"), (further, f"nearer to 0 or 1 than {floor:g}"))
+    kinds = (
+        (zeros, "exactly 0"),
+        (ones, "exactly 1"),
+        (moved - zeros - ones, f"nearer to 0 or 1 than {floor:g}"),
+    )
     counted = listed([f"{count:,} {'is' if count == 1 else 'are'} {name}" for count, name in kinds if count])
     said = f"Of these risks {counted}: in log-odds they count as {floor:g} and {1.0 - floor:g}."
-    return Clipping(floor, zeros, ones, further, said)
+    return said if moved else ""
 
 
 def _notes(

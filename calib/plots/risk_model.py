@@ -1,4 +1,4 @@
-"""Calibration curve of a risk model: spline with its band, loess, and the risks of rows with and without the event."""
+"""Calibration curve of a risk model: spline with its band, and the risks of rows with and without the event."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def risk_limits(curves: Sequence[RiskCurve], scale: Scale) -> Limits:
     curves : of all models that are drawn side by side.
     scale : "linear" or "logit".
     """
-    drawn = [part for curve in curves for part in (curve.risk, curve.spline, curve.loess) if part is not None]
+    drawn = [part for curve in curves for part in (curve.risk, curve.spline)]
     return probability_limits(np.concatenate(drawn), scale, rare=True)
 
 
@@ -42,9 +42,7 @@ def risk_model_diagram(
     view: View = EVENT,
     limits: Limits | None = None,
 ) -> go.Figure:
-    """Observed rate against predicted risk: spline with its 95 % band, and loess where distances are of it.
-
-    Beneath is a histogram by outcome.
+    """Observed rate against predicted risk: spline with its 95 % band, and beneath a histogram by outcome.
 
     Parameters
     ----------
@@ -65,10 +63,6 @@ def risk_model_diagram(
     x = place(curve.risk)
     fill_between(fig, x, place(curve.low), place(curve.high), fade(style.color, 0.18))
     draw_diagonal(fig, scale, limits)
-    if curve.loess is not None:
-        told = carry(f"loess<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}",
-                     **{said: curve.risk, outcome: curve.loess})  # fmt: skip
-        draw_line(fig, x, place(curve.loess), Style(NEUTRAL, dash="dash"), "loess", told, width=1.6)
     told = carry(
         f"spline<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}} ({{low:.3r}} to {{high:.3r}})",
         **{said: curve.risk, outcome: curve.spline}, low=curve.low, high=curve.high,
@@ -88,8 +82,7 @@ def risk_model_diagram(
     draw_rows(fig, curve.edges, groups, said, scale, limits)
     set_axes(fig, scale, limits, said_axis(view), outcome)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
-    entries = [key_entry("━", f"{knots}, 95 % band", style.color)] if np.isfinite(curve.spline).any() else []
-    key = "<br>".join([*entries, *([] if curve.loess is None else [key_entry("╍", "loess", NEUTRAL)])])
+    key = key_entry("━", f"{knots}, 95 % band", style.color) if np.isfinite(curve.spline).any() else ""
     write(fig, key, 0.02, 0.98, size=11, xref="x domain", yref="y domain", xanchor="left", yanchor="top",
           align="left")  # fmt: skip
     return fig

@@ -111,8 +111,7 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     yield figures_html([*drawn, decision_curves(lines, height=parts.HEIGHT)])
     yield Note(
         "The line is the observed rate at each predicted risk, a logistic regression on a spline of the log-odds with "
-        "its 95 % band; calibrated is the dotted diagonal. Dashed: loess, where it stays within 0 to 1; ICI, E50, E90 "
-        "and Emax are distances from it, elsewhere from the line. Beneath: risks of rows with the event (upwards) and "
+        "its 95 % band; calibrated is the dotted diagonal. Beneath: risks of rows with the event (upwards) and "
         "without it (downwards). Net benefit counts events acted on, less false alarms at the odds of the threshold."
     )
     yield _panel(models)
@@ -126,7 +125,7 @@ def _panel(models: list[Model]) -> Table:
         rows.append([measure.title, *(_said(one.interval, one.meaning) for one in each)])
     tests = [model.panel.spiegelhalter for model in models]
     rows.append(["Spiegelhalter's z", *(Cell(number(test.z), test.meaning) for test in tests)])
-    clipped = [f"{model.title}: {sentence}" for model in models if (sentence := model.panel.clipping.sentence)]
+    clipped = [f"{model.title}: {sentence}" for model in models if (sentence := model.panel.clipping)]
     weighted = ["Weighted."] if models[0].method.evaluation.weights is not None else []
     note = " ".join([*weighted, "Brackets hold 95 % intervals.", *models[0].panel.notes, *clipped])
     return Table("panel", ["measure", *(model.title for model in models)], rows, note)

@@ -1,4 +1,4 @@
-"""ICI, E50, E90 and Emax are distances of probabilities, whichever smoother they come from."""
+"""ICI, E50, E90 and Emax are distances of probabilities; their numbers of R are in ``test_risk_reference``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from calib.metrics import risk_model
-from calib.metrics.distances import Smoother, distances
+from calib.metrics.distances import distances
 from calib.metrics.estimate import Rows
-from calib.metrics.loess import Loess
 from calib.metrics.recalibration import fit_spline
 from calib.numerics import log_odds_of, sigmoid
 
@@ -36,18 +35,6 @@ def test_no_distance_leaves_0_to_1_at_any_event_rate(rate, n):
         assert max(panel[key].high for key in FAMILY) <= 1
 
 
-def test_loess_that_leaves_0_to_1_gives_way_to_the_spline_and_the_panel_says_so():
-    risk, event = overconfident(0.01, 2000, 1)
-    x, outcome = np.sort(risk), event[np.argsort(risk)].astype(float)
-    curve = Loess.from_risks(x, np.ones(2000)).at(x, outcome)
-    assert curve.min() < 0 or curve.max() > 1
-    panel = risk_model(risk, event, n_resamples=0)
-    log_odds = log_odds_of(risk, panel.clipping.floor)
-    spline = fit_spline(log_odds, event, Rows.with_outcome(event)).at(np.sort(log_odds))[0]
-    np.testing.assert_allclose([panel[key].value for key in FAMILY], distances(x, spline, np.ones(2000)), atol=1e-9)
-    assert "spline" in panel["ici"].convention and panel.curve.loess is None
-
-
 @pytest.mark.parametrize("values", [(0.0, 1.0), (0.2, 0.7), (0.1, 0.2, 0.9)])
 def test_few_different_risks_are_compared_with_the_rates_of_their_rows(values):
     rows = np.array([40, 60, 300])[: len(values)]
@@ -63,25 +50,32 @@ def test_few_different_risks_are_compared_with_the_rates_of_their_rows(values):
     assert other["emax"].value == pytest.approx(gaps.max())
 
 
-def test_one_risk_of_most_rows_makes_local_fits_singular():
-    rng = np.random.default_rng(0)
-    risk = np.sort(np.r_[rng.uniform(0.2, 0.8, 500), np.full(2000, 0.35)])
-    x, rows = np.unique(risk, return_counts=True)
-    assert Smoother.suited(x, rows.astype(float), x, 1e-6).kind == "spline"
-
-
 def test_a_perfectly_separated_outcome_has_distances_too():
     risk = np.linspace(0.01, 0.99, 60)
     panel = risk_model(risk, risk > 0.5, n_resamples=20)
     assert panel["ici"].value == pytest.approx(np.minimum(risk, 1 - risk).mean())  # of a step from 0 to 1
 
 
-def test_separated_outcomes_are_compared_with_a_step_and_nothing_is_fitted(monkeypatch):
+def test_separated_outcomes_are_compared_with_a_step():
     rng = np.random.default_rng(0)
     event = rng.random(300) < 0.4
-    risk = sigmoid(np.where(event, 150.0, -150.0) + rng.normal(0, 20, 300))  # loess is singular
-    monkeypatch.setattr("calib.metrics.distances.fit_spline", None)  # each of 1500 fits would be in vain
+    risk = sigmoid(np.where(event, 150.0, -150.0) + rng.normal(0, 20, 300))
     panel = risk_model(risk, event, n_resamples=20)
-    assert "spline" in panel["ici"].convention
     assert panel["ici"].value == pytest.approx(np.abs(risk - event).mean(), abs=1e-12)
     assert panel["emax"].high <= np.abs(risk - event).max() + 1e-12
+
+
+def test_intervals_are_those_of_the_bootstrap_of_single_rows():
+    risk, event = overconfident(0.3, 1500, 3)
+    panel = risk_model(risk, event, n_resamples=400)
+    assert "spline" in panel["ici"].convention
+    log_odds, rng, naive = log_odds_of(risk, panel.floor), np.random.default_rng(5), []
+    for _ in range(200):
+        drawn = np.sort(rng.integers(0, len(risk), len(risk)))
+        curve = fit_spline(log_odds[drawn], event[drawn], Rows.with_outcome(event[drawn])).at(log_odds[drawn])[0]
+        naive.append(distances(risk[drawn], curve, np.ones(len(drawn))))
+    low, high = np.quantile(naive, [0.025, 0.975], axis=0)
+    for place, key in enumerate(FAMILY):
+        spread = np.std(naive, axis=0)[place]
+        assert panel[key].low == pytest.approx(low[place], abs=spread / 2)
+        assert panel[key].high == pytest.approx(high[place], abs=spread / 2)

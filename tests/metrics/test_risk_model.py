@@ -8,7 +8,6 @@ import pytest
 from calib.errors import CalibrationError
 from calib.metrics import nll, risk_model
 from calib.metrics.estimate import Rows
-from calib.metrics.loess import Loess
 from calib.metrics.risk_measures import auroc
 from calib.metrics.risk_model import default_floor
 from calib.numerics import sigmoid
@@ -35,11 +34,6 @@ def answers():
         ("brier", 0.243511, 0.243511 - 1.959963985 * 0.00891780425934, 0.243511 + 1.959963985 * 0.00891780425934),
         ("citl", -1.42916459057, -1.42916459057 - 1.959963985 * 0.0772601565461, None),
         ("slope", 0.348506507923, 0.280725209844, 0.416287806002),
-        # stats::loess(y ~ p) with its defaults.
-        ("ici", 0.192438035805, None, None),
-        ("e50", 0.208774551203, None, None),
-        ("e90", 0.237662337662, None, None),
-        ("emax", 0.237662337662, None, None),
     ],
 )
 def test_the_answers_have_the_numbers_of_r(answers, key, value, low, high):
@@ -131,19 +125,6 @@ def test_few_risks_of_a_binning_have_a_spline_too():
     assert np.abs(curve.spline - curve.risk).max() < 0.1
 
 
-def test_the_curve_at_the_corners_is_a_local_quadratic_fit():
-    x = np.sort(np.random.default_rng(5).uniform(size=40))
-    y = (np.random.default_rng(6).random(40) < x).astype(float)
-    loess = Loess.from_risks(x, np.ones(40))
-    for vertex in loess.vertices:
-        distance = np.abs(x - vertex)
-        width = np.sort(distance)[29]  # the 30th of 40 is the span of 0.75
-        kernel = np.where(distance < 0.999 * width, (1 - (distance / width) ** 3) ** 3, 0.0)
-        kernel[distance <= 0.001 * width] = 1.0
-        naive = np.polyfit(x - vertex, y, 2, w=np.sqrt(kernel))[-1]
-        assert loess.at(np.array([vertex]), y)[0] == pytest.approx(naive, abs=1e-8)
-
-
 @pytest.mark.parametrize(
     ("risk", "floor"),
     [
@@ -195,7 +176,7 @@ def test_a_calibrated_model_is_within_what_chance_gives_it():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_odd_rows_are_judged_or_said_to_have_no_such_measure(seed):
-    # Risks of 0, 1 and next to them, weights over many orders of magnitude, few clusters: once loess never ended there.
+    # Risks of 0, 1 and next to them, weights over many orders of magnitude, few clusters: once this never ended.
     rng = np.random.default_rng(seed)
     n = int(rng.choice([2, 5, 40]))
     risk = [rng.beta(0.01, 0.01, n), rng.choice([0.0, 1.0], n), np.full(n, 0.3), rng.random(n) ** 40][seed % 4]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -42,11 +40,8 @@ def test_a_rare_event_has_axes_of_log_odds_that_hold_every_risk(rare, usual):
 
 
 def test_the_numbers_behind_the_figure_are_those_of_the_curve(usual):
-    assert usual.loess is None  # it leaves [0, 1] on these rows, and is not drawn
-    with_loess = replace(usual, loess=usual.spline**2)
-    assert "loess" not in set(figure_data(risk_model_diagram(usual, STYLE))["trace"])
-    table = figure_data(risk_model_diagram(with_loess, STYLE))
+    table = figure_data(risk_model_diagram(usual, STYLE))
     spline = table[table["trace"] == "spline"]
     np.testing.assert_allclose(spline["predicted risk"], usual.risk, rtol=1e-5)
     np.testing.assert_allclose(spline["low"], usual.low, rtol=1e-5)
-    np.testing.assert_allclose(table.loc[table["trace"] == "loess", "observed rate"], with_loess.loess, rtol=1e-5)
+    np.testing.assert_allclose(spline["observed rate"], usual.spline, rtol=1e-5)

@@ -30,10 +30,9 @@ BESIDE = "reliability/panel/beside"
 
 _CURVE = (
     "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
-    "log-odds, with its pointwise 95\u00a0% band. Dashed: loess, which ICI, E50, E90 and Emax are distances from; "
-    "where loess would leave 0 to 1 it is not drawn, and they are distances from the line. On "
-    "the dotted diagonal the observed rate equals the predicted risk; below it risks are overestimated. Beneath: how "
-    "many rows have which risk, above the line those with the event and below it those without."
+    "log-odds, with its pointwise 95\u00a0% band. On the dotted diagonal the observed rate equals the predicted risk; "
+    "below it risks are overestimated. Beneath: how many rows have which risk, above the line those with the event and "
+    "below it those without."
 )
 
 
@@ -169,7 +168,7 @@ def _one_model(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
         partial(risk_model_diagram, panel.curve, fit.style, view=view, limits=limits), key,
         _CURVE + stretched,
     )  # fmt: skip
-    if panel.clipping.sentence:
-        st.caption(escape_markdown(panel.clipping.sentence))
+    if panel.clipping:
+        st.caption(escape_markdown(panel.clipping))
     sentences = [measure.sentence for measure in panel.measures] + [panel.spiegelhalter.sentence]
     st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
