@@ -27,22 +27,19 @@ from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.prediction import (
     LARGEST_SHIFT,
     NEGLIGIBLE_NOISE,
-    LatentTable,
+    add_white_noise,
     keep_predicted,
-    predict,
+    predict_draws,
     tabulate,
 )
 from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, kernel_inputs, logit_scale
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
-from calib.parameters import param, unusable
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
+from calib.parameters import param
 
-FIXED = ("inputs", "covariance", "monotone")
+FIXED = ("inputs", "monotone")
 """Parameters that prediction must have as the fit had them."""
-
-KEEPING = ("mean", "draws")
-"""Ways to predict in which a rising latent function keeps the ranking."""
 
 COLLAPSED = 1e-3
 """Range of the latent shift over the data below which it changes no probability visibly."""
@@ -67,18 +64,12 @@ class GPCalib(Calibrator):
     inputs: str = param(
         "logits", choices=("logits", "probs"), help="Whether the kernel compares logits or probabilities."
     )
-    covariance: str = param(
-        "diagonal", choices=("diagonal", "full"), help="Latent covariance of a row's classes in the objective."
-    )
-    variational: str = param(
-        "diagonal", choices=("diagonal", "full"), help="Covariance of the whitened inducing variables."
-    )
     prediction: str = param(
         "draws",
-        choices=("mean", "delta", "draws", "mc"),
-        help="Average over whole functions (draws), over independent values (delta, mc), or none (mean).",
+        choices=("mean", "draws"),
+        help="Average over functions drawn from the posterior (draws), or take its mean alone (mean).",
     )
-    n_draws: int = param(128, low=2, high=4096, help="Functions drawn from the posterior, or Monte-Carlo samples.")
+    n_draws: int = param(128, low=2, high=4096, help="Functions drawn from the posterior.")
     monotone: bool = param(False, help="Constrain the latent function to increase, so that no predicted class changes.")
     max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
     device: str = param(
@@ -90,20 +81,7 @@ class GPCalib(Calibrator):
     )
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        promised = self.traits
-        if self.prediction == "mc":  # each column has its own samples
-            promised -= {EQUIVARIANT}
-        if self.monotone and self.prediction in KEEPING:
-            promised |= {KEEPS_ACCURACY, KEEPS_RANKING}
-        return promised
-
-    def check_params(self) -> None:
-        super().check_params()
-        if self.covariance == "full" and self.prediction in ("delta", "mc"):
-            raise CalibrationError(
-                f"prediction={self.prediction!r} treats the latent values of a row as independent, which a fit with "
-                "covariance='full' does not; choose prediction='draws' or 'mean'."
-            )
+        return self.traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.monotone else set())
 
     def partial_fit(self, logits: Any, labels: Any, *, progress: Progress = silent) -> Self:
         """Learn from more calibration rows as if they had been in the fit, without the earlier rows.
@@ -167,7 +145,7 @@ class GPCalib(Calibrator):
         self.quadratic_likelihood_ = vars(fit.likelihood)
         self.fitted_as_ = {name: getattr(self, name) for name in FIXED}
         self.grid_, self.interpolation_order_ = table.grid.nodes, table.grid.order
-        self.shift_mean_, self.shift_variance_, self.shift_draws_ = table.shift, table.variance, table.draws
+        self.shift_mean_, self.shift_draws_ = table.shift, table.draws
         self.objective_trace_, self.objective_, self.n_iter_ = fit.trace, float(fit.trace[-1]), len(fit.trace) - 1
         self.converged_, self.message_ = fit.converged, fit.message
         self.device_, self.device_note_ = device, note
@@ -180,23 +158,21 @@ class GPCalib(Calibrator):
     def _predict(self, logits: Floats) -> Floats:
         self.check_params()
         self._check_unchanged()
-        table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
+        grid, noise = self.grid(), self.noise_variance_
         probs = np.empty_like(logits)
-        for rows in blocks(len(logits), max(logits.shape[1], len(self.grid_)), PREDICTED_ENTRIES):
+        for rows in blocks(len(logits), max(logits.shape[1], grid.size), PREDICTED_ENTRIES):
             inputs, prior = self.kernel_inputs(logits[rows])
-            probs[rows] = predict(
-                self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state
-            )
-        if self.monotone and self.prediction in KEEPING:
+            if self.prediction == "mean":
+                probs[rows] = softmax(prior + grid.interpolate(self.shift_mean_, inputs))
+                continue
+            probs[rows] = predict_draws(inputs, prior, grid, self.shift_draws_)
+            if noise > NEGLIGIBLE_NOISE:
+                probs[rows] = add_white_noise(probs[rows], noise)
+        if self.monotone:
             keep_predicted(probs, logits)
         return probs
 
     def steps(self) -> list[Step]:
-        if self.prediction in ("delta", "mc"):
-            raise CalibrationError(
-                f"GPcalib with prediction={self.prediction!r} is not written as steps, from which all files but the "
-                "pickle are made; set prediction to 'draws' or 'mean', which needs no new fit, or save a .pkl."
-            )
         of_probs = self.inputs == "probs"
         start: list[Step] = [{"step": "affine", "scale": 1 / self.scale_}]
         start += [{"step": "log_softmax"}] if of_probs else []
@@ -253,11 +229,6 @@ class GPCalib(Calibrator):
             )
         if self.device_note_:
             notes.append(self.device_note_)
-        if self.monotone and self.prediction not in KEEPING:
-            notes.append(
-                f"prediction={self.prediction!r} can change predicted classes even with monotone=True; "
-                "choose draws or mean to keep them all."
-            )
         return notes
 
     def _check_unchanged(self) -> None:
@@ -268,18 +239,6 @@ class GPCalib(Calibrator):
                     f"{name}={getattr(self, name)!r} was set after the fit, which had {name}={value!r}; "
                     "fit again, or set it back."
                 )
-
-    def _try_state(self, logits: Floats) -> None:
-        super()._try_state(logits)
-        earlier = QuadraticLikelihood(**self.quadratic_likelihood_)
-        functions = self.shift_mean_, self.shift_variance_, *self.shift_draws_
-        kernel = self.variance_, self.lengthscale_, self.noise_variance_
-        posterior = self.inducing_inputs_, self.q_mean_, self.q_sqrt_
-        learned = *functions, *kernel, *posterior, *vars(earlier.onto(earlier.low, earlier.high)).values()
-        if not all(np.isfinite(numbers).all() for numbers in learned):
-            raise unusable("not all numbers that it learned are finite")
-        if any(function.shape != self.grid_.shape for function in functions) or set(self.fitted_as_) != set(FIXED):
-            raise unusable("its latent functions are not on one grid, or fitted_as_ is incomplete")
 
 
 def _noise(variance: float) -> list[Step]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import Posterior
-from calib.numerics import Floats, one_vs_rest_log_odds, softmax, softplus
+from calib.numerics import Floats
 
 LARGEST_SHIFT = 300.0
 """Bound on shifts inside exponentials, so that no product of two of them overflows."""
@@ -99,13 +99,11 @@ class LatentTable:
     grid : the nodes and how to interpolate between them.
     shift : (grid.size,) posterior mean minus prior mean; like each draw up to a constant, so that its mean over
         the calibration range is 0. The common offset is often very uncertain, and changes no probability.
-    variance : (grid.size,) posterior variance without white noise.
     draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior, no wider than :data:`WIDEST`.
     """
 
     grid: Grid
     shift: Floats
-    variance: Floats
     draws: Floats
 
 
@@ -123,7 +121,6 @@ def tabulate(
     """
     smooth = _grid(posterior, low, high, space)
     shift = posterior.shift(smooth.nodes)
-    variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
     deviations = draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift
     draws: Floats = shift + _limited(deviations, posterior, smooth)
     average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]
@@ -131,11 +128,11 @@ def tabulate(
     draws -= (draws @ average)[:, None]
     finer = _finer(draws, smooth, monotone)
     if finer != smooth:
-        shift, variance = smooth.interpolate(shift, finer.nodes), smooth.interpolate(variance, finer.nodes)
+        shift = smooth.interpolate(shift, finer.nodes)
         draws = np.array([smooth.interpolate(draw, finer.nodes) for draw in draws])
     if monotone:
         shift, draws = monotone_shifts(shift, finer, space), monotone_shifts(draws, finer, space)
-    return LatentTable(finer, shift, np.maximum(variance, 0.0), draws)
+    return LatentTable(finer, shift, draws)
 
 
 def _limited(deviations: Floats, posterior: Posterior, grid: Grid) -> Floats:
@@ -174,63 +171,15 @@ def _grid(posterior: Posterior, low: float, high: float, space: str) -> Grid:
     return Grid(low - reach, high + reach, size)
 
 
-def predict(
-    way: str, t: Floats, mu: Floats, table: LatentTable, noise_variance: float, n_draws: int, seed: int
-) -> Floats:
-    """Probabilities of a block of rows, shape (n, n_classes).
-
-    Parameters
-    ----------
-    way : "mean" (softmax of the posterior mean, the paper's "mean approximation"), "delta", "mc" or "draws".
-    t, mu : (n, n_classes) kernel inputs and prior means.
-    table : the latent function on its grid.
-    noise_variance : of the white noise, which ``table`` leaves out.
-    n_draws, seed : of "mc"; the functions of "draws" are in the table.
-    """
-    if way == "draws":
-        probs = predict_draws(t, mu, table.grid, table.draws)
-        return add_white_noise(probs, noise_variance) if noise_variance > NEGLIGIBLE_NOISE else probs
-    stencil = table.grid.stencil(t)
-    latents = mu + stencil.interpolate(table.shift)
-    if way == "mean":
-        return softmax(latents)
-    variance = np.maximum(stencil.interpolate(table.variance + noise_variance), 0.0)
-    return predict_delta(latents, variance) if way == "delta" else predict_monte_carlo(latents, variance, n_draws, seed)
-
-
-def predict_delta(latents: Floats, variance: Floats) -> Floats:
-    """Expected softmax under independent Gaussian latents, to second order in their variance.
-
-    With s the softmax of the mean, ``d^2 log s_k / d g_k^2`` leads to ``p_k ~ s_k exp(v_k (1 - 2 s_k) / 2)``.
-    That grows with v without end, where the expected probability levels off: from ``v = -log s`` on (or
-    ``-log(1 - s)``) it is governed by the latents that take the whole probability, and v counts no further.
-    """
-    level = softplus(np.abs(one_vs_rest_log_odds(latents)))  # also where 1 - s has no digits left
-    return softmax(latents + np.minimum(variance, level) * (0.5 - softmax(latents)))
-
-
-def predict_monte_carlo(latents: Floats, variance: Floats, n_draws: int, seed: int) -> Floats:
-    """Average softmax over independent Gaussian latents.
-
-    All rows see the same (n_draws, n_classes) standard normals: the answer does not depend on the batch and
-    memory does not grow with the number of draws.
-    """
-    generator = np.random.default_rng(seed)
-    sd = np.sqrt(variance)
-    total = np.zeros_like(latents)
-    for _ in range(n_draws):
-        total += softmax(latents + sd * generator.standard_normal(latents.shape[1]))
-    return total / n_draws
-
-
 def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Floats:
-    """Average softmax over whole functions drawn from the joint posterior; ``t`` and ``mu`` as in :func:`predict`.
+    """Average softmax over whole functions drawn from the joint posterior, (n, n_classes).
 
     With ``Z_nq`` the normaliser of row n under draw q and ``r_n(t) = sum_q exp(a_q(t)) / Z_nq``, the average
     is ``exp(mu_nk) r_n(t_nk)``: two matrix products on the grid instead of n * n_classes * n_draws exponentials.
 
     Parameters
     ----------
+    t, mu : (n, n_classes) kernel inputs and prior means.
     shift_draws : (n_draws, grid.size) functions ``a_q`` at the nodes.
     """
     nodes, window = grid.window(t.min(), t.max())
@@ -244,9 +193,10 @@ def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Flo
 
 
 def add_white_noise(probs: Floats, noise_variance: float) -> Floats:
-    """Probabilities after independent noise of this variance on every latent value, as in :func:`predict_delta`.
+    """Probabilities after independent noise of this variance on every latent value, to first order in it.
 
-    The variance is capped at 1, up to where ``s exp(-v s)`` rises in s, so the ranking is kept.
+    With s the softmax, ``d^2 log s_k / d g_k^2`` leads to ``p_k ~ s_k exp(v (1 - 2 s_k) / 2)``. The variance is
+    capped at 1, up to where ``s exp(-v s)`` rises in s, so the ranking is kept.
     """
     spread = probs * np.exp(min(noise_variance, 1.0) * (0.5 - probs))
     return spread / spread.sum(axis=1, keepdims=True)

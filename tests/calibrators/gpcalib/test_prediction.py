@@ -8,16 +8,12 @@ import pytest
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.prediction import (
     add_white_noise,
-    predict,
-    predict_delta,
-    predict_monte_carlo,
+    predict_draws,
     tabulate,
 )
 from calib.numerics import softmax
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
-
-WAYS = ("draws", "mean", "delta", "mc")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +23,7 @@ def logits() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def posterior(logits):
-    return naive.some_posterior(logits.min(), logits.max(), full=True, noise=0.0)
+    return naive.some_posterior(logits.min(), logits.max(), noise=0.0)
 
 
 def table(posterior, logits, **changes):
@@ -35,58 +31,36 @@ def table(posterior, logits, **changes):
     return tabulate(posterior, logits.min(), logits.max(), "logits", **options)
 
 
-def by(way, logits, table):
-    return predict(way, logits, logits, table, noise_variance=0.0, n_draws=16, seed=0)
+def mean_of(logits, table):
+    return softmax(logits + table.grid.interpolate(table.shift, logits))
+
+
+def draws_of(logits, table):
+    return predict_draws(logits, logits, table.grid, table.draws)
 
 
 def test_mean_is_the_softmax_of_the_posterior_mean(logits, posterior):
     made = table(posterior, logits)
     exact = softmax(np.array([z + posterior.shift(z) for z in logits]))
-    assert np.abs(by("mean", logits, made) - exact).max() < 1e-5
+    assert np.abs(mean_of(logits, made) - exact).max() < 1e-5
 
 
 def test_draws_equal_their_own_softmax_average(logits, posterior):
     """The matrix-product form is an identity, not an approximation of the average over the same draws."""
     made = table(posterior, logits)
     naive_average = np.mean([softmax(logits + made.grid.interpolate(draw, logits)) for draw in made.draws], axis=0)
-    assert np.abs(by("draws", logits, made) - naive_average).max() < 1e-3
+    assert np.abs(draws_of(logits, made) - naive_average).max() < 1e-3
 
 
 def test_draws_approach_joint_monte_carlo(logits, posterior, rng):
     """Against plain Monte Carlo from each row's full covariance, by its own standard error."""
     made = table(posterior, logits)
-    probs = by("draws", logits, made)
+    probs = draws_of(logits, made)
     for z, p in zip(logits[:15], probs, strict=False):
         root = np.linalg.cholesky(posterior.covariance(z) + 1e-9 * np.eye(len(z)))
         samples = softmax(z + posterior.shift(z) + rng.normal(size=(20_000, len(z))) @ root.T)
         # 0.01: Sobol with 128 points against a standard deviation of the samples of about 0.2.
         assert np.abs(p - samples.mean(axis=0)).max() < 0.01
-
-
-def test_delta_and_mc_approach_diagonal_monte_carlo(logits, posterior, rng):
-    made = table(posterior, logits)
-    mean = logits + made.grid.interpolate(made.shift, logits)
-    small = made.grid.interpolate(0.1 * made.variance, logits)
-    sd = np.sqrt(small)
-    delta, sampled = predict_delta(mean, small), predict_monte_carlo(mean, small, 4096, 0)
-    exact = np.mean([softmax(mean + sd * rng.normal(size=mean.shape)) for _ in range(4000)], axis=0)
-    assert np.abs(sampled - exact).max() < 0.01
-    assert np.abs(delta - exact).max() < 0.01
-    assert np.abs(delta - exact).max() < np.abs(softmax(mean) - exact).max()
-
-
-@pytest.mark.parametrize("variance", [3.0, 30.0, 1000.0])
-def test_delta_levels_off_where_the_expected_probability_does(variance, rng):
-    """A class far below the others, and so uncertain that it overtakes them in some functions."""
-    logits = np.array([[-1.0, -0.5, -36.0], [-0.1, -3.0, -8.0], [-0.5, -1.0, -5.0]])
-    spread = np.where(logits < -4.0, variance, 0.01)
-    delta = predict_delta(logits, spread)
-    sd = np.sqrt(spread)
-    exact = np.array(
-        [softmax(z + s * rng.normal(size=(20_000, 3))).mean(axis=0) for z, s in zip(logits, sd, strict=True)]
-    )
-    # Never more than that: it is a factor e^(v / 2) without the level, and the class would take everything.
-    assert (delta[:, 2] <= 1.2 * exact[:, 2] + 0.02).all()
 
 
 def test_draws_are_no_wider_than_the_objective_can_tell():
@@ -106,8 +80,8 @@ def test_draws_are_no_wider_than_the_objective_can_tell():
     two = posterior.covariance(np.array([-9.5, -0.5]))
     assert np.std(high - low) == pytest.approx(np.sqrt(two[0, 0] + two[1, 1] - 2 * two[0, 1]), rel=0.1)
     logits = np.array([[-0.3, -1.4, -40.0, -60.0]])  # the last two are 30 below, and were never right
-    mean = by("mean", logits, made)
-    assert np.abs(by("draws", logits, made) - mean).max() < 0.02
+    mean = mean_of(logits, made)
+    assert np.abs(draws_of(logits, made) - mean).max() < 0.02
 
 
 def test_white_noise_acts_like_noise_on_every_latent(rng):
