@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from calib.data.guess.question import infer_columns
 from calib.data.read.base import reading
 from calib.data.read.files import contents_of, open_file, sniff
 from calib.data.read.table import numbers
-from calib.errors import CalibrationError, reason
+from calib.errors import reason
 from calib.numerics import MEMORY_ENTRIES, Floats, block_rows, blocks
 
 if TYPE_CHECKING:
@@ -30,27 +29,17 @@ ENDINGS = (".npy", ".parquet")
 READ_AHEAD = 2**16
 """Bytes of each column of a Parquet file that are read ahead; all columns are open at once."""
 
-Progress = Callable[[str, int, int], None]
-"""``progress(what, done, total)``; it may raise to stop the work."""
+Progress = Callable[[int, int], None]
+"""``progress(done, total)``, of rows; it may raise to stop the work."""
 
 
-def no_progress(what: str, done: int, total: int) -> None:
+def no_progress(done: int, total: int) -> None:
     """Ignore progress."""
 
 
 def has_blocks(path: Path) -> bool:
     """Whether a file is read in blocks of rows, by its name, as a folder is."""
     return path.is_dir() or path.suffix.lower() in ENDINGS
-
-
-def as_path(given: Any, name: str) -> Path:
-    """A path that was given; ``name`` is what the argument is called in the sentence that refuses anything else."""
-    if not isinstance(given, (str, os.PathLike)):
-        raise CalibrationError(
-            f"{name} must be the path of a file or a folder; got {type(given).__name__}. Arrays in memory are taken by "
-            "calib.load and predict_proba."
-        )
-    return Path(given)
 
 
 @dataclass(frozen=True)

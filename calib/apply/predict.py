@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib.apply.parts import ENDINGS, Part, Progress, as_path, no_progress, parts_of
+from calib.apply.parts import ENDINGS, Progress, no_progress, parts_of
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.data import Choices
-from calib.data.findings import InvalidUpload, Notes
+from calib.data.findings import Notes
 from calib.data.load import check_choices, findings_as_error
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
@@ -37,7 +36,6 @@ def predict_file(
     kind: Kind | None = None,
     dtype: str = "float64",
     choices: Choices | None = None,
-    client: Any = None,
     progress: Progress = no_progress,
 ) -> int:
     """Write the calibrated probabilities of a file of outputs; returns how many rows these are.
@@ -47,26 +45,24 @@ def predict_file(
     Parameters
     ----------
     calibrator : a fitted calibrator, or one that was loaded with :func:`calib.runtime.load`.
-    source : a model's outputs as it writes them: .npy, Parquet, or a folder of Parquet files. Labels beside them are
-        left alone, and columns that are called as the classes are taken by name.
-    target : .npy or .parquet; of a folder the folder of the results, one file for each part, under its name.
+    source : a model's outputs as it writes them: .npy or Parquet. Labels beside them are left alone, and columns that
+        are called as the classes are taken by name.
+    target : .npy or .parquet.
     kind : what the outputs are. Of a calibrator that was just fitted these are logits unless said otherwise; for a
         loaded one it is only needed where it asks, see :func:`calib.export.seen.check_alike`.
     dtype : of the result, "float64" or "float32".
     choices : how the file is read, as for :func:`calib.load`.
-    client : a ``distributed.Client``, on whose workers the parts of a folder are predicted. They must see both folders.
-    progress : ``progress("calibrated", rows done, rows in all)``.
+    progress : ``progress(rows done, rows in all)``.
 
     Raises
     ------
     CalibrationError
         For outputs that the calibrator does not know, values that cannot be (with the rows of their block, and the
-        number of the first row with NaN or infinity, from 1), a target that cannot be written, or a disk without room.
-        Parts that were completed before stay.
+        number of the first row with NaN or infinity, from 1), and a target that cannot be written.
     DataError
         If the file cannot be read, or has no rows.
     """
-    source, target = as_path(source, "source"), as_path(target, "target")
+    source, target = Path(source), Path(target)
     if isinstance(calibrator, Calibrator):
         calibrator = ExportedCalibrator(calibrator, kind or "logits")
     if not isinstance(calibrator, ExportedCalibrator):
@@ -77,70 +73,27 @@ def predict_file(
     calibrator.check_kind(kind)
     if dtype not in DTYPES:
         raise CalibrationError(f"dtype is one of {', '.join(DTYPES)}; got {dtype!r}.")
-    notes = Notes(choices or Choices())
+    if source.is_dir():
+        raise CalibrationError(f"{source.name} is a folder; give its files one by one.")
+    if target.resolve() == source.resolve():
+        raise CalibrationError("The results need a file of their own, or they would overwrite the outputs.")
+    notes, done = Notes(choices or Choices()), 0
+    # Of pairs, only the confidence that an answer is correct.
+    first, names = (1, ("confidence",)) if calibrator.kind == "pairs" else (0, calibrator.class_names)
     with findings_as_error(notes):
         check_choices(notes.choices)
-        parts = parts_of(source, notes)
-        targets = [target / part.path.name for part in parts] if source.is_dir() else [target]
-        _check_target(source, target)
-        if source.is_dir():
-            target.mkdir(exist_ok=True)
-        jobs = [(calibrator, part, to, kind, dtype) for part, to in zip(parts, targets, strict=True)]
-        done, total = 0, sum(part.n_rows for part in parts)
-
-        def count(n_rows: int) -> None:
-            nonlocal done
-            done += n_rows
-            progress("calibrated", done, total)
-
-        if client is None:
-            for job in jobs:
-                _predict_part(*job, count)
-        else:
-            for future in [client.submit(_on_a_worker, *job, pure=False) for job in jobs]:
-                count(future.result())
-    return total
-
-
-def _check_target(source: Path, target: Path) -> None:
-    """Refuse to write over the source, into a folder that is not there, or a file in the place of a folder."""
-    own = "folder" if source.is_dir() else "file"
-    if target.resolve() == source.resolve():
-        raise CalibrationError(f"The results need a {own} of their own, or they would overwrite the outputs.")
-    if target.exists() and target.is_dir() != source.is_dir():
-        there = "folder" if target.is_dir() else "file"
-        raise CalibrationError(
-            f"{target.name} is a {there}, but the results of a {own} are a {own}; give them another name."
-        )
-    if not target.parent.is_dir():
-        raise CalibrationError(
-            f"The folder {target.parent.name}, where {target.name} is to be written, does not exist; make it first, or "
-            "choose another."
-        )
-
-
-def _predict_part(
-    exported: ExportedCalibrator,
-    part: Part,
-    target: Path,
-    kind: Kind | None,
-    dtype: str,
-    count: Callable[[int], None],
-) -> None:
-    """Predict the rows of a file; ``count`` is told how many rows each block has."""
-    # Of pairs, only the confidence that an answer is correct.
-    first, names = (1, ("confidence",)) if exported.kind == "pairs" else (0, exported.class_names)
-    done = 0
-    with probabilities_file(target, part.n_rows, names, dtype) as write:
-        for block in part.outputs():
-            try:
-                write(exported.calibrate(exported.in_class_order(block, part.columns), kind)[:, first:])
-            except CalibrationError as error:
-                rows = f"{part.path.name}, rows {done + 1:,} to {done + len(block):,} of {part.n_rows:,}"
-                raise CalibrationError(f"{rows}: {error}{_first_bad_row(block, done)}") from None
-            kind = exported.kind  # the first block has shown what the outputs are
-            done += len(block)
-            count(len(block))
+        (part,) = parts_of(source, notes)
+        with probabilities_file(target, part.n_rows, names, dtype) as write:
+            for block in part.outputs():
+                try:
+                    write(calibrator.calibrate(calibrator.in_class_order(block, part.columns), kind)[:, first:])
+                except CalibrationError as error:
+                    rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,} of {part.n_rows:,}"
+                    raise CalibrationError(f"{rows}: {error}{_first_bad_row(block, done)}") from None
+                kind = calibrator.kind  # the first block has shown what the outputs are
+                done += len(block)
+                progress(done, part.n_rows)
+    return done
 
 
 def _first_bad_row(block: Floats, before: int) -> str:
@@ -149,15 +102,6 @@ def _first_bad_row(block: Floats, before: int) -> str:
         return ""
     good = (block.reshape(len(block), -1) < np.inf).all(axis=1)  # minus infinity may be the logarithm of a zero
     return "" if good.all() else f" Row {before + int(good.argmin()) + 1:,} is the first."
-
-
-def _on_a_worker(exported: ExportedCalibrator, part: Part, target: Path, kind: Kind | None, dtype: str) -> int:
-    """Predict the rows of a file in another process; returns how many these are."""
-    try:
-        _predict_part(exported, part, target, kind, dtype, lambda n_rows: None)
-    except InvalidUpload as error:  # it does not travel between processes
-        raise CalibrationError(str(error)) from None
-    return part.n_rows
 
 
 @contextmanager
@@ -170,12 +114,8 @@ def probabilities_file(path: Path, n: int, class_names: Sequence[str], dtype: st
     suffix = path.suffix.lower()
     if suffix not in ENDINGS:
         raise CalibrationError(f"{path.name}: in blocks of rows only {' and '.join(ENDINGS)} are written.")
-    needed, free = n * len(class_names) * np.dtype(dtype).itemsize, shutil.disk_usage(path.parent).free
-    if needed > free:
-        raise CalibrationError(
-            f"{path.name} will take {needed / 1e6:,.0f} MB, but {free / 1e6:,.0f} MB are free where it is written; "
-            "choose a larger disk."
-        )
+    if path.is_dir() or not path.parent.is_dir():
+        raise CalibrationError(f"{path.name} cannot be written: it, or where it is to stand, is a folder or not there.")
     writer = _npy_writer if suffix == ".npy" else _parquet_writer
     unfinished = path.with_name(f".{path.name}.part")
     try:

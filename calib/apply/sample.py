@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.apply.parts import Part, Progress, as_path, joined, no_progress, parts_of
+from calib.apply.parts import Part, Progress, joined, no_progress, parts_of
 from calib.data import Choices, Predictions, load
 from calib.data.assemble.arrays import check_rows, check_there, read_any
 from calib.data.assemble.labels import decode_labels
@@ -52,7 +52,7 @@ def sample_rows(
     labels : their file, or an array of them, unless they are a column of the table.
     choices : how the file is read, as for :func:`calib.load`.
     random_state : seed of the draw.
-    progress : ``progress("read", rows done, rows in all)``.
+    progress : ``progress(rows done, rows in all)``.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def sample_rows(
     """
     _check_whole("n_rows", n_rows, 1)
     _check_whole("random_state", random_state, 0)
-    notes, source = Notes(choices or Choices()), as_path(source, "source")
+    notes, source = Notes(choices or Choices()), Path(source)
     with findings_as_error(notes):
         check_choices(notes.choices)
         parts = parts_of(source, notes, separate_labels=labels is not None)
@@ -87,7 +87,7 @@ def sample_rows(
             within = drawn[slice(*np.searchsorted(drawn, [start, start + len(block)]))] - start
             taken.append(block[within] if isinstance(block, np.ndarray) else block.take(within))
             start += len(block)
-            progress("read", start, total)
+            progress(start, total)
         whole = joined(taken, source.name) if parts[0].columns else np.concatenate(taken)
     data = _loaded(whole, None if labels is None else all_labels[drawn], notes.choices)
     if len(drawn) < total:

@@ -61,14 +61,7 @@ def apply(
     more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
     in_blocks = has_blocks(file) and not exported.needs_features and not isolate and not more
     if in_blocks and ending in ("", *ENDINGS):
-        with text.progress("rows") as show:
-            n = _read_its_columns(
-                exported,
-                how,
-                lambda how: predict_file(
-                    exported, file, out, kind=kind, choices=how, progress=lambda what, done, total: show(done, total)
-                ),
-            )
+        n = _in_blocks(exported, file, out, how, kind)
     elif file.is_dir():
         raise CalibrationError(
             "A folder is calibrated in blocks of rows: without features, --isolate, --decide and --sets."
@@ -89,6 +82,22 @@ def apply(
     answer = text.Answer(json)
     answer.say(f"Wrote {plural(n, 'row')} to {out}.", rows=n, method=exported.method, file=out, added=more)
     return answer.end()
+
+
+def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices, kind: Any) -> int:
+    """Calibrate a file, or each of the Parquet files of a folder, in blocks of rows; returns how many these are."""
+    jobs, n = [(file, out)], 0
+    if file.is_dir():
+        out.mkdir(exist_ok=True)
+        jobs = [(part, out / part.name) for part in sorted(file.glob("*.parquet"))]
+    with text.progress("rows") as show:
+        for part, to in jobs:
+
+            def predicted(how: Choices, part: Path = part, to: Path = to) -> int:
+                return predict_file(exported, part, to, kind=kind, choices=how, progress=show)
+
+            n += _read_its_columns(exported, how, predicted)
+    return n
 
 
 def _rows_at_once(

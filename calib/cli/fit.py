@@ -154,7 +154,7 @@ def _sampled_data(given: Given, answer: text.Answer, rows: Any, calibration: Any
             labels=given.options.labels,
             choices=given.options.choices,
             random_state=seed,
-            progress=lambda what, done, total: show(done, total),
+            progress=show,
         )
     say_warnings(data)
     for finding in data.findings:
