@@ -8,9 +8,10 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 import webbrowser
+from contextlib import ExitStack, closing
 from html import escape
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ from uuid import uuid4
 
 from calib.data import Predictions
 from calib.data.load import from_outputs
-from calib.errors import CalibrationError, missing_package, reason
+from calib.errors import CalibrationError, missing_package
 
 STARTING, ENDING = 180.0, 30.0
 """Seconds that the app may take to answer, and to end; then it is taken for stuck."""
@@ -30,11 +31,11 @@ def need_streamlit() -> None:
 
     Raises
     ------
-    ModuleNotFoundError
+    CalibrationError
         If Streamlit is not installed.
     """
     if find_spec("streamlit") is None:
-        raise ModuleNotFoundError("No module named 'streamlit'", name="streamlit")
+        raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'streamlit'", name="streamlit")))
 
 
 class OpenApp:
@@ -45,9 +46,9 @@ class OpenApp:
     url : where the browser finds it. It holds the secret that leads to the data.
     """
 
-    def __init__(self, url: str, process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]):
+    def __init__(self, url: str, process: subprocess.Popen[bytes], ending: ExitStack):
         self.url = url
-        self._process, self._folder = process, folder
+        self._process, self._ending = process, ending
         atexit.register(self.stop)
 
     @property
@@ -57,14 +58,7 @@ class OpenApp:
 
     def stop(self) -> None:
         """End the app and delete its copy of the data, with all that was fitted in it; a second time does nothing."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(ENDING)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._folder.cleanup()
+        self._ending.close()
         atexit.unregister(self.stop)
 
     def __enter__(self) -> Self:
@@ -117,27 +111,23 @@ def open_app(
     DataError
         If the data cannot be used.
     CalibrationError
-        If Streamlit is not installed, the temporary folder cannot be used, or the app does not start.
+        If Streamlit is not installed, or the app does not start.
+    OSError
+        If the port is taken, or the temporary folder cannot be used; the environment variable TMPDIR names another.
     """
-    try:
-        need_streamlit()
-    except ModuleNotFoundError as error:
-        raise CalibrationError(missing_package(error)) from error
+    need_streamlit()
     rows = from_outputs(data, labels, name=name, **options)
     if len(rows.labels) < 2:
         raise CalibrationError("The app splits the rows into two parts, and there is one row; give at least two.")
-    folder = None
-    try:
-        folder = TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)
-        token = _stored(rows, Path(folder.name))
-    except OSError as error:
-        if folder is not None:
-            folder.cleanup()
-        raise CalibrationError(
-            f"The copy of the data for the app cannot be written to the temporary folder ({reason(error)}); name "
-            "another one in the environment variable TMPDIR."
-        ) from error
-    app = _started(port or _free_port(), token, folder)
+    with socket.create_server(("127.0.0.1", port or 0)) as server:
+        port = int(server.getsockname()[1])
+    with ExitStack() as ending:  # undone in any case before it is handed over, also by an interrupt
+        folder = Path(ending.enter_context(TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)))
+        token = _stored(rows, folder)
+        process = _started(port, folder)
+        ending.callback(_end, process)
+        _wait_for(port, process, folder / "log")
+        app = OpenApp(f"http://127.0.0.1:{port}/?w={token}", process, ending.pop_all())
     print(f"The app is open at {app.url}")
     if browser:
         webbrowser.open(app.url)
@@ -157,52 +147,51 @@ def _stored(rows: Predictions, folder: Path) -> str:
     return token
 
 
-def _started(port: int, token: str, folder: TemporaryDirectory[str]) -> OpenApp:
-    """Start the app on a workspace and wait until it answers.
+def _started(port: int, folder: Path) -> subprocess.Popen[bytes]:
+    """The app on a workspace, which ends when its standard input does."""
+    paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+    own = {"CALIB_WORKSPACE": str(folder), "PYTHONPATH": paths}
+    command = [sys.executable, "-m", "calib", "app", "--attached", "--no-browser", f"--port={port}",
+               "--server.address=127.0.0.1", "--server.baseUrlPath="]  # fmt: skip
+    with open(folder / "log", "wb") as log:  # in a group of its own an interrupt of this session does not reach it
+        return subprocess.Popen(
+            command, env=os.environ | own, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+        )
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the app answers.
 
     Raises
     ------
     CalibrationError
         If it ends before, or takes too long.
     """
-    paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
-    own = {"CALIB_WORKSPACE": folder.name, "PYTHONPATH": paths}
-    command = [sys.executable, "-m", "calib", "app", "--attached", "--no-browser", f"--port={port}",
-               "--server.address=127.0.0.1", "--server.baseUrlPath="]  # fmt: skip
-    log = Path(folder.name) / "log"
-    with open(log, "wb") as written:  # in a group of its own an interrupt of this session does not reach it
-        process = subprocess.Popen(
-            command, env=os.environ | own, stdin=subprocess.PIPE, stdout=written, stderr=written, start_new_session=True
-        )
-    app = OpenApp(f"http://127.0.0.1:{port}/?w={token}", process, folder)
     end = time.monotonic() + STARTING
+    while not answers(port):
+        if process.poll() is not None:
+            said = log.read_text(errors="replace").strip().rpartition("\n")[2]
+            raise CalibrationError(f"The app did not start on port {port} ({said[:200] or 'it said nothing'}).")
+        if time.monotonic() > end:
+            raise CalibrationError(f"The app did not answer on port {port} within {STARTING:.0f} seconds.")
+        time.sleep(0.1)
+
+
+def answers(port: int) -> bool:
+    """Whether an app answers there, whatever proxy the environment names for other addresses."""
     try:
-        while not answers(f"http://127.0.0.1:{port}/_stcore/health"):
-            if not app.running:
-                said = log.read_text(errors="replace").strip().rpartition("\n")[2]
-                raise CalibrationError(f"The app did not start on port {port} ({said[:200] or 'it said nothing'}).")
-            if time.monotonic() > end:
-                raise CalibrationError(f"The app did not answer on port {port} within {STARTING:.0f} seconds.")
-            time.sleep(0.1)
-    except BaseException:  # an interrupt too
-        app.stop()
-        raise
-    return app
-
-
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Asks this machine itself, also where the environment names a proxy for other addresses."""
-
-
-def answers(address: str) -> bool:
-    """Whether an app answers there."""
-    try:
-        with _DIRECT.open(address, timeout=5) as answer:
-            return bool(answer.read() == b"ok")
-    except OSError:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as asked:
+            asked.request("GET", "/_stcore/health")
+            return asked.getresponse().read() == b"ok"
+    except (OSError, HTTPException):
         return False
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+def _end(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(ENDING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -5,12 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
-import threading
-import urllib.error
 import urllib.request
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -114,11 +112,11 @@ def test_a_server_that_does_not_start_says_why(monkeypatch, tmp_path):
 
 def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "away"))
-    with pytest.raises(CalibrationError, match="TMPDIR"):
+    with pytest.raises(OSError, match="away"):
         calib.open_app(LOGITS, LABELS)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("calib.store.contents.put_data", full_disk)
-    with pytest.raises(CalibrationError, match="No space left"):
+    with pytest.raises(OSError, match="No space left"):
         calib.open_app(LOGITS, LABELS)
     assert not list(tmp_path.iterdir())
 
@@ -135,25 +133,12 @@ def test_an_interrupt_while_it_starts_leaves_nothing(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def interrupted(address):
+def interrupted(port):
     raise KeyboardInterrupt
 
 
-def test_a_proxy_is_not_asked_for_this_machine(monkeypatch):
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.setattr("urllib.request._opener", None)  # it keeps the proxies of the first call
-    with HTTPServer(("127.0.0.1", 0), Healthy) as server:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-        assert open_app.answers(f"http://127.0.0.1:{server.server_port}/_stcore/health")
-
-
-class Healthy(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *said):
-        pass
+def test_a_port_that_is_taken_is_said_before_anything_is_written(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(OSError, match="in use"):
+        calib.open_app(LOGITS, LABELS, port=other.getsockname()[1])
+    assert not list(tmp_path.iterdir())
