@@ -135,14 +135,14 @@ def test_a_page_that_fails_says_a_sentence_and_keeps_the_data(
 
 def test_parameters_that_do_not_go_together_are_said_and_the_others_start(with_sample: OpenSession) -> None:
     app = open_page("pages/1_Fit.py", with_sample)
-    app.selectbox(key="param/gpcalib/covariance").select("full")
-    app.selectbox(key="param/gpcalib/prediction").select("delta").run()
+    app.selectbox(key="param/geometric/distance").select("l1")
+    app.toggle(key="param/geometric/exact").set_value(True).run()
     app.button(key="fit/start").click().run()
     assert not app.exception
-    assert app.error[0].value.startswith("GPcalib was not started: prediction=")
+    assert app.error[0].value.startswith("Geometric was not started: exact=True")
     methods = {spec.method for spec in with_sample.specs.values()}
     assert "temperature" in methods
-    assert "gpcalib" not in methods
+    assert "geometric" not in methods
 
 
 def errors(app: AppTest) -> list[str]:
