@@ -13,11 +13,10 @@ from calib.data import Finding, Predictions
 from calib.diagnostics.judgement import from_state, state_of
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
 from calib.evaluation.studies import COLUMNS, STUDIES, repeat_task
+from calib.records import flatten
 from calib.registry import calibrator
 from calib.store.index import Store
 
-ASKED_FOR = ("fits", "studies", "decisions")
-"""What several tabs may add to one entry."""
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -80,22 +79,6 @@ class Entry:
         studies = {study.spec.key for kind, study in self.studies.items() if kind in STUDIES}
         return self.fits.keys() | studies | ({self.data} if self.data else set())
 
-    def beyond(self, known: Entry) -> Entry:
-        """With no fits, studies and decisions but those that another entry lacks."""
-        new: dict[str, Any] = {
-            part: {key: value for key, value in getattr(self, part).items() if key not in getattr(known, part)}
-            for part in ASKED_FOR
-        }
-        return replace(self, **new)
-
-    def joined(self, more: Entry) -> Entry:
-        """With the fits, studies and decisions of another entry too."""
-        both: dict[str, Any] = {part: {**getattr(more, part), **getattr(self, part)} for part in ASKED_FOR}
-        return replace(self, **both)
-
-
-NOTHING = Entry("")
-
 
 def new_link() -> tuple[str, str]:
     """The token of a new link, 256 random bits as 43 characters that a URL may hold, and the link's name."""
@@ -119,11 +102,23 @@ def plain_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def put_data(store: Store, data: Predictions) -> None:
-    """Store a data set under its hash.
+    """Store a data set under its hash, unless it is there.
 
     Its name and findings are not part of its content: another person may have given the same bytes another name.
+
+    Raises
+    ------
+    ValueError
+        If the store has no room for it beside what is in use.
     """
-    store.put(data.sha256, replace(data, name="", findings=()))
+
+    def made() -> Predictions:
+        size = sum(array.nbytes for array in flatten(data)[1].values())
+        if size > store.max_bytes or store.sweep(size) + size > store.max_bytes:
+            raise ValueError(f"the server has no room for {size / 1e9:.2g} GB beside what others keep")
+        return replace(data, name="", findings=())
+
+    store.put(data.sha256, made)
 
 
 def get_data(store: Store, sha256: str) -> Predictions | None:
@@ -138,16 +133,19 @@ def _checked(data: Predictions) -> Predictions:
 
 def put_job(store: Store, job: Job) -> None:
     """Store a fit with its judgement, or the table of a study, under its key once it is done."""
-    if isinstance(job.spec, FitSpec):
+
+    def made() -> dict[str, Any]:
+        said = {"seconds": job.seconds, "cpu_seconds": job.cpu_seconds, "message": job.message}
+        if not isinstance(job.spec, FitSpec):
+            columns = {name: column.to_numpy() for name, column in job.result.items()}
+            table = {name: each if each.dtype.kind in "biuf" else each.tolist() for name, each in columns.items()}
+            return {"said": said, "result": table}
         assert job.calibrator is not None
         job.calibrator.check_state()
         judgement = None if job.judgement is None else state_of(job.judgement)
-        result = {"calibrator": job.calibrator.get_state(), "judgement": judgement}
-    else:
-        columns = {name: column.to_numpy() for name, column in job.result.items()}
-        result = {name: values if values.dtype.kind in "biuf" else values.tolist() for name, values in columns.items()}
-    said = {"seconds": job.seconds, "cpu_seconds": job.cpu_seconds, "message": job.message}
-    store.put(job.key, {"said": said, "result": result})
+        return {"said": said, "result": {"calibrator": job.calibrator.get_state(), "judgement": judgement}}
+
+    store.put(job.key, made)
 
 
 def get_job(store: Store, spec: FitSpec | TaskSpec) -> Job | None:

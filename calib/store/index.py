@@ -42,14 +42,8 @@ CREATE TABLE IF NOT EXISTS records(key TEXT PRIMARY KEY, stamp TEXT, nbytes INTE
 CREATE TABLE IF NOT EXISTS holds(key TEXT, link TEXT, PRIMARY KEY(key, link));
 COMMIT;
 """
-_CODES = {
-    sqlite3.SQLITE_FULL: errno.ENOSPC,
-    sqlite3.SQLITE_READONLY: errno.EROFS,
-    sqlite3.SQLITE_PERM: errno.EACCES,
-    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
-    sqlite3.SQLITE_NOTADB: errno.EBADMSG,
-    sqlite3.SQLITE_CORRUPT: errno.EBADMSG,
-}
+# A record is written where a link leads to it and it is not there.
+_LACKING = "SELECT key FROM holds LEFT JOIN records USING (key) WHERE stamp IS NULL AND "
 
 
 class Damaged(Exception):
@@ -67,19 +61,40 @@ class Store:
     """The records below a folder, which is made when it is needed. Safe to use from many threads and servers.
 
     Every method raises OSError where the disk is full, or cannot be read or written.
+
+    Attributes
+    ----------
+    root : the folder, readable by its owner alone.
+    max_bytes : most bytes on disk; what was unused for longest goes first.
+    max_days : days after the last use at which anything goes.
     """
 
-    def __init__(self, root: Path):
-        self.root = root
+    def __init__(self, root: Path, max_bytes: int = 10 * 10**9, max_days: float = 30.0):
+        self.root, self.max_bytes, self.max_days = root, max_bytes, max_days
         self._path, self._folder = root / "index.sqlite", root / "records"
 
-    def put(self, key: str, value: Any) -> None:
-        """Store what :func:`calib.records.flatten` takes, where a link leads there. On return it is on disk."""
-        with self._transaction() as db:
-            if _one(db, "SELECT 1 FROM holds WHERE key = ?", key):
-                # While nobody else writes, so that nobody takes the file for a needless one meanwhile.
-                stamp, nbytes = self._write(key, value)
-                db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (key, stamp, nbytes))
+    def put(self, key: str, make: Callable[[], Any]) -> None:
+        """Store what is made, if a link leads there and it is not stored yet. On return it is on disk.
+
+        Parameters
+        ----------
+        make : gives what :func:`calib.records.flatten` takes.
+        """
+        with self._connected() as db:
+            if not _one(db, _LACKING + "key = ?", key):
+                return
+        aside = self._folder / f"{uuid4().hex}{PART}"
+        try:
+            stamp, nbytes = _write(aside, make())
+            with self._transaction() as db:
+                if _one(db, _LACKING + "key = ?", key):  # still
+                    os.replace(aside, self._folder / key)
+                    if os.name != "nt":  # Windows cannot, and does not need it
+                        _flush(self._folder)  # the name of the file, which a power cut would lose
+                    db.execute("INSERT INTO records VALUES (?, ?, ?)", (key, stamp, nbytes))
+        finally:
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
 
     def get(self, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
         """What ``make`` makes of a record of the expected type, its arrays mapped from disk, or None if there is none.
@@ -105,37 +120,41 @@ class Store:
                 db.execute("DELETE FROM records WHERE key = ? AND stamp = ?", (key, *found))
             raise Damaged from error
 
-    def lacks(self, key: str) -> bool:
-        """Whether a link leads to a record that is not there."""
+    def lacking(self, name: str) -> set[str]:
+        """Keys of the records that a link leads to and that are not there."""
         with self._connected() as db:
-            held = _one(db, "SELECT stamp FROM holds LEFT JOIN records USING (key) WHERE key = ?", key)
-        return held is not None and (held == (None,) or not (self._folder / key).exists())
+            return {key for (key,) in db.execute(_LACKING + "link = ?", (name,))}
 
-    def put_link(self, name: str, entry: T, keys: Collection[str], join: Callable[[T], T] | None = None) -> None:
+    def put_link(self, name: str, entry: Any, keys: Collection[str]) -> None:
         """Store what a link leads to, and count it as used; what it led to before is still deleted with it.
 
         Parameters
         ----------
         keys : of the records that it leads to.
-        join : makes what is stored in place of the entry, of what the link leads to now; another tab or server may
-            have written it.
 
         Raises
         ------
         Deleted
             If the link was deleted.
         """
+        content = b"".join(parts_of(entry))
         with self._transaction() as db:
-            with suppress(Damaged):
-                if (stored := _entry(db, name, type(entry))) is not None and join is not None:
-                    entry = join(stored)
-            db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (name, time.time(), b"".join(parts_of(entry))))
+            if _one(db, "SELECT entry FROM links WHERE name = ?", name) == (None,):
+                raise Deleted(name)
+            db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (name, time.time(), content))
             db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
 
     def get_link(self, name: str, expected: type[T]) -> T | None:
         """What a link leads to, or None where nothing is stored under it. Raises Damaged and Deleted."""
         with self._connected() as db:
-            return _entry(db, name, expected)
+            found = _one(db, "SELECT entry FROM links WHERE name = ?", name)
+        if found == (None,):
+            raise Deleted(name)
+        try:
+            made: T | None = None if found is None else read(found[0], expected)
+        except BadRecord as error:
+            raise Damaged from error
+        return made
 
     def delete(self, names: Collection[str]) -> None:
         """Delete links and what no other link leads to, all or nothing; the links are never written again."""
@@ -144,8 +163,8 @@ class Store:
             db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, NULL)", rows)
             self._tidy(db)
 
-    def sweep(self, max_bytes: int, max_days: float, need: int = 0) -> int:
-        """Drop links unused for so many days, and the longest unused until so many bytes have room.
+    def sweep(self, need: int = 0) -> int:
+        """Drop links unused for too many days, and the longest unused until so many bytes more have room.
 
         With a link goes what no other leads to. Links that are in use make no room.
 
@@ -156,35 +175,12 @@ class Store:
         now = time.time()
         oldest = "SELECT name FROM links WHERE used < ? AND entry NOT NULL ORDER BY used LIMIT 1"
         with self._transaction() as db:
-            db.execute("DELETE FROM links WHERE used < ?", (now - max_days * DAY,))
+            db.execute("DELETE FROM links WHERE used < ?", (now - self.max_days * DAY,))
             self._tidy(db)
-            while _nbytes(db) + need > max_bytes and (link := _one(db, oldest, now - IN_USE)):
+            while _nbytes(db) + need > self.max_bytes and (link := _one(db, oldest, now - IN_USE)):
                 db.execute("DELETE FROM links WHERE name = ?", link)
                 self._tidy(db)
             return _nbytes(db)
-
-    def _write(self, key: str, value: Any) -> tuple[str, int]:
-        """Write a file aside, force it to disk and rename it: a reader finds the whole of it or nothing."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        digest, nbytes, aside = hashlib.sha256(), 0, self._folder / f"{uuid4().hex}{PART}"
-        try:
-            with open(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                for part in parts_of(value):
-                    digest.update(part)
-                    nbytes += file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(aside, self._folder / key)
-        finally:
-            with suppress(OSError):
-                aside.unlink(missing_ok=True)
-        if os.name != "nt":  # Windows cannot, and does not need it
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)  # the name of the file, which a power cut would lose
-            finally:
-                os.close(folder)
-        return digest.hexdigest(), nbytes
 
     def _tidy(self, db: sqlite3.Connection) -> None:
         """Delete what no link leads to, and files of no record."""
@@ -217,25 +213,33 @@ class Store:
                     db.executescript(_SETUP)
                 yield db
         except sqlite3.Error as error:
-            number = _CODES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, errno.EIO)
-            raise OSError(number, f"{os.strerror(number)} ({error})") from error
+            raise OSError(errno.EIO, str(error)) from error
+
+
+def _write(path: Path, value: Any) -> tuple[str, int]:
+    """Write a new file and force it to disk; its SHA-256 and its bytes."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    digest, nbytes = hashlib.sha256(), 0
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        for part in parts_of(value):
+            digest.update(part)
+            nbytes += file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest(), nbytes
+
+
+def _flush(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _one(db: sqlite3.Connection, statement: str, *values: Any) -> Any:
     """The first row that a statement finds, or None."""
     return db.execute(statement, values).fetchone()
-
-
-def _entry(db: sqlite3.Connection, name: str, expected: type[T]) -> T | None:
-    """What is stored under a link, or None; raises Damaged and Deleted."""
-    found = _one(db, "SELECT entry FROM links WHERE name = ?", name)
-    if found == (None,):
-        raise Deleted(name)
-    try:
-        made: T | None = None if found is None else read(found[0], expected)
-    except BadRecord as error:
-        raise Damaged from error
-    return made
 
 
 def _nbytes(db: sqlite3.Connection) -> int:

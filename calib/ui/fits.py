@@ -39,9 +39,9 @@ from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.settings import limit, text
-from calib.store.contents import get_job
+from calib.store.contents import get_job, put_job
 from calib.store.index import Damaged
-from calib.store.saving import in_words, keeper
+from calib.store.saving import in_words, server_store
 from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
@@ -102,11 +102,11 @@ def queue() -> Engine:
 
 @cache
 def _queue() -> Engine:
-    store = keeper()
+    store = server_store()
     return Engine(
         text("CALIB_SCHEDULER"),
         fit=fit_method_and_judge,
-        on_done=None if store is None else store.keep_fit,
+        on_done=None if store is None else partial(put_job, store),
         most_waiting=int(limit("CALIB_WAITING")),
     )
 
@@ -194,7 +194,7 @@ def where(specs: Iterable[FitSpec | TaskSpec]) -> list[Job]:
 
 
 def _as_stored(spec: FitSpec | TaskSpec) -> Job:
-    store, job, why = keeper(), None, LOST
+    store, job, why = server_store(), None, LOST
     try:
         job = None if store is None else get_job(store, spec)
     except Damaged as error:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from calib.formatting import escape_markdown
-from calib.store.saving import DELETED, in_words
+from calib.store.saving import DELETED, in_words, server_store
 from calib.ui import fits, link
-from calib.ui.link import ARRIVED, ASKED, PRIVATE, Link, find_link, private, remember
+from calib.ui.link import AGAIN, ARRIVED, ASKED, PRIVATE, find_link, private, remember
 from calib.ui.server.guard import refresh_interval
 from calib.ui.session import find_session
 from calib.ui.text import add_notice
@@ -47,7 +45,7 @@ def _dropped() -> bool:
 
 def where_data_are_kept() -> None:
     """A folded part at the foot of the Data page."""
-    store = link.keeper()
+    store = server_store()
     with st.expander("Where your data are kept", icon=":material/folder_managed:"):
         if store is None:
             st.write("In this server's memory, while this page is open. Nothing is kept on disk.")
@@ -73,7 +71,12 @@ def where_data_are_kept() -> None:
                         "undone."
                     )
                     st.button("Delete now", key="link/delete", type="primary", on_click=delete)
-        _while_unsettled(_state)
+        remember()
+        if private():
+            st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
+        elif (current := find_link()) is not None:
+            not_saved = ":material/cloud_off: Not saved: see above."
+            st.caption(not_saved if current.trouble else ":material/cloud_done: Saved.")
 
 
 def _switched() -> None:
@@ -84,40 +87,20 @@ def _switched() -> None:
     st.session_state[SWITCH] = private()
 
 
-def _remembered() -> Link | None:
-    """The link of the open data, once what has changed is handed over."""
-    remember()
-    return find_link()
-
-
-def _while_unsettled(say: Callable[[], None]) -> None:
-    """Draw a part of the page, and again every two seconds until all is saved."""
-    current = find_link()
-    st.fragment(say, run_every=None if current is None or current.saved else refresh_interval(2.0))()
-
-
-def _state() -> None:
-    if private():
-        st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
-    elif (current := _remembered()) is not None and current.saved:
-        st.caption(":material/cloud_done: Saved.")
-    elif current is not None:
-        not_yet = ":material/cloud_off: Not saved: see above." if current.trouble else ":material/cloud_sync: Saving…"
-        st.caption(not_yet)
-
-
 def trouble() -> None:
     """At the top of every page, what could not be kept, until it is; nothing where all was done."""
-    if find_link() is not None:
-        _while_unsettled(_trouble)
+    if (current := find_link()) is not None and current.trouble:
+        st.fragment(_trouble, run_every=refresh_interval(AGAIN))()
 
 
 def _trouble() -> None:
-    current = _remembered()
-    if current is not None and current.trouble:
-        again = "" if current.trouble == DELETED else "Saving is tried again by itself. "
-        st.warning(
-            f"Not kept on disk, because {escape_markdown(current.trouble)}. {again}Export what you need before you "
-            "close this page.",
-            icon=":material/cloud_off:",
-        )
+    remember()
+    current = find_link()
+    if current is None or not current.trouble:
+        st.rerun()  # it is kept by now
+    again = "" if current.trouble == DELETED else "Saving is tried again by itself. "
+    st.warning(
+        f"Not kept on disk, because {escape_markdown(current.trouble)}. {again}Export what you need before you close "
+        "this page.",
+        icon=":material/cloud_off:",
+    )

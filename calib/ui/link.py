@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import streamlit as st
 
-from calib.data import DataError, Predictions
+from calib.data import DataError
 from calib.data.findings import shortened
 from calib.data.samples import load_sample
-from calib.engine import FitSpec, TaskSpec
-from calib.errors import CalibrationError
 from calib.formatting import listed, plural
 from calib.isolation.logs import trace
-from calib.store.contents import NOTHING, Entry, get_data, link_name, new_link
+from calib.store.contents import Entry, get_data, link_name, new_link, put_data, put_job
 from calib.store.index import Damaged, Deleted
-from calib.store.saving import Keeper, in_words, keeper
+from calib.store.saving import in_words, server_store
 from calib.ui import fits
 from calib.ui.restore import counted, entry_of, session_of, take_in
 from calib.ui.server.memory import admit
@@ -51,27 +48,18 @@ class Link:
     name : under which the server knows it.
     entry : what it leads to.
     had : what is stored under it, as far as this tab knows.
-    handed : what was handed over last to be stored: the entry, and the fits that were done.
-    saving : done once that is stored, or with the exception that says why it is not.
-    since : when it was handed over, by the monotonic clock.
-    trouble : why what was handed over is not stored; empty where nothing is known against it.
-    mapped : its data set, once that is read from the disk.
+    stored : what this tab has stored under it.
+    tried : when it was stored, or could not be, by the monotonic clock.
+    trouble : why not all of it is stored; empty where it is.
     """
 
     token: str
     name: str
     entry: Entry
-    had: Entry = NOTHING
-    handed: Any = None
-    saving: Future[None] | None = None
-    since: float = 0.0
+    had: Entry | None = None
+    stored: Entry | None = None
+    tried: float = 0.0
     trouble: str = ""
-    mapped: Predictions | None = None
-
-    @property
-    def saved(self) -> bool:
-        """Whether what was handed over last is stored."""
-        return self.saving is not None and self.saving.done() and not self.saving.exception() and not self.trouble
 
 
 def links() -> list[Link]:
@@ -91,7 +79,7 @@ def _link_of(content: str) -> Link | None:
 
 def find_link() -> Link | None:
     """The link of the open data, or None where nothing is kept."""
-    return links()[-1] if links() and keeper() is not None and not private() else None
+    return links()[-1] if links() and server_store() is not None and not private() else None
 
 
 def arrive() -> None:
@@ -127,7 +115,7 @@ def _follow(token: str) -> str:
     except OSError as error:
         why = in_words(error)
         return f"What is kept cannot be read now: {why}. Your link is as good as before: open it again later."
-    except (Damaged, CalibrationError) as error:
+    except Damaged as error:
         return f"{error} Upload your files again."
     except Exception as error:  # nothing that lies on the disk may keep a page from opening
         logging.getLogger("calib").error("a link could not be followed\n%s", trace(error))
@@ -136,22 +124,16 @@ def _follow(token: str) -> str:
 
 def _bring_back(token: str) -> str:
     """Open what a token leads to; else why it leads nowhere."""
-    store, name = keeper(), link_name(token)
-    if store is None:
-        return "This server keeps nothing on disk, so the link leads nowhere. Upload your files again."
-    entry = None
-    with suppress(Deleted):
-        entry = store.get_link(name, Entry) if name else None
-    if name is None or entry is None:
+    store, name, entry, data = server_store(), link_name(token), None, None
+    if store is not None and name is not None:
+        with suppress(Deleted):
+            entry = store.get_link(name, Entry)
+        if entry is not None:
+            data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
+    if name is None or entry is None or data is None:
         return (
-            "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for "
-            f"{store.max_days:g} days, or its room was needed. Upload your files again."
-        )
-    data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
-    if data is None:
-        return (
-            f"The data of this link ({shortened(entry.name)}) are no longer there: they were not yet saved when the "
-            "app stopped. Upload your files again."
+            "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for long, its "
+            "room was needed, or this server keeps nothing on disk. Upload your files again."
         )
     session = session_of(entry, data)
     admit(session)
@@ -159,27 +141,14 @@ def _bring_back(token: str) -> str:
         _leave(before)
     session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
     st.session_state[SESSION] = session
-    add_notice(_brought_back(session))
+    too = f" with {listed(counted(session))}" if counted(session) else ""
+    add_notice(f"Brought back from your link: {shortened(session.data.name)}{too}.")
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
     others = [link for link in links() if link.name != name]
-    st.session_state[LINKS] = [*others, Link(token, name, entry, entry, mapped=session.data)]
+    st.session_state[LINKS] = [*others, Link(token, name, entry, entry)]
     return ""
-
-
-def _brought_back(session: OpenSession) -> str:
-    too = f" with {listed(counted(session))}" if counted(session) else ""
-    sentences = [f"Brought back from your link: {shortened(session.data.name)}{too}."]
-    asked: list[FitSpec | TaskSpec] = [*session.specs.values(), *session.studies.values()]
-    specs = {spec.key: spec for spec in asked}
-    here = [job.key for job in fits.queue().snapshot(specs)]
-    lost = [job.spec for job in fits.where(specs.values()) if job.state == "failed" and job.key not in here]
-    if interrupted := [spec.title for spec in lost if isinstance(spec, FitSpec)]:
-        sentences.append(f"Not finished: {listed(interrupted)}; try again on the page Fit.")
-    if cut_short := len(lost) - len(interrupted):
-        sentences.append(f"Not finished: {plural(cut_short, 'study', 'studies')}; try again on the page Compare.")
-    return " ".join(sentences)
 
 
 def open_data(opened: OpenSession) -> None:
@@ -213,51 +182,50 @@ def open_data(opened: OpenSession) -> None:
 def _leave(session: OpenSession) -> None:
     """Stop what runs on data that make way for others, and keep in mind what they had."""
     fits.stop(session, "other data were opened")
-    _hand_over(session)
+    _keep(session)
 
 
 def remember() -> None:
-    """Hand over what changed since the last run to be stored, and keep the link in the address; waits for nothing."""
+    """Store what changed since the last run, and keep the link in the address."""
     session = find_session()
     if session is None or not session.data.sha256:
         return
-    _hand_over(session)
+    _keep(session)
     link = find_link()
     if link is not None and st.query_params.get(PARAMETER) != link.token:
         st.query_params[PARAMETER] = link.token  # links to other pages carry it; an address typed in does not
 
 
-def _hand_over(session: OpenSession) -> None:
-    """Have what a link is to lead to stored, unless it is, or could not be a moment ago."""
+def _keep(session: OpenSession) -> None:
+    """Store what a link is to lead to, unless it is stored, or could not be a moment ago."""
     st.session_state.setdefault(ASKED, set()).update((spec.key, session.visitor) for spec in session.all_specs)
-    link, store = _noted(session), keeper()
-    if store is None or private() or (link.saving is not None and not link.saving.done()):
+    link, store = _noted(session), server_store()
+    seconds = time.monotonic() - link.tried
+    if store is None or private() or (link.trouble and seconds < AGAIN):
         return
-    if link.saving is not None:
-        error = link.saving.exception()
-        link.trouble = "" if error is None else in_words(error)
-    stored = None
     try:
-        stored = store.get_link(link.name, Entry)
-    except Deleted as deleted:
-        link.trouble = in_words(deleted)
-    except (Damaged, OSError):
-        pass  # saving says why
-    if stored is not None:  # perhaps another tab or server has added something
-        take_in(session, stored.beyond(link.had))
-        link.had = stored
-        _noted(session)
-    keys = link.entry.keys()
-    done = [job for job in fits.queue().snapshot(keys) if job.state == "done"]
-    handed = link.entry, {job.key for job in done}
-    seconds = time.monotonic() - link.since
-    data = session.data if link.entry.data else None
-    if link.saved and stored is not None and handed == link.handed and seconds < USED:
-        if data is not None and link.mapped is not data:
-            _read_from_disk(store, link, session)
-    elif not link.trouble or seconds >= AGAIN:
-        link.saving = store.save(link.name, link.entry, data, done, link.had)
-        link.handed, link.since, link.had = handed, time.monotonic(), link.entry.joined(link.had)
+        found = None
+        with suppress(Damaged):  # it is written anew
+            found = store.get_link(link.name, Entry)
+        if found is not None:  # perhaps another tab or server has added something
+            take_in(session, found, link.had)
+            link.had = found
+            _noted(session)
+        if found is None or link.entry != link.stored or seconds >= USED:
+            store.put_link(link.name, link.entry, link.entry.keys())
+            link.had = link.stored = link.entry
+            link.tried = time.monotonic()
+        lacking = store.lacking(link.name)
+        if session.data.sha256 in lacking:
+            put_data(store, session.data)
+        for job in fits.queue().snapshot(lacking):
+            if job.state == "done":
+                put_job(store, job)
+        link.trouble = ""
+    except Exception as error:
+        if not isinstance(error, Deleted):
+            logging.getLogger("calib").error("something could not be stored\n%s", trace(error))
+        link.trouble, link.tried = in_words(error), time.monotonic()
 
 
 def _noted(session: OpenSession) -> Link:
@@ -270,18 +238,9 @@ def _noted(session: OpenSession) -> Link:
     return link
 
 
-def _read_from_disk(store: Keeper, link: Link, session: OpenSession) -> None:
-    """Read the data from the disk, now that they are there: the memory is free, and all who have them share it."""
-    with suppress(Damaged, OSError):
-        if (stored := get_data(store, session.data.sha256)) is not None:
-            session.data = link.mapped = replace(stored, name=session.data.name, findings=session.data.findings)
-            if (inspection := session.reading.inspection) is not None:
-                session.reading = replace(session.reading, inspection=replace(inspection, predictions=session.data))
-
-
 def delete_links() -> None:
     """Delete from the disk what the links of this tab lead to, all or nothing; the data stay open. Raises OSError."""
-    store = keeper()
+    store = server_store()
     if store is not None and links():
         store.delete(_names())
     fresh = [Link(*new_link(), replace(link.entry, earlier=())) for link in links()]

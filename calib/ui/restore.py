@@ -63,17 +63,19 @@ def session_of(entry: Entry, data: Predictions) -> OpenSession:
     return session
 
 
-def take_in(session: OpenSession, entry: Entry) -> None:
-    """Count the fits, studies and decisions of an entry among those of a session with the same data."""
+def take_in(session: OpenSession, entry: Entry, known: Entry | None = None) -> None:
+    """Count the fits, studies and decisions of an entry, but for those known, among those of a session of its data."""
+    known = known or Entry("")
     for key, spec in entry.fits.items():
-        with suppress(CalibrationError):  # a fit that this version cannot do is left out
-            extras_for(calibrator(spec.method, **spec.params), session.data)
-            session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(key, spec)
+        if key not in known.fits:
+            with suppress(CalibrationError):  # a fit that this version cannot do is left out
+                extras_for(calibrator(spec.method, **spec.params), session.data)
+                session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(key, spec)
     for kind, study in entry.studies.items():
-        if kind in STUDIES and study.data_key == session.data.sha256:
+        if kind in STUDIES and kind not in known.studies and study.data_key == session.data.sha256:
             session.studies.setdefault(kind, study.spec)
     for key, states in entry.decisions.items():
-        if key in session.specs and key not in session.carried:
+        if key in session.specs and key not in session.carried and key not in known.decisions:
             with suppress(CalibrationError):
                 session.carried[key] = _carried(session, session.specs[key], *states)
                 session.picked[EXPORTED] = key  # the page Export shows the one that decides

@@ -140,8 +140,7 @@ class OpenSession(Visitor):
     ) -> OpenSession:
         """Open data with a split; ``part`` None is the split that came with them, or half where none did."""
         part = _usual_part(data, part)
-        if data.train_features is not None:
-            data = replace(data, train_features=on_disk(data.train_features))
+        data = _shared(data)
         calibration, test, drawn = _split(data, part, seed, most)
         return cls(data, calibration, test, part, seed, most, drawn, **about)
 
@@ -204,10 +203,11 @@ def _split(data: Predictions, part: float | None, seed: int, most: int | None) -
 
 
 def _shared(part: Predictions) -> Predictions:
-    features = None if part.features is None else on_disk(part.features)
+    features = {name: getattr(part, name) for name in ("features", "train_features")}
+    shared: dict[str, Any] = {name: on_disk(array) for name, array in features.items() if array is not None}
     logits: Any = part.logits  # a matrix, or the arrays of a top k
-    shared: Any = logits.over(on_disk) if isinstance(logits, TopK) else on_disk(logits)
-    return replace(part, logits=shared, features=features)
+    shared["logits"] = logits.over(on_disk) if isinstance(logits, TopK) else on_disk(logits)
+    return replace(part, **shared)
 
 
 def _usual_part(data: Predictions, part: float | None) -> float | None:

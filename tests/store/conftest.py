@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,6 @@ from calib.engine import FitSpec, Job
 from calib.registry import extras_for
 from calib.store.contents import Entry
 from calib.store.index import Store
-from calib.store.saving import Keeper
 
 
 def name_of(number: int) -> str:
@@ -46,13 +45,6 @@ def sample() -> Predictions:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
-
-
-@pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    made = Keeper(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -141,6 +141,8 @@ def test_a_study_comes_back_exactly_and_one_without_its_columns_does_not(store: 
     back = get_job(store, job.spec)
     assert (back.key, back.state, back.seconds, back.cpu_seconds, back.message) == (job.key, "done", 1.5, 1.25, "Done.")
     pd.testing.assert_frame_equal(back.result, job.result, check_exact=True)
+    store.delete([name_of(1)])
+    link_to(store, 2, job.key)
     put_job(store, replace(job, result=job.result.drop(columns="note")))
     with pytest.raises(Damaged):
         get_job(store, job.spec)

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from calib.engine import FitSpec
-from calib.store.contents import Entry, get_data, get_job
+from calib.store.contents import Entry, get_data, get_job, put_data, put_job
 from calib.store.index import Store
-from calib.store.saving import Keeper, in_words
+from calib.store.saving import in_words
 from tests.conftest import ROOT
 from tests.store.writer import fitted, predictions, temperature_of
 
@@ -71,7 +71,7 @@ def test_nothing_announced_is_lost_when_servers_are_killed(
         assert said
         check(tmp_path, said)
     monkeypatch.setattr("calib.store.index.ABANDONED", 0.0)
-    Store(tmp_path).sweep(10**9, 30)
+    Store(tmp_path).sweep()
     assert {path.suffix for path in (tmp_path / "records").iterdir()} == {""}
 
 
@@ -94,25 +94,30 @@ def test_a_disk_filled_to_the_brim_loses_nothing_that_was_announced(
     small_disk: Path,
 ) -> None:
     chance, said = random.Random(0), []
-    keeper = Keeper(small_disk / "store")
+    store, filler = Store(small_disk / "store"), small_disk / "filler"
+    failed = 0
     for moment in range(30):
         data = predictions(moment)
         job, link = fitted(data), f"{moment:064d}"
-        filler = small_disk / "filler"
-        free = shutil.disk_usage(small_disk).free
-        with suppress(OSError):
-            filler.write_bytes(bytes(int(free * chance.random())))
         entry = Entry("visitor", data.sha256, fits={job.spec.key: job.spec})
-        error = keeper.save(link, entry, data, [job]).exception()
-        assert error is None or in_words(error) in (
-            "the server's disk is full", "the server's folder cannot be written", "the server's disk does not answer"
-        )  # fmt: skip
-        filler.unlink(missing_ok=True)
-        if error is None or keeper.save(link, entry, data, [job]).exception() is None:
-            said += [["data", link, data.sha256], ["fit", link, data.sha256]]
+        with suppress(OSError):
+            filler.write_bytes(bytes(int(shutil.disk_usage(small_disk).free * chance.random())))
+        for full in (True, False):
+            try:
+                store.put_link(link, entry, entry.keys())
+                put_data(store, data)
+                put_job(store, job)
+            except OSError as error:
+                failed += full
+                assert in_words(error).startswith("the server's disk failed (")
+            else:
+                said += [["data", link, data.sha256], ["fit", link, data.sha256]]
+                break
+            finally:
+                filler.unlink(missing_ok=True)
         check(small_disk / "store", said)
         if len(said) > 4:
             for _, old, _ in said[:2]:
-                keeper.delete([old])
+                store.delete([old])
             said = said[2:]
-    keeper.close()
+    assert failed

@@ -10,8 +10,8 @@ import numpy as np
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
 from calib.engine import FitSpec, Job
-from calib.store.contents import Entry
-from calib.store.saving import Keeper
+from calib.store.contents import Entry, put_data, put_job
+from calib.store.index import Store
 
 
 def predictions(seed: int) -> Predictions:
@@ -35,14 +35,15 @@ def fitted(data: Predictions) -> Job:
 
 def main(root: Path, seed: int) -> None:
     """Store one data set with its fit and its link after the other."""
-    keeper = Keeper(root)
+    store = Store(root)
     for number in range(10_000):
         data = predictions(1000 * seed + number)
         job, link = fitted(data), f"{1000 * seed + number:064d}"
-        saved = keeper.save(link, Entry("visitor", data.sha256, fits={job.spec.key: job.spec}), data)
-        keeper.keep_fit(job)  # while the data are under way
+        entry = Entry("visitor", data.sha256, fits={job.spec.key: job.spec})
+        store.put_link(link, entry, entry.keys())
+        put_job(store, job)
         print("fit", link, data.sha256, flush=True)
-        saved.result()
+        put_data(store, data)
         print("data", link, data.sha256, flush=True)
 
 

@@ -107,7 +107,7 @@ class Kept:
 
 def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Never run as code. Nothing is kept on disk." in said(open_page("app.py"))
-    monkeypatch.setattr(limits_view, "keeper", lambda: Kept)
+    monkeypatch.setattr(limits_view, "server_store", lambda: Kept)
     assert "Deleted 12 days after the last use." in said(open_page("app.py"))
 
 

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,8 @@ from streamlit.testing.v1 import AppTest
 from calib.data import inspect
 from calib.decisions import AnswerAbove
 from calib.engine import Engine, FitSpec
-from calib.store.contents import link_name
+from calib.store.contents import link_name, put_job
 from calib.store.index import Store
-from calib.store.saving import Keeper
 from calib.ui import fits
 from calib.ui.server import memory
 from calib.ui.session import SESSION, Carried, OpenSession, Reading
@@ -28,37 +28,22 @@ from tests.ui.conftest import SAMPLE, npz, open_page, said
 
 
 class Server:
-    """What a server process holds: its engine and its keeper; starting anew forgets both, and keeps the workers."""
+    """What a server process holds: its engine and its store; starting anew forgets the first, and keeps the workers."""
 
     def __init__(self, root: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch):
-        self.root, self.engine, self._monkeypatch = root, engine, monkeypatch
+        self.root, self.engine = root, engine
+        store = Store(root)
         monkeypatch.setattr("calib.ui.link.AGAIN", 0.0)
-        self.started: list[Keeper] = []
-        self.start()
-
-    def start(self) -> None:
+        monkeypatch.setattr(engine, "_on_done", partial(put_job, store))
+        for page in ("link", "fits", "keeping"):
+            monkeypatch.setattr(f"calib.ui.{page}.server_store", lambda: store)
         self.forget()
-        keeper = Keeper(self.root)
-        self.started.append(keeper)
-        self._monkeypatch.setattr(self.engine, "_on_done", keeper.keep_fit)
-        self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
-        self._monkeypatch.setattr("calib.ui.fits.keeper", lambda: keeper)
 
     def forget(self) -> None:
         """Forget all fits, as a process that ended."""
         for job in self.engine.snapshot():
             self.engine.cancel(job.key)
         self.engine._tasks.clear()
-
-    def opened(self, page: str, session: OpenSession | None = None) -> AppTest:
-        """A page with a session whose link is on disk: what changes while it is being stored waits for the next run."""
-        app = open_page(page, session)
-        self.written()
-        return app
-
-    def written(self) -> None:
-        """Wait until everything handed over is on disk, or failed to be."""
-        self.started[-1]._pool.submit(int).result()
 
     def names(self, kind: str) -> set[str]:
         """The keys of what is stored of a kind."""
@@ -84,8 +69,6 @@ def server(queue: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     yield made
     made.forget()
     queue._tasks.update(of_other_tests)
-    for keeper in made.started:
-        keeper.close()
 
 
 def stored(root: Path) -> set[tuple[str, str]]:
@@ -142,12 +125,11 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
     finish(session)
     decided, before = next(iter(session.specs)), fits.queue().snapshot(session.specs)
     session.carried[decided] = Carried(AnswerAbove(threshold=0.9, chosen="by hand"))
-    app = server.opened("app.py", session)
+    app = open_page("app.py", session)
     token = app.query_params["w"]
     app.session_state["fit/methods"] = ["temperature", "beta"]
     app.run()
-    server.written()
-    server.start()
+    server.forget()
 
     again = follow(token)
     assert not again.exception
@@ -179,11 +161,10 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(server: Server, kept: bool) -> None:
     session = uploaded()
-    app = server.opened("pages/1_Fit.py", session)
+    app = open_page("pages/1_Fit.py", session)
     key = submit(session, "temperature")
     finish(session)
     app.run()
-    server.written()
     if not kept:
         server.change("DELETE FROM records WHERE key = ?", key)
     fits.queue().forget(key, owner=session.visitor)
@@ -204,10 +185,9 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server) -
     damaged, removed = submit(session, "temperature"), submit(session, "vector")
     finish(session)
     token = open_page("app.py", session).query_params["w"]
-    server.written()
     server.spoil(damaged)
     server.change("DELETE FROM records WHERE key = ?", removed)
-    server.start()
+    server.forget()
     again = follow(token, "pages/1_Fit.py")
     assert "damaged on disk" in said(again)
     assert fits.LOST in said(again)
@@ -215,7 +195,6 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server) -
 
 def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: OpenSession) -> None:
     token = open_page("app.py", with_sample).query_params["w"]
-    server.written()
     assert kinds(server) == {"link"}
     assert follow(token).session_state[SESSION].sample == SAMPLE
 
@@ -232,7 +211,7 @@ def test_a_link_that_leads_nowhere_is_said_and_never_adopted(server: Server, tok
 
 def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
     logits, labels = simulate(50_000, 4, seed=1)
-    app = server.opened("app.py")
+    app = open_page("app.py")
     app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
     first, token = app.session_state[SESSION], app.query_params["w"]
     app.file_uploader(key="upload/main").upload("again.npz", npz(logits=logits, labels=labels)).run()
@@ -240,7 +219,6 @@ def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
     session = app.session_state[SESSION]
     assert session is not first
     assert app.query_params["w"] == token
-    server.written()
     app.run()
     assert server.names("link") == {link_name(token)}
     assert memory.nbytes(session.data.logits) == 0  # read from the disk too
@@ -249,7 +227,6 @@ def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
 
 def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server) -> None:
     mine, theirs = (open_page("app.py", uploaded(name)).query_params["w"] for name in ("mine.npz", "secret.npz"))
-    server.written()
     assert len(server.names("data")) == 1
     assert "secret" not in said(follow(mine))
     # One deletes: the other's data stay.
@@ -263,9 +240,8 @@ def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: 
 
 def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server) -> None:
     session = uploaded()
-    app = server.opened("app.py", session)
+    app = open_page("app.py", session)
     token = app.query_params["w"]
-    server.written()
     app.toggle("link/private").set_value(True).run()
     assert "Private: nothing is kept" in said(app)
     assert "w" not in app.query_params
@@ -274,11 +250,9 @@ def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server
     app.run()
     app.session_state[SESSION] = uploaded("other.npz", 3)
     app.run()
-    server.written()
     assert not kinds(server)
     assert "private mode was chosen" in said(follow(token))
     app.toggle("link/private").set_value(False).run()
-    server.written()
     assert follow(app.query_params["w"]).session_state[SESSION].data.name == "other"
 
 
@@ -286,19 +260,17 @@ def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
     first, second = uploaded(), uploaded("other.npz", 3)
     key = submit(first, "temperature")
     finish(first)
-    app = server.opened("app.py", first)
+    app = open_page("app.py", first)
     tokens = [app.query_params["w"]]
     app.session_state[SESSION] = second
     app.run()
     tokens.append(app.query_params["w"])
-    server.written()
     for token, name, keys in ((tokens[0], "mine", [key]), (tokens[1], "other", []), (tokens[0], "mine", [key])):
         app.query_params["w"] = token  # as the browser's Back and Forward do
         app.run()
         assert not app.exception
         assert (app.session_state[SESSION].data.name, list(app.session_state[SESSION].specs)) == (name, keys)
         assert app.query_params["w"] == token
-        server.written()
     app.query_params["w"] = "A" * 43  # of nobody here: what is open stays
     app.run()
     assert app.session_state[SESSION].data.name == "mine"
@@ -313,21 +285,17 @@ def test_a_fit_that_was_not_kept_is_never_called_saved(server: Server, monkeypat
     session = uploaded()
     app = open_page("app.py", session)
     with monkeypatch.context() as full:
-        full.setattr("calib.store.saving.put_job", broken)
+        full.setattr("calib.store.index._write", broken)
         key = submit(session, "temperature")
         app.run()  # the link leads to it before it is done
         finish(session)
         app.run()
-        server.written()
-        app.run()
-        assert "Not kept on disk, because the server's disk is full. Saving is tried again by itself." in said(app)
+        assert "Not kept on disk, because the server's disk failed (No space left on device). Saving" in said(app)
         assert "Saved." not in said(app) and "/srv" not in said(app)
-        server.written()
         assert "Saved." not in said(app.run())
     app.run()
-    server.written()
     assert "Saved." in said(app.run())
-    server.start()
+    server.forget()
     assert follow(app.query_params["w"]).session_state[SESSION].specs.keys() == {key}
 
 
@@ -338,18 +306,17 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
         raise OSError(errno.EROFS, "Read-only file system", "/srv/workspace")
 
     session = uploaded()
-    app = server.opened("app.py", session)
+    app = open_page("app.py", session)
     submit(session, "temperature")
     finish(session)
     app.run()
     token = app.query_params["w"]
-    server.written()
     with monkeypatch.context() as disk:
         disk.setattr(Store, "_tidy", read_only)
         app.button("link/delete").click().run()
         assert not app.exception
         assert "were deleted" not in said(app)
-        assert "still on the server's disk, because the server's folder cannot be written" in said(app)
+        assert "still on the server's disk, because the server's disk failed (Read-only file system)" in said(app)
         assert "/srv" not in said(app)
         assert app.query_params["w"] == token
         assert SESSION in app.session_state
@@ -360,69 +327,57 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
     app.button("link/delete").click().run()
     assert "were deleted" in said(app)
     assert "w" not in app.query_params
-    server.written()
     assert not kinds(server)
     assert "Nothing is kept" in said(follow(token))
 
 
 def test_two_tabs_of_one_link_lose_nothing_of_each_other(server: Server) -> None:
     token = open_page("app.py", uploaded()).query_params["w"]
-    server.written()
     one, other = follow(token, "pages/1_Fit.py"), follow(token, "pages/1_Fit.py")
     keys = []
     for app, method in ((one, "temperature"), (other, "vector"), (one, "isotonic")):
         keys.append(submit(app.session_state[SESSION], method))
         finish(app.session_state[SESSION])
         app.run()
-        server.written()
     other.run()
-    server.written()
     for app in (one, other, follow(token)):
         assert set(app.session_state[SESSION].specs) == set(keys)
         assert not app.exception
     assert {job.state for job in fits.queue().snapshot(keys)} == {"done"}
     one.button(f"Remove/{keys[0]}").click().run()
-    server.written()
     assert set(follow(token).session_state[SESSION].specs) == set(keys[1:])
 
 
 def test_what_was_deleted_on_one_of_two_servers_is_not_written_again_by_the_other(server: Server) -> None:
     session = uploaded()
-    app = server.opened("app.py", session)
+    app = open_page("app.py", session)
     token = app.query_params["w"]
-    server.written()
-    other = Keeper(server.root)  # another process on the same folder
-    other.delete([link_name(token)])
-    other.close()
+    Store(server.root).delete([link_name(token)])  # another process on the same folder
     submit(session, "temperature")
     finish(session)
     app.run()
-    server.written()
     assert not kinds(server)
     assert "deleted in another window" in said(app.run())
-    server.start()
+    server.forget()
     assert "Nothing is kept under this link" in said(follow(token))
 
 
 def test_a_workspace_that_vanished_is_written_anew(server: Server) -> None:
     session = uploaded(rows=50_000)
-    app = server.opened("app.py", session)
+    app = open_page("app.py", session)
     submit(session, "temperature")
     finish(session)
     app.run()
-    server.written()
     before = stored(server.root)
     assert sorted(kind for kind, _ in before) == ["data", "fit", "link"]
     shutil.rmtree(server.root)
     app.run()
-    server.written()
     assert stored(server.root) == before
     assert "Saved." in said(app.run())
 
 
 def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     token = open_page("app.py", uploaded()).query_params["w"]
-    server.written()
     with monkeypatch.context() as disk:
         disk.setattr(Store, "_connected", broken)
         app = follow(token)

@@ -125,8 +125,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
 ) -> None:
     app, done = with_studies(fitted)
     token = app.query_params["w"]
-    server.written()
-    server.start()
+    server.forget()
     again = unfold(follow(token, PAGE), *FOLDED)
     assert not again.exception
     assert not again.error
@@ -150,10 +149,8 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
 def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     spec = fitted.studies[SPLITS] = asked(fitted)
     app = open_page("app.py", fitted)
-    server.written()
-    server.start()
+    server.forget()
     token = app.query_params["w"]
-    assert "Not finished: 1 study; try again on the page Compare." in said(follow(token))
     again = unfold(follow(token, PAGE), "compare/splits")
     assert not again.exception
     assert fits.LOST in said(again)
@@ -165,9 +162,8 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     again.run()
     assert fits.LOST not in said(again)
     assert verdict(summarise_splits(job.result), "NLL", "over 10 splits") in said(again)
-    server.written()
-    server.start()
-    follow(token)
+    server.forget()
+    unfold(follow(token, PAGE), "compare/splits")
     assert [job.state for job in fits.queue().snapshot([spec.key])] == ["done"]
 
 
@@ -181,7 +177,6 @@ def test_deleting_leaves_nothing_of_data_that_were_open_before(server: Server, f
     second = opened(app)
     submit(second, "temperature")
     finish(second)
-    server.written()
     app.query_params["w"] = first  # the browser's Back
     app.run()
     app.button(key="sample/simulated-binary").click().run()

@@ -204,12 +204,19 @@ def test_a_disk_that_is_full_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- each session stays within the memory set aside for it ---------------------------------------------------
 
 
+@pytest.fixture
+def all_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array is so large that it is worth a file."""
+    monkeypatch.setattr("calib.engine.shared.LARGE", 1 << 40)
+
+
 def session(tenths: int) -> OpenSession:
     """Data of so many tenths of a megabyte; with the split they take twice that."""
     logits = np.zeros((tenths * 6_250, 2))
     return OpenSession.from_data(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(tenths)))
 
 
+@pytest.mark.usefixtures("all_in_memory")
 def test_one_visitor_may_not_hold_more_than_there_is_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
     memory.admit(session(13))  # 2 x (1.3 + 0.65) MB, labels included
@@ -217,6 +224,7 @@ def test_one_visitor_may_not_hold_more_than_there_is_for_one(monkeypatch: pytest
         memory.admit(session(14))
 
 
+@pytest.mark.usefixtures("all_in_memory")
 def test_what_is_held_beside_the_data_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
     opened = session(10)

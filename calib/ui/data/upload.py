@@ -18,7 +18,7 @@ from calib.data.load import APART, in_a_reader
 from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
 from calib.data.scales import SCALES, in_words
-from calib.store.saving import keeper
+from calib.store.saving import server_store
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
 from calib.ui.server.memory import admit
@@ -38,7 +38,7 @@ FILE_WIDTH = 320
 
 def show_limits() -> None:
     """How files are kept; the uploader itself says how large one may be."""
-    store = keeper()
+    store = server_store()
     kept = "Nothing is kept on disk."
     if store is not None and not private():
         kept = f"Deleted {store.max_days:g} days after the last use."
@@ -166,6 +166,7 @@ def take(reading: Reading) -> None:
         st.session_state[REJECTED] = replace(reading, inspection=refused)
         return
     roles.remember(reading)
+    opened.reading = replace(reading, inspection=replace(inspection, predictions=opened.data))  # its arrays are mapped
     admit(opened)
     open_data(opened)
 
