@@ -1,6 +1,6 @@
 """Work outside the server's process: fits, studies, files and what pages compute, on Dask workers."""
 
-from calib.engine.engine import Engine, QueueFull, WorkerDied
+from calib.engine.engine import Engine, QueueFull
 from calib.engine.shared import on_disk
 from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, TaskSpec
 
@@ -13,6 +13,5 @@ __all__ = [
     "Job",
     "QueueFull",
     "TaskSpec",
-    "WorkerDied",
     "on_disk",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from calib.engine.shared import dumps, folder
 from calib.engine.specs import Data, Kind
@@ -23,8 +24,6 @@ PLACES: tuple[tuple[Kind, ...], ...] = (("page",), ("file", "fast"), ("file", "f
 """What each worker of this machine takes: a page never waits behind a fit, nor a fast fit behind slow ones alone."""
 CONNECT_SECONDS = 5.0
 START_SECONDS = 60.0
-KEPT_DATA = 4
-"""So many sets of arrays stay on a cluster between tasks."""
 Receive = Callable[[tuple[float, dict[str, Any]]], None]
 
 
@@ -43,7 +42,7 @@ class Cluster:
         self._process: subprocess.Popen[bytes] | None = None
         self._client: Any = None
         self._failed = 0.0  # when the last attempt to connect did, by the monotonic clock
-        self._scattered: dict[str, Any] = {}
+        self._scattered: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def client(self) -> Any:
@@ -70,18 +69,16 @@ class Cluster:
             return self._client
 
     def given(self, data: Data) -> Any:
-        """The arrays of a task as they are sent: on this machine where they are; to a cluster once for each key."""
+        """The arrays of a task as they are sent: on this machine where they are; to a cluster once for all tasks."""
         if not self.address or not data.arrays:
             return dumps(dict(data.arrays))
         client = self.client()
         with self._lock:
-            future = self._scattered.pop(data.key, None)
+            future = self._scattered.get(data.key)
             if future is None or future.status != "finished":
                 # In a list, because of a dict each value would be scattered by itself. No hash: the key is one.
                 (future,) = client.scatter([dict(data.arrays)], hash=False)
-            self._scattered[data.key] = future
-            while len(self._scattered) > KEPT_DATA:
-                del self._scattered[next(iter(self._scattered))]
+                self._scattered[data.key] = future
             return future
 
     def close(self) -> None:

@@ -31,18 +31,15 @@ MOST_TURNS = 1_000_000
 """Tasks of one visitor never are so many that they come behind those of a lower urgency."""
 GRACE = 1.0
 """Seconds that a cancelled task has to stop by itself before its worker is ended."""
-MOST_STARTS = 2
-"""How often a task starts before its workers' ends count as its own fault."""
-DIED = "its process was ended again and again, most likely because the machine ran out of memory"
+DIED = (
+    "Its process was ended again and again, most likely because the machine ran out of memory. Try fewer rows, then "
+    "retry."
+)
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 MOST_FINISHED = 256
 """Finished fits that are kept; the one looked at least recently goes first."""
 MOST_LOST = 3
 """How often a task is handed over anew after a loss that was no fault of its own, such as its scheduler's end."""
-
-
-class WorkerDied(Exception):
-    """A worker ended in the middle of a task, and so did the one that tried again; the text is part of a sentence."""
 
 
 class QueueFull(CalibrationError):
@@ -63,8 +60,8 @@ class _Task:
     future : takes the result.
     sent, cluster : Dask's future of it, and where it was sent.
     started : by the monotonic clock; 0 while it waits.
-    begun, pid : how often it was begun, and by which process, until that said that it ended.
-    cancelled, died : whether it is to stop, or ended too many workers.
+    pid : of the process that has begun it, 0 from when that says that it ended; None before.
+    cancelled : whether it is to stop.
     """
 
     kind: Kind
@@ -79,10 +76,8 @@ class _Task:
     sent: Any = None
     cluster: Cluster | None = None
     started: float = 0.0
-    begun: int = 0
-    pid: int = 0
+    pid: int | None = None
     cancelled: bool = False
-    died: bool = False
 
 
 class Engine:
@@ -251,7 +246,6 @@ class Engine:
             value = self._result(task)
         except Exception as raised:
             error = CancelledError() if task.cancelled or isinstance(raised, FitCancelled) else raised
-            error = WorkerDied(DIED) if task.died else error
         if task.cancelled and task.sent is not None:
             self._await_end(task)
         if task.job is not None:
@@ -276,7 +270,7 @@ class Engine:
             if task.cancelled:
                 raise FitCancelled
             try:
-                client, task.begun, task.pid = cluster.client(), 0, 0
+                client, task.pid = cluster.client(), None
                 given = cluster.given(task.data)
                 sent = client.submit(
                     run, call, given, task.name, self._topic,
@@ -287,8 +281,9 @@ class Engine:
                 if task.cancelled:
                     _cancel(sent)
                 return _value(sent.result())
-            except KilledWorker as error:  # by the scheduler of a cluster
-                raise WorkerDied(DIED) from error
+            except KilledWorker:
+                if task.pid is not None:  # else it only waited at workers that ended
+                    break
             except ModuleNotFoundError as error:
                 raise CalibrationError(
                     f"The workers of the cluster have no {error.name}: install calib with all it needs there too."
@@ -300,7 +295,8 @@ class Engine:
                     raise CalibrationError(
                         f"The cluster at {cluster.address} has no workers. Start some, then try again."
                     ) from error
-        raise WorkerDied(f"the workers lost it {1 + MOST_LOST} times")
+        log.error("%s failed: %s", task.function.__name__, DIED)
+        raise CalibrationError(DIED)
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:
         """Take in how far a part of a task is; called by Dask's thread."""
@@ -311,10 +307,7 @@ class Engine:
                 return
             task.started = task.started or time.monotonic()
             if not said["total"]:  # it begins or ends
-                task.begun, task.pid = task.begun + bool(said["pid"]), said["pid"]
-            if task.begun > MOST_STARTS and not task.died:
-                task.died = True
-                self._cancel(task)
+                task.pid = said["pid"]
             if task.job is None or not task.job.active:
                 return
             if task.job.state == "queued":
@@ -324,8 +317,7 @@ class Engine:
                 # The last hundredth is the end itself, which may come before or after ``total``.
                 fraction = max(task.job.fraction, min(step / total, 0.99))
                 message = f"Step {step} of {total}." if step <= total else f"Step {step}."
-                about = {"step": step, "total": total, "value": said["loss"], "message": message}
-                task.job = replace(task.job, fraction=fraction, **about)
+                task.job = replace(task.job, fraction=fraction, step=step, total=total, message=message)
 
     def _settle(self, task: _Task, value: Any, error: BaseException | None) -> None:
         """Tell how a job ended."""
@@ -353,7 +345,7 @@ class Engine:
     def _await_end(self, task: _Task) -> None:
         """Give what was cancelled its time to stop, and end its worker if it does not."""
         deadline = time.monotonic() + GRACE
-        while time.monotonic() < deadline and (task.pid or not task.begun):
+        while time.monotonic() < deadline and task.pid != 0:
             time.sleep(0.02)
         if task.pid and task.cluster is self._here:
             with suppress(ProcessLookupError):
@@ -363,15 +355,7 @@ class Engine:
         assert task.job is not None
         if task.job.state == "running":
             return replace(task.job, seconds=time.monotonic() - task.started)
-        return replace(task.job, message=self._place(task)) if task.job.state == "queued" else task.job
-
-    def _place(self, task: _Task) -> str:
-        """How many wait before a task, in words."""
-        waiting = [
-            each for each in self._going.values() if each.kind == task.kind and not (each.started or each.cancelled)
-        ]
-        first = sorted(waiting, key=lambda each: -each.priority).index(task) if task in waiting else 0
-        return f"Waiting: {first} to start before it." if first else "Waiting: next to start."
+        return task.job
 
     def _drop_oldest(self) -> None:
         finished = [key for key, task in self._tasks.items() if task.job is not None and not task.job.active]
@@ -394,25 +378,16 @@ def _value(outcome: bytes | Exception) -> Any:
 def _ending(job: Job, value: Any, error: BaseException | None) -> dict[str, Any]:
     """What the end of a task changes in its job."""
     is_fit = isinstance(job.spec, FitSpec)
-    others = "; the other methods are not affected" if is_fit else ""
-    # For the log, since titles and messages may name what belongs to somebody.
-    name = job.spec.method if isinstance(job.spec, FitSpec) else job.spec.function.__name__
     if error is None:
-        own = {}
-        if isinstance(value, Fitted) and value.seconds == value.seconds:
-            own = {"seconds": value.seconds, "cpu_seconds": value.cpu_seconds}
+        own = {"seconds": value.seconds, "cpu_seconds": value.cpu_seconds} if isinstance(value, Fitted) else {}
         message = f"{'Fitted' if is_fit else 'Done'} in {own.get('seconds', job.seconds):.1f} s."
         return {"state": "done", "fraction": 1.0, "step": job.total, "message": message, "result": value, **own}
     if isinstance(error, CancelledError):
         return {"state": "cancelled", "message": "Cancelled."}
     if isinstance(error, CalibrationError):
         return {"state": "failed", "message": str(error)}
-    if isinstance(error, WorkerDied):
-        log.error("%s was stopped: %s", name, error)
-        return {
-            "state": "failed",
-            "message": f"{job.spec.title} was stopped: {error}{others}. Try fewer rows, then retry.",
-        }
+    # For the log the name in the code, since titles and messages may name what belongs to somebody.
+    name = job.spec.method if isinstance(job.spec, FitSpec) else job.spec.function.__name__
     text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {reason(error)}"
     log.error("%s failed\n%s", name, error.trace if isinstance(error, UnexpectedError) else trace(error))
-    return {"state": "failed", "message": f"{job.spec.title} failed unexpectedly: {text}{others}."}
+    return {"state": "failed", "message": f"{job.spec.title} failed unexpectedly: {text}."}

@@ -29,8 +29,7 @@ LONGEST = 70
 START = "forkserver" if sys.platform == "linux" else "spawn"
 SETTINGS: dict[str, Any] = {
     "distributed.worker.multiprocessing-method": START,
-    # The engine counts how often a task starts; Dask would blame what only waits at a worker that ends.
-    "distributed.scheduler.allowed-failures": 1_000_000,
+    "distributed.scheduler.allowed-failures": 1,
     "distributed.scheduler.worker-ttl": None,  # nor is a worker lost that holds Python's lock for minutes
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -44,13 +43,13 @@ class Fitted:
     ----------
     calibrator : the fitted one.
     judgement : what else was computed of it; None where nothing was.
-    seconds, cpu_seconds : of the fit alone; NaN where they are not known.
+    seconds, cpu_seconds : of the fit alone.
     """
 
     calibrator: Calibrator
     judgement: Any = None
-    seconds: float = math.nan
-    cpu_seconds: float = math.nan
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,6 @@ class Job:
     state : where it stands.
     fraction : how far it is, 0 to 1; never goes back while it runs.
     step, total : iterations done and the most there can be; 0 before the first.
-    value : the objective or loss at ``step``; NaN before the first.
     message : one sentence for people: what it waits for, does, or why it failed.
     seconds, cpu_seconds : since it began to run, wall time and the worker's CPU time; of a fit that is done, of the
         fit alone.
@@ -156,7 +154,6 @@ class Job:
     fraction: float = 0.0
     step: int = 0
     total: int = 0
-    value: float = math.nan
     message: str = "Waiting for a free worker."
     seconds: float = 0.0
     cpu_seconds: float = 0.0

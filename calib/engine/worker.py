@@ -49,7 +49,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
             raise FitCancelled
         if total and time.monotonic() - last >= PROGRESS_INTERVAL:
             last = time.monotonic()
-            worker.log_event(topic, {"task": task, "step": int(step), "total": int(total), "loss": float(value)})
+            worker.log_event(topic, {"task": task, "step": int(step), "total": int(total)})
 
     with _one_at_a_time:
         # Waited for, since a task that holds Python's lock from its start on would keep it here.

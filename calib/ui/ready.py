@@ -12,7 +12,6 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.engine import WorkerDied
 from calib.errors import CalibrationError, UnexpectedError
 from calib.formatting import escape_markdown
 from calib.ui.session import Visitor
@@ -62,9 +61,8 @@ def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Futu
     visitor.waiting.pop(key, None)
     try:
         return future.result()
-    except (CancelledError, WorkerDied) as error:
-        why = f": {error}" if str(error) else ""
-        raise CalibrationError(f"Computing {what} was stopped{why}. Open the page again to try once more.") from error
+    except CancelledError as error:
+        raise CalibrationError(f"Computing {what} was stopped. Open the page again to try once more.") from error
     except UnexpectedError as error:
         logging.getLogger("calib").error("a worker could not compute what a page needs\n%s", error.trace)
         raise

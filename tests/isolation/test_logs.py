@@ -9,7 +9,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from calib.engine import FitSpec, Job, WorkerDied
+from calib.engine import FitSpec, Job
 from calib.engine.engine import _ending
 from calib.engine.worker import run
 from calib.errors import CalibrationError, UnexpectedError
@@ -55,7 +55,6 @@ def test_what_a_worker_tells_for_the_log_has_no_messages(monkeypatch: pytest.Mon
     [
         (UnexpectedError(f"KeyError: {CANARY}", "Traceback of the worker"), "Traceback of the worker"),
         (ValueError(CANARY), "ValueError"),
-        (WorkerDied("its process ended with exit code 3"), "was stopped: its process ended with exit code 3"),
         (CalibrationError(CANARY), ""),  # meant for people: no fault of the server
     ],
 )

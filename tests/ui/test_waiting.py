@@ -1,4 +1,4 @@
-"""What waits says what comes before it, and what there is no room for is refused in a sentence."""
+"""What waits says so, and what there is no room for is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def said(app: AppTest) -> list[str]:
     return [element.proto.text for element in app.get("progress")]
 
 
-def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: Engine, with_sample: OpenSession) -> None:
+def test_a_waiting_fit_says_so_and_the_menu_counts_it(queue: Engine, with_sample: OpenSession) -> None:
     ask_others(queue, "temperature", "isotonic")
     app = start(with_sample, "platt", "beta")
     assert not app.exception
     assert said(app) == [
-        "Waiting: 1 to start before it.",
-        "Waiting: 3 to start before it.",
+        "Waiting for a free worker.",
+        "Waiting for a free worker.",
         "2 waiting · 0%",
     ]
 
