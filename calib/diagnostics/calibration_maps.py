@@ -162,12 +162,8 @@ def _mirrored(seen: BayesIsoMap) -> BayesIsoMap:
         knots=-seen.knots[back],
         values=1 - seen.values[back],
         log_odds=-seen.log_odds[back],
-        ranks=1 - seen.ranks[back],
         low=1 - seen.high[back],
         high=1 - seen.low[back],
-        lower_bound=1 - seen.upper_bound[back],
-        upper_bound=1 - seen.lower_bound[back],
-        samples=1 - seen.samples[:, back],
     )
 
 

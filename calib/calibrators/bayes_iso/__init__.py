@@ -24,10 +24,7 @@ FINEST = 65_536
 """Parts of the scores within which negatives may be pooled."""
 
 MOST_SHOWN = 100
-"""Scores at which the posterior band, the bounds and a few maps are kept for the picture."""
-
-N_SAMPLES = 5
-"""Maps that are kept for the picture."""
+"""Scores at which the posterior band is kept for the picture."""
 
 BAND = (0.05, 0.95)
 """Posterior probabilities of a value below the lower and below the upper edge of the band."""
@@ -41,10 +38,7 @@ class BayesIsoMap:
     ----------
     knots, values : (k,) log-odds and posterior means.
     log_odds : (n_shown,) some of the calibration pairs' scores, the outermost two among them.
-    ranks : (n_shown,) share of the pairs below each and half of those at it.
     low, high : (n_shown,) 5 % and 95 % points of the posterior.
-    lower_bound, upper_bound : (n_shown,) the bounds of section 4.3, within which maps are sampled.
-    samples : (n_samples, n_shown) a few maps as the posterior has them.
     n_maps : how many maps were sampled; 0 at knots, whose posterior is exact.
     effective_maps : how many equally weighted ones they are worth.
     dominated : whether one map outweighs all others together (section 5.3).
@@ -53,12 +47,8 @@ class BayesIsoMap:
     knots: Floats
     values: Floats
     log_odds: Floats
-    ranks: Floats
     low: Floats
     high: Floats
-    lower_bound: Floats
-    upper_bound: Floats
-    samples: Floats
     n_maps: int
     effective_maps: float
     dominated: bool
@@ -75,18 +65,16 @@ class BayesIsoMap:
         return [lines(self.knots, self.values)]
 
 
-def at_knots(tally: Tally, shown: Ints, rng: np.random.Generator) -> dict[str, Any]:
+def at_knots(tally: Tally, shown: Ints) -> dict[str, Any]:
     """The exact posterior over pools of neighbouring scores, which needs no bounds and no sampling."""
     pools = merge_violators(tally.pooled(np.append(0, even_cuts(shares_below(tally), N_KNOTS))))
     posterior = knots_posterior(pools)
-    curves = [*(posterior.quantile(share) for share in BAND), *posterior.draw(N_SAMPLES, rng)]
-    low, high, *samples = (np.interp(tally.scores[shown], pools.scores, curve) for curve in curves)
+    low, high = (np.interp(tally.scores[shown], pools.scores, posterior.quantile(share)) for share in BAND)
     return {
         "knots": pools.scores,
         "values": posterior.mean,
         "low": low,
         "high": high,
-        "samples": np.array(samples),
         "n_maps": 0,
         "effective_maps": 0.0,
         "dominated": False,
@@ -103,7 +91,6 @@ def sampled(tally: Tally, bounds: Bounds, n_maps: int, shown: Ints, rng: np.rand
         "values": np.maximum.accumulate(weights @ maps),  # rounding may turn two values around
         "low": low,
         "high": high,
-        "samples": inside[rng.choice(len(weights), N_SAMPLES, p=weights)],
         "n_maps": n_maps,
         "effective_maps": float(1 / np.sum(weights**2)),
         "dominated": bool(weights.max() > 0.5),
@@ -159,18 +146,15 @@ class BayesIso(OneVsRest):
         return notes
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        tally, rng = Tally.of(log_odds, positives), np.random.default_rng(self.random_state)
+        tally = Tally.of(log_odds, positives)
         if self.scheme == "knots":
             tally = tally.pooled(tally.runs(max(1, len(tally.scores) // FINEST)))
         inner = even_cuts(shares_below(tally), MOST_SHOWN - 1)
         shown = np.unique(np.concatenate([[0], inner, [len(tally.scores) - 1]]))
-        lower, upper = limits = BOUNDS[self.bounds](tally)
-        at_all = self.scheme == "plain"
-        found = sampled(tally, limits, self.n_maps, shown, rng) if at_all else at_knots(tally, shown, rng)
-        return BayesIsoMap(
-            log_odds=tally.scores[shown],
-            ranks=((np.cumsum(tally.counts) - tally.counts / 2) / tally.counts.sum())[shown],
-            lower_bound=lower[shown],
-            upper_bound=upper[shown],
-            **{**found, "values": np.clip(found["values"], self.margin_, 1 - self.margin_)},
-        )
+        if self.scheme == "knots":
+            found = at_knots(tally, shown)
+        else:
+            rng = np.random.default_rng(self.random_state)
+            found = sampled(tally, BOUNDS[self.bounds](tally), self.n_maps, shown, rng)
+        found["values"] = np.clip(found["values"], self.margin_, 1 - self.margin_)
+        return BayesIsoMap(log_odds=tally.scores[shown], **found)

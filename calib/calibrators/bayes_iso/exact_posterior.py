@@ -28,14 +28,11 @@ class KnotsPosterior:
     tally : the pools of pairs behind the knots.
     edges : (n_cells + 1,) ends of cells of [0, 1]; the outermost cells are the points 0 and 1 themselves.
     cells : (m, n_cells) posterior probability of each cell, for each knot.
-    left, right : (m, m, n_cells, n_cells) the recursion, see :func:`recursion`.
     """
 
     tally: Tally
     edges: Floats
     cells: Floats
-    left: Floats
-    right: Floats
 
     @property
     def mean(self) -> Floats:
@@ -54,25 +51,6 @@ class KnotsPosterior:
         inside = self.cells[rows, cell]
         part = np.clip((share - reached[rows, cell] + inside) / inside, 0.0, 1.0)
         return np.maximum.accumulate(self._within(cell, part))
-
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Maps drawn from the posterior, (n, m), each non-decreasing."""
-        m, n_cells = self.cells.shape
-        drawn = np.empty((n, m), dtype=np.intp)
-        for cells in drawn:
-            ranges = [(0, m - 1, 0, n_cells - 1)]  # first and last knot, and the cells that enclose them
-            while ranges:
-                first, last, low, high = ranges.pop()
-                knots = slice(first, last + 1)
-                chance = np.cumsum(self.left[first, knots, :, low] * self.right[last, knots, :, high])
-                picked = int(np.searchsorted(chance, rng.random() * chance[-1], side="right"))
-                knot, cell = first + picked // n_cells, picked % n_cells
-                cells[knot] = cell
-                ranges += [(first, knot - 1, low, cell)] if knot > first else []
-                ranges += [(knot + 1, last, cell, high)] if knot < last else []
-        parts = rng.random((n, m))
-        values = [self._within(cells, part) for cells, part in zip(drawn, parts, strict=True)]
-        return np.maximum.accumulate(values, axis=1)
 
     def _within(self, cell: Ints, part: Floats) -> Floats:
         """The value in a cell of each knot that its own labels' density there is below with probability ``part``."""
@@ -112,8 +90,7 @@ def knots_posterior(tally: Tally) -> KnotsPosterior:
     """
     edges = cell_edges(tally)
     chances = shares_in_cells(1 + tally.positives, 1 + tally.counts - tally.positives, edges)
-    left, right, density = recursion(chances / chances.max(axis=1, keepdims=True), edges)
-    return KnotsPosterior(tally, edges, marginals(left, right, density), left, right)
+    return KnotsPosterior(tally, edges, marginals(*recursion(chances / chances.max(axis=1, keepdims=True), edges)))
 
 
 def cell_edges(tally: Tally) -> Floats:

@@ -67,7 +67,7 @@ def test_the_papers_task(n, repeats, scheme, most):
     assert (ours < isotonic).all()
 
 
-def test_the_band_the_drawn_maps_and_what_they_are_worth_are_of_the_weighted_maps():
+def test_the_band_and_what_the_maps_are_worth_are_of_the_weighted_maps():
     log_odds, labels = binary(120, digits=9, spread=2.0)
     tally, shown = Tally.of(log_odds, labels > 0), np.array([0, 30, 119])
     found = sampled(tally, pav_bounds(tally), 500, shown, np.random.default_rng(0))
@@ -76,7 +76,6 @@ def test_the_band_the_drawn_maps_and_what_they_are_worth_are_of_the_weighted_map
     for share, name in ((0.05, "low"), (0.95, "high")):
         for column, value in zip(maps[:, shown].T, found[name], strict=True):
             assert weights[column < value - 1e-12].sum() < share <= weights[column <= value + 1e-12].sum() + 1e-12
-    assert all((np.abs(maps[:, shown] - drawn).max(axis=1) < 1e-12).any() for drawn in found["samples"])
     assert found["effective_maps"] == pytest.approx(1 / np.sum(weights**2))
     assert found["dominated"] == (weights.max() > 0.5)
 

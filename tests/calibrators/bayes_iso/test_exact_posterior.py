@@ -75,15 +75,6 @@ def test_many_scores_as_by_plain_sampling(rng):
         np.testing.assert_allclose(exact.quantile(share), plain, atol=0.04)
 
 
-def test_draws_have_the_posterior_mean_and_spread(rng):
-    posterior = knots_posterior(tally_of([1, 0, 2, 5, 3, 6], [4, 3, 4, 5, 1, 0]))
-    drawn = posterior.draw(4000, rng)
-    assert (np.diff(drawn, axis=1) >= 0).all()
-    np.testing.assert_allclose(drawn.mean(axis=0), posterior.mean, atol=0.02)
-    for share in (0.05, 0.95):
-        np.testing.assert_allclose(np.quantile(drawn, share, axis=0), posterior.quantile(share), atol=0.03)
-
-
 def test_a_million_pairs_at_a_rate_of_one_in_a_thousand_are_told_apart():
     tally = tally_of([1e3, 1.2e3], [10**6 - 1e3, 10**6 - 1.2e3])
     posterior = knots_posterior(tally)
