@@ -35,10 +35,7 @@ CLAIM = "about 10 % fewer labels at comparable accuracy (Mondrian forests on KIT
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("plain", {}),
     "set_points": ("set_points", {}),
-    "active": ("active", {}),
     "set points, temperature": ("set_points", {"calibrator": "temperature"}),
-    "set points, any rows": ("set_points", {"calibrate_on": "any"}),
-    "active, any rows": ("active", {"calibrate_on": "any"}),
 }
 """Arm and changed settings of each line, by its name; the first is what the others are compared with."""
 
@@ -128,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="kitti_data.zip; digits without")
     parser.add_argument("--classifiers", nargs="+", default=["forest"], choices=list(CLASSIFIERS))
-    parser.add_argument("--variants", nargs="+", default=["plain", "set_points", "active"], choices=list(VARIANTS))
+    parser.add_argument("--variants", nargs="+", default=["plain", "set_points"], choices=list(VARIANTS))
     parser.add_argument("--shuffles", type=_at_least_one, default=10)
     parser.add_argument("--pool-rows", type=_at_least_one, help="of KITTI; all without")
     parser.add_argument("--test-rows", type=_at_least_one, help="of KITTI; all without")

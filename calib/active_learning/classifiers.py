@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import Floats, Ints
@@ -21,76 +28,53 @@ class ActiveClassifier:
     ----------
     title : how pages call it.
     make : makes an untrained classifier of scikit-learn's interface from a seed.
-    online : whether it learns new rows by ``partial_fit``; else it is trained anew on all rows.
     summary : one sentence on what it is.
     """
 
     title: str
     make: Callable[[int], Any]
-    online: bool
     summary: str
 
 
-def _random_forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=50, random_state=seed)
-
-
 def _mondrian_forest(seed: int) -> Any:
-    from river.compat import convert_river_to_sklearn
-    from river.forest import AMFClassifier
-
+    try:
+        from river.compat import convert_river_to_sklearn  # an extra
+        from river.forest import AMFClassifier
+    except ModuleNotFoundError as error:
+        raise CalibrationError(missing_package(error)) from error
     return convert_river_to_sklearn(AMFClassifier(n_estimators=10, seed=seed))
-
-
-def _logistic(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, random_state=seed))
-
-
-def _network(seed: int) -> Any:
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), MLPClassifier((100,), max_iter=100, random_state=seed))
-
-
-def _naive_bayes(seed: int) -> Any:
-    from sklearn.naive_bayes import GaussianNB
-
-    return GaussianNB()
 
 
 CLASSIFIERS = {
     "forest": ActiveClassifier(
-        "Random forest", _random_forest, False, "50 trees, grown anew on all labelled rows after each batch."
+        "Random forest",
+        lambda seed: RandomForestClassifier(n_estimators=50, random_state=seed),
+        "50 trees, grown anew on all labelled rows after each batch.",
     ),
     "mondrian": ActiveClassifier(
         "Mondrian forest",
         _mondrian_forest,
-        True,
         "10 Mondrian trees that grow with each row, their prunings averaged (Mourtada et al. 2021); slow.",
     ),
     "logistic": ActiveClassifier(
-        "Logistic regression", _logistic, False, "A linear model of the standardised features."
+        "Logistic regression",
+        lambda seed: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, random_state=seed)),
+        "A linear model of the standardised features.",
     ),
     "network": ActiveClassifier(
-        "Neural network", _network, False, "One hidden layer of 100 on the standardised features."
+        "Neural network",
+        lambda seed: make_pipeline(StandardScaler(), MLPClassifier((100,), max_iter=100, random_state=seed)),
+        "One hidden layer of 100 on the standardised features.",
     ),
     "naive_bayes": ActiveClassifier(
-        "Naive Bayes", _naive_bayes, True, "A Gaussian for each class and feature; very overconfident."
+        "Naive Bayes", lambda seed: GaussianNB(), "A Gaussian for each class and feature; very overconfident."
     ),
 }
 """By the name used in plans; the first is what pages begin with."""
 
 
-def classifier(name: str, seed: int) -> tuple[Any, bool]:
-    """An untrained classifier by name, and whether it learns online.
+def classifier(name: str, seed: int) -> Any:
+    """An untrained classifier by name.
 
     Raises
     ------
@@ -99,11 +83,7 @@ def classifier(name: str, seed: int) -> tuple[Any, bool]:
     """
     if name not in CLASSIFIERS:
         raise CalibrationError(f"There is no classifier {name!r}; choose from {', '.join(CLASSIFIERS)}.")
-    chosen = CLASSIFIERS[name]
-    try:
-        return chosen.make(seed), chosen.online
-    except ModuleNotFoundError as error:
-        raise CalibrationError(missing_package(error)) from error
+    return CLASSIFIERS[name].make(seed)
 
 
 class Learner:
@@ -111,15 +91,13 @@ class Learner:
 
     Parameters
     ----------
-    classifier : learns by ``partial_fit`` where ``online``, else by ``fit`` on all rows so far.
+    classifier : learns new rows by ``partial_fit`` where it has that, else by ``fit`` on all rows so far.
     n_classes : classes there are, whether or not labels of each have been seen.
-    online : whether the classifier is only shown the new rows of each batch.
     """
 
-    def __init__(self, classifier: Any, n_classes: int, online: bool):
+    def __init__(self, classifier: Any, n_classes: int):
         self._classifier = classifier
         self._n_classes = n_classes
-        self._online = online
         self._features: list[Any] = []
         self._labels: list[Ints] = []
         self._only: int | None = None
@@ -136,17 +114,16 @@ class Learner:
         waited, self._only = self._only is not None, int(all_labels[0]) if np.ptp(all_labels) == 0 else None
         if self._only is not None:
             return
+        online = hasattr(self._classifier, "partial_fit")
+        if waited or not online:
+            features, labels = np.concatenate(self._features), all_labels
         with warnings.catch_warnings():
             # A network that has not converged after its iterations is still a classifier to be calibrated.
-            warnings.filterwarnings("ignore", category=_convergence_warning())
-            if self._online and not waited:
+            warnings.filterwarnings("ignore", category=ConvergenceWarning)
+            if online:
                 self._classifier.partial_fit(features, labels, classes=np.arange(self._n_classes))
-            elif self._online:
-                self._classifier.partial_fit(
-                    np.concatenate(self._features), all_labels, classes=np.arange(self._n_classes)
-                )
             else:
-                self._classifier.fit(np.concatenate(self._features), all_labels)
+                self._classifier.fit(features, labels)
 
     def probabilities(self, features: Any) -> Floats:
         """(n, n_classes) probabilities; zero for classes of which no label has been seen.
@@ -170,9 +147,3 @@ class Learner:
                 "where no feature varies. Choose another classifier, or features that differ between rows."
             )
         return probs
-
-
-def _convergence_warning() -> type[Warning]:
-    from sklearn.exceptions import ConvergenceWarning
-
-    return ConvergenceWarning

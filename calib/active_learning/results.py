@@ -68,8 +68,8 @@ def final_rounds(table: pd.DataFrame) -> pd.DataFrame:
 
 
 LABELS, FOR_CALIBRATION = "n_labels", "n_calibration"
-ERROR_AT_EQUAL, LABELS_AT_EQUAL = "error_at_equal_labels", "labels_at_equal_error"
-QUANTITIES = (LABELS, FOR_CALIBRATION, *MEASURES, ERROR_AT_EQUAL, LABELS_AT_EQUAL)
+ERROR_AT_EQUAL = "error_at_equal_labels"
+QUANTITIES = (LABELS, FOR_CALIBRATION, *MEASURES, ERROR_AT_EQUAL)
 COLUMNS = (
     *("arm", "title", "quantity", "n_shuffles", "value", "low", "high"),
     *("difference", "difference_low", "difference_high", "share"),
@@ -83,8 +83,7 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
     Shuffles share their pool and their test rows: intervals say what another shuffle would change, not what other data
     would. ``error_at_equal_labels`` is the error after as many labels as the arm that asked for the fewest took on
-    that shuffle; ``labels_at_equal_error`` is how many labels it takes to get to the error that the worst arm of that
-    shuffle ended with. Both are read off the straight line between rounds.
+    that shuffle, on the straight line between rounds.
 
     Parameters
     ----------
@@ -106,12 +105,11 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     if table.empty:
         return pd.DataFrame(rows, columns=COLUMNS)
     finals = final_rounds(table)
-    fewest, worst = finals.groupby("shuffle")[LABELS].min(), finals.groupby("shuffle")["error"].max()
+    fewest = finals.groupby("shuffle")[LABELS].min()
     runs = dict(iter(table.groupby(["arm", "shuffle"])))
     for place, (arm, shuffle) in enumerate(zip(finals["arm"], finals["shuffle"], strict=True)):
         labels, errors = (runs[arm, shuffle][name].to_numpy(float) for name in (LABELS, "error"))
         finals.loc[place, ERROR_AT_EQUAL] = np.interp(fewest[shuffle], labels, errors)
-        finals.loc[place, LABELS_AT_EQUAL] = _labels_to(worst[shuffle], labels, errors)
     arms = list(table["arm"].unique())
     for quantity in QUANTITIES:
         values = finals.pivot(index="shuffle", columns="arm", values=quantity)
@@ -130,19 +128,11 @@ def mean_interval(values: Any, level: float = 0.95) -> Interval:
     return corrected_interval(values, n_calibration=1, n_test=0, level=level)  # no row of one value is in another
 
 
-def _labels_to(error: float, labels: Floats, errors: Floats) -> float:
-    """Labels at which the error first is so low, on the straight line between rounds; the last round's is."""
-    place = int(np.argmax(errors <= error))
-    if place == 0:
-        return float(labels[0])
-    return float(np.interp(-error, -errors[place - 1 : place + 1], labels[place - 1 : place + 1]))
-
-
 def verdicts(summary: pd.DataFrame) -> list[str]:
     """A sentence or two for each arm but the first, Markdown.
 
-    An arm is said to save labels where its error at equally many labels, or the labels that it needs for the same
-    error, are significantly lower than the first arm's, over at least ``ENOUGH`` shuffles, and neither is higher.
+    An arm is said to save labels where its error at equally many labels is significantly lower than the first arm's,
+    over at least ``ENOUGH`` shuffles.
 
     Parameters
     ----------
@@ -158,30 +148,23 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
     sentences = []
     for arm in arms[1:]:
         rows = {row["quantity"]: row for row in summary[summary["arm"] == arm].to_dict("records")}
-        error, labels = rows[ERROR_AT_EQUAL], rows[LABELS_AT_EQUAL]
-        better = [row for row in (error, labels) if row["difference_high"] < 0]
-        worse = [row for row in (error, labels) if row["difference_low"] > 0]
+        error = rows[ERROR_AT_EQUAL]
+        value, low, high = (100 * error[f"difference{end}"] for end in ("", "_low", "_high"))
         if n < ENOUGH:
             said = f"cannot be judged yet: {n} of {ENOUGH} shuffles are done"
-        elif better and not worse:
+        elif high < 0:
             said = "saved labels"
-        elif worse and not better:
+        elif low > 0:
             said = "cost labels"
         else:
             said = "shows no significant saving of labels"
         sentences.append(
             f"**{error['title']} {said}.** Against {reference}, the error at equally many labels differs by "
-            f"{_change(error, 100, 2, ' points')}, the labels for the same error by {_change(labels, 1, 0)}. It "
-            f"ended after {rows[LABELS]['value']:,.0f} labels ({rows[LABELS]['difference']:+,.0f}) with an error of "
-            f"{rows['error']['value']:.2%} ({100 * rows['error']['difference']:+.2f} points)."
+            f"{value:+.2f} points (95\u00a0%: {low:+.2f} to {high:+.2f}). It ended after {rows[LABELS]['value']:,.0f} "
+            f"labels ({rows[LABELS]['difference']:+,.0f}) with an error of {rows['error']['value']:.2%} "
+            f"({100 * rows['error']['difference']:+.2f} points)."
         )
     return sentences
-
-
-def _change(row: dict[str, Any], scale: float, digits: int, unit: str = "") -> str:
-    """A difference with its 95 % interval."""
-    value, low, high = (scale * row[f"difference{part}"] for part in ("", "_low", "_high"))
-    return f"{value:+,.{digits}f}{unit} (95\u00a0%: {low:+,.{digits}f} to {high:+,.{digits}f})"
 
 
 N_POINTS = 100

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.active_learning.classifiers import Learner, classifier
-from calib.active_learning.strategies import ARMS, Plan, StrategyState, normalised_entropy
+from calib.active_learning.strategies import ARMS, Plan, normalised_entropy
 from calib.base import Calibrator, Progress, silent
 from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
@@ -188,7 +188,7 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
     Raises
     ------
     CalibrationError
-        If the arm is unknown, or needs a latent function that the plan's calibrator has not.
+        If there is no such arm.
     """
     if arm not in ARMS:
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
@@ -208,8 +208,7 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
 
 def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, tell_last: Callable[[], None]) -> Iterator[Round]:
     rows = _Rows(shuffled(pool, seed))
-    model, online = classifier(plan.classifier, seed)
-    learner = Learner(model, pool.n_classes, online)
+    learner = Learner(classifier(plan.classifier, seed), pool.n_classes)
     most, n_batches, spent = _most_labels(plan, pool), 0, "pretraining"
     new = rows.move(np.arange(min(plan.pretraining, len(pool))), calibrates=False)
     last = False
@@ -232,16 +231,10 @@ def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, tell_last: Callable[[],
             nll(probs, truth),
             note,
         )
-        n_next = min(plan.batch, most - rows.n_labels)
-        places = unsure[:n_next]
+        places = unsure[: min(plan.batch, most - rows.n_labels)]
         if last or not len(places):
             return
-        decides = ARMS[arm].calibrates
-        calibrates = decides is not None and decides(
-            plan, StrategyState(n_batches, len(rows.calibration), fitted, known[rows.waiting[places]])
-        )
-        if calibrates and plan.calibrate_on == "any":
-            places = np.arange(min(n_next, len(rows.waiting)))
+        calibrates = ARMS[arm].calibrates and n_batches % plan.every == 0
         spent = "calibration" if calibrates else "training"
         new = rows.move(places, calibrates)
         n_batches += 1

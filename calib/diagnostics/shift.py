@@ -115,8 +115,8 @@ def calibration_shift(
         gain = Rows.of(len(now), now.clusters).mean_of(now.row_nll - raw.row_nll).interval(wide)
     said, outcome = now.pair
     means = float(said.mean()), float(outcome.mean())
-    about = n_before, gain, level, now.view, untold(now)
-    return CalibrationShift(len(now), *means, changes(level), changes(wide), *about)
+    scores, joint = changes(level), changes(wide)
+    return CalibrationShift(len(now), *means, scores, joint, n_before, gain, level, now.view, untold(now))
 
 
 def combined(now: Interval, before: Interval) -> Interval:

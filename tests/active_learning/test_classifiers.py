@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 
 from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
 
@@ -14,7 +15,7 @@ def batches(pool, size=50, n=4):
 
 
 def test_online_and_anew_agree_where_the_classifier_is_exact(pool):
-    online, anew = Learner(GaussianNB(), 3, online=True), Learner(GaussianNB(), 3, online=False)
+    online, anew = Learner(GaussianNB(), 3), Learner(make_pipeline(GaussianNB()), 3)
     for features, labels in batches(pool):
         online.learn(features, labels)
         anew.learn(features, labels)
@@ -23,9 +24,9 @@ def test_online_and_anew_agree_where_the_classifier_is_exact(pool):
     )
 
 
-@pytest.mark.parametrize("online", [True, False])
-def test_one_class_is_all_it_knows_until_there_is_another(pool, online):
-    learner = Learner(GaussianNB(), 5, online)
+@pytest.mark.parametrize("model", [GaussianNB(), make_pipeline(GaussianNB())], ids=["online", "anew"])
+def test_one_class_is_all_it_knows_until_there_is_another(pool, model):
+    learner = Learner(model, 5)
     of_two = pool.labels == 2
     learner.learn(pool.features[of_two][:20], pool.labels[of_two][:20])
     np.testing.assert_array_equal(learner.probabilities(pool.test_features), np.eye(5)[np.full(200, 2)])
@@ -45,8 +46,7 @@ def test_every_classifier_learns_in_batches_and_repeats_itself(pool, name):
         pytest.importorskip("river")
 
     def learned() -> np.ndarray:
-        model, online = classifier(name, seed=3)
-        learner = Learner(model, 4, online)
+        learner = Learner(classifier(name, seed=3), 4)
         for features, labels in batches(pool):
             learner.learn(features, labels)
         return learner.probabilities(pool.test_features)

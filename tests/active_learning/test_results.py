@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from calib.active_learning import Round, compare_arms, rounds_table, verdicts
-from calib.active_learning.results import ERROR_AT_EQUAL, LABELS_AT_EQUAL, mean_interval, study_arms
+from calib.active_learning.results import ERROR_AT_EQUAL, mean_interval, study_arms
 
 
 def rounds(labels, errors, n_calibration=0) -> list[Round]:
@@ -40,16 +40,12 @@ def test_differences_are_paired():
     assert own["difference_low"] == own["difference_high"] == 0
 
 
-def test_at_equal_labels_and_at_equal_error_are_between_rounds():
+def test_the_error_at_equal_labels_is_between_rounds():
     table = rounds_table(
         {("plain", 0): rounds([100, 300], [0.4, 0.2]), ("set_points", 0): rounds([100, 200], [0.4, 0.25])}
     )
     summary = compare_arms(table).set_index(["arm", "quantity"])["value"].unstack()
     assert dict(summary[ERROR_AT_EQUAL]) == pytest.approx({"plain": 0.3, "set_points": 0.25})
-    assert dict(summary[LABELS_AT_EQUAL]) == pytest.approx({"plain": 250, "set_points": 200})
-    risen = rounds_table({("plain", 0): rounds([100, 200, 300], [0.4, 0.1, 0.3]), ("active", 0): rounds([100], [0.4])})
-    labels = compare_arms(risen).set_index(["arm", "quantity"])["value"].unstack()[LABELS_AT_EQUAL]
-    assert dict(labels) == {"plain": 100, "active": 100}  # where it first is so low
 
 
 def test_shuffles_that_not_all_arms_have_run_are_left_out():
@@ -105,7 +101,6 @@ def test_numbers_in_words():
     )
     text = verdicts(compare_arms(table))[0]
     assert "equally many labels differs by -5.00 points (95\u00a0%: -5.00 to -5.00)" in text
-    assert "the labels for the same error by -100 (95\u00a0%: -100 to -100)" in text
     assert "It ended after 400 labels (-100) with an error of 10.00% (+0.00 points)." in text
 
 

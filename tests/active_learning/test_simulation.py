@@ -80,9 +80,9 @@ def test_calibration_rows_have_the_outputs_of_the_classifier_as_it_is_now(pool, 
         assert np.abs(before - after).max() > 1e-3
 
 
-@pytest.mark.parametrize("arm", [pytest.param(arm, marks=[pytest.mark.long] * (arm == "active")) for arm in ARMS])
+@pytest.mark.parametrize("arm", ARMS)
 def test_the_same_seed_gives_the_same_run_and_another_does_not(pool, arm):
-    made = plan(calibrator="gpcalib", budget=90) if arm == "active" else plan()
+    made = plan()
     first = simulate(made, arm, pool, seed=1)
     assert repr(simulate(made, arm, pool, seed=1)) == repr(first)
     assert repr(simulate(made, arm, pool, seed=2)) != repr(first)
@@ -107,7 +107,7 @@ def test_no_row_is_asked_about_twice_and_none_below_the_threshold(pool, monkeypa
     ("arm", "changes", "labels"),
     [
         ("set_points", {"threshold": 1.0}, [40]),  # nobody is so unsure
-        *((arm, {"calibrator": "gpcalib", "budget": 0}, [40]) for arm in ARMS),
+        *((arm, {"budget": 0}, [40]) for arm in ARMS),
         ("set_points", {"budget": 100}, [40, 70, 100, 130, 140]),
         ("random", {"threshold": 1.0, "batch": 200}, [40, 240, 400]),  # it takes no notice of what is unsure
         ("plain", {"pretraining": 500}, [400]),
@@ -123,16 +123,6 @@ def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
     rounds = simulate(plan(batch=1, every=1, budget=2), "set_points", pool)
     assert "needs at least 2" in rounds[1].note and not rounds[2].note
     assert rounds[1].nll == rounds[0].nll
-
-
-def test_active_calibration_calibrates_first_and_until_it_is_sure(pool, monkeypatch):
-    # On so few rows the latent function is the prior, which has a test of its own.
-    monkeypatch.setattr("calib.calibrators.gpcalib.COLLAPSED", 0.0)
-    monkeypatch.setattr("calib.active_learning.strategies.confidence_sd", lambda calibrator, logits: 3.0 / len(logits))
-    made = {"calibrator": "gpcalib", "threshold": 0.0, "budget": 60}
-    sure, never = (simulate(plan(**made, tolerance=t), "active", pool) for t in (0.11, 0.09))
-    assert [now.spent for now in sure[1:]] == ["calibration", "training"]
-    assert [now.spent for now in never[1:]] == ["calibration"] * 2
 
 
 def test_progress_and_cancelling(pool):

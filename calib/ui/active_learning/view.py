@@ -35,10 +35,9 @@ TITLES = {name: one.title for table in (CLASSIFIERS, METHODS) for name, one in t
 STYLES = {
     "plain": Style(NEUTRAL, "circle", "solid"),
     "set_points": Style("#0072B2", "square-open", "dash"),
-    "active": Style("#D55E00", "triangle-up", "solid"),
     "random": Style("#B57F00", "diamond-open", "dot"),
 }
-SHORT = {"plain": "uncalibrated", "set_points": "set points", "active": "active", "random": "as they come"}
+SHORT = {"plain": "uncalibrated", "set_points": "set points", "random": "as they come"}
 BEGIN = ("error", "ece")
 BEFORE = (
     "**Which labels should be asked for, and does calibration save any?** A classifier learns from your rows again and "
@@ -226,7 +225,7 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
             name, begin.get(name, declared[name].default), meta, f"active/{of}{name}", lambda it: TITLES.get(it, it)
         )
 
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.grid(6, min_column_width=150, gap="small"):
         settings = {name: draw(name) for name in FIRST}
         n_shuffles = widgets.whole_number("shuffles", 1, MOST_SHUFFLES, ENOUGH, "active/shuffles", help=(
             f"Each shuffle of the pool is a run of every arm. Fewer than {ENOUGH} show little; the paper has 10."
@@ -235,12 +234,9 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
         "" if "mondrian" in usable["classifier"] else
         " Mondrian forest, the paper's, needs the package river, which is not installed here."
     ))  # fmt: skip
-    able = {name: arm.title for name, arm in ARMS.items() if name != "active" or settings["calibrator"] == "gpcalib"}
-    arms = widgets.several(able, "active/arms", "Arms to compare", aside=("random",)) or ["plain"]
-    said = [f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in arms]
-    if "active" not in able:
-        said.append(f"{ARMS['active'].title} needs the latent function, which only {TITLES['gpcalib']} has.")
-    st.caption(" ".join(said))
+    titles = {name: arm.title for name, arm in ARMS.items()}
+    arms = widgets.several(titles, "active/arms", "Arms to compare", aside=("random",)) or ["plain"]
+    st.caption(" ".join(f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in arms))
     with st.expander("More settings"), st.grid(3, min_column_width=200):
         settings |= {name: draw(name) for name in declared if name not in FIRST}
     with st.container(horizontal=True, vertical_alignment="center"):
