@@ -37,7 +37,7 @@ import calib
 from calib.errors import CalibrationError
 from calib.metrics import brier, ece, nll
 from calib.numerics import log_softmax
-from calib.sklearn import CalibratedModel, ReliabilityDisplay, Scorer, brier_scorer, ece_scorer, nll_scorer
+from calib.sklearn import CalibratedModel, Scorer, brier_scorer, ece_scorer, nll_scorer
 
 OTHERS = [name for name, method in calib.METHODS.items() if not method.needs and name != "temperature"]
 SPLITTERS = (3, ShuffleSplit(3, random_state=0), TimeSeriesSplit(3))
@@ -310,17 +310,3 @@ def test_metadata_are_routed_to_the_estimator_and_the_scorer(named):
         asked = CalibratedModel(Recorder(), cv=3).set_fit_request(sample_weight=True)
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             asked.fit(X, y, sample_weight=weights)
-
-
-def test_missing_labels_are_counted(named):
-    X, y = named
-    model = GaussianNB().fit(X, y)
-    some = pd.Series(y, dtype=object).where(y != "ham")
-    said = f"{int((y == 'ham').sum())} of 450 labels"
-    for refused in (
-        lambda: CalibratedModel(GaussianNB()).fit(X, some),
-        lambda: ece_scorer(model, X, some),
-        lambda: ReliabilityDisplay.from_predictions(some, model.predict_proba(X), classes=model.classes_),
-    ):
-        with pytest.raises(CalibrationError, match=said):
-            refused()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import calib
@@ -17,8 +17,9 @@ from calib.export import provenance, writer
 from tests.conftest import simulate
 
 
-def evaluation(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
-    return Evaluation(confidence, correct, np.zeros(len(correct), int), (~correct).astype(int), 2)
+def evaluation(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> Evaluation:
+    right = np.asarray(correct, bool)
+    return Evaluation(np.asarray(confidence, float), right, np.zeros(len(right), int), 1 - right.astype(int), 2)
 
 
 @pytest.fixture(scope="session")
@@ -47,13 +48,6 @@ class Made:
     data: Predictions
     exported: calib.runtime.ExportedCalibrator
     npz: bytes
-
-
-def npz(**arrays: np.ndarray) -> io.BytesIO:
-    packed = io.BytesIO()
-    np.savez(packed, **arrays)
-    packed.seek(0)
-    return packed
 
 
 @pytest.fixture(scope="session")

@@ -18,21 +18,17 @@ from calib.metrics import risk_model
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
 from calib.ui.text import confidence_sentence
-from tests.conftest import paired_differences, simulate
+from tests.conftest import simulate
+from tests.diagnostics.conftest import evaluation
 from tests.metrics.conftest import binnings, pair
 from tests.metrics.conftest import rows as any_rows
 
 INTERVALS = ("over", "under", "ratio", "odds", "ratio_over_odds", "gap")
 
 
-def evaluation_of(confidence, correct) -> Evaluation:
-    correct = np.asarray(correct, bool)
-    return Evaluation(np.asarray(confidence, float), correct, np.zeros(len(correct), int), 1 - correct.astype(int), 2)
-
-
 def example(confidence: float) -> Evaluation:
     """The example of section S1.1: one class has 75 %, and the classifier is always equally sure of it."""
-    return evaluation_of(np.full(400, confidence), np.arange(400) < 300)
+    return evaluation(np.full(400, confidence), np.arange(400) < 300)
 
 
 def test_the_papers_example():
@@ -53,7 +49,7 @@ def test_the_papers_example():
 @given(st.lists(st.tuples(st.floats(0.01, 1.0), st.booleans()), min_size=1, max_size=60))
 def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(rows):
     confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
-    (result,) = over_under_confidence([evaluation_of(confidence, correct)])
+    (result,) = over_under_confidence([evaluation(confidence, correct)])
     pair = confidence, correct
     over, under = metrics.overconfidence(*pair), metrics.underconfidence(*pair)
     expected = {
@@ -75,20 +71,6 @@ def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(ro
         assert (result.ratio_over_odds.value > 1) == (result.gap.value > 0)
 
 
-def test_intervals_are_those_of_the_other_pages(overconfident):
-    logits, labels = overconfident
-    raw, better = evaluate(softmax(logits), labels), evaluate(softmax(logits / 2), labels)
-    known, changed = score_intervals(raw), paired_differences(better, raw)
-    ours, ours_better = over_under_confidence([raw, better])
-    assert ours.over == pytest.approx(known["overconfidence"])
-    assert ours.under == pytest.approx(known["underconfidence"])
-    assert ours.gap == pytest.approx(known["signed gap"])
-    assert ours_better.change is not None
-    assert ours_better.change.over == pytest.approx(changed["overconfidence"])
-    assert ours_better.change.under == pytest.approx(changed["underconfidence"])
-    assert ours_better.change.gap == pytest.approx(changed["signed gap"])
-
-
 def test_intervals_of_ratios_hold_the_truth():
     held, repeats = 0, 50
     for seed in range(repeats):
@@ -105,7 +87,7 @@ def test_few_wrong_predictions_have_cautious_intervals(rng, n):
     for _ in range(repeats):
         confidence = rng.beta(12, 0.6, n)  # mean .952
         correct = rng.random(n) < confidence
-        (result,) = over_under_confidence([evaluation_of(confidence, correct)])
+        (result,) = over_under_confidence([evaluation(confidence, correct)])
         # E[z | wrong] = E[z (1 - z)] / E[1 - z] = 12 / 13.6 by the moments of the beta distribution.
         assert result.few
         over += np.isnan(result.over.value) or result.over.low <= 12 / 13.6 <= result.over.high
@@ -121,9 +103,9 @@ def test_what_does_not_exist_is_nan():
     all_right, all_wrong, no_doubt = (
         over_under_confidence([one])[0]
         for one in (
-            evaluation_of(np.full(50, 0.98), np.ones(50, bool)),
-            evaluation_of(np.full(50, 0.9), np.zeros(50, bool)),
-            evaluation_of(np.ones(100), np.arange(100) < 80),
+            evaluation(np.full(50, 0.98), np.ones(50, bool)),
+            evaluation(np.full(50, 0.9), np.zeros(50, bool)),
+            evaluation(np.ones(100), np.arange(100) < 80),
         )
     )
     assert np.isnan([*all_right.over, *all_right.ratio, *all_right.odds, *all_right.ratio_over_odds]).all()
@@ -135,7 +117,7 @@ def test_what_does_not_exist_is_nan():
     assert np.isnan([*no_doubt.ratio, *no_doubt.ratio_over_odds]).all()
     assert (no_doubt.under.value, no_doubt.odds.value, no_doubt.gap.value) == pytest.approx((0.0, 4.0, 0.2))
     with pytest.raises(CalibrationError, match="same test set"):
-        over_under_confidence([example(0.9), evaluation_of([0.9] * FEW, [True] * FEW)])
+        over_under_confidence([example(0.9), evaluation([0.9] * FEW, [True] * FEW)])
 
 
 rows = st.lists(
@@ -163,10 +145,10 @@ def test_groups_have_the_metrics_of_their_rows_and_bands_add_up(rows):
         low, high = wilson_interval(correct[mine].sum(), mine.sum())
         assert groups.gap_low[k] <= confidence[mine].mean() - high + 1e-12
         assert groups.gap_high[k] >= confidence[mine].mean() - low - 1e-12
-    evaluation = evaluation_of(confidence, correct)
-    bands = by_band(evaluation)
+    made = evaluation(confidence, correct)
+    bands = by_band(made)
     for added in (groups, bands):
-        assert added.contribution.sum() == pytest.approx(metrics.signed_confidence_gap(*evaluation.pair), abs=1e-12)
+        assert added.contribution.sum() == pytest.approx(metrics.signed_confidence_gap(*made.pair), abs=1e-12)
         assert added.rows.sum() == len(rows)
     assert bands.rows[3] == ((confidence >= 0.9) & (confidence < 0.99)).sum()
     assert bands.rows[4] == (confidence >= 0.99).sum()
@@ -231,9 +213,9 @@ def test_risks_may_be_too_extreme_without_a_gap_on_average(rng, factor, word):
     truth = rng.normal(0.0, 1.5, 6000)
     labels = (rng.random(6000) < 1 / (1 + np.exp(-truth))).astype(int)
     p = 1 / (1 + np.exp(-factor * truth))
-    evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
-    said = too_extreme(evaluation.seen(EVENT))
-    assert not too_extreme(evaluation), "the predicted class has no risk"
+    made = evaluate(np.stack([1 - p, p], axis=1), labels)
+    said = too_extreme(made.seen(EVENT))
+    assert not too_extreme(made), "the predicted class has no risk"
     if not word:
         assert not said
         return
@@ -257,7 +239,7 @@ def test_calibrated_risks_are_seldom_called_extreme():
 def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
     # It was ± two standard errors on one page, and the wider of two intervals on another.
     confidence = rng.uniform(0.5, 1.0, n)
-    one = evaluation_of(confidence, rng.random(n) < confidence - 0.05)
+    one = evaluation(confidence, rng.random(n) < confidence - 0.05)
     gap = over_under_confidence([one])[0].gap
     assert subgroups(one, np.array(["all"] * n)).average == gap
     sentence = confidence_sentence(one, "The model", gap, "")

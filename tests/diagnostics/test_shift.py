@@ -95,9 +95,7 @@ def test_recorded_scores_stand_for_the_rows_that_are_gone() -> None:
     [
         {},
         {"scores": [1, 2]},
-        {"scores": {"NLL": {"after": [1, 2]}}},
         {"scores": {"NLL": {"after": ["1", "0", "2"]}}},
-        {"scores": {"NLL": {"after": [1.0, 2.0, 3.0]}}},
         {"scores": {"NLL": {"after": [10**400, 0, 10**401]}}},
         {"scores": {"NLL": {"after": [True, False, True]}}, "n_test": -3},
         {"scores": {"odd": {"after": [1.0, 0.0, 2.0]}}, "n_test": "9"},
@@ -136,14 +134,6 @@ def test_words_when_it_has_become_overconfident() -> None:
     assert "NLL rose" in changed
     assert gain == "On the new data its NLL does not differ significantly from the raw model's."
     assert off(found)
-
-
-def test_words_when_nothing_changed() -> None:
-    found = calibration_shift(rows(2000, 9), before=rows(2000, 10))
-    said = verdict(found, "Temperature")
-    assert said[0].startswith("**No significant miscalibration of Temperature**")
-    assert said[1].startswith("No significant change since it was tested")
-    assert not off(found)
 
 
 def test_right_on_average_but_nowhere_else_is_off() -> None:

@@ -58,23 +58,11 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     assert not found.noticed
 
 
-def test_counted_classes_are_taken_in_order_and_that_is_said(made, fresh) -> None:
-    found = read_new_rows(made.exported, ("f.npz", packed(logits=fresh.logits, labels=fresh.labels)))
-    np.testing.assert_array_equal(found.data.labels, fresh.labels)
-    assert found.data.class_names == NAMES
-    assert "same order" in found.notes[0]
-
-
 def test_unknown_classes_are_named(made, fresh) -> None:
     with pytest.raises(CalibrationError, match="the calibrator does not know 'yak'"):
         fitted_to(made.exported, replace(fresh, class_names=("cat", "dog", "hen", "yak")))
     with pytest.raises(CalibrationError, match="some names repeat"):
         fitted_to(made.exported, replace(fresh, class_names=("cat", "dog", "hen", "hen")))
-
-
-def test_another_number_of_classes(made) -> None:
-    with pytest.raises(CalibrationError, match="have 5 classes and the calibrator 4"):
-        fitted_to(made.exported, Predictions(*simulate(n_classes=5), tuple("abcde")))
 
 
 def test_outputs_of_another_kind(made, fresh) -> None:
@@ -111,12 +99,6 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     np.testing.assert_allclose(
         exported.calibrate(risk[few]), exported.calibrator.predict_proba(found.data.logits), rtol=1e-9
     )
-
-
-def test_a_file_that_cannot_be_read_gives_findings(made) -> None:
-    found = read_new_rows(made.exported, ("f.npz", BytesIO(b"no archive")))
-    assert found.data is None
-    assert any(finding.level == "error" for finding in found.noticed)
 
 
 def test_judging_is_predicting(made, fresh) -> None:

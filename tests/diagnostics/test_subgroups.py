@@ -30,20 +30,6 @@ def calibrated(n: int, generator: np.random.Generator) -> Evaluation:
     return evaluation(confidence, generator.random(n) < confidence)
 
 
-def test_each_group_is_scored_by_itself(rng) -> None:
-    made = calibrated(900, rng)
-    names = rng.choice(["north", "south", "west"], 900)
-    found = subgroups(made, names)
-    assert found.names == ("north", "south", "west")
-    for k, name in enumerate(found.names):
-        rows = names == name
-        pair = made.confidence[rows], made.correct[rows]
-        assert found.gaps.rows[k] == rows.sum()
-        assert found.gaps.accuracy[k] == pytest.approx(pair[1].mean())
-        assert found.gaps.confidence[k] == pytest.approx(pair[0].mean())
-        assert found.gaps.gap[k] == pytest.approx(pair[0].mean() - pair[1].mean())
-
-
 def test_calibrated_models_are_rarely_accused() -> None:
     """With 20 groups of 100 rows, single 95 % intervals would accuse some group in 64 % of runs."""
     generator = np.random.default_rng(3)
