@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from streamlit.testing.v1 import AppTest
-
 from calib.diagnostics.binning import binning_picture
 from calib.engine import Engine
 from calib.formatting import percent
@@ -11,12 +9,6 @@ from calib.ui.session import OpenSession
 from tests.ui.conftest import charts, clean, fit, group, open_page, said, unfold
 
 PAGE = "pages/9_IMax_binning.py"
-SECTIONS = {"meaning": 1, "numbers": 1}
-"""Further questions, and the figures that each has."""
-
-
-def open_sections(app: AppTest) -> AppTest:
-    return unfold(app, *(f"binning/{name}" for name in SECTIONS))
 
 
 def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(sample_to_read: OpenSession) -> None:
@@ -30,9 +22,9 @@ def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(sampl
     for bins in picture.schemes.values():
         assert percent(bins.label_information / picture.information) in finding
     assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
-    open_sections(app)
+    unfold(app, "binning/meaning", "binning/numbers")
     assert clean(app)
-    assert len(charts(app)) == 1 + sum(SECTIONS.values())
+    assert len(charts(app)) == 3
 
 
 def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample: OpenSession) -> None:
@@ -43,6 +35,5 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample:
     assert len(names) == 4
     assert any("n_bins=6" in str(name) for name in names)
     app.selectbox(key="binning/target/10").set_value(2).run()
-    names = group(app, "binning/table").options
-    assert len(names) == 5
-    assert clean(open_sections(app))
+    assert len(group(app, "binning/table").options) == 5
+    assert clean(unfold(app, "binning/numbers"))

@@ -16,7 +16,6 @@ import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.export import writer
@@ -32,8 +31,7 @@ PARSERS = [
     *((np, name) for name in ("load", "loadtxt", "genfromtxt")),
     *((np.lib.format, name) for name in ("read_array", "read_magic", "read_array_header_1_0", "read_array_header_2_0")),
     *((csv, name) for name in ("reader", "DictReader", "Sniffer")),
-    (h5py, "File"),
-    (openpyxl, "load_workbook"),
+    *((h5py, "File"), (openpyxl, "load_workbook"), (zipfile, "is_zipfile")),
 ]
 
 
@@ -58,25 +56,10 @@ def no_parser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         opened(self, file, mode, *arguments, **options)
 
     monkeypatch.setattr(zipfile.ZipFile, "__init__", open_zip)
-    monkeypatch.setattr(zipfile, "is_zipfile", parse)
     yield
 
 
-def arrays() -> tuple[np.ndarray, np.ndarray]:
-    logits, labels = simulate(60, 3, seed=0)
-    return logits, labels
-
-
-def table() -> pd.DataFrame:
-    logits, labels = arrays()
-    return pd.DataFrame(logits, columns=["logit_0", "logit_1", "logit_2"]).assign(label=labels)
-
-
-def hdf5() -> bytes:
-    buffer = io.BytesIO()
-    with h5py.File(buffer, "w") as file:
-        file["logits"], file["labels"] = arrays()
-    return buffer.getvalue()
+LOGITS, LABELS = simulate(60, 3)
 
 
 def written(write) -> bytes:
@@ -85,29 +68,29 @@ def written(write) -> bytes:
     return buffer.getvalue()
 
 
+def hdf5(buffer: io.BytesIO) -> None:
+    with h5py.File(buffer, "w") as file:
+        file["logits"], file["labels"] = LOGITS, LABELS
+
+
+TABLE = pd.DataFrame(LOGITS, columns=["logit_0", "logit_1", "logit_2"]).assign(label=LABELS)
 UPLOADS = {
-    "mine.npz": lambda: npz(logits=arrays()[0], labels=arrays()[1]),
-    "mine.h5": hdf5,
-    "mine.csv": lambda: table().to_csv(index=False).encode(),
-    "mine.parquet": lambda: written(lambda file: table().to_parquet(file)),
-    "mine.xlsx": lambda: written(lambda file: table().to_excel(file, index=False)),
+    "mine.npz": npz(logits=LOGITS, labels=LABELS),
+    "mine.h5": written(hdf5),
+    "mine.csv": TABLE.to_csv(index=False).encode(),
+    "mine.parquet": written(TABLE.to_parquet),
+    "mine.xlsx": written(lambda file: TABLE.to_excel(file, index=False)),
 }
 
 
-OFTEN = ("mine.h5", "mine.csv", "mine.npz")
-
-
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in OFTEN else pytest.mark.long) for name in UPLOADS]
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name.endswith(("xlsx", "parquet")) else ()) for name in UPLOADS],
 )
-def test_the_data_page(name, request):
-    content = UPLOADS[name]()
-    request.getfixturevalue("no_parser")
-    app = upload_file(name, content)
+def test_the_data_page(name, no_parser):
+    app = upload_file(name, UPLOADS[name])
     assert not app.exception
-    opened = app.session_state[SESSION]
-    assert len(opened.data) == 60
-    np.testing.assert_allclose(opened.data.logits, arrays()[0])
+    np.testing.assert_allclose(app.session_state[SESSION].data.logits, LOGITS)
 
 
 def test_outputs_to_which_a_calibrator_is_applied(with_fits: OpenSession, request):
@@ -121,16 +104,10 @@ def test_outputs_to_which_a_calibrator_is_applied(with_fits: OpenSession, reques
 
 
 def test_a_calibrator_and_new_rows(request):
-    logits, labels = arrays()
-    fitted = calib.calibrator("temperature").fit(logits, labels)
-    bundle, rows = writer.to_bytes("zip", fitted, {}), npz(logits=logits, labels=labels)
+    bundle = writer.to_bytes("zip", calib.calibrator("temperature").fit(LOGITS, LABELS), {})
     request.getfixturevalue("no_parser")
-    app = upload_to_monitoring(open_page("pages/11_Monitoring.py"), bundle, rows)
-    assert not app.exception
-    assert not app.error
+    app = open_page("pages/11_Monitoring.py")
+    app.file_uploader(key="monitoring/files").upload("calibrator.zip", bundle).run()
+    app.file_uploader(key="monitoring/new-data").upload("new.npz", UPLOADS["mine.npz"]).run()
+    assert not app.exception and not app.error
     assert any("60" in element.value for element in (*app.markdown, *app.caption))
-
-
-def upload_to_monitoring(app: AppTest, bundle: bytes, rows: bytes) -> AppTest:
-    app = app.file_uploader(key="monitoring/files").upload("calibrator.zip", bundle).run()
-    return app.file_uploader(key="monitoring/new-data").upload("new.npz", rows).run()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib.engine import Engine
 from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.progress import offered_presets
 from calib.ui.session import OpenSession
-from tests.ui.conftest import clean, fit, group, open_page, opened, unfold
+from tests.ui.conftest import clean, fit, group, open_page, opened, said, unfold
 
 
 def add(session: OpenSession, queue: Engine, n_bins: int) -> str:
@@ -35,19 +34,10 @@ def three(with_sample: OpenSession, queue: Engine) -> list[str]:
     return [add(with_sample, queue, n_bins) for n_bins in (10, 20, 30)]
 
 
-PAGES = [
-    ("pages/6_Over_underconfidence.py", "confidence/methods"),
-    ("pages/7_Calibration_maps.py", "maps/methods"),
-]
-
-
-@pytest.mark.parametrize(
-    ("path", "key"), [PAGES[0], *(pytest.param(*page, marks=pytest.mark.long) for page in PAGES[1:])]
-)
 def test_what_was_left_out_stays_out_when_a_fit_finishes(
-    with_sample: OpenSession, queue: Engine, three: list[str], path: str, key: str
+    with_sample: OpenSession, queue: Engine, three: list[str]
 ) -> None:
-    question = key.rpartition("/")[0]
+    path, question, key = "pages/6_Over_underconfidence.py", "confidence", "confidence/methods"
     app = unfold(open_page(path, with_sample), question)
     kept = [fit for fit in group(app, key).value if fit != three[1]]
     group(app, key).set_value(kept).run()
@@ -64,12 +54,6 @@ FIT = "pages/1_Fit.py"
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page sees a GPU; where the fits run is another matter."""
-    monkeypatch.setattr(parameters, "gpu_present", lambda: True)
-
-
-@pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, object]]:
     """What the page asks to be fitted; nothing is."""
     params: dict[str, dict[str, object]] = {}
@@ -77,31 +61,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, object]]:
     return params
 
 
-def captions(app: AppTest) -> str:
-    return " ".join(str(caption.value) for caption in app.caption)
-
-
-def choose(app: AppTest, *methods: str) -> AppTest:
-    (pills,) = [group for group in app.button_group if group.key == "fit/methods"]
-    return pills.set_value(list(methods)).run()
-
-
-def device(app: AppTest):
-    (control,) = [group for group in app.button_group if group.key == "fit/device"]
-    return control
-
-
-@pytest.mark.parametrize("value", ["auto", "gpu"])
-def test_one_choice_reaches_the_methods_that_use_it(
-    value: str, gpu: None, with_sample: OpenSession, asked: dict[str, dict[str, object]]
+def test_one_choice_of_a_device_reaches_the_methods_that_use_it(
+    with_sample: OpenSession, asked: dict[str, dict[str, object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = choose(open_page(FIT, with_sample), "temperature", "isotonic", "vector", "gpcalib")
-    assert device(app).value == "auto"
-    app = device(app).set_value(value).run()
-    assert "Temperature, Vector and GPcalib can use the GPU; the others are fitted on the CPU." in captions(app)
+    monkeypatch.setattr(parameters, "gpu_present", lambda: True)  # the page sees one, wherever the fits run
+    app = open_page(FIT, with_sample)
+    group(app, "fit/methods").set_value(["temperature", "isotonic", "vector", "gpcalib"]).run()
+    assert group(app, "fit/device").value == "auto"
+    group(app, "fit/device").set_value("gpu").run()
+    assert "Temperature, Vector and GPcalib can use the GPU; the others are fitted on the CPU." in said(app)
     app.button(key="fit/start").click().run()
     assert {name: params.get("device") for name, params in asked.items()} == {
-        "temperature": value, "isotonic": None, "vector": value, "gpcalib": value,
+        "temperature": "gpu", "isotonic": None, "vector": "gpu", "gpcalib": "gpu",
     }  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from calib import geometry
 from calib.data import Predictions
-from calib.data.samples import load_sample
 from calib.diagnostics.separation import WAYS
 from calib.engine import Engine
 from calib.formatting import percent
@@ -39,12 +38,6 @@ def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.
         train_features=(centres[train_labels] + generator.normal(size=(60, d))).astype(dtype),
         train_labels=train_labels,
     )  # fmt: skip
-
-
-def test_without_features_one_line_says_so(queue: Engine) -> None:
-    app = open_page(PAGE, OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
-    assert "This page needs features and the training set, which these data do not hold." in said(app)
-    assert not charts(app)
 
 
 def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pytest
-from openpyxl import Workbook
 from streamlit.testing.v1 import AppTest
 
 from calib.data import Choices, Predictions, load
@@ -151,20 +149,6 @@ def test_one_of_the_models_in_long_form_is_opened() -> None:
     assert clean(app)
     data = app.session_state[SESSION].data
     assert (len(data), data.name) == (150, "small")
-
-
-def test_one_of_several_sheets_is_chosen_in_one_click() -> None:
-    book, content = Workbook(), BytesIO()
-    for sheet, rows in ((book.active, 60), (book.create_sheet("later"), 90)):
-        sheet.append(["risk", "event"])
-        for i in range(rows):
-            sheet.append([(i * 37 % rows + 0.5) / rows, int(i % 3 == 0)])
-    book.save(content)
-    app = upload_file("two.xlsx", content.getvalue())
-    assert not app.exception and not app.error and SESSION not in app.session_state
-    app.button(key="reading/1").click().run()
-    assert clean(app)
-    assert facts(app)["Rows"] == "90"
 
 
 def test_words_of_a_confidence_get_numbers_in_a_form() -> None:
