@@ -10,7 +10,7 @@ import numpy as np
 
 from calib.arrays import check_labels, check_logits
 from calib.calibrators.imax import count_between, mean_of_bins
-from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, best_traces, equal_width_edges, scheme_edges
+from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, best_edges, equal_width_edges, scheme_edges
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, logsumexp, one_vs_rest_log_odds
 
@@ -380,7 +380,7 @@ def information_by_bins(density: LogOddsDensity, n_bins: Sequence[int] = BIN_COU
     label_information: dict[str, list[float]] = {name: [] for name in rate}
     for m in n_bins:
         edges = {
-            "imax": best_traces(sums, m, N_STARTS)[0].edges[-1],
+            "imax": best_edges(sums, m, N_STARTS),
             "equal_mass": np.interp(np.arange(1, m) / m * below[-1], below, density.edges),
             "equal_width": equal_width_edges(m),
         }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.imax.placement import SigmoidSums, best_traces
+from calib.calibrators.imax.placement import SigmoidSums, best_edges
 from calib.errors import CalibrationError
 from calib.metrics.confidence import Bools, check_weights
 from calib.numerics import Floats, Ints, bin_index, log_odds_of, sigmoid
@@ -76,7 +76,7 @@ def kmeans_edges(values: Floats, n_bins: int) -> Floats:
 def imax_edges(values: Floats, n_bins: int) -> Floats:
     """Bins of the values' log-odds that keep the most information about the outcome (Patel et al. 2020, table S3)."""
     sums = SigmoidSums.from_log_odds(np.clip(log_odds_of(values), -SATURATED, SATURATED))
-    inner = sigmoid(best_traces(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)[0].edges[-1])
+    inner = sigmoid(best_edges(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS))
     # Fewer distinct values than bins: the missing bins are empty ones at the top.
     return _with_ends(np.concatenate([inner, np.full(n_bins - 1 - len(inner), np.inf)]))
 

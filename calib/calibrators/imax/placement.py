@@ -221,67 +221,43 @@ MAX_STEPS = 1000
 """Most steps from each start; nearly always the bins stay as they are before."""
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeTrace:
-    """Edges and bound at every step, from one start to the fixpoint.
-
-    Attributes
-    ----------
-    start : "kmeans", "equal_mass" or "equal_width".
-    edges : one array per step, the start first and the result last; each holds the increasing inner edges of
-        the bins in log-odds. Almost always ``n_bins - 1``; fewer where there are fewer distinct log-odds.
-    bound : (n_steps,) the lower bound of the mutual information between bin and label under
-        P(y = 1 | log-odds) = sigmoid(log-odds), in nats, with the edges of that step; it never falls.
-    converged : whether another step would change nothing; False where ``max_steps`` came first.
-    """
-
-    start: str
-    edges: tuple[Floats, ...]
-    bound: Floats
-    converged: bool
-
-
-def best_traces(
+def best_edges(
     sums: SigmoidSums, n_bins: int, n_starts: int = N_STARTS, random_state: int = 0, max_steps: int = MAX_STEPS
-) -> tuple[EdgeTrace, ...]:
-    """The iterations from several starts, the one with the highest bound first.
+) -> Floats:
+    """Inner edges of the highest bound to which the iterations lead from several starts.
 
     The starts are k-means++, equal mass and equal width, in this order, and k-means++ again for any further.
     """
     generator = np.random.default_rng(random_state)
-    traces = []
+    found = []
     for number in range(n_starts):
         if number == 1:
-            start, edges = "equal_mass", equal_mass_edges(sums, n_bins)
+            edges = equal_mass_edges(sums, n_bins)
         elif number == 2:
-            start, edges = "equal_width", equal_width_edges(n_bins)
+            edges = equal_width_edges(n_bins)
         else:
-            start, edges = "kmeans", kmeans_edges(sums, n_bins, generator)
-        traces.append(iterate(sums, edges, start, max_steps))
-    return tuple(sorted(traces, key=lambda trace: -trace.bound[-1]))
+            edges = kmeans_edges(sums, n_bins, generator)
+        found.append(iterate(sums, edges, max_steps))
+    return max(found, key=lambda each: each[1])[0]
 
 
-def iterate(sums: SigmoidSums, edges: Floats, start: str = "", max_steps: int = MAX_STEPS) -> EdgeTrace:
+def iterate(sums: SigmoidSums, edges: Floats, max_steps: int = MAX_STEPS) -> tuple[Floats, float]:
     """Update centres and edges in turn until the bins no longer change (Patel et al. 2020, section 3.3).
 
     A step costs O(n_bins log n). Empty bins go; a start that leaves fewer bins than another has a lower bound.
+
+    Returns
+    -------
+    The edges, and their lower bound of the mutual information between bin and label under P(y = 1 | log-odds) =
+    sigmoid(log-odds), in nats.
     """
     edges, cuts = without_empty_bins(sums, edges)
-    passed, bounds = [], []
-    converged = False
     for _ in range(max_steps):
-        centres = centres_of(sums, cuts)
-        passed.append(edges)
-        bounds.append(information_bound(*sums.between(cuts), centres))
         before = cuts
-        edges, cuts = without_empty_bins(sums, edges_between(centres))
+        edges, cuts = without_empty_bins(sums, edges_between(centres_of(sums, cuts)))
         if np.array_equal(cuts, before):
-            converged = True
             break
-    # The last update moved the edges between the same neighbours only: the bins and the bound are the same.
-    passed.append(edges)
-    bounds.append(information_bound(*sums.between(cuts), centres_of(sums, cuts)))
-    return EdgeTrace(start, tuple(passed), np.array(bounds), converged)
+    return edges, information_bound(*sums.between(cuts), centres_of(sums, cuts))
 
 
 def without_empty_bins(sums: SigmoidSums, edges: Floats) -> tuple[Floats, Ints]:
@@ -312,7 +288,7 @@ def scheme_edges(
     scheme : "imax", "equal_mass" or "equal_width".
     sigmoid : slope and intercept of I-Max's model ``P(y = 1 | x) = sigmoid(slope * x + intercept)``; the slope is
         positive. Other than (1, 0) they scale the update of the edges (Patel et al. 2020, eq. S19).
-    random_state : of I-Max's starts, see :func:`best_traces`.
+    random_state : of I-Max's starts, see :func:`best_edges`.
     """
     if scheme == "equal_width":
         return equal_width_edges(n_bins)
@@ -321,5 +297,4 @@ def scheme_edges(
     slope, intercept = sigmoid
     if sigmoid != (1.0, 0.0):
         sums = SigmoidSums.from_log_odds(slope * sums.log_odds + intercept)
-    edges = best_traces(sums, n_bins, random_state=random_state)[0].edges[-1]
-    return (edges - intercept) / slope
+    return (best_edges(sums, n_bins, random_state=random_state) - intercept) / slope

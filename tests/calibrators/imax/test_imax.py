@@ -16,7 +16,7 @@ from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.imax import IMaxBinning, matched_sigmoid
 from calib.calibrators.imax.placement import (
     SigmoidSums,
-    best_traces,
+    best_edges,
     centres_of,
     edges_between,
     information_bound,
@@ -153,9 +153,9 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, net, n):
     edges = np.array(reference[f"{net}|imax_sCW_{n}_sample_based"]["edges"])
     cuts = sums.positions(edges)
     theirs = information_bound(*sums.between(cuts), centres_of(sums, cuts))
-    gone_on = iterate(sums, edges).bound[-1]
+    _, gone_on = iterate(sums, edges)
     for random_state in range(3):
-        ours = best_traces(sums, 15, random_state=random_state)[0].bound[-1]
+        _, ours = iterate(sums, best_edges(sums, 15, random_state=random_state))
         assert ours >= max(theirs, gone_on)
         if (net, n) == ("c100_wrn", 1000):
             assert ours >= 0.04408
