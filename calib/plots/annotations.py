@@ -186,6 +186,10 @@ class Counted:
     told: str
 
 
+_NAME_PIXELS = 15
+"""Of the line of a group's name."""
+
+
 def draw_counts(
     fig: go.Figure, places: Floats, edges: Floats, groups: Sequence[Counted], unit: str, yaxis: str = "y",
     named: bool = True, **axis: Any,
@@ -204,7 +208,7 @@ def draw_counts(
     named : whether each group's name and number of rows stand beside its bars.
     axis : further properties of the vertical axis.
     """
-    ticks = {0.0: "0"}
+    ticks = {} if len(groups) > 1 else {0.0: "0"}  # of two groups, a line is there, and a tick would touch the others
     for group, side in zip(groups, (1, -1), strict=False):
         highest = max(float(group.count.max(initial=0)), 1.0)
         ticks[side * _round_count(highest) / highest] = f"{_round_count(highest):,}"
@@ -217,7 +221,9 @@ def draw_counts(
         if named:
             _name_group(fig, group, side, yaxis)
     ticks = dict(sorted(ticks.items()))
-    room = (1.3 if yaxis == "y" else 1.55) if named else 1.1  # for the names, above and below the bars
+    bottom, top = axis.get("domain", (0.0, 1.0))
+    pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
+    room = max(1.3, pixels / (pixels - 2 * _NAME_PIXELS)) if named else 1.1  # for the names, above and below the bars
     set_layout(fig, **{f"yaxis{yaxis[1:]}": {
         "range": [-room if len(groups) > 1 else 0, room], "tickvals": list(ticks),
         "ticktext": list(ticks.values()), "tickfont_size": 10, "showgrid": False, "zeroline": len(groups) > 1,

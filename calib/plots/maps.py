@@ -152,7 +152,7 @@ def calibration_maps(
             _draw_map(fig, picture, f"{line.name} {name}", probs, inside, up, thin, 1, True)
         _draw_map(fig, picture, line.name, line.probs, inside, up, line.style, 2, steps)
         ends.append((line.name, float(up(line.probs[last])), line.style.color))
-    quiet(fig, height, alt=_alt(picture, lines), title=title)
+    quiet(fig, height, alt=_alt(picture, lines), title=title, left=72 if scale == "logit" else 52)  # 0.000001 is long
     name = label(picture.class_name)
     groups = [
         Counted(name, picture.positives, POSITIVE, "rows of the class"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,17 @@ from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import Counted, draw_counts, draw_line, write
 from calib.plots.axes import Scale, crowded, from_scale, on_scale, probability_axis, probability_limits, regrid
-from calib.plots.style import DOTTED, NEUTRAL, Limits, Style, label, quiet, set_layout, three_digits
+from calib.plots.style import DOTTED, NEUTRAL, Limits, Style, fade, label, quiet, set_layout, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.reliability import ConfidenceHistogram, CorpCurve
 
     Curve = ReliabilityCurve | CorpCurve
 
-_CELLS = 40
+_CELLS = 50
+"""As many as a histogram of confidences has: on an axis from 0 to 1, one value has one bar."""
+_EDGE = fade("#FFFFFF", 0.8)
+"""Around the lines of the means, which would not be seen on bars of their colour."""
 
 
 def prefers_logit_scale(curve: ReliabilityCurve) -> bool:
@@ -53,7 +57,7 @@ def set_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str,
     one_unit = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"} if square else {}
     set_layout(
         fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
-        yaxis={**axis, "domain": [0.3, 1], "title_text": up, **one_unit},
+        yaxis={**axis, "domain": [0.33, 1], "title_text": up, **one_unit},
     )  # fmt: skip
 
 
@@ -78,7 +82,7 @@ def draw_rows(
     placed = on_scale(edges, scale, limits)
     cells = [Counted(one.name, regrid(placed, one.count, grid), one.color, one.told) for one in groups]
     draw_counts(fig, grid, from_scale(grid, scale), cells, unit, "y2", named=len(groups) > 1,
-                anchor="x", domain=[0, 0.2], **axis)  # fmt: skip
+                anchor="x", domain=[0, 0.23], **axis)  # fmt: skip
 
 
 def frame_diagram(
@@ -116,13 +120,16 @@ def frame_diagram(
             Counted(view.wrong, histogram.wrong, NEUTRAL, f"rows {view.wrong}"),
         ]
     draw_rows(fig, edges, groups, view.said, scale, limits)
+    bars = [0 if len(groups) == 1 else -1.05, 1.05]  # the names of two groups stand above and below
     for name, value, look in (
-        (view.mean_said, curve.mean_confidence, Style(style.color, dash="dash")),
+        (view.mean_said, curve.mean_confidence, Style(style.color, dash="9px")),
         (view.outcome, curve.mean_accuracy, Style(NEUTRAL)),
     ):
         place = float(on_scale(np.array(value), scale, limits))
         told = {"hovertemplate": f"{name} {value:.3g}<extra></extra>"}
-        draw_line(fig, [place, place], fig.layout.yaxis2.range, look, name, told, yaxis="y2")
+        edge = replace(look, color=_EDGE)
+        draw_line(fig, [place, place], bars, edge, width=4, yaxis="y2")
+        draw_line(fig, [place, place], bars, look, name, told, yaxis="y2")
     set_axes(fig, scale, limits, across, up, square)
     write(
         fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,

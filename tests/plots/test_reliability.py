@@ -17,7 +17,7 @@ from calib.numerics import softmax
 from calib.plots.annotations import figure_data
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
-from calib.plots.style import method_style
+from calib.plots.style import FRAME, method_style
 
 STYLE = method_style("temperature")
 
@@ -82,3 +82,29 @@ def test_the_names_of_rows_lie_beside_the_cell_of_what_lies_beyond_the_axis(rng)
         last = np.asarray(bars.x)[-1] - np.asarray(bars.width)[-1] / 2
         assert abs(np.asarray(bars.y)[-1]) > 0
         assert note.xanchor == "right" and 0.3 * note.x <= last
+
+
+@pytest.mark.parametrize("height", [380, 440, 580])
+def test_names_of_rows_and_means_lie_beside_the_bars(rng, height: int) -> None:
+    risk = rng.beta(1, 60, 4000)
+    happened = rng.random(4000) < risk
+    histogram, curve = confidence_histogram(risk, happened), reliability_curve(risk, happened)
+    fig = reliability_diagram(curve, STYLE, histogram=histogram, height=height, view=EVENT)
+    low, high = fig.layout.yaxis2.range
+    bottom, top = fig.layout.yaxis2.domain
+    pixels = (top - bottom) * (height - FRAME) / (high - low)
+    ends = [max(trace.y) for trace in fig.data if trace.name == EVENT.right]
+    ends += [-min(trace.y) for trace in fig.data if trace.name == EVENT.wrong]
+    assert ends == [1, 1] and min(high - 1, -1 - low) * pixels >= 14  # a line of 11 pixels' letters
+    means = [trace for trace in fig.data if trace.name in (EVENT.mean_said, EVENT.outcome)]
+    assert len(means) == 2 and all(max(np.abs(trace.y)) < 1.1 for trace in means)
+    assert "0" not in fig.layout.yaxis2.ticktext, "it would touch the others"
+
+
+def test_one_confidence_has_one_bar() -> None:
+    said, correct = np.array([0.875] * 6 + [0.97] * 4), np.arange(10) % 2 == 0
+    histogram, curve = confidence_histogram(said, correct), reliability_curve(said, correct)
+    fig = reliability_diagram(curve, STYLE, histogram=histogram)
+    (bars,) = [trace for trace in fig.data if trace.type == "bar"]
+    np.testing.assert_allclose(np.sort(bars.y)[-2:], [4 / 6, 1])
+    assert (np.asarray(bars.y) > 1e-9).sum() == 2
