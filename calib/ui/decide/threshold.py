@@ -16,8 +16,8 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import current_session, keep
 
-PICTURE, CONTROLS, TILE = 690, 300, 236
-"""Pixels; the figure with its controls, and four tiles, fill a window of 1500."""
+PICTURE, CONTROLS, TILE = 690, 300, 230
+"""Pixels, of a tile at least; the figure with its controls, and four tiles, fill a window of 1500."""
 GIVEN = "threshold"
 """The way to a threshold that was dragged or typed."""
 
@@ -84,6 +84,6 @@ def picture(fit: ShownFit, evaluation: Evaluation, page: str, threshold: float, 
 
 def tiles(facts: Sequence[tuple[str, str, str]]) -> None:
     """A few numbers side by side: what, how much, and with which interval."""
-    with st.container(horizontal=True, gap="small"):
+    with st.grid(len(facts), min_column_width=TILE, gap="small"):
         for label, value, beneath in facts:
-            st.metric(label, value, beneath, delta_color="off", delta_arrow="off", border=True, width=TILE)
+            st.metric(label, value, beneath, delta_color="off", delta_arrow="off", border=True)

@@ -36,8 +36,8 @@ from calib.ui.session import keep
 from calib.ui.text import binning_name, leaning
 from calib.ui.widgets import scale_of_probabilities, show_table, whole_number
 
-THIRD = 310
-"""Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
+THIRD = 300
+"""Least width: three figures and the menu fill a window of 1500 pixels, two one of 1100."""
 
 Named = tuple[str, GroupGaps, Style]
 
@@ -114,9 +114,9 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
         ("over", partial(before_after, rows, "over", view=view),
          f"{reading}{over.capitalize()} is the {view.over_meaning}."),
     )  # fmt: skip
-    with st.container(horizontal=True, gap="small"):
+    with st.grid(3, min_column_width=THIRD, gap="small"):
         for name, draw, how_to_read in pictures:
-            with st.container(width=THIRD):
+            with st.container():
                 widgets.show_kept(("before-after", name, *keys), draw, f"{name}-before-after", how_to_read)
 
 
@@ -142,9 +142,9 @@ def densities(chosen: list[ShownFit]) -> None:
     view = chosen[0].evaluation.view
     begin: Scale = "logit" if crowded(said) else "linear"
     scale = scale_of_probabilities(begin, f"confidence/scale/{begin}")
-    with st.container(horizontal=True, gap="small"):
+    with st.grid(3, min_column_width=THIRD, gap="small"):
         for fit in chosen:
-            with st.container(width=THIRD):
+            with st.container():
                 widgets.show_kept(
                     ("densities", fit.key, scale),
                     partial(_densities, fit, scale),

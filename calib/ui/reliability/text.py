@@ -73,7 +73,7 @@ def scores(fit: ShownFit, options: Options) -> str:
         said.append(f"NLL **{brief(float(fit.evaluation.row_nll.mean()))}**")
     p = cumulative(fit, options).kuiper_p
     said.append(f"Kuiper p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}".replace(" ", "\u00a0"))
-    return " · ".join(said)
+    return "\u00a0· ".join(said)
 
 
 def _error_name(fit: ShownFit, options: Options) -> str:

@@ -43,7 +43,8 @@ def diagrams(chosen: list[ShownFit], options: Options) -> None:
     limits = common_limits(lines or curves, options.scale, view)
     rows = chosen_rows()
     for first in range(0, len(chosen), 2):
-        for place, k in zip(st.columns(2, gap="medium"), range(first, len(chosen)), strict=False):
+        places = st.columns(2, gap="medium", vertical_alignment="bottom")  # scores take one line or two
+        for place, k in zip(places, range(first, len(chosen)), strict=False):
             fit = chosen[k]
             with place:
                 widgets.method_title(fit.title, fit.style)
