@@ -36,7 +36,7 @@ FITS_IN_BODY = ("Fit",)
 """Pages that say further down, where one clicks, how far fits are."""
 LAST_OF_JOURNEY = "Export"
 """The pages up to this one are the journey, in order; the others are looked up."""
-OF_CLASSES = ("Latent GP", "I-Max binning", "Geometry", "Active learning")
+OF_CLASSES = ("Latent GP", "Geometry", "Active learning")
 """Pages that have no words of their own for an event."""
 IMPORTED = ("sklearn.model_selection", "plotly.graph_objs.scatter", "plotly.graph_objs.layout", "calib.reporting")
 """What the first split, figure and comparison import, which takes more than a processor second."""
@@ -127,6 +127,8 @@ def _about(session: OpenSession, title: str) -> None:
     if session.view.is_event and title in OF_CLASSES:
         name = literal(session.view.event_name)
         st.caption(f"Shown for both classes, {name} and the other; confidence is that in the predicted class.")
+    if session.view.name == "pairs" and title in OF_CLASSES:
+        st.caption("A confidence below 0.5 counts as confidence in the opposite: 0.2 as 0.8 that the answer is wrong.")
 
 
 def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:

@@ -15,8 +15,10 @@ from calib.decisions.cuts import SEARCHED
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.evaluation import evaluate
 from calib.formatting import number, percent, round_percent
+from calib.metrics.bootstrap import Interval
 from calib.numerics import softmax
 from calib.ui import fits
+from calib.ui.decide import act
 from calib.ui.session import OpenSession
 from tests.ui.conftest import charts, clean, facts, group, menu, open_page, said, table, unfold
 
@@ -63,6 +65,11 @@ def test_it_begins_with_the_method_that_export_offers_and_that_of_other_pages(fi
 @pytest.fixture(scope="module")
 def loans() -> OpenSession:
     return OpenSession.from_data(load_sample("simulated-loans"))
+
+
+def test_an_interval_that_is_rounded_to_one_number_is_not_written() -> None:
+    assert act._counts(Interval(0.0, 0.0, 0.37)) == "0"
+    assert act._counts(Interval(0.0, 0.0, 1.2)) == "0 [0, 1]"
 
 
 def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSession) -> None:

@@ -174,6 +174,10 @@ def test_every_page_is_drawn_or_says_why_not(path: str, kinds: dict[str, OpenSes
         assert refused == (kind == "top k" and any(name in path for name in NEED_ALL)), kind
 
 
+def test_latent_says_how_it_takes_a_confidence_in_an_answer(kinds: dict[str, OpenSession]) -> None:
+    assert "0.2 as 0.8 that the answer is wrong" in said(open_page("pages/8_Latent_GP.py", kinds["answers"]))
+
+
 def test_fit_says_what_is_left_out_and_which_methods_learn_from_weights(kinds: dict[str, OpenSession]) -> None:
     app = open_page("pages/1_Fit.py", kinds["answers"])
     assert "Vector" in said(app) and "all classes" in said(app)

@@ -87,3 +87,7 @@ def test_a_change_the_band_does_not_allow_is_not_claimed() -> None:
     words = said_latent_words({0.95: (-0.03, 0.02)})
     assert "lowers" not in words
     assert "may move confidences above 0.9 by anything from −7.0 to +1.0 points" in words
+
+
+def test_a_confidence_of_one_half_is_not_said_to_lie_below_it() -> None:
+    assert "confidences up to 0.5" in said_latent_words({0.5: (0.03, 0.001)})

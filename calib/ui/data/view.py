@@ -13,7 +13,6 @@ import streamlit as st
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.canonical import KINDS
 from calib.data import DataError, Finding, Predictions
-from calib.data.findings import rounded
 from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
@@ -24,7 +23,7 @@ from calib.formatting import escape_markdown, listed, percent, plural
 from calib.plots.axes import Scale
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import prefers_logit_scale
-from calib.plots.style import method_style
+from calib.plots.style import method_style, three_digits
 from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
@@ -355,7 +354,7 @@ def sentence(data: Predictions, features: np.ndarray) -> str:
         height, width = features.shape[1:3]
         colour = " in colour" if features.shape[3:] == (3,) else ""
         each = f"an image of {height:,} × {width:,} pixels{colour}"
-    text = f"each row carries {each} with values from {rounded(features.min())} to {rounded(features.max())}"
+    text = f"each row carries {each} with values from {three_digits(features.min())} to {three_digits(features.max())}"
     if data.feature_mean is not None:
         text += ", standardised by the training set"
     if data.train_labels is None:

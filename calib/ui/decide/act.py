@@ -135,7 +135,8 @@ def facts(found: EventDecision) -> list[tuple[str, str, str]]:
     """Four numbers: rows acted on, events found, and what is saved in false alarms, each with its interval."""
     outcome, acted, change = found.outcome, found.outcome.acted, found.from_raw
     against, title = (found.from_today, "today's threshold") if found.from_today else (change, "the raw model")
-    ends = "" if acted.low == acted.high else f"{acted.low:,.0f} to {acted.high:,.0f}; "
+    fewest, most = f"{acted.low:,.0f}", f"{acted.high:,.0f}"
+    ends = "" if fewest == most else f"{fewest} to {most}; "
 
     def alarms(saved: Interval) -> tuple[str, str]:
         value, low, high = (_count(1000.0 * part) for part in saved)
@@ -230,9 +231,8 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
 
 
 def _counts(interval: Interval) -> str:
-    if interval.low == interval.high:
-        return f"{interval.value:,.0f}"
-    return f"{interval.value:,.0f} [{interval.low:,.0f}, {interval.high:,.0f}]"
+    value, low, high = (f"{part:,.0f}" for part in interval)
+    return value if low == high else f"{value} [{low}, {high}]"
 
 
 def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:

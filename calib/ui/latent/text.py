@@ -89,7 +89,7 @@ def _change(group: GroupChange) -> tuple[str, str]:
 def _range(group: GroupChange) -> str:
     if group.high == 1.0:
         return f"above {group.low:g}"
-    return f"below {group.high:g}" if group.low == 0.0 else f"from {group.low:g} to {group.high:g}"
+    return f"up to {group.high:g}" if group.low == 0.0 else f"from {group.low:g} to {group.high:g}"
 
 
 def _signed(share: float) -> str:
