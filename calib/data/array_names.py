@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from calib.data.guess.names import tokens
 from calib.data.words import listed_words
 
 Part = Literal["calibration", "test", "train"]
@@ -23,12 +23,6 @@ OUTPUTS, LABELS, FEATURES, CLASS_NAMES = map(
 SPLIT, ROW_NAMES, HARD = map(listed_words, ("array_split", "array_row_names", "array_hard"))
 """What arrays are called, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
 
-LONGEST = 64
-"""Characters of a name that are looked at: files of strangers may have 10,000 columns with names of any length."""
-
-BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
-PIECE = re.compile(r"[^\W\d_]+|\d+")
-
 
 class Name(NamedTuple):
     """A name without its part: ``cal_logits`` is ("calibration", "logits")."""
@@ -37,19 +31,10 @@ class Name(NamedTuple):
     base: str
 
 
-def words(name: str) -> list[str]:
-    """The words of a name: separated by anything that is no letter or digit, or by a capital inside."""
-    return [word.lower() for word in BOUNDARY.split(name) if word]
-
-
+@lru_cache(maxsize=2**14)
 def canonical(name: str) -> Name:
     """Part and base of a name; ``val/logits``, ``logits_val`` and ``valLogits`` are the same."""
-    return _canonical(name[:LONGEST])
-
-
-@lru_cache(maxsize=2**14)
-def _canonical(name: str) -> Name:
-    found = words(name)
+    found = tokens(name)
     part = next((PARTS[word] for word in found if word in PARTS), None)
     return Name(part, "".join(word for word in found if word not in PARTS))
 
@@ -79,7 +64,7 @@ class Column(NamedTuple):
 
 def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
     """A column whose first words are in a vocabulary, with those that follow, such as ``p_0`` or ``logit 3``."""
-    pieces = PIECE.findall(name[:LONGEST].lower())
+    pieces = tokens(name)
     stems = (j for j in range(len(pieces) - 1, 0, -1) if "".join(pieces[:j]) in vocabulary)
     return next((Column("".join(pieces[:j]), "_".join(pieces[j:])) for j in stems), None)
 

@@ -89,15 +89,9 @@ def info(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
     return Finding("info", code, one_line(reason), action, fix)
 
 
-def left_out(array: str, code: str, reason: str, action: str = "", **fix: Any) -> Finding:
-    """Why features or training data cannot be used; only methods that need them are left out."""
-    return Finding("warning", code, one_line(reason), action, fix, array)
-
-
 def left_out_as(array: str, invalid: InvalidUpload) -> Finding:
-    """Leave an array out for the reason that makes it unusable; the upload goes on."""
-    finding = invalid.finding
-    return left_out(array, finding.code, finding.reason, finding.action, **finding.fix)
+    """Why features or training data cannot be used; only methods that need them are left out."""
+    return replace(invalid.finding, level="warning", left_out=array)
 
 
 def count(n: int, noun: str) -> str:

@@ -27,10 +27,10 @@ from calib.data.assemble.parts import (
 from calib.data.assemble.predicted import correct_answers
 from calib.data.assemble.predictions import predictions_of_arrays
 from calib.data.assemble.top_k import is_top_k, read_top_k
-from calib.data.findings import InvalidUpload, Notes, info, left_out_as, listed, shortened, verb, warning
+from calib.data.findings import InvalidUpload, Notes, left_out_as, listed, shortened, warning
 from calib.data.guess.arrays import infer_arrays, infer_label
 from calib.data.guess.names import class_names as names_in_common
-from calib.data.guess.names import has, is_prediction
+from calib.data.guess.names import has
 from calib.data.guess.question import infer_columns
 from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source, names_in
 from calib.data.predictions import Predictions
@@ -279,13 +279,6 @@ def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Ar
     choices = notes.choices
     check_names(contents, choices, labels)
     are_pairs = choices.kind == "pairs"
-    unused = [role.column for role in roles if role.role in ("predicted", "id", "ignore") and not are_pairs]
-    if like_predictions := [column for column in unused if is_prediction(column)]:
-        said = (
-            f"{listed(like_predictions)} of {contents.name} {verb(len(like_predictions), 'is', 'are')} named like "
-            "predictions as a whole, not like the score of one class: left out."
-        )
-        notes.add(info("left_out", said))
     arrays = notes.take(read_part(contents, labels, choices.outputs, choices.labels, choices))
     signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
     if contents.tabular and not any(shortened(names_in(choices.outputs)[0]) in reason for reason in signs):

@@ -109,7 +109,6 @@ WORTH_A_LOOK = [
     ("constant", lambda m: m.both(np.ones((300, 4)) * 2), "constant", "All 300 rows"),
     ("shuffled", lambda m: m.both(labels=np.roll(m.labels, 100)), "labels_shuffled", "better than chance"),
     ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_inverted", "other way round"),
-    ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "exactly 1.0, as by rounding"),
     ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "but there are 4 classes"),
     ("row numbers as groups", lambda m: m.both(np.tile(m.logits, (4, 1)), np.tile(m.labels, 4), groups=np.arange(1200)),
      "too_many_groups", "more than 1,000 different"),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calib.data import inspect, load, read_outputs
-from tests.data.conftest import cases, check_refused, check_repeatable, the
+from tests.data.conftest import cases, check_refused, check_repeatable
 
 NAMES = np.array(["ant", "bee", "cat", "dög"])
 
@@ -90,13 +90,13 @@ def test_is_read_as_meant(make, build):
     check_repeatable(path)
 
 
-def test_the_predicted_class_is_left_out_and_said(make):
+def test_the_predicted_class_is_no_output(make):
     scores = pd.DataFrame(make.probs, columns=list("abcd")).assign(y_true=make.labels, id=np.arange(300))
     for name in ("y_pred", "prediction", "yhat", "Predicted Class"):
         path = make.csv(scores.assign(**{name: make.probs.argmax(axis=1)}))
         data = load(path)
         np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-12)
-        assert the(data, "left_out").level == "info" and name in the(data, "left_out").message
+        assert {role.role for role in data.roles if role.column == name} <= {"predicted", "ignore"}
         np.testing.assert_allclose(read_outputs(path), make.probs, rtol=1e-15)
 
 

@@ -42,7 +42,7 @@ def patterns():
 
 def test_patterns_and_what_is_done_with_a_cell_go_through_hostile_text_once():
     found = patterns()
-    assert {"read.dialect.RULE", "array_names.PIECE", "number ."} <= set(found)
+    assert {"read.dialect.RULE", "guess.names.PIECES", "number ."} <= set(found)
     for look in (*(pattern.fullmatch for pattern in found.values()), is_number, told_by):
         with minute_of_cpu():
             for text in (*HOSTILE, "1" * LONG + "x", " " * LONG, "1" + " " * LONG + "x"):

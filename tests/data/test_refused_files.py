@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import re
 import struct
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,12 +26,6 @@ def lying_directory(make):
             content[start : start + 4] = struct.pack("<I", 2**28 + 128)
     path.write_bytes(content)
     return path
-
-
-def lzma_npz(make):
-    with zipfile.ZipFile(make.folder / "x.npz", "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("logits.npy", make.npy(make.logits).read_bytes())
-    return make.folder / "x.npz"
 
 
 def external_link(make):
@@ -108,7 +101,6 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     ("header of empty items", lambda m: m.file("a.npy", m.header((10**12,), "|V0")), "dtype", "items of 0 bytes"),
     ("header with negative shape", lambda m: m.file("a.npy", m.header((-5, 4))), "dtype", "(-5, 4)"),
     ("header of objects", lambda m: m.file("a.npy", m.header((10, 4), "|O", b"x")), "object_dtype", "unpickled"),
-    ("lzma npz", lzma_npz, "compression", "NumPy does not write"),
     ("hdf5 external link", external_link, "external_link", "other files"),
     ("hdf5 external storage", external_storage, "external_link", "another file"),
     ("hdf5 virtual dataset", virtual, "external_link", "another file"),

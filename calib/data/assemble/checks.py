@@ -24,9 +24,8 @@ CHANCE = 0.001
 FEW = 20
 """Fewer rows than these say nothing about agreement."""
 
-RANKED_FIRST, RANKED = 100_000, 2_000_000
-"""Outputs that are ranked first, and where these do not agree with the labels; of more rows, some from the first to the
-last are taken."""
+RANKED_ROWS, RANKED = 50_000, 2_000_000
+"""Rows whose outputs are ranked, and outputs; of more rows, some from the first to the last are taken."""
 
 FEW_ROWS, FEW_PER_CLASS = 200, 10
 """Below the first the interval of a calibration error is about as wide as the error."""
@@ -49,7 +48,7 @@ def check_outputs(
         yield from _check_repeats(outputs, kind, labels, name)
     yield from _check_rows(labels, class_names)
     if kind not in ("logits", "binary_log_odds"):
-        yield from _check_saturation(outputs, kind, labels, name)
+        yield from _check_hard(outputs, kind, name)
 
 
 def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
@@ -59,7 +58,7 @@ def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
     return outputs.argmax(axis=1)
 
 
-def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> tuple[float, float]:
+def rank_test(outputs: Floats, kind: Kind, labels: Ints) -> tuple[float, float]:
     """Probability that labels in random order have outputs that rank so high, and so low; both one-sided.
 
     The statistic is the sum over rows of the rank, within its column, of the output of the label; logits become
@@ -67,9 +66,9 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> 
     close to normal (Hoeffding, 1951, "A combinatorial central limit theorem"). For two classes it is the rank-sum
     test.
 
-    Of more rows than give ``most`` outputs, some from the first to the last are taken.
+    Of more rows than :data:`RANKED_ROWS`, or than give :data:`RANKED` outputs, some from all of them are taken.
     """
-    n = min(len(labels), max(FEW, most // outputs.shape[1]))
+    n = min(len(labels), RANKED_ROWS, max(FEW, RANKED // outputs.shape[1]))
     rows = np.linspace(0, len(labels) - 1, n).astype(np.int64)
     values, labels = outputs[rows], labels[rows]
     if values.shape[1] == 1:
@@ -91,15 +90,12 @@ def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices)
     """Labels that have nothing to do with the outputs, or two classes that are the other way round.
 
     Of two classes the ranks alone tell, since the accuracy of small risks is that of the larger class.
-
     """
     n_classes = max(outputs.shape[1], 2)
     counts = np.bincount(labels, minlength=n_classes)
     if len(labels) < FEW or np.count_nonzero(counts) == 1:
         return
-    high, low = rank_test(outputs, kind, labels, RANKED_FIRST)
-    if high > CHANCE:
-        high, low = rank_test(outputs, kind, labels)
+    high, low = rank_test(outputs, kind, labels)
     if high > CHANCE and n_classes == 2 and low <= CHANCE / 2 and kind != "pairs":
         first, second = choices.label_values or (0, 1)
         named = {"class_names": None} if isinstance(first, str) else {}
@@ -183,30 +179,15 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
         yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
 
 
-def _check_saturation(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iterator[Finding]:
-    """Probabilities of exactly 1, or 0 of an event: they cannot be ranked, and their log loss is infinite if wrong."""
+def _check_hard(outputs: Floats, kind: Kind, name: str) -> Iterator[Finding]:
+    """Probabilities of exactly 0 and 1 alone; how many there are among others is said where they get their floor."""
     zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
-    full = outputs.max(axis=1) == one
-    sure = "1.0"
-    if kind == "binary_probability":  # a probability of 0 is as sure, of the other class
-        none = outputs[:, 0] == zero
-        sure = "0.0 or 1.0" if none.any() and full.any() else "0.0" if none.any() else sure
-        full |= none
-    n, wrong = int(full.sum()), int((full & (predicted_classes(outputs, kind) != labels)).sum())
-    if n == len(full) and np.count_nonzero(outputs != zero) <= len(full):
+    if ((outputs == zero) | (outputs == one)).all():
         yield warning(
             "hard_predictions",
             f"Every probability of {name} is exactly 0 or 1: predicted classes, which carry no confidence; only their "
             "accuracy can be estimated.",
             "Save the logits, or predict_proba instead of predict.",
-        )
-    elif n and kind != "log_probabilities":
-        say = warning if n > 0.01 * len(full) else info
-        yield say(
-            "saturated",
-            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly {sure}, as by rounding; "
-            f"such rows cannot be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
-            "Save logits instead of probabilities where you can.",
         )
 
 

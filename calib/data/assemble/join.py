@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calib.data.array_names import FEATURES, HARD, LABELS, OUTPUTS, SPLIT, canonical, numbered_column, words
+from calib.data.array_names import FEATURES, HARD, LABELS, OUTPUTS, SPLIT, canonical, numbered_column
 from calib.data.assemble.beside import ROLE_NAMES
 from calib.data.findings import InvalidUpload, Step, count, info, listed, shortened, verb, warning
+from calib.data.guess.names import tokens
 from calib.data.read.base import Contents
 from calib.data.read.table import Table, cells_of
 
@@ -90,7 +91,7 @@ def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, st
 
 def is_id(name: str) -> bool:
     """Whether a column's name says that it holds an id, and nothing else."""
-    base, parts = canonical(name).base, words(name)
+    base, parts = canonical(name).base, tokens(name)
     scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)
     if scores or base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES):
         return False

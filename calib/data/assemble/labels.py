@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.findings import InvalidUpload, Step, count, info, listed, verb, warning
+from calib.data.guess.names import plain_name
 from calib.data.limits import MAX_CLASSES
 from calib.data.options import Choices
 from calib.data.read.base import Array, distinct
@@ -76,7 +77,7 @@ def decode_labels(
     values, positions = different(flat.value, name)
     cells, given = values.tolist(), choices.label_values
     named = {str(own) for own in (*(given or ()), *(columns or ()))}
-    called = {_plain(own) for own in named}
+    called = {plain_name(own) for own in named}
     missing = [is_missing(cell, called) for cell in cells]
     if len(cells) - sum(missing) > n_classes:  # else a class may be called "unknown"
         missing = [is_missing(cell, called, (*MISSING, *PERHAPS_MISSING)) for cell in cells]
@@ -210,10 +211,10 @@ def _order_of_names(
             said = f"The labels in {name} were matched to the columns by name ({listed(order)})."
             return order, (info("class_order", said),)
     if columns is not None and one and n_classes == len(values) == 2:
-        if _plain(columns[0]) == _plain(values[0]):
+        if plain_name(columns[0]) == plain_name(values[0]):
             said = f"The column of outputs is named after {values[0]!r}: read as its probability."
             return (values[1], values[0]), (info("class_order", said),)
-        if _plain(columns[0]) == _plain(values[1]):
+        if plain_name(columns[0]) == plain_name(values[1]):
             return tuple(values), ()
     if len(values) < n_classes:
         raise InvalidUpload(
@@ -246,8 +247,8 @@ def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
     """
     if set(values) <= set(columns):
         return tuple(columns)
-    by_name = {_plain(value): value for value in values}
-    plain = [_plain(column) for column in columns]
+    by_name = {plain_name(value): value for value in values}
+    plain = [plain_name(column) for column in columns]
     distinct_names = len(by_name) == len(values) and len(set(plain)) == len(plain)
     if not distinct_names or not (set(by_name) <= set(plain) or set(plain) < set(by_name)):
         return None
@@ -256,7 +257,10 @@ def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
 
 def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | None:
     """The label that each column begins with: ``H``, ``D`` and ``A`` belong to ``home``, ``draw`` and ``away``."""
-    begun = [[value for value in values if _plain(column).startswith(_plain(value))] for column in columns[:FEW_NAMES]]
+    begun = [
+        [value for value in values if plain_name(column).startswith(plain_name(value))]
+        for column in columns[:FEW_NAMES]
+    ]
     unique = len(columns) <= FEW_NAMES and all(len(own) == 1 for own in begun)
     return tuple(own[0] for own in begun) if unique and len({own[0] for own in begun}) == len(values) else None
 
@@ -270,19 +274,13 @@ def is_missing(value: Any, called: Collection[str] = (), words: Collection[str] 
         return not np.isfinite(value)
     if not isinstance(value, str):
         return False
-    return not value.strip() or (value.strip() in words and _plain(value) not in called)
+    return not value.strip() or (value.strip() in words and plain_name(value) not in called)
 
 
 def spelled(value: Any) -> str:
     """A label as it is written in Choices: 2.0 is 2; without spaces around, with accents in one way."""
     whole = isinstance(value, float) and value.is_integer()
     return unicodedata.normalize("NFC", str(int(value) if whole else value).strip())
-
-
-def _plain(value: Any) -> str:
-    """A name without case and separators, with accents spelled in one way, since columns spell them differently."""
-    text = unicodedata.normalize("NFC", str(value))
-    return "".join(c for c in text.lower() if c.isalnum()) or text
 
 
 def fractional(message: str) -> InvalidUpload:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from string import digits
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, to_canonical, zero_floor
-from calib.data.array_names import words
 from calib.data.findings import InvalidUpload, Step, count, info, verb, warning
+from calib.data.guess.names import tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array
 from calib.data.scales import LOGS, PLAIN, SLACK, Scale, in_words
@@ -308,9 +307,8 @@ def told_by(name: str) -> Scale | None:
     """What a column's name says of its scale: one of the scales, ``log_odds`` or ``points``."""
     if "%" in name or "‰" in name:
         return "percent" if "%" in name else 1000.0
-    spelled = words(name)
+    spelled = tokens(name)
     pairs = [*spelled, *(a + b for a, b in pairwise(spelled))]
-    pairs += [word.rstrip(digits) for word in spelled if not word.startswith("log")]
     if any(word in LOG_ODDS for word in pairs):
         return "log_odds"
     if found := next((scale for scale, said in SAID.items() if any(word in said for word in pairs)), None):

@@ -4,7 +4,3 @@
 ``direction`` tells of which class one column speaks, ``rules`` has the rules in the order they apply, ``beside`` gives
 the other columns their roles.
 """
-
-from calib.data.guess.rules import Guess, Reading, guess
-
-__all__ = ["Guess", "Reading", "guess"]

@@ -12,6 +12,7 @@ from calib.data.array_names import PARTS, SPLIT, feature_names
 from calib.data.assemble.beside import ROW_ROLES, times_of
 from calib.data.guess.columns import FEW, Column
 from calib.data.guess.names import is_anonymous, tokens
+from calib.data.guess.outputs import columns_in
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.roles import ColumnRole, Role
 
@@ -105,12 +106,6 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
         features = feature_names(numbers) or tuple(name for name, column in free.items() if is_feature(column))
         chosen = replace(chosen, features=features)
     return chosen
-
-
-def columns_in(chosen: Choices) -> set[str]:
-    """The columns that have a role already."""
-    options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"}
-    return {name for option in options for name in names_in(getattr(chosen, option))}
 
 
 def column_roles(

@@ -83,8 +83,9 @@ def is_anonymous(name: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """A name without case and separators, since columns and labels spell them differently."""
-    return "".join(c for c in name.lower() if c.isalnum()) or name
+    """A name without case and separators, with accents in one way, since columns and labels spell them differently."""
+    text = unicodedata.normalize("NFC", name)
+    return "".join(c for c in text.lower() if c.isalnum()) or text
 
 
 def class_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ class Candidates:
     """
 
     def __init__(self, columns: Mapping[str, Column], chosen: Choices):
-        taken = chosen_elsewhere(chosen, "outputs")
+        taken = columns_in(chosen, "outputs")
         self._kind, self._given = chosen.kind, [columns[name] for name in names_in(chosen.outputs)]
         self._free = [column for column in columns.values() if column.name not in taken]
         self._patterns = by_pattern(self._free)
@@ -149,26 +149,19 @@ class Candidates:
                 yield self._known.setdefault(key, self._known.get(key) or outputs_of(columns, stem))
 
 
-def chosen_elsewhere(chosen: Choices, own: str) -> set[str]:
-    """Columns that somebody has chosen for another role."""
-    options = {*OPTION_OF_ROLE.values()} - {own}
+def columns_in(chosen: Choices, but: str = "") -> set[str]:
+    """The columns that have a role already, another one than that of an option."""
+    options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"} - {but}
     return {name for option in options for name in names_in(getattr(chosen, option))}
 
 
 def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:
-    """Columns that are called like the labels, or whose names hold one: ``cat``, ``p_<5`` and ``P (age=>=5)``."""
+    """Columns that are called like the labels: ``cat`` and ``dog``."""
     numbers = {column.name: column for column in columns if column.numbers is not None}
     plain = {plain_name(value) for value in values}
     found = [column for column in numbers.values() if plain_name(column.name) in plain]
     if 1 < len(found) == len(plain):
         yield outputs_of(found, classes=[column.name for column in found])
-    if len(values) < 2 or not all(values) or all(map(str.isdecimal, values)):
-        return
-    for start, end in sorted({name.rpartition(values[0])[::2] for name in numbers if values[0] in name} - {("", "")}):
-        members = {name: value for value in values if (name := start + value + end) in numbers}
-        if len(members) == len(values):
-            own = sorted((numbers[name] for name in members), key=lambda column: column.position)
-            yield outputs_of(own, f"{start} {end}", [members[column.name] for column in own])
 
 
 def by_pattern(columns: Sequence[Column]) -> list[tuple[str, list[Column]]]:

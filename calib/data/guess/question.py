@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from calib.data.assemble.predicted import correct_value
+from calib.data.assemble.predicted import correct_value, texts_of
 from calib.data.assemble.verbal import words_in_sample
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
@@ -165,12 +164,12 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
         shown = listed(outputs.names, 3) + (f" for {listed(reading.label_values, 3)}" if reading.label_values else "")
         of = f"{len(outputs.names):,} classes of {shortened(outcome.name)}"
         return TableReading(roles, f"{of}, one column each ({shown})", rows)
-    truth, stem = texts_in(outcome, keep), shortened(outputs.stem)
+    truth, stem = texts_of(outcome.cells[keep]), shortened(outputs.stem)
     inside = -1e-6 <= scores[keep].min() <= scores[keep].max() <= 1 + 1e-6
     mean = f"mean {scores[keep].mean():.1%}, " if inside else ""
     if reading.pairs:
         answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}" if reading.predicted else ""
-        right: Any = texts_in(reading.predicted, keep) if reading.predicted else correct_value(outcome, None)
+        right: Any = texts_of(reading.predicted.cells[keep]) if reading.predicted else correct_value(outcome, None)
         return TableReading(
             roles, f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}", rows
         )
@@ -179,11 +178,6 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
     rate = 0.0 if never else (np.char.lower(truth) == event.lower()).mean()
     named = shortened(outcome.name) if never else event_name(event, outcome)
     return TableReading(roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}", rows)
-
-
-def texts_in(column: Column, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.str_]:
-    """Some cells as labels are written."""
-    return np.array([spelled(cell) for cell in column.cells[rows].tolist()])
 
 
 def event_name(event: str, outcome: Column) -> str:

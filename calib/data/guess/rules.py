@@ -16,7 +16,7 @@ from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import Column, columns_of, follows
 from calib.data.guess.direction import LabelValues, named_value, orders, tells_correct
 from calib.data.guess.names import class_names, is_anonymous, plain_name, share_a_word, tokens
-from calib.data.guess.outputs import Candidates, Outputs, chosen_elsewhere
+from calib.data.guess.outputs import Candidates, Outputs, columns_in
 from calib.data.guess.problems import Problem, problem_of
 from calib.data.options import Choices
 from calib.data.read.base import Array
@@ -269,7 +269,7 @@ def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Co
     """Columns that may be the outcome."""
     if isinstance(chosen.labels, str) and chosen.labels:
         return [columns[chosen.labels]]
-    taken = chosen_elsewhere(chosen, "labels")
+    taken = columns_in(chosen, "labels")
     free = [column for column in columns.values() if column.name not in taken]
     spoken = any(column.says == "predicted" for column in free)  # words that were read and words that were there
     fit = [c for c in free if c.names_classes or c.says == "label" or (c.says == "truth" and (spoken or c.is_whole))]
@@ -342,7 +342,7 @@ def predicted_column(
     """The column of predicted classes: chosen, or named so with labels in common, or the only one with these labels."""
     if chosen.predicted is not None:
         return columns.get(chosen.predicted)
-    taken = {outcome.name, *outputs.names, *chosen_elsewhere(chosen, "predicted")}
+    taken = {outcome.name, *outputs.names, *columns_in(chosen, "predicted")}
     free = [c for c in columns.values() if c.name not in taken and c.is_discrete and {*c.values} & {*outcome.values}]
     found = [column for column in free if column.says == "predicted"]
     if not found and outputs.is_single and len(outcome.values) > 2 and outcome.numbers is None:

@@ -52,10 +52,6 @@ def open_npy(name: str, file: BinaryIO) -> Arrays:
     return Arrays(name, [(ArrayInfo(name.removesuffix(".npy"), shape, str(dtype)), read)])
 
 
-COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""What NumPy writes."""
-
-
 def open_npz(name: str, file: BinaryIO) -> Arrays:
     """The .npy members of a zip archive."""
     with reading(name):
@@ -66,9 +62,6 @@ def open_npz(name: str, file: BinaryIO) -> Arrays:
     def listed(member: zipfile.ZipInfo) -> tuple[ArrayInfo, Read]:
         key = member.filename.removesuffix(".npy")
         what = f"{key} in {name}"
-        if member.compress_type not in COMPRESSIONS or member.flag_bits & 0x1:
-            packed = f"{what} is encrypted or packed in a way NumPy does not write."
-            raise InvalidUpload("compression", packed, "Save it with numpy.savez_compressed.")
         with reading(what), archive.open(member) as stream:
             shape, dtype = npy_header(stream, what, member.file_size)  # the directory bounds what is unpacked
 

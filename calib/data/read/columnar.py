@@ -23,7 +23,7 @@ def open_parquet(name: str, file: BinaryIO, choices: Choices) -> Table:
         opened = pq.ParquetFile(file)
         bits = sum(kind.bit_width for kind in opened.schema_arrow.types if pa.types.is_primitive(kind))
         check_size(opened.metadata.num_rows * bits // 8, f"The columns of {name}")  # runs of one value pack to nothing
-        return open_columns(name, usual_types(opened.read(use_threads=False)), choices)
+        return open_columns(name, opened.read(use_threads=False), choices)
 
 
 def open_arrow(name: str, file: BinaryIO, choices: Choices) -> Table:
@@ -35,7 +35,7 @@ def open_arrow(name: str, file: BinaryIO, choices: Choices) -> Table:
     with reading(name):
         table = opened(file, options=pa.ipc.IpcReadOptions(use_threads=False)).read_all()
         table.validate(full=True)  # offsets are of the file's making
-        return open_columns(name, usual_types(table), choices)
+        return open_columns(name, table, choices)
 
 
 NAME = "The table"
@@ -62,7 +62,7 @@ def open_frame(source: Any, choices: Choices) -> Table:
         except pa.ArrowInvalid as error:
             reason = f"A {type(source).__name__} is one column, and outputs need the outcome beside them."
             raise InvalidUpload("source", reason, "Give a DataFrame that holds both.") from error
-        return open_columns(NAME, usual_types(table), choices)
+        return open_columns(NAME, table, choices)
 
 
 def pandas_table(frame: Any) -> pa.Table:
@@ -79,25 +79,3 @@ def pandas_table(frame: Any) -> pa.Table:
         frame = frame.reset_index()
     names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
     return pa.table([as_arrow(frame.iloc[:, j]) for j in range(len(names))], names=names)
-
-
-def usual_types(table: pa.Table) -> pa.Table:
-    """A table whose types are Arrow's own; with durations in seconds, times of day as text, and no views of text."""
-    import pyarrow as pa
-
-    def usual(kind: Any) -> Any:
-        if pa.types.is_duration(kind):
-            return pa.float64()
-        if isinstance(kind, pa.BaseExtensionType):
-            return kind.storage_type
-        if pa.types.is_dictionary(kind):
-            return pa.dictionary(kind.index_type, usual(kind.value_type))
-        return pa.string() if pa.types.is_string_view(kind) or pa.types.is_time(kind) else kind
-
-    def converted(column: pa.ChunkedArray) -> pa.ChunkedArray:
-        kind = usual(column.type)
-        if pa.types.is_duration(column.type):
-            column = column.cast(pa.duration("s"), safe=False).cast(pa.int64())
-        return column if column.type == kind else column.cast(kind)
-
-    return pa.table([converted(column) for column in table.columns], names=table.column_names)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -85,23 +82,9 @@ def filled_rows(sheet: ReadOnlyWorksheet, most: int = LAST_ROW) -> Iterator[tupl
 
 
 def lines_of(rows: Iterator[tuple[Any, ...]]) -> bytes:
-    """The rows as csv, without empty columns around them."""
-    filled, first, last = [], LAST_ROW, 0
-    for row in rows:
-        places = [j for j, cell in enumerate(row) if cell not in EMPTY]
-        first, last = min(first, places[0]), max(last, places[-1] + 1)
-        filled.append(row[: places[-1] + 1])
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for row in filled:
-        writer.writerow([*map(written, row[first:]), *[""] * (last - max(first, len(row)))])
-    return out.getvalue().encode("utf-8", "replace")
+    """The rows as csv, without empty columns and line breaks."""
+    import pandas as pd
 
-
-def written(cell: Any) -> str:
-    """A cell as a text table holds it."""
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, (datetime, date, time)):
-        return cell.isoformat()
-    return " ".join(str("" if cell is None else cell).splitlines())
+    cells = pd.DataFrame(list(rows), dtype=object)
+    filled = cells.loc[:, (cells.notna() & (cells != "")).any()].replace(r"[\r\n]+", " ", regex=True)
+    return filled.to_csv(header=False, index=False, lineterminator="\n").encode("utf-8", "replace")

@@ -51,6 +51,7 @@ def open_columns(
     """
     import pyarrow as pa
 
+    table = without_views(table)
     if decimal is None and choices.decimal in (".", ","):
         decimal, certain = ("," if choices.decimal == "," else "."), True
     table, findings = read_written(table, name, decimal, certain)
@@ -65,6 +66,20 @@ def open_columns(
     contents = Table(name, table, bool(choices.drop_bad_rows))
     contents.findings, contents.nested = findings, {own: kind for own, kind in nested.items() if kind}
     return contents
+
+
+def without_views(table: pa.Table) -> pa.Table:
+    """A table without views of text, with which Arrow can do little; polars gives them."""
+    import pyarrow as pa
+
+    def usual(kind: Any) -> Any:
+        if pa.types.is_dictionary(kind):
+            return pa.dictionary(kind.index_type, usual(kind.value_type))
+        return pa.string() if pa.types.is_string_view(kind) else kind
+
+    pairs = [(column, usual(column.type)) for column in table.columns]
+    columns = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
+    return pa.table(columns, names=table.column_names)
 
 
 def kind_of(column: pa.ChunkedArray) -> str:

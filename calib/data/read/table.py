@@ -39,7 +39,7 @@ def cells_of(kind: Any) -> Cells:
         return "list"
     if types.is_boolean(kind):
         return "truth"
-    if types.is_temporal(kind):
+    if types.is_date(kind) or types.is_timestamp(kind):
         return "date"
     return "nothing" if types.is_null(kind) else "other"
 

@@ -80,14 +80,10 @@ def parse(content: bytes, encoding: str, dialect: Dialect, name: str, drop_bad_r
 
 
 def without_empty(table: pa.Table) -> pa.Table:
-    """A table without rows that hold nothing, and without such columns at its end that have no name either."""
+    """A table without rows that hold nothing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    while (last := table.num_columns - 1) > 0 and table.column_names[last] == f"unnamed_{last}":
-        if table.column(last).null_count < table.num_rows:
-            break
-        table = table.remove_column(last)
     filled: Any = None
     for column in table.columns:
         text = pa.types.is_string(column.type)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.data.guess import guess
 from calib.data.guess.names import class_names
+from calib.data.guess.rules import guess
 from tests.data.corpus import tables
 
 N = 120
