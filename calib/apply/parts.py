@@ -15,6 +15,7 @@ from calib.data.assemble.arrays import check_there
 from calib.data.findings import InvalidUpload, Notes
 from calib.data.guess.question import infer_columns
 from calib.data.read.base import reading
+from calib.data.read.columnar import sample_of_parquet
 from calib.data.read.files import contents_of, open_file, sniff
 from calib.data.read.table import numbers
 from calib.errors import reason
@@ -73,15 +74,14 @@ class Part:
                     f"{name} holds {found}, which cannot be read in blocks of rows.",
                     "Save one .npy array, a Parquet table, or a folder of Parquet tables.",
                 )
-            contents = contents_of(found, name, file, notes.choices)
-            if contents.tabular:
+            if found == "parquet":
+                contents, n_rows = sample_of_parquet(name, file, notes.choices)
                 check_there(contents, notes.choices.outputs)
                 if infer:
                     notes.take(infer_columns(contents, notes.choices, separate_labels))
                 columns = check_there(contents, notes.choices.outputs)
-                (n_rows,) = contents.arrays[0].shape
                 return cls(path, n_rows, columns, len(columns), 8 * len(contents.names))
-            (array,) = contents.arrays
+            (array,) = contents_of(found, name, file, notes.choices).arrays
             if not array.shape:
                 raise InvalidUpload(
                     "shape_0d", f"{name} is a single value, not one row of scores per example.", "Save the whole array."

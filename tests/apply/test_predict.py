@@ -44,6 +44,17 @@ def test_the_numbers_are_those_of_one_call(tmp_path, overconfident, small_blocks
     assert len(seen) > 10 and seen[-1] == (400, 400)
 
 
+def test_a_table_larger_than_memory_is_looked_at_in_part(tmp_path, overconfident, monkeypatch):
+    logits, labels = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    source = write(tmp_path / "table.parquet", logits)
+    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", logits.nbytes // 2)
+    with pytest.raises(DataError, match="would take"):
+        calib.load(source, labels={"labels": labels})
+    predict_file(fitted, source, tmp_path / "out.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), fitted.predict_proba(logits), rtol=1e-12)
+
+
 def test_outputs_of_every_kind(tmp_path, overconfident, small_blocks):
     logits, labels = overconfident
     probs = softmax(logits)
@@ -170,12 +181,15 @@ def test_the_command_says_what_is_wrong(tmp_path, overconfident, folder, capsys,
     capsys.readouterr()
     assert run("apply", saved, folder, "--out", tmp_path / "out.npy") == 2
     assert "the results of a folder are a folder" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert run("apply", saved, tmp_path / "empty", "--out", tmp_path / "again") == 1
+    assert "no .parquet files" in capsys.readouterr().err
     np.savez(tmp_path / "plain.npz", logits=logits)
     assert run("apply", saved, tmp_path / "plain.npz", "--out", tmp_path / "o.parquet") == 1
-    assert "from .npy or .parquet" in capsys.readouterr().err
+    assert "For other files take --out .npz" in capsys.readouterr().err
     monkeypatch.setattr("calib.cli.apply.MAX_BYTES", 1000)
     assert run("apply", saved, source, "--out", tmp_path / "o.npz") == 1
-    assert "written in blocks of rows" in capsys.readouterr().err
+    assert "go in blocks of rows" in capsys.readouterr().err
 
 
 def test_arguments_that_cannot_be_are_refused_before_anything_is_predicted(tmp_path, overconfident, folder):

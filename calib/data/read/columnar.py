@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
 
 from calib.data.findings import InvalidUpload
 from calib.data.options import Choices
 from calib.data.read.base import check_size, reading
 from calib.data.read.nested import open_columns
-from calib.data.read.table import Table
+from calib.data.read.table import SAMPLE_ROWS, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +27,23 @@ def open_parquet(name: str, file: BinaryIO, choices: Choices) -> Table:
         bits = sum(kind.bit_width for kind in opened.schema_arrow.types if pa.types.is_primitive(kind))
         check_size(opened.metadata.num_rows * bits // 8, f"The columns of {name}")  # runs of one value pack to nothing
         return open_columns(name, opened.read(use_threads=False), choices)
+
+
+GROUPS = 8
+"""Row groups of a Parquet file that are looked at where it is larger than memory."""
+
+
+def sample_of_parquet(name: str, file: BinaryIO, choices: Choices) -> tuple[Table, int]:
+    """The first rows of some row groups from all of a Parquet file, and how many rows the file has."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with reading(name):
+        opened = pq.ParquetFile(file)
+        groups = sorted({*np.linspace(0, opened.num_row_groups - 1, GROUPS).astype(int).tolist()})
+        found = [opened.iter_batches(SAMPLE_ROWS // len(groups), [group], use_threads=False) for group in groups]
+        heads = pa.Table.from_batches([head for batches in found for head in islice(batches, 1)], opened.schema_arrow)
+        return open_columns(name, heads, choices), opened.metadata.num_rows
 
 
 def open_arrow(name: str, file: BinaryIO, choices: Choices) -> Table:
