@@ -137,22 +137,22 @@ class GPCalib(Calibrator):
         fit, device, note = fit_latent_gp(logits / self.scale_, labels, self, earlier, progress)
         posterior = fit.posterior
         low, high = fit.likelihood.low, fit.likelihood.high
-        table = tabulate(posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone)
+        grid, shift, draws = tabulate(posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone)
         self.variance_, self.lengthscale_ = posterior.variance, posterior.lengthscale
         self.noise_variance_ = posterior.noise_variance
         self.inducing_inputs_ = posterior.inducing_inputs
         self.q_mean_, self.q_sqrt_ = posterior.q_mean, posterior.q_sqrt
         self.quadratic_likelihood_ = vars(fit.likelihood)
         self.fitted_as_ = {name: getattr(self, name) for name in FIXED}
-        self.grid_, self.interpolation_order_ = table.grid.nodes, table.grid.order
-        self.shift_mean_, self.shift_draws_ = table.shift, table.draws
+        self.grid_, self.interpolation_order_ = grid.nodes, grid.order
+        self.shift_mean_, self.shift_draws_ = shift, draws
         self.objective_trace_, self.objective_, self.n_iter_ = fit.trace, float(fit.trace[-1]), len(fit.trace) - 1
         self.converged_, self.message_ = fit.converged, fit.message
         self.device_, self.device_note_ = device, note
         self.n_rows_ += fit.n_rows
         self.n_rows_given_ += len(logits)
         self.n_parts_ += 1
-        nodes, _ = table.grid.window(low, high)
+        nodes, _ = grid.window(low, high)
         self.collapsed_ = bool(self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[nodes]) < COLLAPSED)
 
     def _predict(self, logits: Floats) -> Floats:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
@@ -90,27 +88,10 @@ WIDEST = 3.0
 """Largest standard deviation of the draws in log-odds: a factor of 20 in the odds."""
 
 
-@dataclass(frozen=True, eq=False)
-class LatentTable:
-    """The latent function on a grid that reaches past the calibration data.
-
-    Attributes
-    ----------
-    grid : the nodes and how to interpolate between them.
-    shift : (grid.size,) posterior mean minus prior mean; like each draw up to a constant, so that its mean over
-        the calibration range is 0. The common offset is often very uncertain, and changes no probability.
-    draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior, no wider than :data:`WIDEST`.
-    """
-
-    grid: Grid
-    shift: Floats
-    draws: Floats
-
-
 def tabulate(
     posterior: Posterior, low: float, high: float, space: str, n_draws: int, seed: int, monotone: bool
-) -> LatentTable:
-    """Tabulate a posterior for prediction.
+) -> tuple[Grid, Floats, Floats]:
+    """A posterior for prediction, on a grid that reaches past the calibration data.
 
     Parameters
     ----------
@@ -118,6 +99,13 @@ def tabulate(
     space : "logits" or "probs".
     n_draws, seed : how many functions to draw, and the seed of the Sobol scrambling.
     monotone : whether the mean and each draw are made to rise.
+
+    Returns
+    -------
+    grid : the nodes and how to interpolate between them.
+    shift : (grid.size,) posterior mean minus prior mean; like each draw up to a constant, so that its mean over the
+        calibration range is 0. The common offset is often very uncertain, and changes no probability.
+    draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior, no wider than :data:`WIDEST`.
     """
     smooth = _grid(posterior, low, high, space)
     shift = posterior.shift(smooth.nodes)
@@ -132,7 +120,7 @@ def tabulate(
         draws = np.array([smooth.interpolate(draw, finer.nodes) for draw in draws])
     if monotone:
         shift, draws = monotone_shifts(shift, finer, space), monotone_shifts(draws, finer, space)
-    return LatentTable(finer, shift, draws)
+    return finer, shift, draws
 
 
 def _limited(deviations: Floats, posterior: Posterior, grid: Grid) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,8 @@ from calib.calibrators.gpcalib.prediction import (
 from calib.numerics import softmax
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
+
+Table = namedtuple("Table", ("grid", "shift", "draws"))
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +32,7 @@ def posterior(logits):
 
 def table(posterior, logits, **changes):
     options = {"n_draws": 128, "seed": 0, "monotone": False} | changes
-    return tabulate(posterior, logits.min(), logits.max(), "logits", **options)
+    return Table(*tabulate(posterior, logits.min(), logits.max(), "logits", **options))
 
 
 def mean_of(logits, table):
@@ -67,7 +71,7 @@ def test_draws_are_no_wider_than_the_objective_can_tell():
     """A column of floors far below the rest: between them there are no data, and the prior is as wide as that gap."""
     inducing = np.array([-1.0, -4.0, -8.0, -14.0, -95.0])
     posterior = Posterior(900.0, 14.0, 1e-9, inducing, np.array([0.6, 0.1, 0.0, 0.0, 1.5]), np.full(5, 0.01))
-    made = tabulate(posterior, -95.0, 0.0, "logits", n_draws=128, seed=0, monotone=False)
+    made = Table(*tabulate(posterior, -95.0, 0.0, "logits", n_draws=128, seed=0, monotone=False))
     deviations = made.draws - made.shift
     at_data = np.array([made.grid.interpolate(d, inducing) for d in deviations])
     deviations -= np.median(at_data, axis=1, keepdims=True)
