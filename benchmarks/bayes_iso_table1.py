@@ -26,8 +26,7 @@ from calib.numerics import Floats, Ints
 SCORES = ("Brier", "log-loss")
 
 METHODS = {
-    "bayes_iso": ("bayes_iso", {"scheme": "plain", "bounds": "pav"}),
-    "bayes_iso, paper's bounds": ("bayes_iso", {"scheme": "plain", "bounds": "paper"}),
+    "bayes_iso": ("bayes_iso", {"scheme": "plain"}),
     "bayes_iso, knots": ("bayes_iso", {}),
     "enir, Platt's correction": ("enir", {"platt_correction": True}),
     "isotonic, Platt's correction": ("isotonic", {"platt_correction": True}),

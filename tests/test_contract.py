@@ -30,7 +30,7 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
     "bayes_iso": [
         {},
         {"n_maps": 300, "scheme": "plain"},
-        {"n_maps": 300, "scheme": "plain", "bounds": "paper", "share_classes": False},
+        {"n_maps": 300, "scheme": "plain", "share_classes": False},
     ],
     "imax": [
         {},

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.base import GIVES_UNCERTAINTY, POSITIVE
 from calib.calibrators.bayes_iso.exact_posterior import knots_posterior, merge_violators
-from calib.calibrators.bayes_iso.importance_sampling import BOUNDS, Bounds, sample_posterior
+from calib.calibrators.bayes_iso.importance_sampling import Bounds, pav_bounds, sample_posterior
 from calib.calibrators.isotonic import Tally, interpolate
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.step_maps import even_cuts, shares_below
@@ -115,11 +115,6 @@ class BayesIso(OneVsRest):
         choices=("knots", "plain"),
         help="Average exactly over maps at pooled scores, or sample maps over all scores as the paper does.",
     )
-    bounds: str = param(
-        "pav",
-        choices=("pav", "paper"),
-        help="Bounds of sampled maps: around the isotonic fit, as in the authors' code, or as in the paper.",
-    )
     n_maps: int = param(10_000, low=100, high=1_000_000, help="Number of maps to sample; knots need none.")
 
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE, GIVES_UNCERTAINTY})
@@ -155,6 +150,6 @@ class BayesIso(OneVsRest):
             found = at_knots(tally, shown)
         else:
             rng = np.random.default_rng(self.random_state)
-            found = sampled(tally, BOUNDS[self.bounds](tally), self.n_maps, shown, rng)
+            found = sampled(tally, pav_bounds(tally), self.n_maps, shown, rng)
         found["values"] = np.clip(found["values"], self.margin_, 1 - self.margin_)
         return BayesIsoMap(log_odds=tally.scores[shown], **found)

@@ -11,28 +11,12 @@ Bounds = tuple[Floats, Floats]
 """Lower and upper bounds, each (m,) and non-decreasing, the first nowhere above the second."""
 
 
-def paper_bounds(tally: Tally) -> Bounds:
-    """Bounds as Allikivi and Kull (2019) describe them in section 4.3.
-
-    The mean label of the B = N / 10 ranks that begin with a pair bounds its map from above but for its standard error,
-    and that of the B ranks that end with it bounds it from below: mean +- 1 / sqrt(B). Windows are cut short at the
-    ends of the ranking, and hold at least the pair's whole group.
-    """
-    ends = np.cumsum(tally.counts)
-    starts, n = ends - tally.counts, ends[-1]
-    size = max(1.0, n / 10)
-    after = np.minimum(np.maximum(ends, starts + size), n)
-    before = np.maximum(np.minimum(starts, ends - size), 0)
-    upper = _mean_label(tally, starts, after) + 1 / np.sqrt(after - starts)
-    lower = _mean_label(tally, before, ends) - 1 / np.sqrt(ends - before)
-    return _monotone(lower, upper)
-
-
 def pav_bounds(tally: Tally) -> Bounds:
-    """Bounds as the authors' published code computes them, which differ from the paper's.
+    """Bounds as the authors' published code computes them.
 
     The mean label of the N / 20 ranks strictly beyond a group, or its isotonic fit where that lies farther out, with a
-    slack of 1 / sqrt(N); nothing is beyond the outermost groups, whose bounds are 0 and 1.
+    slack of 1 / sqrt(N); nothing is beyond the outermost groups, whose bounds are 0 and 1. With those that the paper
+    describes in section 4.3, means of N / 10 ranks, the excess loss is the same at 100 pairs and twice that at 3,000.
     """
     from scipy.optimize import isotonic_regression
 
@@ -43,23 +27,16 @@ def pav_bounds(tally: Tally) -> Bounds:
     upper = np.maximum(_mean_label(tally, ends[:-1], np.minimum(ends[:-1] + size, n)), fit[:-1])
     lower = np.minimum(_mean_label(tally, np.maximum(starts[1:] - size, 0), starts[1:]), fit[1:])
     slack = 1 / np.sqrt(n)
-    return _monotone(np.append(0.0, lower - slack), np.append(upper + slack, 1.0))
-
-
-BOUNDS = {"paper": paper_bounds, "pav": pav_bounds}
+    lower, upper = np.append(0.0, lower - slack), np.append(upper + slack, 1.0)
+    # Extended, never narrowed: a lower bound falls to the lowest that follows, an upper one rises.
+    lower, upper = np.minimum.accumulate(lower[::-1])[::-1], np.maximum.accumulate(upper)
+    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
 def _mean_label(tally: Tally, starts: Floats, stops: Floats) -> Floats:
     """Mean label of the ranks from each start to each stop; within a group its positives are spread evenly."""
     ends, positives = (np.append(0.0, np.cumsum(each)) for each in (tally.counts, tally.positives))
     return (np.interp(stops, ends, positives) - np.interp(starts, ends, positives)) / (stops - starts)
-
-
-def _monotone(lower: Floats, upper: Floats) -> Bounds:
-    # Extended, never narrowed: a lower bound falls to the lowest that follows, an upper one rises.
-    lower = np.minimum.accumulate(lower[::-1])[::-1]
-    upper = np.maximum.accumulate(upper)
-    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
 def sample_maps(n_maps: int, bounds: Bounds, rng: np.random.Generator) -> Floats:

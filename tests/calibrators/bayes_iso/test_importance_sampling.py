@@ -11,7 +11,6 @@ from sklearn.isotonic import isotonic_regression
 
 from calib.calibrators.bayes_iso.importance_sampling import (
     log_likelihood,
-    paper_bounds,
     pav_bounds,
     sample_maps,
 )
@@ -68,17 +67,6 @@ def widened(lower: list[float], upper: list[float]) -> tuple[np.ndarray, np.ndar
     low = [max(0.0, min(lower[i:])) for i in range(len(lower))]
     high = [min(1.0, max(upper[: i + 1])) for i in range(len(upper))]
     return np.array(low), np.array(high)
-
-
-@pytest.mark.parametrize("n", [10, 100, 250])
-def test_the_papers_windows_one_by_one(n):
-    labels, size = labelled(n), n // 10
-    lower, upper = [], []
-    for i in range(n):
-        after, before = labels[i : i + size], labels[max(0, i - size + 1) : i + 1]
-        upper.append(after.mean() + 1 / np.sqrt(len(after)))
-        lower.append(before.mean() - 1 / np.sqrt(len(before)))
-    np.testing.assert_allclose(paper_bounds(ungrouped(labels)), widened(lower, upper), atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 19, 100, 250])
