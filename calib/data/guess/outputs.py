@@ -156,12 +156,19 @@ def columns_in(chosen: Choices, but: str = "") -> set[str]:
 
 
 def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:
-    """Columns that are called like the labels: ``cat`` and ``dog``."""
+    """Columns that are called like the labels, or whose names hold one: ``cat``, ``p_<5`` and ``P (age=>=5)``."""
     numbers = {column.name: column for column in columns if column.numbers is not None}
     plain = {plain_name(value) for value in values}
     found = [column for column in numbers.values() if plain_name(column.name) in plain]
     if 1 < len(found) == len(plain):
         yield outputs_of(found, classes=[column.name for column in found])
+    if len(values) < 2 or not all(values) or all(map(str.isdecimal, values)):
+        return
+    for start, end in sorted({name.rpartition(values[0])[::2] for name in numbers if values[0] in name} - {("", "")}):
+        members = {name: value for value in values if (name := start + value + end) in numbers}
+        if len(members) == len(values):
+            own = sorted((numbers[name] for name in members), key=lambda column: column.position)
+            yield outputs_of(own, f"{start} {end}", [members[column.name] for column in own])
 
 
 def by_pattern(columns: Sequence[Column]) -> list[tuple[str, list[Column]]]:

@@ -47,6 +47,12 @@ def test_columns_that_sum_to_one_are_one_for_each_class(values):
     assert found.is_clear and read(found) == ("label", names)
 
 
+def test_signs_in_names_tell_classes_apart_that_words_do_not():
+    labels, names = np.array(["<=50K", ">50K"]), ("P (income=<=50K)", "P (income=>50K)")
+    found = of(income=labels[HAPPENED], **dict(zip(names, (1 - RISK, RISK), strict=True)))
+    assert found.is_clear and read(found) == ("income", names) and found.readings[0].outputs.classes == tuple(labels)
+
+
 def test_several_models_are_asked_about():
     found = of(default=HAPPENED, pd_glm=RISK, pd_gbm=RNG.random(N))
     assert not found.is_clear and len(found.readings) == 2
