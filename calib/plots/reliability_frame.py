@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CELLS = 50
 """As many as a histogram of confidences has: on an axis from 0 to 1, one value has one bar."""
-_EDGE = fade("#FFFFFF", 0.8)
+_EDGE = fade("#FFFFFF", 0.6)
 """Around the lines of the means, which would not be seen on bars of their colour."""
 
 

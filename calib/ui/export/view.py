@@ -23,7 +23,6 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
-from calib.plots.style import three_digits
 from calib.registry import is_pairs, is_top_k
 from calib.ui.building import offer_file
 from calib.ui.data.view import show_finding
@@ -149,7 +148,7 @@ def _limits(exported: ExportedCalibrator) -> str:
     known, seen = exported.metadata, exported.seen
     between = ""
     if seen is not None:
-        low, high = three_digits(seen.low), three_digits(seen.high)
+        low, high = (f"{end:.4g}".replace("-", "−") for end in (seen.low, seen.high))
         between = f" The model's outputs ranged from {low} to {high}; others were not tested."
     classes = "" if exported.kind == "pairs" else f", with {plural(exported.n_classes, 'class', 'classes')}"
     return (
