@@ -104,33 +104,11 @@ def test_a_comparison_says_why_a_method_is_absent_and_scores_the_others():
     assert by_method["value"]["platt"] < by_method["value"]["identity"]
 
 
-@pytest.fixture
-def files(tmp_path):
-    """A table of pairs, and a calibrator for them in every form."""
-    data = pairs()
-    rows = zip(data.confidence, data.correct, strict=True)
-    table = "confidence,correct\n" + "".join(f"{confidence:.10g},{int(correct)}\n" for confidence, correct in rows)
-    (tmp_path / "answers.csv").write_text(table)
-    np.save(tmp_path / "answers.npy", data.confidence)
-    writer.save(fitted("platt"), tmp_path / "calibrator.npz", **provenance.describe(data))
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("given", "out"), [("answers.csv", "out.csv"), ("answers.csv", "out.npz"), ("answers.npy", "out.parquet")]
-)
-def test_files_of_confidences_become_files_of_confidences(files, given, out):
-    expected = fitted("platt").predict_proba(pairs().logits)[:, 1]
-    outputs = ["--read", "outputs=confidence"] if given.endswith("csv") else []
-    assert main(["apply", str(files / "calibrator.npz"), str(files / given), *outputs, "--out", str(files / out)]) == 0
-    np.testing.assert_allclose(_read(files / out), expected, atol=1e-9)
-
-
-def _read(path):
-    if path.suffix == ".npz":
-        with np.load(path) as found:
-            assert found.files == ["confidence"]
-            return found["confidence"]
-    table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
-    assert list(table) == [*["row"] * (path.suffix == ".csv"), "confidence"]
-    return table["confidence"].to_numpy()
+def test_a_file_of_confidences_becomes_a_file_of_confidences(tmp_path):
+    data, given, made, out = pairs(), *(str(tmp_path / name) for name in ("answers.csv", "made.npz", "out.csv"))
+    pd.DataFrame({"confidence": data.confidence, "correct": data.correct.astype(int)}).to_csv(given, index=False)
+    writer.save(fitted("platt"), made, **provenance.describe(data))
+    assert main(["apply", made, given, "--read", "outputs=confidence", "--out", out]) == 0
+    table = pd.read_csv(out)
+    assert list(table) == ["row", "confidence"]
+    np.testing.assert_allclose(table["confidence"], fitted("platt").predict_proba(data.logits)[:, 1], atol=1e-9)
