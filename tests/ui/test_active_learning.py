@@ -10,7 +10,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from calib.active_learning import Plan, compare_arms, pool_from_predictions, rounds_table, simulate, verdicts
-from calib.data import Finding, Predictions
+from calib.data import Predictions
 from calib.engine import Engine
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished
@@ -51,16 +51,6 @@ def run(app: AppTest, queue: Engine) -> AppTest:
     return app.run()
 
 
-def test_features_that_were_left_out_are_named_with_the_reason(queue: Engine) -> None:
-    left_out = Finding(
-        "warning", "features_not_finite", "1 row of 300 holds NaN.", "Leave it out.", left_out="features"
-    )
-    data = replace(features_of(), features=None, train_features=None, train_labels=None, findings=(left_out,))
-    app = open_page(PAGE, OpenSession.from_data(data))
-    assert "1 row of 300 holds NaN. Leave it out." in app.warning[0].value
-    assert "This page needs features" in said(app) and not app.selectbox
-
-
 def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(queue: Engine) -> None:
     app = open_page(PAGE, OpenSession.from_data(features_of()))
     assert clean(app) and not charts(app)
@@ -85,21 +75,6 @@ def test_a_run_ends_with_what_the_library_finds(queue: Engine) -> None:
     assert len(charts(app)) == 2
     group(app, "active/measures").set_value(["error", "over", "nll"]).run()
     assert len(charts(app)) == 3
-
-
-def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: Engine) -> None:
-    session = OpenSession.from_data(features_of(name="cancelled"))
-    app = open_page(PAGE, session)
-    number(app, "shuffles").set_value(20).run()
-    app.button(key="active/start").click().run()
-    keys = [spec.key for spec in session.studies.values()]
-    assert len(keys) == 40
-    assert "of 40 simulations" in app.get("progress")[-1].proto.text
-    app.button(key="active/cancel").click().run()
-    assert clean(app)
-    states = [job.state for job in finished(queue, keys)]
-    assert set(states) <= {"cancelled", "done"}
-    assert len(session.studies) == states.count("done")
 
 
 def test_simulations_that_fail_are_named_with_the_reason_and_start_again(queue: Engine) -> None:

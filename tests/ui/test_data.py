@@ -6,10 +6,8 @@ import io
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import SAMPLES
-from calib.ui.data import upload as limits_view
 from calib.ui.server.uploads import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
@@ -24,16 +22,6 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     click(app, "Do this")
     assert not app.error
     assert facts(app)["Rows"] == "297"
-
-
-def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
-    logits, labels = simulate(n=300)
-    content = npz(logits=logits, labels=labels, clusters=np.arange(300) // 7)
-    app = upload_file("mine.npz", content)
-    session = app.session_state[SESSION]
-    assert not set(session.calibration.clusters) & set(session.test.clusters)
-    counts = f"{len(set(session.calibration.clusters))} for calibration"
-    assert any(counts in caption.value for caption in app.caption)
 
 
 def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
@@ -54,32 +42,19 @@ def outputs() -> dict[str, np.ndarray]:
     return {"logits": logits, "labels": labels}
 
 
-def inputs(scale: float = 1.0) -> dict[str, np.ndarray]:
-    generator = np.random.default_rng(0)
-    return {
-        "features": generator.normal(size=(300, 6)) * [scale, 1, 1, 1, 1, 1],
-        "train_features": generator.normal(size=(40, 6)) * [scale, 1, 1, 1, 1, 1],
-        "train_labels": np.arange(40) % 4,
-    }
-
-
-def upload(app: AppTest, **files: bytes) -> AppTest:
-    """Upload files in one go; their names say what they are given for."""
-    given = [(f"{role}.npz", content, "application/octet-stream") for role, content in files.items()]
-    return app.file_uploader(key="upload/main").set_value(given).run()
-
-
-def test_features_of_other_scales_are_standardised_in_one_click(outputs: dict[str, np.ndarray]) -> None:
-    given = inputs(scale=5000.0)
-    app = upload(open_page("app.py"), main=npz(**outputs, **given))
+def test_features_of_other_scales_are_standardised_in_one_click(
+    outputs: dict[str, np.ndarray], rng: np.random.Generator
+) -> None:
+    features, train_features = (rng.normal(size=(n, 6)) * [5000, 1, 1, 1, 1, 1] for n in (300, 40))
+    given = {"features": features, "train_features": train_features, "train_labels": np.arange(40) % 4}
+    app = upload_file("main.npz", npz(**outputs, **given))
     assert "Your features are not normalised" in said(app)
     click(app, "Do this")
     assert not app.exception
-    assert "not normalised" not in said(app)
-    assert "standardised by the training set" in said(app)
+    assert "not normalised" not in said(app) and "standardised by the training set" in said(app)
     data = app.session_state[SESSION].data
     np.testing.assert_allclose(data.train_features.std(axis=0), 1)
-    np.testing.assert_allclose(data.feature_mean, given["train_features"].mean(axis=0))
+    np.testing.assert_allclose(data.feature_mean, train_features.mean(axis=0))
 
 
 def npy(array: np.ndarray) -> bytes:
@@ -99,16 +74,6 @@ def test_two_files_come_in_one_go_and_their_names_or_shapes_say_what_they_are(ou
     assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("upload/role/")} == {
         "b.npy": "labels", "a.npy": "source",
     }  # fmt: skip
-
-
-class Kept:
-    max_days = 12.0
-
-
-def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Never run as code. Nothing is kept on disk." in said(open_page("app.py"))
-    monkeypatch.setattr(limits_view, "server_store", lambda: Kept)
-    assert "Deleted 12 days after the last use." in said(open_page("app.py"))
 
 
 def test_every_uploader_refuses_what_is_larger(with_sample: OpenSession, with_fits: OpenSession) -> None:
