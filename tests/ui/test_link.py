@@ -1,4 +1,7 @@
-"""A visitor's link brings back data, fits, studies and settings; private mode and deletion leave nothing."""
+"""A visitor's link brings back data, fits, studies and settings; private mode and deletion leave nothing.
+
+Opening other data says what it stops; data that were open before come back with their fits.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,31 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.decisions import AnswerAbove
-from calib.engine import Engine, FitSpec
-from calib.store.contents import link_name, put_job
+from calib.engine import Engine, FitSpec, Job, TaskSpec
+from calib.evaluation.comparison_table import verdict
+from calib.evaluation.studies import (
+    SIZES,
+    SPLITS,
+    STUDIES,
+    labels_needed,
+    repeat_task,
+    summarise_sizes,
+    summarise_splits,
+)
+from calib.formatting import listed
+from calib.store.contents import put_job
 from calib.store.index import Store
 from calib.ui import fits
-from calib.ui.server import memory
+from calib.ui.compare import studies
 from calib.ui.session import SESSION, Carried, OpenSession, Reading
 from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import SAMPLE, npz, open_page, said
+from tests.ui.conftest import SAMPLE, fit, npz, open_page, said, unfold
 
 
 class Server:
@@ -158,29 +173,19 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
         assert not other.error
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(server: Server, kept: bool) -> None:
+def test_a_fit_that_the_server_dropped_for_others_is_not_lost_from_the_page(server: Server) -> None:
     session = uploaded()
     app = open_page("pages/1_Fit.py", session)
     key = submit(session, "temperature")
     finish(session)
     app.run()
-    if not kept:
-        server.change("DELETE FROM records WHERE key = ?", key)
     fits.queue().forget(key, owner=session.visitor)
     app.run()
     assert not app.exception
-    if kept:
-        assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
-        return
-    assert fits.LOST in said(app)
-    app.button(f"Try again/{key}").click().run()
-    finish(session)
-    (job,) = fits.queue().snapshot([key])
-    assert job.state == "done"
+    assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
 
 
-def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server) -> None:
+def test_a_damaged_fit_and_one_that_was_removed_are_told_apart_and_can_be_made_again(server: Server) -> None:
     session = uploaded()
     damaged, removed = submit(session, "temperature"), submit(session, "vector")
     finish(session)
@@ -191,6 +196,9 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server) -
     again = follow(token, "pages/1_Fit.py")
     assert "damaged on disk" in said(again)
     assert fits.LOST in said(again)
+    again.button(f"Try again/{removed}").click().run()
+    finish(again.session_state[SESSION])
+    assert [job.state for job in fits.queue().snapshot([removed])] == ["done"]
 
 
 def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: OpenSession) -> None:
@@ -207,22 +215,6 @@ def test_a_link_that_leads_nowhere_is_said_and_never_adopted(server: Server, tok
     app.session_state[SESSION] = uploaded()
     app.run()
     assert app.query_params["w"] != token
-
-
-def test_the_same_data_read_once_more_keep_their_link(server: Server) -> None:
-    logits, labels = simulate(50_000, 4, seed=1)
-    app = open_page("app.py")
-    app.file_uploader(key="upload/main").upload("mine.npz", npz(logits=logits, labels=labels)).run()
-    first, token = app.session_state[SESSION], app.query_params["w"]
-    app.file_uploader(key="upload/main").upload("again.npz", npz(logits=logits, labels=labels)).run()
-    assert not app.exception
-    session = app.session_state[SESSION]
-    assert session is not first
-    assert app.query_params["w"] == token
-    app.run()
-    assert server.names("link") == {link_name(token)}
-    assert memory.nbytes(session.data.logits) == 0  # read from the disk too
-    assert follow(token).session_state[SESSION].data.name == "again"
 
 
 def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server) -> None:
@@ -348,20 +340,6 @@ def test_two_tabs_of_one_link_lose_nothing_of_each_other(server: Server) -> None
     assert set(follow(token).session_state[SESSION].specs) == set(keys[1:])
 
 
-def test_what_was_deleted_on_one_of_two_servers_is_not_written_again_by_the_other(server: Server) -> None:
-    session = uploaded()
-    app = open_page("app.py", session)
-    token = app.query_params["w"]
-    Store(server.root).delete([link_name(token)])  # another process on the same folder
-    submit(session, "temperature")
-    finish(session)
-    app.run()
-    assert not kinds(server)
-    assert "deleted in another window" in said(app.run())
-    server.forget()
-    assert "Nothing is kept under this link" in said(follow(token))
-
-
 def test_a_workspace_that_vanished_is_written_anew(server: Server) -> None:
     session = uploaded(rows=50_000)
     app = open_page("app.py", session)
@@ -386,3 +364,159 @@ def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, mon
         assert app.query_params["w"] == token
         assert "open it again later" in said(app)
     assert SESSION in follow(token).session_state
+
+
+# -- other data, and studies ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_fits(with_sample: OpenSession, queue: Engine) -> OpenSession:
+    """Bayes-Iso takes half a second, so that a study of it is still running when it is looked at."""
+    return fit(queue, with_sample, "temperature", "bayes_iso")
+
+
+def told(app: AppTest) -> str:
+    found = [element.value for element in app.info]
+    return " ".join(text for text in found if not text.startswith("**What to look for.**"))
+
+
+def other_rows(scale: float = 1.0) -> bytes:
+    logits, labels = simulate(200)
+    return npz(logits=logits * scale, labels=labels)
+
+
+def test_what_is_stopped_is_named(queue: Engine, two_fits: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "N_SPLITS", 1000)  # which no machine is through with before it is stopped
+    app = unfold(open_page(COMPARE, two_fits), "compare/splits")
+    app.button(key="study/splits/start").click().run()
+    asked = "Repeat on 1000 splits: " + listed([spec.title for spec in two_fits.specs.values()])
+    assert asked in [caption.value for caption in app.caption]  # it names its methods while it runs
+    app.switch_page("app.py").run()
+    assert not told(app)
+    app.button(key="sample/simulated-binary").click().run()
+    assert not app.exception
+    assert told(app) == (
+        f"Now open: Binary scores, simulated, 4,000 rows, 2 classes. Stopped, because other data were opened: {asked}."
+    )
+    app.run()
+    assert not told(app)
+
+
+def test_a_sample_opened_again_has_its_fits_and_its_split(queue: Engine, two_fits: OpenSession) -> None:
+    two_fits.split(0.3, 7)
+    two_fits.split(0.5, 0)
+    keys = list(two_fits.specs)
+    two_fits.carried[keys[0]] = Carried(AnswerAbove(threshold=0.9))
+    app = open_page("app.py", two_fits)
+    app.button(key="sample/simulated-binary").click().run()
+    assert not app.session_state[SESSION].specs
+    app.button(key=f"sample/{SAMPLE}").click().run()
+    assert not app.exception
+    assert told(app).endswith("These data were open before: 2 fits, 1 decision and their split are back.")
+    assert list(app.session_state[SESSION].specs) == keys
+    assert app.session_state[SESSION].carried[keys[0]].decision.threshold == 0.9
+    assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
+
+
+COMPARE = "pages/2_Compare.py"
+FOLDED = ("compare/splits", "compare/sizes")
+
+
+@pytest.fixture
+def fitted(server: Server) -> OpenSession:
+    session = uploaded()
+    submit(session, "temperature")
+    finish(session)
+    return session
+
+
+def ended(key: str) -> Job:
+    return finished(fits.queue(), [key])[0]
+
+
+def with_studies(session: OpenSession) -> tuple[AppTest, dict[str, Job]]:
+    """The page with both studies done."""
+    app = unfold(open_page(COMPARE, session), *FOLDED)
+    for kind in STUDIES:
+        app.button(key=f"study/{kind}/start").click().run()
+    done = {kind: ended(session.studies[kind].key) for kind in STUDIES}
+    assert {job.state for job in done.values()} == {"done"}
+    return app, done
+
+
+def asked(session: OpenSession) -> TaskSpec:
+    """A study as the page asks for it, whose server died before it began."""
+    methods = [(spec.title, spec.method, dict(spec.params)) for spec in session.specs.values()]
+    arguments = (methods, len(session.calibration), studies.N_SPLITS, session.seed)
+    return TaskSpec(repeat_task, arguments, session.data.sha256, "Repeat on 10 splits: Temperature")
+
+
+def test_finished_studies_are_back_after_a_restart_without_running_again(
+    server: Server,
+    fitted: OpenSession,
+) -> None:
+    app, done = with_studies(fitted)
+    token = app.query_params["w"]
+    server.forget()
+    again = unfold(follow(token, COMPARE), *FOLDED)
+    assert not again.exception
+    assert not again.error
+    back = again.session_state[SESSION]
+    for kind, before in done.items():
+        (job,) = fits.queue().snapshot([back.studies[kind].key])
+        assert (job.key, job.state, job.message) == (before.key, "done", before.message)  # with the seconds it took
+        pd.testing.assert_frame_equal(job.result, before.result, check_exact=True)
+    text = said(again)
+    assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 10 splits") in text
+    title = done[SIZES].result["method"].iloc[-1]
+    assert labels_needed(summarise_sizes(done[SIZES].result), title).sentence in text
+    assert not any(str(button.key).endswith("/retry") for button in again.button)
+    assert "Brought back from your link: mine with 1 fit and 2 studies." in said(follow(token))
+    # The same study asked for once more is not paid twice.
+    again.button(key="study/splits/start").click().run()
+    (job,) = fits.queue().snapshot([done[SPLITS].key])
+    assert (job.state, job.message) == ("done", done[SPLITS].message)
+
+
+def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server, fitted: OpenSession) -> None:
+    spec = fitted.studies[SPLITS] = asked(fitted)
+    app = open_page("app.py", fitted)
+    server.forget()
+    token = app.query_params["w"]
+    again = unfold(follow(token, COMPARE), "compare/splits")
+    assert not again.exception
+    assert fits.LOST in said(again)
+    assert spec.title in [caption.value for caption in again.caption]
+    again.button("study/splits/retry").click().run()
+    assert not again.exception
+    job = ended(spec.key)
+    assert job.state == "done"
+    again.run()
+    assert fits.LOST not in said(again)
+    assert verdict(summarise_splits(job.result), "NLL", "over 10 splits") in said(again)
+    server.forget()
+    unfold(follow(token, COMPARE), "compare/splits")
+    assert [job.state for job in fits.queue().snapshot([spec.key])] == ["done"]
+
+
+def test_deleting_leaves_nothing_of_data_that_were_open_before(server: Server, fitted: OpenSession) -> None:
+    app, _ = with_studies(fitted)
+    cancelled = submit(fitted, "gpcalib")
+    fits.queue().cancel(cancelled)
+    app.switch_page("app.py").run()
+    first = app.query_params["w"]
+    app.file_uploader(key="upload/main").upload("other.npz", other_rows()).run()
+    second = app.session_state[SESSION]
+    submit(second, "temperature")
+    finish(second)
+    app.query_params["w"] = first  # the browser's Back
+    app.run()
+    app.button(key="sample/simulated-binary").click().run()
+    # Opened again, and left once more.
+    app.file_uploader(key="upload/main").upload("again.npz", other_rows()).run()
+    assert app.session_state[SESSION].specs
+    app.button(key=f"sample/{SAMPLE}").click().run()
+    assert len(fits.queue().snapshot()) == 5
+    app.button("link/delete").click().run()
+    assert not app.exception and not kinds(server)
+    assert not fits.queue().snapshot()

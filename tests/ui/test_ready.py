@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, wait
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from streamlit.testing.v1.element_tree import Block
 
 from calib.base import Calibrator
-from calib.data import Predictions
 from calib.engine import Engine
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
@@ -22,42 +20,25 @@ from calib.metrics.estimate import JOINT_DRAWS
 from calib.ui import ready
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
-from tests.conftest import ROOT, simulate
 from tests.ui.conftest import PAGES, clean, fit, open_page
+from tests.ui.test_hostile_names import everything
 
 N = JOINT_DRAWS + 1
 """Rows of each part: more than any figure has points, or an interval of several differences has draws."""
-OF_ROWS = {
-    "sort": 0, "argsort": 0, "partition": 0, "argpartition": 0, "unique": 0, "median": 0, "quantile": 0,
-    "percentile": 0, "histogram": 0, "digitize": 0, "searchsorted": 1, "interp": 0, "bincount": 1,
-}  # fmt: skip
-"""What sorts or bins rows in NumPy, with the argument that holds them: a count of labels has no weights."""
 LOOKED_AT = ("pages/11_Monitoring.py", "pages/7_Calibration_maps.py", "pages/5_Export.py")
 
 
 @pytest.fixture
 def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process, which is the server's, neither sorts nor bins, resamples or predicts rows, nor packs an export."""
-    of_calib = str(ROOT / "calib")
+    """This process, which is the server's, neither predicts nor judges rows, nor packs an export."""
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("computed in the server's process")
-
-    def few_rows_only(call: Callable[..., Any], place: int) -> Callable[..., Any]:
-        def checked(*arguments: Any, **options: Any) -> Any:
-            large = any(np.size(rows) >= N for rows in (*arguments[place : place + 1], options.get("weights", 0)))
-            if large and sys._getframe(1).f_code.co_filename.startswith(of_calib):
-                refuse()
-            return call(*arguments, **options)
-
-        return checked
 
     def few_predicted(self: Calibrator, logits: Any, *arguments: Any, **options: Any) -> Any:
         return refuse() if len(logits) >= N else predict(self, logits, *arguments, **options)
 
     predict = Calibrator.predict_proba
-    for name, place in OF_ROWS.items():
-        monkeypatch.setattr(np, name, few_rows_only(getattr(np, name), place))
     monkeypatch.setattr(Calibrator, "predict_proba", few_predicted)
     for name in ("from_calibrator", "from_predictions"):
         monkeypatch.setattr(Evaluation, name, refuse)
@@ -67,14 +48,7 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def many_rows(queue: Engine) -> OpenSession:
     """A session of many rows with all that pages ask for, and fits."""
-    logits, labels = simulate(2 * N, 3)
-    generator = np.random.default_rng(0)
-    features = labels[:, None] + generator.normal(size=(2 * N, 3))
-    data = Predictions(
-        logits, labels, ("cat", "dog", "hen"), sha256="many rows", given_split=np.arange(2 * N) < N,
-        groups=generator.choice(["north", "south"], 2 * N), features=features,
-        train_features=features[:600] + 0.1, train_labels=labels[:600],
-    )  # fmt: skip
+    data = replace(everything(2 * N, 4), clusters=None, weights=None, given_split=np.arange(2 * N) < N)
     return fit(queue, OpenSession.from_data(data), "temperature", "isotonic")
 
 
