@@ -82,13 +82,14 @@ class Pool:
 def judged(probs: Floats, labels: Ints) -> Evaluation:
     """Probabilities reduced to what scores need, without class-wise sums; of two classes those of the event."""
     n, n_classes = probs.shape
-    nll, brier, _ = row_scores(probs, labels)
+    brier, of_label = row_scores(probs, labels)
     predicted = probs.argmax(axis=1)
     confidence = probs[np.arange(n), predicted]
     top5 = None
     if n_classes > TOP_K:
         top5 = (probs > probs[np.arange(n), labels][:, None]).sum(axis=1) < TOP_K
     rest = 1.0 - confidence if n_classes == 2 else None
+    nll = -np.log(of_label)
     made = Evaluation(confidence, predicted == labels, predicted, labels, n_classes, nll, brier, top5, rest=rest)
     return made.seen(EVENT) if n_classes == 2 else made
 

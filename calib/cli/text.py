@@ -181,7 +181,8 @@ def gap_sentence(evaluation: Evaluation, subject: str = "The raw model") -> str:
 def means(evaluation: Evaluation) -> dict[str, Any]:
     """The numbers of :func:`gap_sentence`: what is said on average, what came true, and the difference."""
     said, outcome = evaluation.pair
-    return {"view": evaluation.view.name, "said": said.mean(), "outcome": outcome.mean(), "gap": evaluation.signed_gap}
+    mean, rate = said.mean(), outcome.mean()
+    return {"view": evaluation.view.name, "said": mean, "outcome": rate, "gap": mean - rate}
 
 
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], test: Predictions) -> str:

@@ -28,7 +28,7 @@ from calib.metrics.corp import (
     Decomposition,
     calibrated_outcomes,
     corp,
-    isotonic_of_samples,
+    isotonic,
     ordered_cells,
     recalibrate,
 )
@@ -415,7 +415,7 @@ def binned_consistency(curve: ReliabilityCurve, confidence: Floats, level: float
 def corp_consistency(confidence: Floats, level: float = 0.95) -> ConsistencyBand:
     """Band of the isotonic regression, on at most 500 groups of neighbours (Dimitriadis et al. 2021, section 3)."""
     count, mean, right = calibrated_outcomes(confidence, ordered_cells(confidence, MAX_CELLS), N_SAMPLES)
-    drawn = isotonic_of_samples(right, np.broadcast_to(count, right.shape))
+    drawn = np.stack([isotonic(sample, count) for sample in right])
     kept = np.unique(np.linspace(0, len(count) - 1, min(MAX_POINTS, len(count))).astype(np.int64))
     return _band(mean[kept], drawn[:, kept], level)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.evaluation.scores import EVENT_RATE, FEW, PROPORTIONS, SCORES, Scored
-from calib.formatting import NO_BREAK, listed, number, plural, round_percent
+from calib.formatting import NO_BREAK, listed, number, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval, wilson_interval
 from calib.metrics.estimate import Estimate
 
@@ -34,6 +34,8 @@ SPENT = 2 / 3
 
 With all of it, 7 % of simulated test sets of overconfident methods that are alike had a false claim.
 """
+LEVEL = 0.95
+"""Probability with which all intervals hold together, but for what is not spent."""
 POWER = 0.8
 """Probability with which the rows said to be needed would decide."""
 CLAIMING = tuple(key for key, score in SCORES.items() if score.claims)
@@ -126,7 +128,7 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
     return {key: score.relevant for key, score in SCORES.items()} | dict(changed or {})
 
 
-def too_few_of(value: Mapping[str, float], n: int, level: float = 0.95) -> str:
+def too_few_of(value: Mapping[str, float], n: int) -> str:
     """Why n rows say too little of a method with these scores, as the beginning of a sentence; "" where they do not.
 
     There may be too few wrong or right rows, or in the event view too few with or without the event. What was not seen
@@ -140,8 +142,8 @@ def too_few_of(value: Mapping[str, float], n: int, level: float = 0.95) -> str:
         n_right = round(value[key] * n)
         for count, (one, several, what) in zip((n - n_right, n_right), said[key], strict=True):
             if count == 0:
-                most = number(100 * float(wilson_interval(0, n, level)[1]), 2) + NO_BREAK + "%"
-                return f"no test row {one} {what} (at most {most} {several}, {round_percent(level)})"
+                most = number(100 * float(wilson_interval(0, n)[1]), 2) + NO_BREAK + "%"
+                return f"no test row {one} {what} (at most {most} {several}, 95{NO_BREAK}%)"
             if count < FEW:
                 return f"only one test row {one} {what}" if count == 1 else f"only {count} test rows {several} {what}"
     return ""
@@ -160,7 +162,6 @@ class Claims:
     Parameters
     ----------
     scored : name -> scores on the same groups of rows; the first method is what others are compared with.
-    level : probability with which all intervals hold.
     relevant : key -> smallest relevant difference, where it is not that of its definition.
     scores : over which intervals hold together; by default those that claim.
 
@@ -175,15 +176,14 @@ class Claims:
         self,
         scored: Mapping[str, Scored],
         *,
-        level: float = 0.95,
         relevant: Mapping[str, float] | None = None,
         scores: Iterable[str] = CLAIMING,
     ):
-        self.scored, self.level, self.scores = dict(scored), level, tuple(scores)
+        self.scored, self.scores = dict(scored), tuple(scores)
         self.names = tuple(scored)
         self.baseline = self.names[0]
         self.relevant = relevant_differences(relevant)
-        self._too_few = {name: too_few_of(one.value, one.n, level) for name, one in scored.items()}
+        self._too_few = {name: too_few_of(one.value, one.n) for name, one in scored.items()}
         self._quantiles: dict[bool, float] = {}
 
     def between(self, name: str, other: str, key: str) -> Claim:
@@ -202,7 +202,7 @@ class Claims:
             return Claim(0.0, 0.0, 0.0, word_of(key, Interval(0.0, 0.0, 0.0), self.relevant[key]))
         error = max(float(difference.error), self._least_error(key))
         quantile = self.quantile(key == PRIMARY and self.baseline in (name, other))
-        _, low, high = difference.with_error(error, critical=quantile)
+        _, low, high = difference.interval(critical=quantile, error=error)
         interval = Interval(value, min(value, low), max(value, high))
         word = word_of(key, interval, self.relevant[key])
         if word != "undecided":
@@ -247,7 +247,7 @@ class Claims:
                     apart = of_key[one] - of_key[other]
                     error = max(float(apart.error), self._least_error(key))
                     families[key == PRIMARY and self.baseline in (one, other)].append((apart, error))
-            spent = SPENT * (1.0 - self.level)
+            spent = SPENT * (1.0 - LEVEL)
             level = 1.0 - (spent / 2.0 if all(families.values()) else spent)
             alone = self.scored[self.baseline].estimate("accuracy").critical(level)
             for is_first, family in families.items():

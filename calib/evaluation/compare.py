@@ -88,20 +88,16 @@ def attempt(
         return Attempt(None, note=f"{type(error).__name__}: {reason(error)}")
 
 
-def with_baseline(calibrators: Mapping[str, Calibrator]) -> dict[str, Calibrator]:
-    """The raw model first, then the others."""
-    return {BASELINE: calibrator(BASELINE), **calibrators}
-
-
-def compare(
+def compare_methods(
     calibrators: Mapping[str, Calibrator],
     calibration: Predictions,
     test: Predictions,
-    *,
     view: str = "event",
+    *,
     relevant: Mapping[str, float] | None = None,
-) -> pd.DataFrame:
-    """Fit what is not fitted yet on one part of the data and score everything on the other.
+    callback: Progress = silent,
+) -> Comparison:
+    """Fit what is not fitted yet on one part of the data, score everything on the other, and say what to take.
 
     Probabilities are made block by block and dropped. The raw model is always there, first, as "identity".
     A method that fails has NaN for its scores and the reason in ``note``; the others go on.
@@ -114,32 +110,12 @@ def compare(
         probability, and the Brier score of that probability alone; "top-label" those of the predicted class. Data of
         more classes, or without an event, have the second only; see :func:`calib.evaluation.view.view_of`.
     relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row for each method and score; the columns are those of :func:`table_of`.
+    callback : called before the first and after every method as ``callback(methods done, methods in all, nan)``.
 
     Raises
     ------
     CalibrationError
         If the two parts are not predictions of the same classes, or the test part has no rows.
-    """
-    return compare_methods(calibrators, calibration, test, view, relevant=relevant).table
-
-
-def compare_methods(
-    calibrators: Mapping[str, Calibrator],
-    calibration: Predictions,
-    test: Predictions,
-    view: str = "event",
-    *,
-    relevant: Mapping[str, float] | None = None,
-    callback: Progress = silent,
-) -> Comparison:
-    """:func:`compare` with the evaluations and times that its table is made of, and what to take.
-
-    ``callback(methods done, methods in all, nan)`` is called before the first and after every method.
     """
     for part, what in ((calibration, "calibration"), (test, "test")):
         if not isinstance(part, Predictions):
@@ -157,7 +133,7 @@ def compare_methods(
     view_of(test, view)  # refuses an unknown one before anything is fitted
     relevant_differences(relevant)  # as does this
     evaluations, seconds, notes = {}, {}, {}
-    methods = with_baseline(calibrators)
+    methods = {BASELINE: calibrator(BASELINE), **calibrators}
     callback(0, len(methods), nan)
     for done, (name, method) in enumerate(methods.items(), start=1):
         made = attempt(method, calibration, test, view)
@@ -208,7 +184,7 @@ def table_of(
 
     scored, baseline = claims.scored, claims.baseline
     view = evaluations[baseline].view
-    values = {name: one.intervals(claims.level) for name, one in scored.items()}
+    values = {name: one.intervals() for name, one in scored.items()}
     by_weight = {name: weighted_scores(evaluation) for name, evaluation in evaluations.items()}
     names = [*scored, *(notes or {})]
     titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(titles or {})

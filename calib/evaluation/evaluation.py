@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,12 +61,6 @@ class Evaluation:
         return len(self.labels)
 
     @property
-    def signed_gap(self) -> float:
-        """Mean of the first of the pair minus that of the second; 0.054 is "overconfident by 5.4 points"."""
-        said, outcome = self.pair
-        return float(said.mean() - outcome.mean())
-
-    @property
     def pair(self) -> tuple[Floats, Bools]:
         """What is said and whether it came true, as every calibration error and the reliability curve take it.
 
@@ -80,11 +75,6 @@ class Evaluation:
         """Number of clusters of the rows; None where rows are independent."""
         return None if self.clusters is None else int(self.clusters.max()) + 1
 
-    @property
-    def outcome(self) -> Bools:
-        """(n,) whether what is said of each row came true: the second of the pair."""
-        return self.labels == self.view.column if self.view.is_event else self.correct
-
     def seen(self, view: View) -> Evaluation:
         """The same evaluation of two classes in another view.
 
@@ -96,13 +86,9 @@ class Evaluation:
         CalibrationError
             If there are more than two classes and the view is not the top-label view.
         """
-        if view == self.view:
-            return self
-        if view.column is None:
-            return replace(self, view=view)
-        if self.rest is None:
+        if view.column is not None and self.rest is None:
             raise CalibrationError(f"The view {view.name!r} is one of two classes; there are {self.n_classes}.")
-        if view.is_event:
+        if view.name != "pairs" or view == self.view:
             return replace(self, view=view)
         correct = self.labels == view.column
         predicted = np.full(len(self), view.column)
@@ -158,7 +144,7 @@ class Evaluation:
         unit, _, clustered = drawn_units(len(labels), None if clusters is None else np.asarray(clusters))
         about: dict[str, Any] = {"clusters": unit if clustered else None, "weights": weights}
         if top_k:
-            return _of_top_k(calibrator, logits, labels, **about)
+            return _by_blocks(lambda rows: _of_top_k(calibrator, logits[rows], labels[rows]), logits, labels, about)
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
             confidence, correct = top_label(
@@ -168,11 +154,11 @@ class Evaluation:
             rest = 1.0 - confidence if logits.shape[1] == 2 else None
             return cls(confidence, correct, predicted, labels, logits.shape[1], rest=rest, **about)
 
-        def predict(rows: slice) -> Floats:
+        def score(rows: slice) -> RowScores:
             here = {name: array[rows] for name, array in given.items()}
-            return calibrator.predict_proba(logits[rows], **here)
+            return _of_all(calibrator.predict_proba(logits[rows], **here), labels[rows], logits[rows])
 
-        return _by_blocks(predict, logits, labels, **about)
+        return _by_blocks(score, logits, labels, about)
 
 
 def row_arrays(data: Predictions) -> dict[str, Any]:
@@ -204,70 +190,62 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
     probs = check_probs(probs, sums=False)
     labels = check_labels(labels, probs.shape)
     ranking = probs if ranking is None else np.asarray(ranking)
-    return _by_blocks(lambda rows: probs[rows], ranking, labels)
+    return _by_blocks(lambda rows: _of_all(probs[rows], labels[rows], ranking[rows]), probs, labels, {})
+
+
+class RowScores(NamedTuple):
+    """What is kept of a block of m rows, (m,) arrays; the last two as in :class:`Evaluation`."""
+
+    predicted: Ints
+    confidence: Floats
+    of_label: Floats
+    brier: Floats
+    top5: Bools | None
+    rest: Floats | None
 
 
 def _by_blocks(
-    predict: Any, ranking: Floats, labels: Ints, clusters: Ints | None = None, weights: Floats | None = None
+    score: Callable[[slice], RowScores], outputs: Floats | TopK, labels: Ints, about: Mapping[str, Any]
 ) -> Evaluation:
-    n, n_classes = ranking.shape
-    confidence, rest, brier, of_label = np.empty((4, n))
-    predicted = np.empty(n, dtype=np.int64)
-    top5 = np.empty(n, dtype=bool) if n_classes > TOP_K else None
-    for rows in blocks(n, n_classes, MEMORY_ENTRIES):
-        probs, keys, truth = predict(rows), ranking[rows], labels[rows]
-        predicted[rows] = argmax_with_ties(probs, keys)
-        confidence[rows] = probs[np.arange(len(probs)), predicted[rows]]
-        if n_classes == 2:
-            rest[rows] = probs[np.arange(len(probs)), 1 - predicted[rows]]
-        _, brier[rows], of_label[rows] = row_scores(probs, truth)
-        if top5 is not None:
-            top5[rows] = label_in_top_k(probs, truth, TOP_K, keys)
-    made = _judged(confidence, predicted, labels, n_classes, of_label, brier, top5)
-    return replace(made, rest=rest if n_classes == 2 else None, clusters=clusters, weights=weights)
+    n, n_columns = outputs.values.shape if isinstance(outputs, TopK) else outputs.shape
+    parts = [score(rows) for rows in blocks(n, n_columns, MEMORY_ENTRIES)]
+    columns: list[Any] = [None if each[0] is None else np.concatenate(each) for each in zip(*parts, strict=True)]
+    made = RowScores(*columns)
+    _check_no_nan(made.brier)
+    nll = -np.log(np.maximum(made.of_label, PROBABILITY_FLOOR))
+    n_clipped = int((made.of_label < PROBABILITY_FLOOR).sum())
+    right = made.predicted == labels
+    return Evaluation(
+        made.confidence, right, made.predicted, labels, outputs.shape[1], nll, made.brier, made.top5, n_clipped,
+        made.rest, **about,
+    )  # fmt: skip
 
 
-def _of_top_k(
-    calibrator: Calibrator, outputs: TopK, labels: Ints, clusters: Ints | None = None, weights: Floats | None = None
-) -> Evaluation:
-    """What a method says of the top k of very many classes, on blocks of rows.
+def _of_all(probs: Floats, labels: Ints, ranking: Floats) -> RowScores:
+    """Scores of rows of probabilities of all classes."""
+    n_classes, at = probs.shape[1], np.arange(len(probs))
+    predicted = argmax_with_ties(probs, ranking)
+    brier, of_label = row_scores(probs, labels)
+    top5 = label_in_top_k(probs, labels, TOP_K, ranking) if n_classes > TOP_K else None
+    rest = probs[at, 1 - predicted].astype(np.float64) if n_classes == 2 else None
+    return RowScores(predicted, probs[at, predicted].astype(np.float64), of_label, brier, top5, rest)
+
+
+def _of_top_k(calibrator: Calibrator, part: TopK, labels: Ints) -> RowScores:
+    """Scores of rows of the top k of very many classes.
 
     The probability of a label outside the top k is that of all other classes together times
     :meth:`TopK.share_of_rest`. The Brier score takes the remaining classes as equal.
     """
-    n, k = outputs.values.shape
-    predicted = np.empty(n, dtype=np.int64)
-    confidence, of_label, brier = np.empty((3, n))
-    top5 = np.empty(n, dtype=bool) if k >= TOP_K else None
-    for rows in blocks(n, k + 1, MEMORY_ENTRIES):
-        part, place = outputs[rows], outputs[rows].places(labels[rows])
-        said = predict_top_k(calibrator, part)
-        predicted[rows], confidence[rows] = said.predicted, said.confidence
-        outside, column = place == k, np.minimum(place, k - 1)
-        in_rest = np.where(outside, said.rest * part.share_of_rest(), 0.0)
-        own = np.where(outside, in_rest, said.values[np.arange(len(place)), column])
-        n_left = np.maximum(outputs.n_others - outside, 1)
-        squares = (said.values**2).sum(axis=1) + in_rest**2 + (said.rest - in_rest) ** 2 / n_left
-        of_label[rows], brier[rows] = own, np.maximum(squares - 2.0 * own + 1.0, 0.0)
-        if top5 is not None:
-            top5[rows] = ~outside & label_in_top_k(said.values, column, TOP_K, part.values)
-    made = _judged(confidence, predicted, labels, outputs.n_classes, of_label, brier, top5)
-    return replace(made, clusters=clusters, weights=weights)
-
-
-def _judged(
-    confidence: Floats,
-    predicted: Ints,
-    labels: Ints,
-    n_classes: int,
-    of_label: Floats,
-    brier: Floats,
-    top5: Bools | None,
-) -> Evaluation:
-    _check_no_nan(brier)
-    nll = -np.log(np.maximum(of_label, PROBABILITY_FLOOR))
-    n_clipped = int((of_label < PROBABILITY_FLOOR).sum())
-    return Evaluation(confidence, predicted == labels, predicted, labels, n_classes, nll, brier, top5, n_clipped)
+    k, place, said = part.values.shape[1], part.places(labels), predict_top_k(calibrator, part)
+    outside, column = place == k, np.minimum(place, k - 1)
+    in_rest = np.where(outside, said.rest * part.share_of_rest(), 0.0)
+    of_label = np.where(outside, in_rest, said.values[np.arange(len(place)), column])
+    n_left = np.maximum(part.n_others - outside, 1)
+    squares = (said.values**2).sum(axis=1) + in_rest**2 + (said.rest - in_rest) ** 2 / n_left
+    brier = np.maximum(squares - 2.0 * of_label + 1.0, 0.0)
+    top5 = ~outside & label_in_top_k(said.values, column, TOP_K, part.values) if k >= TOP_K else None
+    return RowScores(said.predicted, said.confidence, of_label, brier, top5, None)
 
 
 def _check_no_nan(values: Floats) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from calib.base import KEEPS_ACCURACY, Calibrator
-from calib.errors import CalibrationError
+from calib.base import Calibrator
 from calib.evaluation.claims import Claims, Word
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.scores import SCORES
+from calib.evaluation.view import TOP_LABEL
 from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import shares_of_rows
@@ -49,7 +49,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Recommendation(Displayed):
-    """What to take, by one score on one test set.
+    """What to take, by NLL or ECE on one test set.
 
     Attributes
     ----------
@@ -66,10 +66,7 @@ class Recommendation(Displayed):
         raw model.
     worse : methods worse than the best one.
     relevant : smallest relevant difference.
-    keeps_accuracy : whether the method changes no predicted class.
     beside : what else it changes; None where it is the raw model, or where no evaluations were given.
-    keeper : the recommendation among methods that change no predicted class; None where this one is such a method, or
-        where only the raw model is, or where it changes no predicted class of the test rows.
     too_few : why the rows cannot rank methods; "" where they can.
     without : methods that do not have the score.
     baseline : the raw model.
@@ -86,15 +83,13 @@ class Recommendation(Displayed):
     as_good: tuple[str, ...]
     worse: tuple[str, ...]
     relevant: float
-    keeps_accuracy: bool
     beside: Beside | None
-    keeper: Recommendation | None
     too_few: str
     without: tuple[str, ...]
     baseline: str
 
     def sentences(self, title: Callable[[str], str] = str, strong: str = "", scores: bool = True) -> list[str]:
-        """The answer in words: what to take, what it gains and changes; what changes no class; what has no score.
+        """The answer in words: what to take, what it gains and changes; what has no score.
 
         Parameters
         ----------
@@ -102,17 +97,14 @@ class Recommendation(Displayed):
         strong : stands around what is emphasised: ``**`` in Markdown.
         scores : whether accuracy and ECE before and after are said, which pages show in tiles.
         """
-        score, better = self.titles[self.score], SCORES[self.score].better
+        score = self.titles[self.score]
 
         def emphasised(text: str) -> str:
             return f"{strong}{text}{strong}"
 
         if self.too_few:
-            best = "lowest" if better == "lower" else "highest"
-            return [
-                f"{emphasised('These rows cannot rank methods:')} {self.too_few}. "
-                f"{title(self.best)} has the {best} {score} so far."
-            ]
+            why = f"{emphasised('These rows cannot rank methods:')} {self.too_few}."
+            return [f"{why} {title(self.best)} has the lowest {score} so far."]
         said = [self._choice(title, emphasised)]
         if self.method != self.baseline and self.n_candidates > 1:
             if self.as_good:
@@ -127,9 +119,11 @@ class Recommendation(Displayed):
                 verb = "gets" if len(self.beside.worse) == 1 else "get"
                 said[-1] += " " + emphasised(f"Mind that {names} {verb} significantly worse.")
             if self.beside.gap is not None:
-                said.append(self._left(self.beside.gap, self.beside.without_gap, title))
-        if self.keeper is not None:
-            said.append(f"If no predicted class may change: {self.keeper._in_short(title, emphasised)}.")
+                ends = points_between(self.beside.gap.low, self.beside.gap.high)
+                then = f"{self.titles[GAP]} is then {points(self.beside.gap.value)} points ({ends})"
+                if self.beside.without_gap:
+                    then += f"; with {_named(self.beside.without_gap, title)} it is not significant"
+                said.append(f"{then}.")
         if self.without:
             gives, it = ("gives", "it") if len(self.without) == 1 else ("give", "them")
             names = _named(self.without, title)
@@ -139,65 +133,43 @@ class Recommendation(Displayed):
     def _choice(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
         """What to take, and what it gains over the raw model."""
         name, unit, score = title(self.method), SCORES[self.score].unit, self.titles[self.score]
-        lowers = "lowers" if SCORES[self.score].better == "lower" else "raises"
         if self.method == self.baseline:
             keep = emphasised("Keep the raw model.")
             if not self.n_candidates:
                 return f"{keep} No fitted calibrator was compared with it."
             if self.best == self.method:
-                return f"{keep} No calibrator {lowers} its {score}."
+                return f"{keep} No calibrator lowers its {score}."
             return (
                 f"{keep} Its {score} is equivalent to the best one, that of {title(self.best)}, within "
                 f"{unit.amount(self.relevant)}, and nothing is simpler."
             )
-        luck = (
-            f"; optimistic, as the best of {self.n_candidates}"
-            if self.method == self.best and self.n_candidates > 1
-            else ""
-        )
-        gain = f"{emphasised(unit.amount(self.gain.value))} ({self._interval}{luck})"
+        of_several = self.method == self.best and self.n_candidates > 1
+        luck = f"; optimistic, as the best of {self.n_candidates}" if of_several else ""
+        between = f"95{NO_BREAK}%: {unit.number(self.gain.low)} to {unit.number(self.gain.high)}"
+        gain = f"{emphasised(unit.amount(self.gain.value))} ({between}{luck})"
         if self.word == "undecided":
             rows = "" if math.isnan(self.rows_needed) else f"; about {self.rows_needed:,.0f} test rows would decide"
             start = emphasised(f"Take {name} with caution.")
-            return f"{start} Whether it {lowers} the {score} of the raw model is undecided: gain {gain}{rows}."
+            return f"{start} Whether it lowers the {score} of the raw model is undecided: gain {gain}{rows}."
         start = emphasised(f"Take {name}.")
         if self.word == "equivalent":
             start = f"{emphasised(f'Take {name}')}, though the raw model would do."
-        return f"{start} It {lowers} the {score} of the raw model by {gain}."
-
-    @property
-    def _interval(self) -> str:
-        unit = SCORES[self.score].unit
-        return f"95{NO_BREAK}%: {unit.number(self.gain.low)} to {unit.number(self.gain.high)}"
+        return f"{start} It lowers the {score} of the raw model by {gain}."
 
     def _beside(self, beside: Beside, scores: bool) -> list[str]:
         """What changes besides the score."""
         parts = ["No predicted class changes"]
-        if not self.keeps_accuracy and beside.changed.value:
+        if beside.changed.value:
             share, low, high = (percent(part) for part in beside.changed)
             parts = [f"{share} of the predicted classes change ({low} to {high})"]
         for key in beside.after if scores else ():
-            if key != "accuracy" or not self.keeps_accuracy:
+            if key != "accuracy" or beside.changed.value:
                 before, after = (
                     f"{number(value)} ({number(low)} to {number(high)})"
                     for value, low, high in (beside.before[key], beside.after[key])
                 )
                 parts.append(f"{self.titles[key]} {before} → {after}")
         return parts
-
-    def _left(self, gap: Interval, without: Sequence[str], title: Callable[[str], str]) -> str:
-        """The gap that the method leaves, and which of the methods as good leave none."""
-        then = f"{self.titles[GAP]} is then {points(gap.value)} points ({points_between(gap.low, gap.high)})"
-        return f"{then}; with {_named(without, title)} it is not significant." if without else f"{then}."
-
-    def _in_short(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
-        """The method and its gain, as an alternative."""
-        if self.method == self.baseline:
-            return emphasised("the raw model")
-        doubt = {"equivalent": "; equivalent to the raw model", "undecided": "; undecided"}.get(self.word, "")
-        unit, better = SCORES[self.score].unit, SCORES[self.score].better
-        gain = f"{unit.amount(self.gain.value)} {better}, {self._interval}{doubt}"
-        return f"{emphasised(title(self.method))} ({gain})"
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
@@ -209,12 +181,9 @@ def _named(names: Sequence[str], title: Callable[[str], str]) -> str:
 
 
 def recommend(
-    claims: Claims,
-    calibrators: Mapping[str, Calibrator],
-    score: str | None = None,
-    evaluations: Mapping[str, Evaluation] | None = None,
+    claims: Claims, calibrators: Mapping[str, Calibrator], evaluations: Mapping[str, Evaluation] | None = None
 ) -> Recommendation | None:
-    """What to take, by one score.
+    """What to take, by NLL; by ECE where no method but the raw model has an NLL.
 
     It is the simplest of the methods that are not worse than the best one, by the registry's order, and have a better
     value than the raw model. That is taken only where it is the best or equivalent to it. Where the best is better than
@@ -225,110 +194,73 @@ def recommend(
     ----------
     claims : the raw model first.
     calibrators : fitted, by the names in ``claims``.
-    score : one that claims; by default NLL, and ECE where no method but the raw model has an NLL.
     evaluations : of the methods, by which it is said what the recommended one changes besides the score.
 
     Returns
     -------
     Recommendation or None
         None where no method has the score.
-
-    Raises
-    ------
-    CalibrationError
-        If the score claims nothing.
     """
-    if score is None:
-        others = claims.names[1:]
-        score = "NLL" if not others or any(claims.has(name, "NLL") for name in others) else "ECE"
-    if not SCORES[score].claims:
-        raise CalibrationError(f"{SCORES[score].title} ranks no methods; recommend by NLL.")
-    chosen = _among(claims, calibrators, score, claims.names)
-    if chosen is None:
-        return None
-    keeper = None
-    if not chosen.keeps_accuracy:
-        keepers = [name for name in claims.names if _keeps_accuracy(calibrators[name])]
-        keeper = _among(claims, calibrators, score, keepers) if set(keepers) - {claims.baseline} else None
-    if evaluations is None:
-        return replace(chosen, keeper=keeper)
-    view = evaluations[claims.baseline].view
-    titles = {key: SCORES[key].seen(view).title for key in chosen.titles}
-    beside = None if chosen.method == claims.baseline else _beside(claims, evaluations, chosen)
-    if beside is not None and not beside.changed.value:
-        keeper = None
-    return replace(chosen, titles=titles, keeper=keeper, beside=beside)
-
-
-def _among(
-    claims: Claims, calibrators: Mapping[str, Calibrator], score: str, names: Sequence[str]
-) -> Recommendation | None:
-    """The recommendation among some of the methods."""
-    best = claims.best(score, names)
+    names, raw = claims.names, claims.baseline
+    score = "NLL" if len(names) == 1 or any(claims.has(name, "NLL") for name in names[1:]) else "ECE"
+    best = claims.best(score)
     if best is None:
         return None
-    raw = claims.baseline
     shown = [name for name in names if name != raw and claims.between(name, raw, score).word == "better"]
     other = claims.best(score, shown)
     if other and claims.between(best, raw, score).word == "undecided":
         best = best if claims.between(best, other, score).word == "better" else other
     having = [name for name in names if claims.has(name, score)]
     words = {name: "equivalent" if name == best else claims.between(name, best, score).word for name in having}
-    better_first = -1.0 if SCORES[score].better == "higher" else 1.0
     value = {name: claims.scored[name].value[score] for name in having}
     if best in shown:
         able = [name for name in shown if words[name] != "worse"]
     else:
-        lower = [name for name in having if better_first * (value[name] - value[raw]) < 0.0]
-        able = [name for name in lower if words[name] != "worse"] + [raw] * (words[raw] == "equivalent")
-    method = min(able, key=lambda name: (simplicity(calibrators[name]), better_first * value[name]))
-
-    candidates = [name for name in having if name != raw]
+        able = [name for name in having if value[name] < value[raw] and words[name] != "worse"]
+        able += [raw] * (words[raw] == "equivalent")
+    method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
     claim = claims.between(method, raw, score)
-    low, high = sorted((-better_first * claim.low, -better_first * claim.high))
+    as_good = tuple(
+        name
+        for name in having
+        if words[name] != "worse" and name not in (method, raw)
+        if name in able or simplicity(calibrators[name]) >= simplicity(calibrators[method])
+    )
+    view = evaluations[raw].view if evaluations else TOP_LABEL
     return Recommendation(
         score=score,
-        titles={key: SCORES[key].title for key in (score, *BESIDE, GAP)},
+        titles={key: SCORES[key].seen(view).title for key in (score, *BESIDE, GAP)},
         method=method,
         best=best,
-        gain=Interval(-better_first * claim.value, low, high),
-        n_candidates=len(candidates),
+        gain=Interval(-claim.value, -claim.high, -claim.low),
+        n_candidates=len(set(having) - {raw}),
         word="" if method == raw else claim.word,
         rows_needed=claim.rows_needed,
-        as_good=tuple(
-            name
-            for name in having
-            if words[name] != "worse" and name not in (method, raw)
-            if name in able or simplicity(calibrators[name]) >= simplicity(calibrators[method])
-        ),
+        as_good=as_good,
         worse=tuple(name for name in having if words[name] == "worse"),
         relevant=claims.relevant[score],
-        keeps_accuracy=_keeps_accuracy(calibrators[method]),
-        beside=None,
-        keeper=None,
+        beside=_beside(claims, evaluations, method, as_good, score) if evaluations and method != raw else None,
         too_few=claims.why_not(best, score),
         without=tuple(name for name in names if not claims.has(name, score)),
         baseline=raw,
     )
 
 
-def _keeps_accuracy(made: Calibrator) -> bool:
-    return KEEPS_ACCURACY in made.promises(made.n_classes_)
-
-
-def _beside(claims: Claims, evaluations: Mapping[str, Evaluation], chosen: Recommendation) -> Beside:
-    method, raw = chosen.method, claims.baseline
+def _beside(
+    claims: Claims, evaluations: Mapping[str, Evaluation], method: str, as_good: Sequence[str], score: str
+) -> Beside:
+    raw = claims.baseline
     moved = (evaluations[raw].predicted != evaluations[method].predicted).astype(int)
     changed = shares_of_rows(moved, np.array([[0], [1]]), None, evaluations[raw].clusters)
-    intervals = {name: claims.scored[name].intervals(claims.level) for name in (raw, method, *chosen.as_good)}
+    intervals = {name: claims.scored[name].intervals() for name in (raw, method, *as_good)}
     before, after = intervals[raw], intervals[method]
-    keys = [key for key in BESIDE if key != chosen.score and key in before and key in after]
+    keys = [key for key in BESIDE if key != score and key in before and key in after]
     off = {name for name, found in intervals.items() if found[GAP].low > 0 or found[GAP].high < 0}
     return Beside(
-        changed=changed.of_share(0, claims.level),
+        changed=changed.of_share(0),
         before={key: before[key] for key in keys},
         after={key: after[key] for key in keys},
         worse=tuple(key for key in keys if claims.between(method, raw, key).word == "worse"),
         gap=after[GAP] if method in off else None,
-        without_gap=tuple(name for name in chosen.as_good if name not in off and name != raw),
+        without_gap=tuple(name for name in as_good if name not in off),
     )

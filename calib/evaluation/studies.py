@@ -19,7 +19,7 @@ from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation.claims import ABSENT, NEGLIGIBLE, Claim, relevant_differences, too_few_of, word_of
-from calib.evaluation.compare import attempt, score_columns, with_baseline
+from calib.evaluation.compare import BASELINE, attempt, score_columns
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.scores import PROPORTIONS, SCORES, scores
 from calib.evaluation.view import view_of
@@ -80,7 +80,7 @@ def repeated_splits(
         the beginning of one random order of the calibration part, whole clusters after each other, so that they are
         nested. Rows are drawn without regard to labels, as they come when labels are collected.
     random_state : split r is drawn, stratified, with the seed ``random_state + r``.
-    view : "event" or "top-label", as in :func:`calib.compare`.
+    view : "event" or "top-label", as in :func:`calib.compare_methods`.
     callback : called before and after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
 
     Returns
@@ -103,7 +103,7 @@ def repeated_splits(
         raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
     if sizes and min(sizes) < 2:
         raise CalibrationError(f"Sizes begin with {min(sizes)}; fit on at least 2 rows.")
-    methods, seen = with_baseline(calibrators), view_of(data, view)
+    methods, seen = {BASELINE: calibrator(BASELINE), **calibrators}, view_of(data, view)
     titles = titles_of(methods, data.n_classes)
     total, done = n_repeats * len(methods) * max(len(sizes), 1), 0
 
@@ -203,15 +203,12 @@ def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, l
     return Interval(mean, mean - half, mean + half)
 
 
-def summarise_splits(
-    table: pd.DataFrame, level: float = 0.95, relevant: Mapping[str, float] | None = None
-) -> pd.DataFrame:
+def summarise_splits(table: pd.DataFrame, relevant: Mapping[str, float] | None = None) -> pd.DataFrame:
     """Mean scores over splits with intervals, and differences to the raw model, split by split.
 
     Parameters
     ----------
     table : from :func:`repeated_splits`; its first method is what differences refer to.
-    level : coverage of the intervals.
     relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
 
     Returns
@@ -227,11 +224,11 @@ def summarise_splits(
 
     sizes = int(table["size"].iloc[0]), int(table["n_test"].iloc[0])
     names, baseline = list(table["method"].unique()), table["method"].iloc[0]
-    joint_level = 1.0 - (1.0 - level) / max(1, math.comb(len(names), 2))
+    joint_level = 1.0 - 0.05 / max(1, math.comb(len(names), 2))
     margins = relevant_differences(relevant)
     means = table.groupby(["method", "score"])["value"].mean().dropna()
     # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
-    few = {name: too_few_of(means.get(name, {}), sum(sizes), level) for name in names}
+    few = {name: too_few_of(means.get(name, {}), sum(sizes)) for name in names}
     rows: list[dict[str, Any]] = []
     for name, key in product(names, (key for key in SCORES if key in set(table["score"]))):
         here = table[table["score"] == key]
@@ -244,7 +241,7 @@ def summarise_splits(
             difference = difference._replace(low=-math.inf, high=math.inf)
         word = "" if name == baseline else word_of(key, difference, margins[key])
         claim = Claim(*difference, word) if difference.value == difference.value else ABSENT
-        value = cut(corrected_interval(values[name], *sizes, level), SCORES[key].low, SCORES[key].high)
+        value = cut(corrected_interval(values[name], *sizes), SCORES[key].low, SCORES[key].high)
         rows.append(
             {
                 "method": name,
@@ -261,7 +258,7 @@ def summarise_splits(
     return pd.DataFrame(rows)
 
 
-def summarise_sizes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+def summarise_sizes(table: pd.DataFrame) -> pd.DataFrame:
     """Learning curves: mean NLL and ECE by size, and by how much they differ from those at the largest size.
 
     Intervals are those of means over splits, as in :func:`summarise_splits`. Sizes are paired by split in a difference.
@@ -269,7 +266,6 @@ def summarise_sizes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     Parameters
     ----------
     table : from :func:`repeated_splits` with ``sizes``.
-    level : coverage of each interval.
 
     Returns
     -------
@@ -285,8 +281,8 @@ def summarise_sizes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         values = of_score.pivot(index="split", columns="size", values="value")
         for size in values:
             own = of_score[of_score["size"] == size]
-            value = cut(corrected_interval(values[size], largest, n_test, level), 0.0, math.inf)
-            to_last = corrected_interval(values[size] - values[largest], largest, n_test, level)
+            value = cut(corrected_interval(values[size], largest, n_test), 0.0, math.inf)
+            to_last = corrected_interval(values[size] - values[largest], largest, n_test)
             rows.append(
                 {
                     "method": name,

@@ -31,8 +31,8 @@ class View:
     name : "top-label", "event" or "pairs".
     column : column of the event; None in the top-label view. Of pairs it is that of a correct answer.
     event_name : what happens, as in the data; empty in the other views.
-    said, outcome : what is said of a row on average, and what it should equal; ``marks`` and the short ones mean the
-        same where there is less room.
+    said, outcome : what is said of a row on average, and what it should equal; ``marks`` means the same where
+        there is less room.
     is_ : the verb before ``over`` and ``under``, with a blank behind it; empty where these hold one.
     odds : what the ratio o / u of a calibrated method equals.
     logit_limits : ends of a grid of log-odds.
@@ -48,8 +48,6 @@ class View:
     mean_said: str = "mean confidence"
     the_outcome: str = "its accuracy"
     marks: tuple[str, str] = ("confidence", "accuracy")
-    said_short: str = "conf."
-    outcome_short: str = "acc."
     outcome_of_row: str = "correct"
     right: str = "right"
     wrong: str = "wrong"
@@ -82,11 +80,6 @@ class View:
         return self.name == "event"
 
     @property
-    def columns(self) -> tuple[str, str]:
-        """Names of the means of the pair in tables of numbers: mean confidence and accuracy."""
-        return self.mean_said, self.outcome
-
-    @property
     def key(self) -> tuple[str, int | None]:
         """Tells results in one view from those in another, in the key of a cache."""
         return self.name, self.column
@@ -104,8 +97,6 @@ EVENT = View(
     mean_said="mean predicted risk",
     the_outcome="the observed rate",
     marks=("predicted", "observed"),
-    said_short="pred.",
-    outcome_short="obs.",
     outcome_of_row="event",
     right="with the event",
     wrong="without the event",

@@ -47,42 +47,32 @@ def equal_mass_edges(values: Floats, n_bins: int) -> Floats:
     end = np.searchsorted(ordered, at_cut, side="right")
     go_up = (end < n) & ((start == 0) | (end - cuts < cuts - start))
     inner = ordered[np.where(go_up, np.minimum(end, n - 1), start)]
-    return _with_ends(inner)
+    return _with_ends(inner, n_bins)
 
 
 def kmeans_edges(values: Floats, n_bins: int) -> Floats:
-    """Midpoints between the centres of one-dimensional k-means, started at quantiles of the distinct values.
-
-    On sorted values a cluster is an interval, so Lloyd's steps need only prefix sums; the start makes them
-    deterministic.
-    """
-    ordered = np.sort(values)
-    total = np.concatenate([[0.0], np.cumsum(ordered)])
-    distinct = np.unique(ordered)
+    """Midpoints between the centres of one-dimensional k-means, started at quantiles of the distinct values."""
+    distinct = np.unique(values)
     centres = np.unique(np.quantile(distinct, (np.arange(n_bins) + 0.5) / n_bins, method="nearest"))
     for _ in range(KMEANS_ITERATIONS):
-        cuts = np.searchsorted(ordered, (centres[1:] + centres[:-1]) / 2)
-        cuts = np.concatenate([[0], cuts, [len(ordered)]])
-        held = np.diff(cuts) > 0
-        moved = np.diff(total[cuts])[held] / np.diff(cuts)[held]
-        if len(moved) == len(centres) and np.array_equal(moved, centres):
+        nearest = np.searchsorted((centres[1:] + centres[:-1]) / 2, values, side="right")
+        count = np.bincount(nearest)
+        moved = np.bincount(nearest, values)[count > 0] / count[count > 0]
+        if np.array_equal(moved, centres):
             break
         centres = moved
-    inner = (centres[1:] + centres[:-1]) / 2
-    # Fewer distinct values than bins: the missing bins are empty ones at the top.
-    return _with_ends(np.concatenate([inner, np.full(n_bins - 1 - len(inner), np.inf)]))
+    return _with_ends((centres[1:] + centres[:-1]) / 2, n_bins)
 
 
 def imax_edges(values: Floats, n_bins: int) -> Floats:
     """Bins of the values' log-odds that keep the most information about the outcome (Patel et al. 2020, table S3)."""
     sums = SigmoidSums.from_log_odds(np.clip(log_odds_of(values), -SATURATED, SATURATED))
-    inner = sigmoid(best_edges(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS))
+    return _with_ends(sigmoid(best_edges(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)), n_bins)
+
+
+def _with_ends(inner: Floats, n_bins: int) -> Floats:
     # Fewer distinct values than bins: the missing bins are empty ones at the top.
-    return _with_ends(np.concatenate([inner, np.full(n_bins - 1 - len(inner), np.inf)]))
-
-
-def _with_ends(inner: Floats) -> Floats:
-    return np.concatenate([[0.0], np.minimum(inner, 1.0), [1.0]])
+    return np.concatenate([[0.0], np.minimum(inner, 1.0), np.ones(n_bins - len(inner))])
 
 
 BINNINGS: dict[str, Callable[[Floats, int], Floats]] = {

@@ -111,13 +111,13 @@ class Groups:
         cell = self.group * n_index + index
         return np.bincount(cell, weights=values, minlength=self.n_groups * n_index).reshape(self.n_groups, n_index)
 
-    def resampled(self, sums: npt.NDArray[Any], n_resamples: int, random_state: int = 0) -> Floats:
+    def resampled(self, sums: npt.NDArray[Any], n_resamples: int) -> Floats:
         """The bootstrap: sums over rows in every resample, (n_resamples, ...), from those of groups, (n_groups, ...).
 
         As many groups are drawn with replacement as there are, and of clusters one fewer: as many would give variances
         too small by one part in their number (McCarthy and Snowden 1985; Rao and Wu 1988).
         """
-        generator, n_drawn = np.random.default_rng(random_state), self.n_groups - self.clustered
+        generator, n_drawn = np.random.default_rng(0), self.n_groups - self.clustered
         counts = np.empty((n_resamples, self.n_groups))
         for row in counts:
             row[:] = np.bincount(generator.integers(self.n_groups, size=n_drawn), minlength=self.n_groups)

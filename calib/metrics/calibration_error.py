@@ -9,7 +9,7 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.binning import bins_of
 from calib.metrics.confidence import check_columns, check_scored, top_label
-from calib.numerics import Floats, blocks
+from calib.numerics import Floats
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
@@ -60,9 +60,6 @@ def ece(
     return norm_of_gaps(bins.gap, bins.weight, norm)
 
 
-COLUMNS_AT_ONCE = 64
-
-
 def classwise_ece(
     probs: Any,
     labels: Any,
@@ -91,28 +88,17 @@ def classwise_ece(
     """
     array, labels = check_scored(check_columns(probs), labels, sums=False)
     n_classes = array.shape[1]
-    above = _threshold(threshold, n_classes)
-    total = 0.0
-    for block in blocks(n_classes, entries=COLUMNS_AT_ONCE):
-        # Columns of a row-major array lie far apart in memory: turn a few at a time.
-        columns = np.ascontiguousarray(array[:, block].T, dtype=np.float64)
-        for k, values in enumerate(columns, start=block.start):
-            outcome = labels == k
-            if above is not None:
-                kept = values > above
-                if not kept.any():
-                    continue
-                values, outcome = values[kept], outcome[kept]
-            bins = bins_of(values, outcome, n_bins, binning)
-            total += norm_of_gaps(bins.gap, bins.weight, norm)
-    return total / n_classes
-
-
-def _threshold(threshold: str | float | None, n_classes: int) -> float | None:
-    if threshold is None:
-        return None
-    if threshold == "1/K":
-        return 1.0 / n_classes
-    if isinstance(threshold, str) or not 0.0 <= threshold < 1.0:
+    above = 1.0 / n_classes if threshold == "1/K" else threshold
+    if above is not None and (isinstance(above, str) or not 0.0 <= above < 1.0):
         raise CalibrationError(f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1).")
-    return float(threshold)
+    total = 0.0
+    for k in range(n_classes):
+        values, outcome = array[:, k].astype(np.float64), labels == k
+        if above is not None:
+            kept = values > above
+            if not kept.any():
+                continue
+            values, outcome = values[kept], outcome[kept]
+        bins = bins_of(values, outcome, n_bins, binning)
+        total += norm_of_gaps(bins.gap, bins.weight, norm)
+    return total / n_classes

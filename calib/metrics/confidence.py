@@ -153,10 +153,6 @@ def check_columns(outputs: Any) -> Floats:
     return array
 
 
-FEW_OFF = 0.05
-"""Share of rows up to which values outside [0, 1] are slips in single rows, not logits or percentages."""
-
-
 def check_range(probs: Floats) -> Floats:
     """Numbers cut to [0, 1] where they leave it by a rounding error; refused where they are NaN or leave it farther."""
     _check_some_rows(probs)
@@ -165,17 +161,13 @@ def check_range(probs: Floats) -> Floats:
         missing = int(np.isnan(probs).reshape(len(probs), -1).any(axis=1).sum())
         raise CalibrationError(f"{missing} of {len(probs)} rows of probabilities hold NaN; leave these rows out.")
     if low < -ROUNDING or high > 1 + ROUNDING:
-        rows = ((probs < -ROUNDING) | (probs > 1 + ROUNDING)).reshape(len(probs), -1)
-        off = np.flatnonzero(rows.any(axis=1))
-        if len(off) <= FEW_OFF * len(probs):
-            value = probs.reshape(len(probs), -1)[off[0]][rows[off[0]]][0]
-            raise CalibrationError(
-                f"{len(off):,} of {len(probs):,} rows of probabilities leave 0 to 1, the first (row {off[0]}) with "
-                f"{value:.4g}; correct these rows or leave them out."
-            )
+        off = ((probs < -ROUNDING) | (probs > 1 + ROUNDING)).reshape(len(probs), -1)
+        rows = np.flatnonzero(off.any(axis=1))
+        value = probs.reshape(len(probs), -1)[rows[0]][off[rows[0]]][0]
         raise CalibrationError(
-            f"Values reach from {low:.3g} to {high:.3g}, so these are not probabilities; "
-            "take the softmax of logits, or divide percentages by 100."
+            f"{len(rows):,} of {len(probs):,} rows of probabilities leave 0 to 1, the first (row {rows[0]}) with "
+            f"{value:.4g}, so these are not probabilities. Leave such rows out; take the softmax of logits, or divide "
+            "percentages by 100."
         )
     return np.clip(probs, 0.0, 1.0) if low < 0.0 or high > 1.0 else probs
 

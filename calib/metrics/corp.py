@@ -9,10 +9,7 @@ import numpy as np
 
 from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, target_pair
-from calib.numerics import Floats, Ints, bin_index, blocks
-
-SAMPLES_AT_ONCE = 64
-"""In one isotonic regression; what they are lifted by costs them digits."""
+from calib.numerics import Floats, Ints, bin_index
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,7 @@ class Decomposition:
 
 @dataclass(frozen=True, eq=False)
 class Recalibration:
-    """Isotonic regression of outcomes on confidences: the best monotone recalibration of this sample.
-
-    Attributes
-    ----------
-    confidence : (m,) distinct confidences, increasing.
-    count : (m,) rows that have each.
-    frequency : (m,) recalibrated probabilities, non-decreasing; they may be exactly 0 or 1.
-    """
+    """Best monotone recalibration of a sample: (m,) distinct confidences, the rows of each, and its frequency there."""
 
     confidence: Floats
     count: Ints
@@ -76,7 +66,7 @@ def corp(probs: Any, labels: Any, target: int | None = None) -> Decomposition:
 
 
 def recalibrate(confidence: Floats, outcome: Bools) -> Recalibration:
-    """Isotonic regression on the distinct confidences; rows that tie get one value.
+    """Isotonic regression on the distinct confidences, non-decreasing; rows that tie get one value.
 
     Parameters
     ----------
@@ -99,22 +89,6 @@ def isotonic(right: Floats | Ints, count: Floats | Ints) -> Floats:
     return np.clip(isotonic_regression(right / count, weights=count).x, 0.0, 1.0)
 
 
-def isotonic_of_samples(right: Floats | Ints, count: Floats | Ints) -> Floats:
-    """Isotonic frequencies of each of m samples, shape (m, n_cells), 0 in cells that a sample leaves empty.
-
-    One regression does many samples one after the other: each is lifted above the one before it, so that no two pool.
-    """
-    from scipy.optimize import isotonic_regression
-
-    frequency = np.zeros(right.shape)
-    for samples in blocks(len(count), entries=SAMPLES_AT_ONCE):
-        held = count[samples] > 0
-        lifted = np.where(held, 2.0 * np.arange(len(held))[:, None], 0.0)[held]
-        rows = count[samples][held]
-        frequency[samples][held] = isotonic_regression(right[samples][held] / rows + lifted, weights=rows).x - lifted
-    return np.clip(frequency, 0.0, 1.0, out=frequency)
-
-
 def ordered_cells(confidence: Floats, most: int) -> Ints:
     """Numbers of at most ``most`` groups of neighbouring confidences, shape (n,), rising with the confidence.
 
@@ -127,9 +101,7 @@ def ordered_cells(confidence: Floats, most: int) -> Ints:
     return index
 
 
-def calibrated_outcomes(
-    confidence: Floats, cell: Ints, n_samples: int, random_state: int = 0
-) -> tuple[Ints, Floats, Ints]:
+def calibrated_outcomes(confidence: Floats, cell: Ints, n_samples: int) -> tuple[Ints, Floats, Ints]:
     """Right predictions in groups of rows when each row is right with the probability that it says.
 
     The confidences stay and the outcomes are drawn (Bröcker and Smith 2007), for a group at once: a binomial number at
@@ -140,7 +112,6 @@ def calibrated_outcomes(
     confidence : (n,) floats.
     cell : (n,) numbers of the groups, in [0, n_cells), each with at least one row.
     n_samples : how often the outcomes are drawn.
-    random_state : seed.
 
     Returns
     -------
@@ -148,5 +119,5 @@ def calibrated_outcomes(
     """
     count = np.bincount(cell)
     mean = np.clip(np.bincount(cell, weights=confidence) / count, 0.0, 1.0)
-    right = np.random.default_rng(random_state).binomial(count, mean, size=(n_samples, len(count)))
+    right = np.random.default_rng(0).binomial(count, mean, size=(n_samples, len(count)))
     return count, mean, right

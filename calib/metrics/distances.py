@@ -1,7 +1,6 @@
 """ICI, E50, E90 and Emax: distances of risks from the rates observed at them (Austin and Steyerberg 2019).
 
-The observed rate is that of a restricted cubic spline on the log-odds, which stays within [0, 1]; where there are few
-different risks it is that of the rows of each.
+The observed rate is that of a restricted cubic spline on the log-odds, which stays within [0, 1].
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ SIMULATIONS = 300
 """Sets of outcomes drawn from the risks, for what a calibrated model would have."""
 GRID = 200
 """Cells into which risks are put for resampling: of equal width, and of equal numbers of rows besides."""
-FEW_RISKS = 10
-"""Up to this many different risks are compared with the rates of their own rows."""
 
 
 class Distances(NamedTuple):
@@ -50,15 +47,13 @@ def distances(x: Floats, curve: Floats, weights: Floats | Ints) -> Distances:
 def observed_rates(x: Floats, rows: Floats | Ints, outcome: Floats, floor: float) -> Floats:
     """Rates observed at (k,) different risks, within [0, 1], from the rows at each and their mean outcome.
 
-    Where risks separate the outcomes no spline exists: the likelihood grows towards a step, which gives each risk the
-    rate of its own rows (Albert and Anderson 1984, Biometrika 71).
+    Where risks separate the outcomes, or all are the same, there is no spline, and each risk has the rate of its own
+    rows, the step that the likelihood grows towards (Albert and Anderson 1984, Biometrika 71).
 
     Parameters
     ----------
     floor : risks count as at least this, and at most one minus this, in log-odds.
     """
-    if len(x) <= FEW_RISKS:
-        return outcome
     log_odds = log_odds_of(x, floor)
     alike = Rows.with_outcome(np.ones(len(x), dtype=bool), rows, "frequency")
     rates = fit_spline(log_odds, outcome, alike).at(log_odds)[0]
@@ -79,9 +74,9 @@ def narrow_cells(risk: Floats) -> Ints:
     return np.unique(np.searchsorted(edges[1:-1], risk, side="right"), return_inverse=True)[1]
 
 
-def calibrated_distances(risk: Floats, sample: Rows, cell: Ints, x: Floats, floor: float, random_state: int) -> Floats:
+def calibrated_distances(risk: Floats, sample: Rows, cell: Ints, x: Floats, floor: float) -> Floats:
     """Distances (m, 4) where outcomes are drawn from the risks, row by row and independently."""
-    generator = np.random.default_rng(random_state)
+    generator = np.random.default_rng(0)
     w = sample.weights
     rows = np.bincount(cell, weights=w)
     counts = np.maximum(np.rint(w), 1).astype(np.int64) if sample.kind == "frequency" else None
@@ -95,9 +90,7 @@ def calibrated_distances(risk: Floats, sample: Rows, cell: Ints, x: Floats, floo
     return found
 
 
-def resampled_distances(
-    event: Bools, sample: Rows, cell: Ints, x: Floats, floor: float, n_resamples: int, random_state: int
-) -> Floats:
+def resampled_distances(event: Bools, sample: Rows, cell: Ints, x: Floats, floor: float, n_resamples: int) -> Floats:
     """Distances (n_resamples, 4) in resamples of rows or of whole clusters, with the curve fitted anew."""
     w, n_cells = sample.weights, len(x)
     if not n_resamples:
@@ -113,9 +106,9 @@ def resampled_distances(
 
     if sample.is_simple:  # cells and outcomes are all that is left of rows of equal weight
         counts = np.bincount(cell + n_cells * event, weights=w, minlength=2 * n_cells)
-        drawn = np.random.default_rng(random_state).multinomial(round(w.sum()), counts / counts.sum(), n_resamples)
+        drawn = np.random.default_rng(0).multinomial(round(w.sum()), counts / counts.sum(), n_resamples)
         without, with_event = drawn[:, :n_cells].astype(float), drawn[:, n_cells:].astype(float)
         return refitted(np.stack([without + with_event, with_event], axis=1))
     groups = groups_of_units(len(event), sample.unit if sample.clustered else None)
     sums = np.stack([groups.sums_by(cell, n_cells, part) for part in (w, w * event)], axis=1)
-    return refitted(groups.resampled(sums, n_resamples, random_state))
+    return refitted(groups.resampled(sums, n_resamples))

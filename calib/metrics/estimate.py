@@ -79,11 +79,6 @@ class Estimate:
         """The difference, paired by unit, to another estimate of the same rows."""
         return Estimate(self.value - other.value, self.influence - other.influence, min(self.degrees, other.degrees))
 
-    def combine(self, factors: Any) -> Estimate:
-        """Linear combinations ``factors @ value`` of k statistics, for (m, k) or (k,) factors."""
-        by = np.asarray(factors, dtype=float)
-        return Estimate(by @ self.value, self.influence @ by.T, self.degrees)
-
     def critical(self, level: float = 0.95) -> float:
         """Half the width of a central interval, in standard errors."""
         from scipy.special import ndtri, stdtrit
@@ -91,7 +86,7 @@ class Estimate:
         upper = 0.5 + level / 2.0
         return float(ndtri(upper) if np.isinf(self.degrees) else stdtrit(self.degrees, upper))
 
-    def joint_critical(self, level: float = 0.95, random_state: int = 0, errors: Floats | None = None) -> float:
+    def joint_critical(self, level: float = 0.95, errors: Floats | None = None) -> float:
         """The same for intervals of k statistics that hold all of them together.
 
         It is a quantile of the largest of k normal deviations that vary together as the statistics do, which are as
@@ -107,26 +102,28 @@ class Estimate:
         values, vectors = np.linalg.eigh(standard.T @ standard)
         kept = values > 1e-10 * values[-1]
         root = vectors[:, kept] * np.sqrt(values[kept])
-        generator = np.random.default_rng(random_state)
+        generator = np.random.default_rng(0)
         largest = np.abs(generator.normal(size=(JOINT_DRAWS, root.shape[1])) @ root.T).max(axis=1)
         if np.isfinite(self.degrees):
             largest /= np.sqrt(generator.chisquare(self.degrees, JOINT_DRAWS) / self.degrees)
         return max(float(np.quantile(largest, level)), self.critical(level))
 
-    def interval(self, level: float = 0.95, scale: Scale | None = None, critical: float | None = None) -> Interval:
+    def interval(
+        self,
+        level: float = 0.95,
+        scale: Scale | None = None,
+        critical: float | None = None,
+        error: float | None = None,
+    ) -> Interval:
         """Interval of one statistic.
 
         Parameters
         ----------
         scale : on which it is symmetric; None for the statistic's own.
         critical : half its width in standard errors, in place of that of ``level``.
+        error : standard error in place of the statistic's own, as that of a fitted model.
         """
-        return self.with_error(float(self.error), level, scale, critical)
-
-    def with_error(
-        self, error: float, level: float = 0.95, scale: Scale | None = None, critical: float | None = None
-    ) -> Interval:
-        """:meth:`interval` with another standard error, as that of a fitted model."""
+        error = float(self.error) if error is None else error
         value = float(self.value)
         if not (np.isfinite(value) and np.isfinite(error)):
             return UNKNOWN
@@ -241,7 +238,9 @@ class Rows:
         weights = np.sqrt(self.weights) if self.kind == "frequency" and not self.clustered else self.weights
         influence = (weights * per_row.T).T
         if self.clustered:
-            influence = sums_over(self.unit, self.n_units, influence)
+            sums = np.zeros((self.n_units, *influence.shape[1:]))
+            np.add.at(sums, self.unit, influence)
+            influence = sums
         return Estimate(value, influence * np.sqrt(self.n_units / (self.n_units - 1)), self.degrees)
 
     def effective_rows(self, outcome: Bools) -> float:
@@ -259,13 +258,6 @@ class Rows:
         if self.clustered:
             return len(np.unique(self.unit[chosen]))
         return round(float(self.weights[chosen].sum())) if self.kind == "frequency" else int(chosen.sum())
-
-
-def sums_over(unit: Ints, n_units: int, values: Floats) -> Floats:
-    """Sums of (n,) or (n, k) values over units, (n_units,) or (n_units, k)."""
-    if values.ndim == 1:
-        return np.asarray(np.bincount(unit, values, n_units), dtype=float)
-    return np.stack([np.bincount(unit, column, n_units) for column in values.T], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,13 +61,11 @@ class NetBenefitDifference:
     ----------
     thresholds : (m,) rising.
     difference : with the interval at each threshold by itself; above 0 the first model is better.
-    joint : the same differences with a band that holds all of them together.
     changed : share of rows that one model acts on and the other does not.
     """
 
     thresholds: Floats
     difference: Band
-    joint: Band
     changed: Band
 
 
@@ -126,15 +124,13 @@ def net_benefit_difference(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
-    random_state: int = 0,
 ) -> NetBenefitDifference:
-    """Net benefit of one model minus that of another, paired by row, with a band over all thresholds.
+    """Net benefit of one model minus that of another, paired by row.
 
     Parameters
     ----------
     probs, other : probabilities of the event by the two models, on the same rows.
     labels, thresholds, weights, clusters, level : as in :func:`net_benefit`.
-    random_state : seed of the draws for the quantile of the largest deviation.
 
     Raises
     ------
@@ -160,13 +156,8 @@ def net_benefit_difference(
     odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
     factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
     critical = shares.critical(level)
-    joint = shares.combine(factors).joint_critical(level, random_state)
-    return NetBenefitDifference(
-        cuts,
-        Band(*shares.combined(factors, critical)),
-        Band(*shares.combined(factors, joint)),
-        Band(*shares.combined(np.hstack([zero, zero, zero, zero, eye]), critical)),
-    )
+    changed = np.hstack([zero, zero, zero, zero, eye])
+    return NetBenefitDifference(cuts, *(Band(*shares.combined(by, critical)) for by in (factors, changed)))
 
 
 def check_thresholds(thresholds: Any) -> Floats:

@@ -15,6 +15,7 @@ from calib.metrics.bootstrap import UNKNOWN, Interval, cut
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import LOG, LOGIT, NORMAL_FROM, Rows
 from calib.metrics.recalibration import Recalibration, recalibrate_logistic
+from calib.metrics.scoring_rules import placements
 from calib.numerics import PROBABILITY_FLOOR, Floats, log_odds_of
 
 
@@ -52,7 +53,8 @@ class RiskMeasure:
         """What it says of these data, with its numbers."""
         if not self.meaning:
             return f"{self.title} does not exist for these rows."
-        return f"{self.title} is {_written(self.interval)}: {self.meaning}."
+        said = with_interval(self.interval) if self.low == self.low else number(self.value)
+        return f"{self.title} is {said}: {self.meaning}."
 
 
 def closed_form(
@@ -90,7 +92,7 @@ def closed_form(
         "log_loss": cut(sample.mean_of(losses).interval(level), 0.0, np.inf),
         "oe": observed_to_expected(risk, event, sample, level),
         "citl": large.estimate[0].interval(level) if has_log_odds(risk) else UNKNOWN,
-        "slope": slope.with_error(error, level) if has_log_odds(risk) else UNKNOWN,
+        "slope": slope.interval(level, error=error) if has_log_odds(risk) else UNKNOWN,
     }
     return found, again
 
@@ -118,38 +120,11 @@ def auroc(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Inte
     Where all pairs are ranked right the variance is 0: the lower end is then that of m independent pairs,
     ``tail^(1 / m)``, m the smaller number of units of both kinds. NaN without events, or without non-events.
     """
-    if not event.any() or event.all():
-        return UNKNOWN
     area, per_row = placements(risk, event, sample)
     if area in (0.0, 1.0):
         tail = ((1.0 - level) / 2.0) ** (1.0 / min(sample.units_with(part) for part in (event, ~event)))
         return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
     return sample.estimate(area, per_row).interval(level, LOGIT)
-
-
-def placements(risk: Floats, event: Bools, sample: Rows) -> tuple[float, Floats]:
-    """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, and what each row adds.
-
-    What a row adds is its placement value less the area. Units that have events, and units that have rows without, each
-    bring their own ``m / (m - 1)`` (Obuchowski 1997, Biometrics 53); of independent rows of equal weight the variance
-    is that of DeLong, DeLong and Clarke-Pearson (1988).
-
-    Parameters
-    ----------
-    risk, event : (n,) risks and outcomes, of both kinds.
-    sample : how these rows count.
-    """
-    w = sample.weights
-    events, others = float(w @ event), float(w @ ~event)
-    cell = np.unique(risk, return_inverse=True)[1]
-    with_event, without = (np.bincount(cell, weights=w * part) for part in (event, ~event))
-    below = np.cumsum(without) - without / 2.0
-    above = events - np.cumsum(with_event) + with_event / 2.0
-    placement = np.where(event, below[cell] / others, above[cell] / events)
-    area = float((w * event) @ placement) / events
-    units = np.array([sample.units_with(part) for part in (event, ~event)])
-    own = np.sqrt(units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units)
-    return area, (placement - area) * np.where(event, own[0] / events, own[1] / others)
 
 
 def observed_to_expected(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
@@ -191,6 +166,8 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Rows) -> tuple[float, floa
 
 def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[RiskMeasure]:
     """The measures of closed form in words."""
+    from scipy.special import entr
+
     area, ratio, citl, slope = (found[key] for key in ("auroc", "oe", "citl", "slope"))
     worse = ", below 0 worse" if found["scaled_brier"].value < 0 else ""
     of_slope = "Wald" if sample.is_simple else "Sandwich"
@@ -210,7 +187,7 @@ def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[Ris
             "1 - Brier / (rate (1 - rate)), with the event rate of the same rows; also called IPA or Brier skill.",
         ),
         "log_loss": (
-            "Log loss", f"the event rate as every risk would have {number(_constant_loss(rate))}",
+            "Log loss", f"the event rate as every risk would have {number(float(entr([rate, 1.0 - rate]).sum()))}",
             f"Mean negative log-likelihood in nats; a probability below {PROBABILITY_FLOOR:g} counts as this.",
         ),
         "oe": (
@@ -235,18 +212,9 @@ def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[Ris
     return [_measure(key, found[key], *words) for key, words in described.items()]
 
 
-def _constant_loss(rate: float) -> float:
-    return -sum(share * float(np.log(share)) for share in (rate, 1.0 - rate) if share > 0)
-
-
 def _measure(key: str, interval: Interval, title: str, meaning: str, convention: str) -> RiskMeasure:
     exists = interval.value == interval.value
     return RiskMeasure(key, title, *interval, meaning if exists else "", convention)
-
-
-def _written(interval: Interval) -> str:
-    """A value with its interval, if it has one."""
-    return with_interval(interval) if interval.low == interval.low else number(interval.value)
 
 
 def _judged(interval: Interval, ideal: float, otherwise: str) -> str:

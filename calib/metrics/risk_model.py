@@ -17,8 +17,6 @@ from calib.formatting import aligned, fixed, listed, number, plural, round_perce
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.distances import (
-    FEW_RISKS,
-    Distances,
     calibrated_distances,
     distances,
     narrow_cells,
@@ -165,7 +163,6 @@ def risk_model(
     *,
     floor: float | None = None,
     n_resamples: int = 500,
-    random_state: int = 0,
 ) -> RiskModelPanel:
     """The panel of a risk model, every number with its 95 % interval.
 
@@ -182,7 +179,6 @@ def risk_model(
         a step", and 1e-6 where they have more than five decimals. The log loss is the NLL of :func:`calib.metrics.nll`,
         whatever the floor.
     n_resamples : of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals.
-    random_state : seed of resamples and simulations.
 
     Raises
     ------
@@ -214,12 +210,7 @@ def risk_model(
     floor = default_floor(risk) if floor is None else float(floor)
     found, again = closed_form(risk, event, sample, floor)
     rate, mean_risk = sample.mean(event), sample.mean(risk)
-    distinct, index = np.unique(risk, return_inverse=True)
-    rows = np.bincount(index, weights=sample.weights)
-    outcome = np.bincount(index, weights=sample.weights * event) / rows
-    exact = distances(distinct, observed_rates(distinct, rows, outcome, floor), rows)
-    curve = _CURVES[len(distinct) > FEW_RISKS]
-    family = _distance_measures(risk, event, sample, exact, curve, floor, n_resamples, random_state)
+    family = _distance_measures(risk, event, sample, floor, n_resamples)
     effective = sample.effective_rows(event)
     return RiskModelPanel(
         n=len(risk),
@@ -268,42 +259,33 @@ _FAMILY = (
     ("e90", "E90", "distance that nine of ten rows stay below"),
     ("emax", "Emax", "largest distance"),
 )
-_CURVES = (
-    f"the curve is the observed rate of each of at most {FEW_RISKS} different risks",
-    "the curve is a restricted cubic spline on the log-odds",
-)
 
 
-def _distance_measures(
-    risk: Floats,
-    event: Bools,
-    sample: Rows,
-    exact: Distances,
-    curve: str,
-    floor: float,
-    n_resamples: int,
-    random_state: int,
-) -> list[RiskMeasure]:
+def _distance_measures(risk: Floats, event: Bools, sample: Rows, floor: float, n_resamples: int) -> list[RiskMeasure]:
     """ICI, E50, E90 and Emax, with what a calibrated model would have."""
+
+    def means(cell: Ints, values: Floats | Bools) -> Floats:
+        return np.bincount(cell, sample.weights * values) / np.bincount(cell, sample.weights)
+
+    distinct, index = np.unique(risk, return_inverse=True)
+    rows = np.bincount(index, sample.weights)
+    exact = distances(distinct, observed_rates(distinct, rows, means(index, event), floor), rows)
     cell = narrow_cells(risk)
-    w = sample.weights
-    rows = np.bincount(cell, weights=w)
-    x = np.bincount(cell, weights=w * risk) / rows
-    often = round_percent(0.95)
-    chance = np.quantile(calibrated_distances(risk, sample, cell, x, floor, random_state), [0.5, 0.95], axis=0)
-    draws = resampled_distances(event, sample, cell, x, floor, n_resamples, random_state)
+    x = means(cell, risk)
+    chance = np.quantile(calibrated_distances(risk, sample, cell, x, floor), [0.5, 0.95], axis=0)
+    draws = resampled_distances(event, sample, cell, x, floor, n_resamples)
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
         value, (median, most) = exact[place], chance[:, place]
         known = interval_of_draws(value, draws[:, place]) if n_resamples else Interval(value, math.nan, math.nan)
-        said = f"{meaning}; if calibrated {number(median)}, in {often} of samples"
+        said = f"{meaning}; if calibrated {number(median)}, in {round_percent(0.95)} of samples"
         found.append(
             RiskMeasure(
                 key, title, *known,
                 f"{said} at most {number(most)}",
-                f"|risk - curve| over the rows; {curve}. Interval: percentiles of a bootstrap of "
-                f"{'clusters' if sample.clustered else 'rows'}; it cannot reach 0 and sits high, so compare with what "
-                "a calibrated model would have.",
+                "|risk - curve| over the rows, of a restricted cubic spline on the log-odds. Interval: percentiles of "
+                f"a bootstrap of {'clusters' if sample.clustered else 'rows'}; it cannot reach 0 and sits high, so "
+                "compare with what a calibrated model would have.",
                 (float(median), float(most)),
             )
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from calib.metrics.confidence import (
     top_label,
     weighted_mean,
 )
+from calib.metrics.estimate import Rows
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 
 
@@ -28,7 +30,7 @@ def nll(probs: Any, labels: Any, weights: Any = None) -> float:
     labels : (n,) integers in [0, n_classes); of an event 1 where it happened.
     weights : (n,) weight of each row; None counts all alike.
     """
-    of_label, _ = _probability_of_label(probs, labels)
+    _, of_label = _checked_row_scores(probs, labels)
     return weighted_mean(-np.log(np.maximum(of_label, PROBABILITY_FLOOR)), weights)
 
 
@@ -44,27 +46,22 @@ def brier(probs: Any, labels: Any, weights: Any = None) -> float:
     labels : (n,) integers in [0, n_classes); of an event 1 where it happened.
     weights : (n,) weight of each row; None counts all alike.
     """
-    of_label, array = _probability_of_label(probs, labels)
-    return weighted_mean(_row_brier(array, of_label), weights)
+    return weighted_mean(_checked_row_scores(probs, labels)[0], weights)
 
 
-def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats, Floats]:
-    """NLL, Brier score and probability of the label of each row, three (n,) arrays."""
+def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats]:
+    """Brier score and probability of the label of each row, two (n,) arrays."""
     of_label = probs[np.arange(len(probs)), labels].astype(np.float64)
-    return -np.log(np.maximum(of_label, PROBABILITY_FLOOR)), _row_brier(probs, of_label), of_label
+    # sum_k (p_k - [k = y])^2 without the one-hot matrix; rounding must not make it negative.
+    squares = np.maximum(np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0)
+    return squares / 2.0 if probs.shape[1] == 2 else squares, of_label
 
 
-def _probability_of_label(probs: Any, labels: Any) -> tuple[Floats, Floats]:
+def _checked_row_scores(probs: Any, labels: Any) -> tuple[Floats, Floats]:
     array, known = check_scored(probs, labels)
     if array.ndim == 1:
         array = np.stack([1.0 - array, array], axis=1)
-    return array[np.arange(len(array)), known.astype(np.int64)].astype(np.float64), array
-
-
-def _row_brier(probs: Floats, of_label: Floats) -> Floats:
-    # sum_k (p_k - [k = y])^2 without the one-hot matrix; rounding must not make it negative.
-    squares = np.maximum(np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0)
-    return squares / 2.0 if probs.shape[1] == 2 else squares
+    return row_scores(array, known.astype(np.int64))
 
 
 def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) -> float:
@@ -112,7 +109,9 @@ def auroc(probs: Any, labels: Any, weights: Any = None) -> float:
     float
         NaN without an event, or without a row that has none.
     """
-    return _ranking(probs, labels, weights)[0]
+    said, came = check_event(probs, labels)
+    weight = check_weights(weights, len(said))
+    return placements(said, came, Rows.with_outcome(came, weight))[0]
 
 
 def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
@@ -130,39 +129,67 @@ def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
     float
         NaN without an event.
     """
-    return _ranking(probs, labels, weights)[1]
-
-
-def _ranking(probs: Any, labels: Any, weights: Any) -> tuple[float, float]:
-    """AUROC and average precision, from events and rows at each probability."""
     said, came = check_event(probs, labels)
     weight = check_weights(weights, len(said))
-    cell = np.unique(said, return_inverse=True)[1]
-    events, rows = np.bincount(cell, came if weight is None else weight * came), np.bincount(cell, weight)
-    others = rows - events
-    below = np.cumsum(others) - others / 2.0
-    above, events_above = (np.cumsum(each[::-1])[::-1] for each in (rows, events))
-    precision = events_above / np.where(above > 0, above, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ranked = events @ below / (events.sum() * others.sum()), events @ precision / events.sum()
-    return float(ranked[0]), float(ranked[1])
+    return precisions(said, came, weight)[0]
+
+
+def placements(risk: Floats, event: Bools, sample: Rows) -> tuple[float, Floats]:
+    """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, and what each row adds.
+
+    NaN without events, or without non-events.
+
+    What a row adds is its placement value less the area. Units that have events, and units that have rows without, each
+    bring their own ``m / (m - 1)`` (Obuchowski 1997, Biometrics 53); of independent rows of equal weight the variance
+    is that of DeLong, DeLong and Clarke-Pearson (1988).
+
+    Parameters
+    ----------
+    risk, event : (n,) risks and outcomes.
+    sample : how these rows count.
+    """
+    w = sample.weights
+    events, others = float(w @ event), float(w @ ~event)
+    if not events or not others:
+        return math.nan, np.full(len(risk), math.nan)
+    cell = np.unique(risk, return_inverse=True)[1]
+    with_event, without = (np.bincount(cell, weights=w * part) for part in (event, ~event))
+    below = np.cumsum(without) - without / 2.0
+    above = events - np.cumsum(with_event) + with_event / 2.0
+    placement = np.where(event, below[cell] / others, above[cell] / events)
+    area = float((w * event) @ placement) / events
+    units = np.array([sample.units_with(part) for part in (event, ~event)])
+    own = np.sqrt(units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units)
+    return area, (placement - area) * np.where(event, own[0] / events, own[1] / others)
+
+
+def precisions(risk: Floats, event: Bools, weights: Floats | None = None) -> tuple[float, Floats]:
+    """Average precision, and what each row adds to it; NaN without events.
+
+    It is the mean over the events of the precision at their risk. A row changes it by being an event itself, and by
+    entering the precision at every risk that is not above its own.
+
+    Parameters
+    ----------
+    risk, event : (n,) risks and outcomes.
+    weights : (n,) weight of each row; None counts all alike.
+    """
+    cell, own = np.unique(risk, return_inverse=True)[1], event if weights is None else weights * event
+    events, rows = np.bincount(cell, own), np.bincount(cell, weights)
+    if not events.any():
+        return math.nan, np.full(len(risk), math.nan)
+    rows_above, events_above = (np.cumsum(each[::-1])[::-1] for each in (rows, events))
+    rows_above = np.where(rows_above > 0, rows_above, 1.0)
+    precision = events_above / rows_above
+    value = float(events @ precision / events.sum())
+    upto, upto_precision = np.cumsum(events / rows_above)[cell], np.cumsum(events * precision / rows_above)[cell]
+    return value, (event * (precision[cell] - value + upto) - upto_precision) / events.sum()
 
 
 def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:
-    """Whether fewer than k classes come before the label, shape (n,).
-
-    Counting the classes ahead needs no sort; ties are looked at only in rows where they decide.
-    """
-    of_label = probs[np.arange(len(probs)), labels][:, None]
-    ahead = np.count_nonzero(probs > of_label, axis=1)
-    not_behind = np.count_nonzero(probs >= of_label, axis=1)
-    for row in np.flatnonzero((ahead < k) & (not_behind > k)):
-        ahead[row] += _tied_ahead(probs[row], labels[row], ranking[row])
-    return ahead < k
-
-
-def _tied_ahead(probs: Floats, label: int, ranking: Floats) -> int:
-    """How many classes of one row, as probable as its label, come before it by the second key or their number."""
-    tied = np.flatnonzero(probs == probs[label])
-    key, own = ranking[tied], ranking[label]
-    return int(np.count_nonzero((key > own) | ((key == own) & (tied < label))))
+    """Whether fewer than k classes come before the label, shape (n,): by probability, second key and number."""
+    at, own = np.arange(len(probs)), labels[:, None]
+    of_label, its_key = probs[at, labels][:, None], ranking[at, labels][:, None]
+    ahead = (ranking > its_key) | ((ranking == its_key) & (np.arange(probs.shape[1]) < own))
+    ahead = (probs > of_label) | ((probs == of_label) & ahead)
+    return np.asarray(np.count_nonzero(ahead, axis=1) < k)

@@ -185,7 +185,7 @@ def _band_note(name: str, gaps: GroupGaps, k: int, view: View) -> str:
     if not gaps.rows[k]:
         return f"no rows of {name}"
     said, outcome = (percent(values[k]) for values in (gaps.confidence, gaps.accuracy))
-    return f"{gaps.rows[k]:,} rows: {view.said_short} {said}, {view.outcome_short} {outcome}"
+    return f"{gaps.rows[k]:,} rows: {view.marks[0]} {said}, {view.marks[1]} {outcome}"
 
 
 _APART = 0.12

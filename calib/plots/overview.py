@@ -328,7 +328,7 @@ def _bands(panels: Sequence[Panel], corners: Sequence[tuple[float, float]], reac
 
 
 def _curve(number: int, panel: Panel, right: float, up: float, view: View) -> dict[str, Any]:
-    curve, (said, outcome) = panel.curve, view.columns
+    curve, said, outcome = panel.curve, view.mean_said, view.outcome
     hover = f"{plain(panel.title)}<br>{{rows:,d}} rows<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}"
     return {
         "type": "scatter", "x": (curve.rank + right).tolist(), "y": (curve.gap + up).tolist(), "name": panel.title,

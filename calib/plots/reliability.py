@@ -141,7 +141,7 @@ def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
 
 def _told(curve: ReliabilityCurve, view: View, more: str, words: tuple[str, str]) -> dict[str, Any]:
     """The bins' numbers, and what a pointer is told of them."""
-    said, outcome = view.columns
+    said, outcome = view.mean_said, view.outcome
     hover = (
         f"{{count:,d}} rows<br>mean {words[0]} {{{said}:.3r}}<br>{words[1]} {{{outcome}:.3r}}"
         f" ({{low:.3r}} to {{high:.3r}})<br>{more}"

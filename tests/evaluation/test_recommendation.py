@@ -7,7 +7,6 @@ import pytest
 from scipy.special import expit
 
 import calib
-from calib.errors import CalibrationError
 from calib.evaluation import evaluate, scores
 from calib.evaluation.claims import Claims
 from calib.evaluation.recommendation import recommend
@@ -46,7 +45,6 @@ def test_among_ties_the_simplest_is_taken(calibrators):
     answer = chosen(calibrators, values, close=tuple(values))
     assert (answer.best, answer.method, answer.word) == ("isotonic", "platt", "better")
     assert set(answer.as_good) == {"isotonic", "apart"} and answer.worse == ("identity", "temperature")
-    assert answer.keeper is None and answer.keeps_accuracy
 
 
 def test_the_gain_has_the_interval_of_the_difference_and_is_said_to_be_optimistic(calibrators):
@@ -62,7 +60,7 @@ def test_the_raw_model_is_kept_where_it_is_equivalent(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4997, "vector": 0.4995}, close=("identity", "temperature", "vector"))
     assert (answer.best, answer.method, answer.word) == ("vector", "identity", "")
     assert "temperature" in answer.as_good and "Keep the raw model" in answer.sentences()[0]
-    assert answer.gain.value == 0 and answer.keeps_accuracy
+    assert answer.gain.value == 0
 
 
 def test_the_raw_model_is_kept_where_it_is_best_and_not_where_it_is_undecided(calibrators):
@@ -94,28 +92,17 @@ def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrator
     assert recommend(claims, calibrators).method == "isotonic"
 
 
-def test_where_no_class_may_change_another_may_be_taken(calibrators):
-    answer = chosen(calibrators, {"vector": 0.4, "temperature": 0.45, "platt": 0.46})
-    assert answer.method == "vector" and not answer.keeps_accuracy
-    assert answer.keeper.method == "temperature" and answer.keeper.word == "better"
-    assert answer.keeper.n_candidates == 2 and answer.keeper.keeper is None
-    assert "temperature" in answer.sentences()[-1]
-    assert chosen(calibrators, {"vector": 0.4}).keeper is None  # only the raw model keeps them
-
-
 def test_rows_that_rank_nothing_recommend_nothing_firmly(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4}, n_right=1000)
     assert answer.too_few and answer.too_few in answer.sentences()[0]
     assert answer.word == "undecided" and math.isnan(answer.rows_needed)
 
 
-def test_methods_without_the_score_are_named_and_a_silent_score_is_refused(calibrators):
+def test_methods_without_the_score_are_named(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4, "histogram": None})
     assert answer.without == ("histogram",) and "histogram" in answer.sentences()[-1]
     made = Scored({"gap": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9), "gap": np.zeros(9)}, {}, 100)
     assert recommend(Claims({"identity": made}), calibrators) is None
-    with pytest.raises(CalibrationError, match="Confidence gap ranks no methods"):
-        recommend(Claims({"identity": made}), calibrators, "gap")
 
 
 def test_where_only_confidences_are_compared_their_error_decides(calibrators):
@@ -176,17 +163,18 @@ def test_a_gap_that_is_left_is_said_with_who_leaves_none(calibrators):
     assert "; with platt it is not significant." in " ".join(answer.sentences())
 
 
-def test_where_no_class_changes_nothing_is_named_that_would_change_none(calibrators):
+def test_where_no_class_changes_the_accuracy_is_not_told_again(calibrators):
+    """The method could change classes, but changes none here: its accuracy stood before and after, the same."""
     labels = np.tile([0, 1, 2], 200)
     said = np.where(np.arange(600) % 10, labels, (labels + 1) % 3)
     before = np.full((600, 3), 0.3)
     before[np.arange(600), said] = 0.4
-    probs = {"identity": before, "temperature": before**2, "vector": before**8}
-    made = {name: evaluate(p / p.sum(axis=1, keepdims=True), labels) for name, p in probs.items()}
-    claims = Claims({name: scored_on(one) for name, one in made.items()})
-    assert recommend(claims, calibrators).keeper.method == "temperature"
+    after = before**8 / (before**8).sum(axis=1, keepdims=True)
+    claims, made = of_two(before, after, labels)
     answer = recommend(claims, calibrators, evaluations=made)
-    assert answer.method == "vector" and answer.keeper is None
+    assert answer.method == "vector"
+    text = " ".join(answer.sentences())
+    assert "No predicted class changes" in text and "Accuracy" not in text
 
 
 def test_nothing_with_a_worse_value_than_the_raw_model_is_taken(calibrators):

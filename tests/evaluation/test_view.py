@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib import CalibrationError, compare, metrics
+from calib import CalibrationError, compare_methods, metrics
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
@@ -72,7 +72,7 @@ def test_going_back_gives_the_top_label_view_again(risk):
     with pytest.raises(CalibrationError, match="'event'"):
         check_same_rows(evaluation.seen(EVENT), evaluation)
     three = evaluate(np.full((4, 3), 1 / 3), np.array([0, 1, 2, 0]))
-    assert three.seen(TOP_LABEL) is three
+    assert three.seen(TOP_LABEL).view == TOP_LABEL
     with pytest.raises(CalibrationError):
         three.seen(EVENT)
 
@@ -114,8 +114,8 @@ def test_intervals_hold_the_scores_with_hardly_an_event(rng):
 def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
     calibration, test = risk.split(0.5)
     methods = {"platt": calibrator("platt")}
-    event = compare(methods, calibration, test)
-    top = compare(methods, calibration, test, view="top-label")
+    event = compare_methods(methods, calibration, test).table
+    top = compare_methods(methods, calibration, test, view="top-label").table
     expected = {
         "event": binary_ece(probabilities(test)[:, 1], test.labels == 1),
         "top": ece(probabilities(test), test.labels),
@@ -125,10 +125,10 @@ def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
         assert raw == pytest.approx(expected[name], abs=1e-12)
     assert set(event["score"]) == {*SCORES} - {"top-5 accuracy"}
     without = replace(calibration, event=None), replace(test, event=None)
-    bare = compare(methods, *without)
+    bare = compare_methods(methods, *without).table
     assert bare["value"].to_numpy() == pytest.approx(top["value"].to_numpy(), nan_ok=True)
     with pytest.raises(CalibrationError, match="top-label"):
-        compare(methods, calibration, test, view="both")
+        compare_methods(methods, calibration, test, view="both")
 
 
 def test_studies_in_workers_take_the_column_of_the_event(risk):

@@ -97,6 +97,6 @@ def test_masked_labels_and_logits_are_refused_and_not_read_below_the_mask():
 def test_a_slip_among_probabilities_names_its_row():
     risk = np.full(100, 0.3)
     risk[5] = 1.02
-    said = r"^1 of 100 rows of probabilities leave 0 to 1, the first \(row 5\) with 1\.02;"
+    said = r"^1 of 100 rows of probabilities leave 0 to 1, the first \(row 5\) with 1\.02,"
     with pytest.raises(CalibrationError, match=said):
         metrics.ece(risk, np.arange(100) % 2 == 0)

@@ -42,8 +42,7 @@ def test_few_different_risks_are_compared_with_the_rates_of_their_rows(values):
     risk = np.repeat(values, rows)
     event = np.concatenate([np.arange(n) < k for n, k in zip(rows, right, strict=True)])
     panel = risk_model(risk, event, n_resamples=50)
-    assert panel["emax"].value == pytest.approx(0, abs=1e-12)  # each risk is the rate of its rows
-    assert "different risks" in panel["ici"].convention
+    assert panel["emax"].value == pytest.approx(0, abs=1e-9)  # each risk is the rate of its rows
     other = risk_model(risk, ~event, n_resamples=0)
     gaps = np.abs(2 * np.array(values) - 1)
     assert other["ici"].value == pytest.approx(rows @ gaps / rows.sum())
