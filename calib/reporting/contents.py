@@ -101,7 +101,7 @@ class Report(Displayed):
     facts : what the data are and how they were split, by name.
     n_calibration, n_test : rows.
     methods : the raw model first.
-    table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
+    table : of :func:`calib.compare_methods`, with these methods, and those that failed with the reason.
     groups : (n_test,) subgroup of each test row, or None.
     rows : calibration and test rows, of an event and of answers; None elsewhere.
     recommendation : what to take; None where no method has a score to decide by.

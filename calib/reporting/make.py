@@ -47,7 +47,7 @@ def report(
         seen these rows. By default the fast methods are fitted, as by ``calib compare``; an empty list reports on the
         raw model alone.
     part, random_state : of the split, as for :meth:`calib.Predictions.split`.
-    view : of two classes, "event" or "top-label", as for :func:`calib.compare`.
+    view : of two classes, "event" or "top-label", as for :func:`calib.compare_methods`.
     name : how the report calls the data.
     **options : of :func:`calib.load`, such as ``kind="logits"`` or ``class_names=["cat", "dog"]``.
 
