@@ -24,11 +24,9 @@ from calib.data.samples import load_sample
 from calib.diagnostics.judgement import arrays_to_judge
 from calib.engine import Data, Engine, FitSpec
 from calib.registry import calibrator, extras_for, title_of
-from calib.reporting import html_of_fits
 from calib.ui import fits, widgets
-from calib.ui.compare.answer import reported
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import ROOT, finished, wait_until
+from tests.conftest import ROOT, finished
 
 SAMPLE = "digits-cnn"
 FITTED = ("temperature", "isotonic", "gpcalib")
@@ -99,18 +97,6 @@ def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
     """Have it open without a page."""
     for name in ("current_session", "find_session", "find_visitor"):
         monkeypatch.setattr(fits, name, lambda: session)
-
-
-def report_of(session: OpenSession, shown: list[fits.ShownFit]) -> str:
-    """The report that pages offer, made in this process."""
-    return html_of_fits(data=reported(session, shown), callback=lambda *_: None)
-
-
-def built(app: AppTest, key: str) -> AppTest:
-    """Have a file built by its worker and look until it is offered."""
-    app.button(key=f"{key}/build").click().run()
-    wait_until(lambda: key in app.run().session_state[SESSION].built)
-    return app
 
 
 def said(app: AppTest) -> str:

@@ -96,21 +96,6 @@ def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSess
     assert len(charts(app)) == 2
 
 
-@pytest.mark.parametrize("page", ["decide", "answers"])
-def test_a_threshold_that_is_typed_decides(loans: OpenSession, page: str) -> None:
-    app = open_page(PAGE, loans)
-    if page == "answers":
-        app.segmented_control(key="decide/question").set_value("Answer or hand over").run()
-    app.number_input(key=f"{page}/typed").set_value(60.0).run()
-    assert clean(app)
-    assert app.segmented_control(key=f"{page}/basis").value == "threshold"
-    assert app.number_input(key=f"{page}/typed").value == 60.0
-    assert percent(0.6) in app.markdown[0].value or "**0.600**" in app.markdown[0].value
-    app.segmented_control(key=f"{page}/basis").set_value("costs").run()
-    assert clean(app)
-    assert app.number_input(key=f"{page}/typed").value != 60.0
-
-
 @pytest.mark.parametrize("basis", ["capacity", "recall", "precision"])
 def test_every_way_to_a_cut_is_judged(loans: OpenSession, basis: str) -> None:
     app = open_page(PAGE, loans)
@@ -184,7 +169,7 @@ def by_costs(session: OpenSession, table: pd.DataFrame | None = None) -> AppTest
     return app
 
 
-def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSession) -> None:
+def test_costs_of_classes_are_those_of_counting(session: OpenSession) -> None:
     app = by_costs(session)
     assert clean(app)
     assert "A **tie**" in app.markdown[0].value  # costs of 0 and 1 to begin with
@@ -203,10 +188,6 @@ def test_costs_of_classes_are_those_of_counting_and_are_exported(session: OpenSe
     unfold(app, "decide/moved")
     assert clean(app)
     assert table(app, "action")["rows"].sum() == (actions != probs.argmax(axis=1)).sum()
-    app.button(key="decide/carry/class costs").click().run()
-    assert clean(app)
-    (packed,) = [value for name, (value, _) in session.kept.items() if "packed" in str(name)]
-    np.testing.assert_array_equal(packed.exported.answer(session.test.logits, more=("actions",))["actions"], actions)
 
 
 def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(loans: OpenSession) -> None:

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data import Choices
@@ -79,16 +78,8 @@ def urls(app: AppTest) -> dict[str, str]:
     return {button.proto.label: button.proto.url for button in app.get("download_button")}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "pages/2_Compare.py",
-        pytest.param("pages/6_Over_underconfidence.py", marks=pytest.mark.long),
-        pytest.param("pages/5_Export.py", marks=pytest.mark.long),
-    ],
-)
-def test_a_file_that_was_offered_is_there_runs_later(with_fits: OpenSession, path: str) -> None:
-    app = open_page(path, with_fits)
+def test_a_file_that_was_offered_is_there_runs_later(with_fits: OpenSession) -> None:
+    app = open_page("pages/2_Compare.py", with_fits)
     assert not app.exception
     first = urls(app)
     assert first

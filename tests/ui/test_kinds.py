@@ -17,7 +17,9 @@ from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT
 from calib.formatting import number, percent
 from calib.numerics import softmax
+from calib.reporting import html_of_fits
 from calib.top_k import TopK
+from calib.ui.compare.answer import reported
 from calib.ui.fits import shown_fits
 from calib.ui.restore import entry_of
 from calib.ui.session import SESSION, VIEWPOINT, OpenSession
@@ -32,7 +34,7 @@ from tests.ui.conftest import (
     npz,
     one_of,
     open_page,
-    report_of,
+    opened,
     said,
     unfold,
     upload_file,
@@ -96,21 +98,18 @@ def test_the_switch_goes_to_the_predicted_class_and_back(risk):
 
 
 def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
-    hostile = "<b>x</b>"
-    risk.data = replace(risk.data, event=replace(risk.data.event, name=hostile))
+    risk.data = replace(risk.data, event=replace(risk.data.event, name="<b>x</b>"))
+    opened(monkeypatch, risk)
     monkeypatch.setattr("calib.ui.session.find_session", lambda: risk)
-    monkeypatch.setattr("calib.ui.fits.find_session", lambda: risk)
-    written = report_of(risk, shown_fits(risk))
-    assert hostile not in written
-    assert "the event is &lt;b&gt;x&lt;/b&gt;" in written
-    assert EVENT.over_and_under in written
-    assert "--view" not in written, "the event is what the command line looks at"
-    _, rate = expected(risk)
-    assert number(rate) in written
+
+    def report() -> str:
+        return html_of_fits(data=reported(risk, shown_fits(risk)), callback=lambda *_: None)
+
+    written = report()
+    assert "the event is &lt;b&gt;x&lt;/b&gt;" in written and "<b>x</b>" not in written
+    assert EVENT.over_and_under in written and number(expected(risk)[1]) in written
     risk.viewpoint = "top-label"
-    again = report_of(risk, shown_fits(risk))
-    assert "--view top-label" in again
-    assert "Over- and underconfidence" in again
+    assert "--view" not in written and "--view top-label" in report()
 
 
 @pytest.mark.parametrize(("sign", "says"), [(0, "not shown to tell cases of"), (-1, "rank cases the wrong way round")])
@@ -191,15 +190,6 @@ def test_compare_draws_clusters_and_shows_both_numbers(kinds: dict[str, OpenSess
     assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(app)
     (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
     assert len(table) == 3
-
-
-def test_without_features_the_page_says_what_is_missing_and_where_to_bring_it(with_sample: OpenSession) -> None:
-    bare = OpenSession.from_data(replace(with_sample.data, features=None, train_features=None, sha256="without"))
-    app = open_page("pages/1_Fit.py", bare)
-    assert clean(app)
-    assert "Geometric] :gray[needs features and the training set" in said(app)
-    assert "geometric" not in app.session_state["fit/methods"]
-    assert any(link.proto.label == "Open data with them" for link in app.get("page_link"))
 
 
 def test_compare_claims_nothing_of_its_nll(kinds: dict[str, OpenSession]) -> None:

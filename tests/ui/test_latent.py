@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
 from calib.diagnostics.latent import ConfidenceEffect, EffectStudy, changes, effect_curve
@@ -14,22 +13,14 @@ from calib.ui.latent.text import (
 )
 from calib.ui.session import OpenSession
 from tests.conftest import finished
-from tests.ui import conftest
-from tests.ui.conftest import charts, click, fit, open_page, unfold
+from tests.ui.conftest import charts, click, fit, open_page, said, unfold
 
 PAGE = "pages/8_Latent_GP.py"
-QUICK = {"max_iter": 15, "n_inducing": 4}
 FOLDED = "latent/effects"
 
 
 def sample(name: str) -> OpenSession:
     return OpenSession.from_data(load_sample(name), sample=name)
-
-
-def said(app: AppTest) -> str:
-    assert not app.exception
-    assert not app.error
-    return conftest.said(app)
 
 
 def test_one_fit_says_its_finding_first(fits_to_read: OpenSession) -> None:
