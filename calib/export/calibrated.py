@@ -89,10 +89,11 @@ def write_predictions(path: Path, exported: ExportedCalibrator, rows: Rows, more
     suffix = path.suffix.lower()
     if suffix == ".csv":
         path.write_text(_table(exported, rows, more), encoding="utf-8")
-    elif suffix == ".npz":
-        np.savez(path, **exported.answer(rows.logits, rows.features, more))
-    elif suffix != ".npy" or exported.kind == "topk" or len(more) > 1:
-        raise CalibrationError(f"{path.name}: actions with sets, and a top k, are written to an .npz; others to .csv.")
-    else:
-        said = exported.answer(rows.logits, rows.features, more)
+        return
+    said = exported.answer(rows.logits, rows.features, more)
+    if suffix == ".npz":
+        np.savez(path, **said)
+    elif suffix == ".npy" and exported.kind != "topk" and len(more) < 2:
         np.save(path, said[more[0]] if more else said.get("probabilities", said["confidence"]))
+    else:
+        raise CalibrationError(f"{path.name}: actions with sets, and a top k, are written to an .npz; others to .csv.")

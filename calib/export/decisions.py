@@ -10,16 +10,11 @@ from calib.errors import CalibrationError
 from calib.numerics import Floats
 from calib.parameters import unusable
 
-_MISSING = {
-    "decision": "no decision. Export it with one, such as decision=EventCut(cut=0.2) of calib.decisions",
-    "sets": "no prediction sets. Fit them on other labelled rows (calib.decisions.fit_sets), and export it with sets=",
-}
-
 
 def held(exported: Any, what: str) -> Any:
     """The "decision" or the "sets" of a file; where there are none, an error that says what to do."""
     if getattr(exported, what) is None:
-        raise CalibrationError(f"This calibrator's file holds {_MISSING[what]}.")
+        raise CalibrationError(f"The file holds no {what}; export it with {what}=, which calib.decisions makes.")
     return getattr(exported, what)
 
 

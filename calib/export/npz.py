@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "rest_shift": getattr(made, "rest_shift_", None),
         "promises": sorted(made.promises(made.n_classes_)),
         "notes": made.notes(),
-        "seen": None if exported.seen is None else exported.seen.state(),
+        "seen": None if exported.seen is None else asdict(exported.seen),
         "in_unit": exported.in_unit,
         "base_rate": exported.base_rate,
         "decision": rule_state(exported.decision),

@@ -30,8 +30,6 @@ INPUT, PREFIX = "outputs", "calib/"
 """The model's input, and what begins all other names in it, so that it can be merged with another model."""
 
 FLOAT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16}
-MOST_BYTES = 2_000_000_000
-"""Of an ONNX file, which is one protobuf message."""
 
 
 class Graph:
@@ -252,7 +250,7 @@ def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto
     Raises
     ------
     CalibrationError
-        If the method, or the kind of outputs, has no ONNX form, or what was learned is larger than an ONNX file.
+        If the method, or the kind of outputs, has no ONNX form.
     """
     if dtype not in FLOAT_TYPES:
         raise CalibrationError(f"An ONNX model takes {', '.join(FLOAT_TYPES)}; got dtype={dtype!r:.40}.")
@@ -267,12 +265,6 @@ def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto
     name = "calibrated_confidence" if pairs else "calibrated_probabilities"
     result = g.Reshape(g.Gather(probs, [1], axis=1), [-1]) if pairs else probs
     g.nodes.append(helper.make_node("Identity", [result], [name]))
-    size = sum(len(array.raw_data) for array in g.arrays.values())
-    if size > MOST_BYTES:
-        raise CalibrationError(
-            f"What this {title} learned takes {size / 1e9:.1f} GB, and an ONNX file holds 2 GB; share the maps of the "
-            "classes, or save a .npz."
-        )
     given = _value(INPUT, FLOAT_TYPES[dtype], None if one_column else ["n", n_columns])
     outcome = _value(name, TensorProto.DOUBLE, ["n"] if pairs else ["n", n_columns])
     model = helper.make_model(

@@ -61,9 +61,8 @@ def exported(
         raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
     if "features" not in calibrator.needs:
         special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
-    today = datetime.now(UTC).date().isoformat()
     noted = {"notes": calibrator.notes(), "device": device_of(calibrator), "versions": versions()}
-    recorded = {**noted, "exported_on": today, **known}
+    recorded = {**noted, "exported_on": datetime.now(UTC).date().isoformat(), **known}
     return ExportedCalibrator(calibrator, metadata=recorded, **special)
 
 
@@ -84,18 +83,14 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
     CalibrationError
         If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
     """
-    for name in ("kind", "scale", "class_names"):
+    for name in ("kind", "scale", "floor", "class_names"):
         before, now = getattr(earlier, name), getattr(data, name)
-        if before != now and not (name == "class_names" and set(before) != set(now)):  # other names of the same columns
+        renamed = name == "class_names" and set(before) != set(now)  # other names of the same columns
+        if before != now and not renamed and not (name == "floor" and None in (before, now)):
             raise CalibrationError(
                 f"The calibrator was fitted on outputs with {name}={before!r:.200}, and these have {now!r:.200}; give "
                 "the same outputs as before."
             )
-    if earlier.floor is not None and data.floor not in (None, earlier.floor):
-        raise CalibrationError(
-            f"Probabilities of 0 became {data.floor:.3g} here and {earlier.floor:.3g} in the calibrator; "
-            f"load the data with floor={earlier.floor!r}."
-        )
     calibrator = copy.deepcopy(earlier.calibrator)
     if not hasattr(calibrator, "partial_fit"):
         raise CalibrationError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -57,10 +57,6 @@ class Seen:
         if any([*faults, number_fault(seen.rows, True, 1, 2**62), number_fault(seen.in_unit, False, 0, 1)]):
             raise CalibrationError("The file says nonsense of what its calibrator has seen; export it again.")
         return seen
-
-    def state(self) -> dict[str, Any]:
-        """Its fields, as JSON can hold them."""
-        return asdict(self)
 
 
 def in_unit(outputs: Floats) -> float:

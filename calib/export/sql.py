@@ -8,7 +8,6 @@ needs a guard, because PostgreSQL raises an error where it overflows or underflo
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,11 +48,6 @@ FARTHEST = 1e15
 LONGEST = 1_000_000
 """Characters of an expression; DuckDB takes seconds to read so many."""
 
-WIDE = 100
-"""Characters of a line in a file."""
-
-WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-
 BRANCHES = 8
 """Of each CASE in a tree of steps: SQLite's parser goes about twenty levels deep."""
 
@@ -70,8 +64,7 @@ Columns = list[str]
 
 
 def script(given: ExportedCalibrator) -> str:
-    """The expression of a column ``score`` as a file: behind lines that say what it is, with lines of at most
-    :data:`WIDE` characters."""
+    """The expression of a column ``score`` as a file, behind lines that say what it is."""
     known, kind = given.metadata, ONE_COLUMN.get(given.kind, given.kind)
     said = [
         f"{METHODS[given.method].title}, exported by calib {calib.__version__}",
@@ -80,12 +73,7 @@ def script(given: ExportedCalibrator) -> str:
         f"result: probability of {given.class_names[-1]}",
     ]
     lines = [f"-- {one_line(' '.join(each.split()))}" for each in said]
-    for line in expression(given, "score").split("\n"):
-        indent = " " * (len(line) - len(line.lstrip()))
-        lines += textwrap.wrap(
-            line.strip(), WIDE, initial_indent=indent, subsequent_indent=f"{indent}  ", **WHOLE_WORDS
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, expression(given, "score"), ""])
 
 
 def expression(given: ExportedCalibrator, column: str) -> str:

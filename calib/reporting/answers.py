@@ -50,7 +50,8 @@ def _first(report: Report) -> Iterator[Block]:
         yield parts.tiles(report, models[-1], FIRST)
     for model in models:
         subject = "The raw model" if model is models[0] else model.title
-        yield confidence_sentence(model.evaluation, subject, _gap(report, model))
+        gap = report.score(model, "signed gap")
+        yield confidence_sentence(model.evaluation, subject, Interval(gap["value"], gap["low"], gap["high"]))
     errors = accepted_errors(usual, float(curves[0].risk[-1]))
     promised = {error: judged_answers(models[-1].calibrator, test, calibration, error, DELTA) for error in errors}
     yield f"With {models[-1].title}: {promised[usual].made.said()}"
@@ -64,12 +65,6 @@ def _first(report: Report) -> Iterator[Block]:
 def accepted_errors(usual: float, error: float) -> list[float]:
     """The usual error and round ones that are below the error on all rows, down to a twentieth of the usual one."""
     return [each for each in ROUND_ERRORS if each == usual or usual / 20 <= each < error]
-
-
-def _gap(report: Report, model: ReportedMethod) -> Interval:
-    """Mean confidence minus accuracy, as the table has it."""
-    row = report.score(model, "signed gap")
-    return Interval(row["value"], row["low"], row["high"])
 
 
 def _share(share: Interval) -> Cell:

@@ -12,7 +12,7 @@ import plotly
 from markupsafe import Markup
 
 from calib.calibrators.backend import device_of
-from calib.diagnostics.judgement import first_curve, gap_curve
+from calib.diagnostics.judgement import first_curve
 from calib.diagnostics.reliability import binned_consistency, confidence_histogram
 from calib.diagnostics.subgroups import LEAST_ROWS, gap_sentence, subgroups
 from calib.evaluation import SCORES
@@ -23,7 +23,7 @@ from calib.export.provenance import versions
 from calib.formatting import brackets, number, percent, points, safe_table, signed, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.plots.axes import Scale
-from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, panel_height, reliability_panels
+from calib.plots.overview import StripRow, difference_strip
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.registry import METHODS, said_of_kind
@@ -132,21 +132,6 @@ def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
     return drawn
 
 
-def panels(report: Report) -> list[Any]:
-    """The gaps of all methods in small panels, as on the page Compare."""
-    ece = report.table[report.table["score"] == "ECE"].set_index("method")["value"]
-    made = [
-        Panel(m.title, m.style, gap_curve(*m.evaluation.pair, clusters=m.evaluation.clusters),
-              float(ece.get(m.key, float("nan"))))
-        for m in report.methods
-    ]  # fmt: skip
-    reach, pixels = gap_reach(made), panel_height(len(made))
-    halves = [[panel for k, panel in enumerate(made) if k % 4 // 2 == half] for half in (0, 1)]
-    view = report.view
-    said = f"{view.said.capitalize()} minus {view.outcome} in points; above 0 {view.too_high}"
-    return [(reliability_panels(half, reach, pixels, view), said) for half in halves if half]
-
-
 def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
     """What a method changes of some scores of the raw model."""
     found = []
@@ -203,8 +188,7 @@ def facts(report: Report) -> list[Block]:
     """What the data are and what was noticed while reading them."""
     blocks: list[Block] = [Table("data", [], list(report.facts.items()))]
     if report.source.simulated:
-        said = "These data are simulated: they were drawn from known distributions, not predicted by a model."
-        blocks.insert(0, said)
+        blocks.insert(0, "These data are simulated: drawn from known distributions, not predicted by a model.")
     if report.data.findings:
         blocks.append([f"{one.level.capitalize()}: {one.message} {one.action}" for one in report.data.findings])
     return blocks
@@ -231,10 +215,8 @@ def about_methods(report: Report) -> list[Block]:
 
 def again(report: Report) -> list[Block]:
     """The commands that give the same numbers, and all versions."""
-    where = (
-        "In Python, with the same data and" if report.source.call else "In a POSIX shell, in the files' folder, with"
-    )
+    where = "In Python, with the same data" if report.source.call else "In a POSIX shell, in the files' folder"
     lines = Markup("").join(Markup("<pre><code>{}</code></pre>").format(line) for line in commands(report))
-    said = f"{where} calib and the packages below installed. The same versions give the same numbers; seconds differ."
+    said = f"{where}, with calib and the packages below. The same versions give the same numbers; seconds differ."
     installed = {**versions(), "plotly": plotly.__version__, "system": f"{platform.system()} {platform.machine()}"}
     return [said, lines, Table("versions", [], list(installed.items()))]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.data.predictions import Predictions
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import number, percent, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
@@ -73,15 +72,13 @@ def more(models: list[Model]) -> Iterator[Section]:
 
 def models_of(report: Report) -> list[Model]:
     """The raw model and, where there is one, a calibrator, on the test rows."""
-    assert report.rows is not None
-    return [_model(method, report.rows[1]) for method in report.before_and_after]
-
-
-def _model(method: ReportedMethod, test: Predictions) -> Model:
-    one = method.evaluation
-    risks, came = one.pair
-    kind = None if one.weights is None else test.weight_kind
-    return Model(method, risks, risk_model(risks, came, one.weights, kind, one.clusters))
+    models = []
+    for method in report.before_and_after:
+        one = method.evaluation
+        risks, came = one.pair
+        kind = None if one.weights is None else report.data.weight_kind
+        models.append(Model(method, risks, risk_model(risks, came, one.weights, kind, one.clusters)))
+    return models
 
 
 def _first(report: Report, models: list[Model]) -> Iterator[Block]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
-from calib.diagnostics.over_under import over_under_confidence, table_cells
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import plural, signed
-from calib.plots.over_under import Row, before_after, ratio_to_odds
 from calib.reporting import answers, parts, risk_model
 from calib.reporting.blocks import Block, Cell, Note, Section, Table
 from calib.reporting.contents import Report
@@ -18,8 +16,6 @@ from calib.reporting.figures import figures_html
 
 GAINED = ("NLL", "Brier", "ECE", "accuracy")
 """Scores whose change stands first."""
-DRAWN = ("Brier", "ECE")
-"""Scores whose differences are drawn further down; the first page draws those of the NLL."""
 
 
 def sections(report: Report) -> Iterator[Section]:
@@ -41,10 +37,8 @@ def sections(report: Report) -> Iterator[Section]:
     yield from more
     if report.groups is not None:
         yield Section("groups-section", "Groups", "how far confidence is off in each", list(parts.groups(report)))
-    yield Section("scores", "Methods and scores", "reliability, and every score with its differences",
+    yield Section("scores", "Methods and scores", "every score with its differences",
                   list(_scores(report)))  # fmt: skip
-    yield Section("over-under-section", view.over_and_under, "where the methods are wrong, and where they are right",
-                  list(_over_under(report)))  # fmt: skip
     yield Section("methods", "Methods", "what each does, its parameters, its notes and what it took",
                   parts.about_methods(report))  # fmt: skip
     yield Section("again", "Make it again", "the command that gives the same numbers, and the versions",
@@ -52,13 +46,12 @@ def sections(report: Report) -> Iterator[Section]:
 
 
 def _about(report: Report) -> str:
-    others = plural(len(report.methods) - 1, "calibrator")
-    said = (
-        f"{plural(report.n_calibration + report.n_test, 'row')}, {plural(report.data.n_classes, 'class', 'classes')}."
-    )
-    if report.n_calibration:
-        return f"{said} {others} fitted on {report.n_calibration:,} rows and compared with the raw model on the others."
-    return f"{said} {others}, fitted before, compared with the raw model on all." if len(report.methods) > 1 else said
+    rows, others = report.n_calibration + report.n_test, plural(len(report.methods) - 1, "calibrator")
+    said = f"{plural(rows, 'row')}, {plural(report.data.n_classes, 'class', 'classes')}."
+    if len(report.methods) == 1:
+        return said
+    fitted = f"fitted on {report.n_calibration:,} rows" if report.n_calibration else "fitted before"
+    return f"{said} {others}, {fitted}, and the raw model on {plural(report.n_test, 'test row')}."
 
 
 def _first(report: Report) -> Iterator[Block]:
@@ -74,21 +67,14 @@ def _first(report: Report) -> Iterator[Block]:
 
 
 def _scores(report: Report) -> Iterator[Block]:
-    view = report.view
     if report.rows is not None:  # whose first page has other numbers
         yield from verdict_paragraphs(report.table, report.recommendation)
         yield from parts.scores(report)
-    yield figures_html(parts.panels(report))
-    yield Note(
-        f"Test rows in groups of equally many, from the least to the most {view.said}. Points within the grey band are "
-        "what chance gives a calibrated model. The ECE is in 15 bins of equal width."
-    )
     yield Note(
         "Differences are paired by row, so that methods may differ although their own intervals overlap. Intervals of "
         "differences hold for all pairs of methods and all scores that claim, together. A calibration error is biased "
         "upwards by noise."
     )
-    yield figures_html(list(filter(None, [parts.strip(report, key) for key in DRAWN])))
     there = [key for key in SCORES if key in set(report.table["score"])]
     others = [key for key in there if key not in parts.MAIN]
     if len(report.methods) > 1:
@@ -111,18 +97,3 @@ def _changes(report: Report, keys: list[str]) -> Table:
 def _change(row: Any) -> Cell:
     cell = parts.interval_cell(parts.joint_change(row), signed)
     return cell._replace(small=f"{cell.small} {row['verdict']}".strip())
-
-
-def _over_under(report: Report) -> Iterator[Block]:
-    view, methods = report.view, report.methods
-    results = over_under_confidence([method.evaluation for method in methods])
-    rows: list[Row] = [(m.title, result, m.style) for m, result in zip(methods, results, strict=True)]
-    yield Note(
-        f"{view.overconfidence.capitalize()} o is the {view.over_meaning}, {view.underconfidence} u the "
-        f"{view.under_meaning}. A calibrated method has a ratio o / u equal to the {view.odds}, drawn as a bar. Each "
-        "row goes from the raw model to the method, whiskers are 95 % intervals, and changes are paired."
-    )
-    yield figures_html([ratio_to_odds(rows, view), before_after(rows, "under", view), before_after(rows, "over", view)])
-    cells = [(name, table_cells(result, view)) for name, result, _ in rows]
-    head = ["method", *cells[0][1]]
-    yield Table("over-under", head, [[name, *(Cell(*cell) for cell in found.values())] for name, found in cells])

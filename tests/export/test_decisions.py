@@ -85,9 +85,9 @@ def test_infinite_quantiles_are_kept(fitted, overconfident):
 def test_a_file_without_them_says_what_to_do(fitted, overconfident):
     exported = ExportedCalibrator(fitted)
     assert exported.base_rate is None and exported.decision is None and exported.sets is None
-    with pytest.raises(CalibrationError, match=r"holds no decision\. Export it with one"):
+    with pytest.raises(CalibrationError, match="holds no decision; export it with decision="):
         exported.decide(overconfident[0])
-    with pytest.raises(CalibrationError, match=r"holds no prediction sets\. Fit them"):
+    with pytest.raises(CalibrationError, match="holds no sets; export it with sets="):
         exported.prediction_sets(overconfident[0])
 
 

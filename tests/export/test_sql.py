@@ -147,4 +147,3 @@ def test_what_is_no_map_of_one_score_is_refused(tmp_path):
     head = [line for line in written.splitlines() if line.startswith("--")]
     assert "Temperature" in head[0] and head[-1] == "-- result: probability of b ; DROP TABLE x"
     assert written.split("\n", len(head))[-1].split() == to_sql(two).split()
-    assert max(map(len, written.splitlines())) <= 100
