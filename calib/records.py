@@ -1,6 +1,4 @@
-"""The one way a record is written down: JSON for structure and text, the arrays, and the type that a reader expects.
-
-The arrays follow as they lie in memory where only this program reads them, and in an npz where others do.
+"""The one way a record is written down: an npz with JSON for structure and text, and the type that a reader expects.
 
 Nothing is unpickled, nothing in the bytes chooses a class or a function, and sizes are checked before memory is taken.
 """
@@ -9,15 +7,13 @@ from __future__ import annotations
 
 import io
 import json
-import re
-import struct
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from math import prod
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, BinaryIO, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -28,21 +24,17 @@ LARGEST = 2**30
 """Bytes of unpacked arrays (1 GiB); a fitted calibrator has megabytes, with a training set a hundred."""
 MAX_TEXT = 2**25
 """Characters of a record's JSON (32 MiB); that of 10,000 classes has about one million."""
-HEADER = struct.Struct("<8sQ")
-"""What the bytes of a record begin with: their mark, and the length of the JSON."""
-MARK = b"calib\0\0\2"
-ALIGNED = 64
-"""Bytes of which the place of an array is a multiple, as compiled code may expect of it."""
 MAX_VALUES = 2**22
 """Values in the JSON (4 million); the names of 100,000 classes are as many, and each may take 64 bytes."""
-MAX_DIMENSIONS = 8
-NUMBERS = frozenset(
-    np.dtype(kind).str for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
-)
-TEXT = re.compile(re.escape(np.dtype("U1").str[:2]) + r"[1-9][0-9]{0,7}")
+MAX_ARRAYS = 2**17
+"""Arrays in an npz (131,072); each takes some kilobyte when it is listed."""
+LISTED = b"PK\1\2"
+"""What an archive's list has before the name of each of its members."""
 MAX_CODE_POINT = 0x10FFFF
 PLAIN = "biufUS"
 """Kinds of arrays in a record: numbers, booleans and text."""
+TEXT = "outline"
+"""The array of a record that holds its JSON."""
 ARRAY = "$array"
 """A JSON object with this one key stands for the array of that name."""
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -101,8 +93,8 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
     Parameters
     ----------
     expected : a type, as annotations write it: dataclasses, tuples, lists, mappings with text keys, literals, unions,
-        arrays, scalars; Any stands for everything that :func:`flatten` gives, and object for the same with tuples in
-        place of lists.
+        arrays, scalars; Any stands for everything that :func:`flatten` gives, and object for the same without arrays
+        and with tuples in place of lists.
 
     Raises
     ------
@@ -110,7 +102,10 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
         For anything that was not written for this type.
     """
     try:
-        return TypedReader(arrays).value(outline, expected)
+        reader = TypedReader(arrays)
+        made = reader.value(outline, expected)
+        checked("An array that nothing names", not reader.arrays)
+        return made
     except BadRecord:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
@@ -125,92 +120,50 @@ def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
     if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
         raise TypeError(f"{', '.join(objects)} hold Python objects, which are not written")
     buffer = io.BytesIO()
-    write: Any = np.savez_compressed
-    write(buffer, **arrays)
+    save: Any = np.savez_compressed
+    save(buffer, **arrays)
     return buffer.getvalue()
 
 
-def parts_of(value: Any) -> Iterator[bytes | memoryview]:
-    """A record as bytes, one part after the other: its JSON, then its arrays, each as it lies in memory.
-
-    They are read in a tenth of an npz's time, and without taking memory where they are mapped from a file.
-    """
-    outline, arrays = flatten(value)
-    plain = {name: _plain(array) for name, array in arrays.items()}
-    declared = [[name, array.dtype.str, array.shape] for name, array in plain.items()]
+def write(file: BinaryIO, value: Any) -> None:
+    """Write what :func:`flatten` takes to an empty file, as an npz that is not compressed."""
+    outline, arrays = flatten(value, "value")
     # Text of a file may hold lone surrogates, which UTF-8 cannot; escaped, they are ASCII.
-    text = json.dumps([outline, declared]).encode("ascii")
-    yield HEADER.pack(MARK, len(text)) + text + bytes(-(HEADER.size + len(text)) % ALIGNED)
-    for array in plain.values():
-        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        yield bytes(-array.nbytes % ALIGNED)
+    text = np.frombuffer(json.dumps(outline).encode("ascii"), np.uint8)
+    native = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
+    save: Any = np.savez
+    save(file, **{TEXT: text}, **native)
 
 
-def read(content: Any, expected: Any, reader: type[TypedReader] | None = None) -> Any:
-    """Undo :func:`parts_of`; the arrays are views of the bytes, each of them another part.
+def read(file: BinaryIO, expected: Any) -> Any:
+    """Undo :func:`write`; arrays are read-only.
 
     Parameters
     ----------
-    content : bytes, or anything else that holds bytes, such as a mapped file.
     expected : a type, as for :func:`unflatten`.
-    reader : another one than its.
 
     Raises
     ------
     BadRecord
-        For anything that was not written for this type.
+        For anything that was not written for this type, or not for as many bytes as the file has.
     """
     try:
-        held = content if isinstance(content, np.ndarray) else np.frombuffer(content, np.uint8)
-        mark, length = HEADER.unpack_from(held.data)
-        place = HEADER.size + checked(length, mark == MARK and length <= min(MAX_TEXT, len(held)))
-        text = held[HEADER.size : place].tobytes()
-        checked("So many values", sum(text.count(mark) for mark in b"[{,") < MAX_VALUES)
-        outline, declared = json.loads(text.decode("ascii"))
-        arrays = {}
-        for name, code, shape in declared:
-            dtype, size = _type(code, shape)
-            place += -place % ALIGNED
-            arrays[name] = _array(held[place : place + size], dtype, shape)
-            place += size
-        reading = (reader or TypedReader)(arrays)
-        made = reading.value(outline, expected)
-        checked("An array that nothing names", not reading.arrays and len(arrays) == len(declared))
-        return made
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, struct.error) as error:
+        arrays = arrays_of(file, file.seek(0, 2))
+        text = arrays.pop(TEXT).tobytes()
+        checked("So much text", len(text) <= MAX_TEXT and sum(map(text.count, (b"[", b"{", b","))) < MAX_VALUES)
+        return unflatten(json.loads(text.decode("ascii")), arrays, expected)
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # zipfile and NumPy raise many types
         raise BadRecord(f"{type(error).__name__}: {error}") from error
 
 
-def _plain(array: np.ndarray) -> np.ndarray:
-    """The array in this machine's byte order, and texts of no letter with room for one; TypeError for other kinds."""
-    if array.dtype.kind == "U" and not array.dtype.itemsize:
-        return array.astype("U1")
-    native = array.dtype.newbyteorder("=")
-    if (native.kind != "U" and native.str not in NUMBERS) or array.ndim > MAX_DIMENSIONS:
-        raise TypeError(f"An array of {array.dtype} with {array.ndim} dimensions is not written.")
-    return array.astype(native, copy=False)
+def arrays_of(npz: bytes | BinaryIO, most: int = LARGEST) -> dict[str, np.ndarray]:
+    """Undo :func:`npz_of`; the arrays are read-only.
 
-
-def _type(code: Any, shape: Any) -> tuple[np.dtype[Any], int]:
-    """The type of an array that :func:`_plain` can have given, and its number of bytes."""
-    checked(code, type(code) is str and (code in NUMBERS or TEXT.fullmatch(code)))
-    checked(shape, type(shape) is list and len(shape) <= MAX_DIMENSIONS)
-    checked(shape, all(type(n) is int and n >= 0 for n in shape))
-    dtype = np.dtype(code)
-    return dtype, dtype.itemsize * prod(shape)
-
-
-def _array(content: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> np.ndarray:
-    """The array of which these are the bytes, without a copy."""
-    if dtype.kind == "b":  # NumPy takes every byte of a boolean for 0 or 1
-        checked(dtype, not content.size or content.max() <= 1)
-    if dtype.kind == "U":  # and every four of a text for a character
-        checked(dtype, not content.size or content.view(np.uint32).max() <= MAX_CODE_POINT)
-    return np.asarray(content.view(dtype).reshape(shape))
-
-
-def arrays_of(npz: bytes) -> dict[str, np.ndarray]:
-    """Undo :func:`npz_of`.
+    Parameters
+    ----------
+    most : bytes to which they may unpack.
 
     Raises
     ------
@@ -221,9 +174,13 @@ def arrays_of(npz: bytes) -> dict[str, np.ndarray]:
     Exception
         What ``zipfile`` and NumPy raise on bytes that are no such archive.
     """
-    with zipfile.ZipFile(io.BytesIO(npz)) as archive:
+    file = io.BytesIO(npz) if isinstance(npz, bytes) else npz
+    file.seek(0)
+    chunks = iter(lambda: file.read(2**20), b"")
+    checked("So many arrays", sum(chunk.count(LISTED) for chunk in chunks) <= MAX_ARRAYS)
+    with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-        if sum(member.file_size for member in members) > LARGEST:
+        if sum(member.file_size for member in members) > most:
             raise CalibrationError("The arrays unpack to more than 1 GB, which no calibrator's do.")
         if others := [member.filename for member in members if not member.filename.endswith(".npy")]:
             raise CalibrationError(f"The npz holds {others[0][:80]!r}, which is no array.")
@@ -240,9 +197,12 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray
         shape, fortran_order, dtype = read(stream)
         size = member.file_size - stream.tell()
         # np.load would take the memory for any shape.
-        checked(f"The shape {shape}", dtype.kind in PLAIN and prod(shape) * dtype.itemsize == size)
-        content = bytearray(stream.read(size))
-    return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran_order else "C")
+        checked(f"The shape {shape}", dtype.kind in PLAIN and prod(shape) * dtype.itemsize == size and dtype.itemsize)
+        content = stream.read(size)
+    if dtype.kind in "bU":  # NumPy takes every byte of a boolean for 0 or 1, and every four of a text for a character
+        unit, most = ("u1", 1) if dtype.kind == "b" else (f"{dtype.byteorder}u4", MAX_CODE_POINT)
+        checked(dtype, np.frombuffer(content, unit).max(initial=0) <= most)
+    return np.ndarray(shape, dtype, content, order="F" if fortran_order else "C")
 
 
 def without_arrays(value: Any) -> Any:
@@ -312,7 +272,7 @@ class TypedReader:
             return sequence(self.anything(item, sequence) for item in plain)
         if isinstance(plain, dict):
             if ARRAY in plain:
-                return self.array(plain)
+                return self.array(checked(plain, sequence is list))
             return {key: self.anything(item, sequence) for key, item in plain.items()}
         return plain
 

@@ -62,7 +62,6 @@ SHORT = {
     "calibrators/histogram.py": "a method has a file of its own, however little it does",
     "calibrators/identity.py": "a method has a file of its own, however little it does",
     "cli/settings.py": "a command has a file of its own, as all others have",
-    "engine/imported.py": "what the fork server imports, by name",
     "reporting/notebook.py": "what results are shown by in a notebook, imported by name where its packages are there",
 }
 
@@ -127,13 +126,13 @@ def test_no_files_import_each_other_in_a_circle():
 
 def test_the_public_names_are_there_whatever_is_imported_first():
     code = "import calib.{first}, calib; print(*(getattr(calib, name).__name__ for name in {names!r}))"
-    names = ("runtime", "geometry", "metrics", "export", "compare")
+    names = ("runtime", "geometry", "metrics", "export", "compare_methods")
     for first in ("export.runtime", "calibrators.geometric", "metrics", "export", "evaluation.compare"):
         done = subprocess.run(
             [sys.executable, "-c", code.format(first=first, names=names)], cwd=ROOT, capture_output=True, text=True
         )
         assert done.stdout.split() == [
-            "calib.export.runtime", "calib.calibrators.geometric", "calib.metrics", "calib.export", "compare",
+            "calib.export.runtime", "calib.calibrators.geometric", "calib.metrics", "calib.export", "compare_methods",
         ], done.stderr  # fmt: skip
 
 

@@ -158,8 +158,8 @@ class Engine:
     def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
         """The jobs of these keys in this order (all if None); unknown keys are left out."""
         with self._lock:
-            wanted = list(self._tasks) if keys is None else [key for key in keys if key in self._tasks]
-            for key in wanted if keys is not None else ():
+            wanted = [key for key in (list(self._tasks) if keys is None else keys) if key in self._tasks]
+            for key in wanted:
                 self._tasks.move_to_end(key)
             return [self._now(self._tasks[key]) for key in wanted]
 
@@ -187,11 +187,15 @@ class Engine:
                 self.cancel(key)
             return bool(task.owners)
 
-    def forget(self, key: str, owner: str = "") -> None:
-        """Drop a fit and its result, unless others want it; cancels it first if it waits or runs."""
+    def forget(self, owner: str, *keys: str) -> None:
+        """Drop fits with their results, all of an owner if none is named, unless others want them.
+
+        What waits or runs is cancelled first.
+        """
         with self._lock:
-            if not self.leave(key, owner):
-                self._tasks.pop(key, None)
+            for key in keys or [key for key, task in self._tasks.items() if owner in task.owners]:
+                if not self.leave(key, owner):
+                    self._tasks.pop(key, None)
 
     def adopt(self, job: Job, owner: str = "") -> None:
         """Take in a job as it stood when an earlier process ended, unless one of its key is here."""
@@ -284,10 +288,6 @@ class Engine:
             except KilledWorker:
                 if task.pid is not None:  # else it only waited at workers that ended
                     break
-            except ModuleNotFoundError as error:
-                raise CalibrationError(
-                    f"The workers of the cluster have no {error.name}: install calib with all it needs there too."
-                ) from error
             except (CancelledError, ClosedClientError, OSError) as error:
                 if task.cancelled or self._closed:
                     raise FitCancelled from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import pickle
@@ -79,6 +80,7 @@ def dask_setup(worker: Any) -> None:
     Fits give way to pages: what a page waits for is computed at the server's own priority.
     """
     without_data()
+    gc.freeze()  # collections would otherwise write to all that it shares with the process that it is a copy of
     if hasattr(os, "nice") and "page" not in worker.state.total_resources:
         os.nice(10)
 

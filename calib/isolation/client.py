@@ -19,15 +19,14 @@ import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_type_hints
 
 from calib.errors import CalibrationError, DataError, Finding
-from calib.isolation.codec import RequestWriter, read_answer
+from calib.isolation.codec import RequestWriter
 from calib.isolation.sandbox import Limits
 from calib.isolation.server import FAULT, STATUS, outcome_type
-from calib.records import BadRecord
+from calib.records import BadRecord, read
 from calib.settings import limit
 
 log = logging.getLogger("calib.isolation")
@@ -104,7 +103,7 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
         if status != 0:
             raise _ended(status, named, limits)
         try:
-            value, raised, fault = read_answer(_sealed(answer), outcome_type(get_type_hints(task)["return"]))
+            value, raised, fault = read(_sealed(answer), outcome_type(get_type_hints(task)["return"]))
         except (BadRecord, OSError, ValueError) as error:
             log.warning("a reader's answer was refused (%s)", type(error).__name__)
             raise _error(
@@ -272,13 +271,11 @@ def _anonymous(stack: ExitStack, name: str) -> BinaryIO:
     return stack.enter_context(tempfile.TemporaryFile())
 
 
-def _sealed(answer: BinaryIO) -> memoryview:
-    """The bytes of an answer that nobody can change, or shorten, any more: a file that shrinks under a map ends us."""
+def _sealed(answer: BinaryIO) -> BinaryIO:
+    """An answer that nobody can change any more."""
     if sys.platform == "linux":
         fcntl.fcntl(answer.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
-        return memoryview(mmap(answer.fileno(), 0, access=ACCESS_READ))
-    answer.seek(0)
-    return memoryview(answer.read())
+    return answer
 
 
 def _ended(status: int | None, named: str, limits: Limits) -> DataError:

@@ -1,7 +1,7 @@
 """What goes to a reader and what comes back: a request is pickled by this program, an answer is checked by it.
 
-An answer is a record (:mod:`calib.records`): bounded JSON for structure and text, then the bytes of the arrays, read as
-the type that the receiver expects. Nothing in it chooses a class or a function.
+An answer is a record (:mod:`calib.records`), read as the type that the receiver expects; nothing in it chooses a class
+or a function.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import IO, Any, BinaryIO
 
-from calib.records import ARRAY, TypedReader, checked, parts_of, read
+from calib.records import write
 
 
 class RequestWriter(pickle.Pickler):
@@ -49,30 +49,5 @@ class RequestReader(pickle.Unpickler):
 
 def write_answer(fd: int, value: Any) -> None:
     """Write a value to an empty file; what :func:`calib.records.flatten` takes, with arrays of numbers and text."""
-    place = 0
-    for part in parts_of(value):
-        rest = memoryview(part)
-        while len(rest):
-            written = os.pwrite(fd, rest[: 1 << 30], place)
-            rest, place = rest[written:], place + written
-
-
-def read_answer(content: memoryview, expected: Any) -> Any:
-    """The value in an answer, of the expected type; where plain values are expected there are no arrays.
-
-    Raises
-    ------
-    BadRecord
-        For anything that was not written for this type.
-    """
-    return read(content, expected, _Answer)
-
-
-class _Answer(TypedReader):
-    """Refuses arrays where plain values are expected."""
-
-    def anything(self, plain: Any, sequence: type) -> Any:
-        """Nested dicts and sequences."""
-        if isinstance(plain, dict):
-            checked(plain, ARRAY not in plain)
-        return super().anything(plain, sequence)
+    with os.fdopen(fd, "wb", closefd=False) as file:
+        write(file, value)

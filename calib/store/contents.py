@@ -69,11 +69,6 @@ class Entry:
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
 
-    @property
-    def content(self) -> str:
-        """Names its data; of a sample, also what was decided about it."""
-        return self.data or f"{self.sample} {self.choices.get('event')} {self.choices.get('weight_kind')}"
-
     def keys(self) -> set[str]:
         """The records that it leads to."""
         studies = {study.spec.key for kind, study in self.studies.items() if kind in STUDIES}

@@ -7,19 +7,23 @@ and the index is on disk before anybody is told.
 from __future__ import annotations
 
 import errno
-import hashlib
+import io
+import logging
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-import numpy as np
-
-from calib.records import BadRecord, parts_of, read
+from calib.errors import reason
+from calib.isolation.logs import trace
+from calib.records import BadRecord, read, write
+from calib.settings import limit, text
 
 T = TypeVar("T")
 
@@ -32,18 +36,19 @@ ABANDONED = 3600.0
 """Seconds without a change after which a file being written is a dead process's; the largest takes a minute."""
 PART = ".part"
 """Ending of a file that is being written."""
+DELETED = "it was deleted in another window"
+"""Why something is not stored, where it is not the disk."""
+SWEEP_SECONDS = 3600.0
+"""Between two looks at what is to be deleted, beside the one before a data set is stored."""
 
 # Of a link that was deleted, name and time stay.
 _SETUP = """
 PRAGMA auto_vacuum = FULL;
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS links(name TEXT PRIMARY KEY, used REAL, entry BLOB);
-CREATE TABLE IF NOT EXISTS records(key TEXT PRIMARY KEY, stamp TEXT, nbytes INTEGER);
 CREATE TABLE IF NOT EXISTS holds(key TEXT, link TEXT, PRIMARY KEY(key, link));
 COMMIT;
 """
-# A record is written where a link leads to it and it is not there.
-_LACKING = "SELECT key FROM holds LEFT JOIN records USING (key) WHERE stamp IS NULL AND "
 
 
 class Damaged(Exception):
@@ -81,49 +86,46 @@ class Store:
         make : gives what :func:`calib.records.flatten` takes.
         """
         with self._connected() as db:
-            if not _one(db, _LACKING + "key = ?", key):
+            if not self._lacks(db, key):
                 return
         aside = self._folder / f"{uuid4().hex}{PART}"
         try:
-            stamp, nbytes = _write(aside, make())
+            _write(aside, make())
             with self._transaction() as db:
-                if _one(db, _LACKING + "key = ?", key):  # still
+                if self._lacks(db, key):  # still
                     os.replace(aside, self._folder / key)
                     if os.name != "nt":  # Windows cannot, and does not need it
                         _flush(self._folder)  # the name of the file, which a power cut would lose
-                    db.execute("INSERT INTO records VALUES (?, ?, ?)", (key, stamp, nbytes))
         finally:
             with suppress(OSError):
                 aside.unlink(missing_ok=True)
 
     def get(self, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
-        """What ``make`` makes of a record of the expected type, its arrays mapped from disk, or None if there is none.
+        """What ``make`` makes of a record of the expected type, or None if there is none.
 
         Raises
         ------
         Damaged
-            If it is not as it was stored; it is forgotten, so that it can be stored anew.
+            If it is not as it was stored; it is deleted, so that it can be stored anew.
         """
-        with self._connected() as db:
-            found = _one(db, "SELECT stamp FROM records WHERE key = ?", key)
-        if found is None:
-            return None
+        path = self._folder / key
         try:
-            content = np.memmap(self._folder / key, np.uint8, "r")
-            if hashlib.sha256(content.data).hexdigest() != found[0]:
-                raise BadRecord("These are not the bytes that were written.")
-            return make(read(content, expected))
-        except Exception as error:  # NumPy and the methods raise many types on what they have not written
-            if isinstance(error, (OSError, MemoryError)) and not isinstance(error, FileNotFoundError):
-                raise
-            with suppress(OSError), self._transaction() as db:
-                db.execute("DELETE FROM records WHERE key = ? AND stamp = ?", (key, *found))
+            with path.open("rb") as file:
+                return make(read(file, expected))
+        except FileNotFoundError:
+            return None
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # the methods raise many types on what they have not written
+            with suppress(OSError):
+                path.unlink()
             raise Damaged from error
 
     def lacking(self, name: str) -> set[str]:
         """Keys of the records that a link leads to and that are not there."""
         with self._connected() as db:
-            return {key for (key,) in db.execute(_LACKING + "link = ?", (name,))}
+            keys = db.execute("SELECT key FROM holds WHERE link = ?", (name,)).fetchall()
+        return {key for (key,) in keys if not (self._folder / key).exists()}
 
     def put_link(self, name: str, entry: Any, keys: Collection[str]) -> None:
         """Store what a link leads to, and count it as used; what it led to before is still deleted with it.
@@ -137,11 +139,12 @@ class Store:
         Deleted
             If the link was deleted.
         """
-        content = b"".join(parts_of(entry))
+        content = io.BytesIO()
+        write(content, entry)
         with self._transaction() as db:
             if _one(db, "SELECT entry FROM links WHERE name = ?", name) == (None,):
                 raise Deleted(name)
-            db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (name, time.time(), content))
+            db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (name, time.time(), content.getvalue()))
             db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
 
     def get_link(self, name: str, expected: type[T]) -> T | None:
@@ -151,7 +154,7 @@ class Store:
         if found == (None,):
             raise Deleted(name)
         try:
-            made: T | None = None if found is None else read(found[0], expected)
+            made: T | None = None if found is None else read(io.BytesIO(found[0]), expected)
         except BadRecord as error:
             raise Damaged from error
         return made
@@ -177,20 +180,29 @@ class Store:
         with self._transaction() as db:
             db.execute("DELETE FROM links WHERE used < ?", (now - self.max_days * DAY,))
             self._tidy(db)
-            while _nbytes(db) + need > self.max_bytes and (link := _one(db, oldest, now - IN_USE)):
+            while self._nbytes(db) + need > self.max_bytes and (link := _one(db, oldest, now - IN_USE)):
                 db.execute("DELETE FROM links WHERE name = ?", link)
                 self._tidy(db)
-            return _nbytes(db)
+            return self._nbytes(db)
 
     def _tidy(self, db: sqlite3.Connection) -> None:
-        """Delete what no link leads to, and files of no record."""
+        """Delete what no link leads to."""
         db.execute("DELETE FROM holds WHERE link NOT IN (SELECT name FROM links WHERE entry NOT NULL)")
-        db.execute("DELETE FROM records WHERE key NOT IN (SELECT key FROM holds)")
-        needed = {key for (key,) in db.execute("SELECT key FROM records")}
+        needed = {key for (key,) in db.execute("SELECT key FROM holds")}
         for path in self._folder.glob("*"):
             written = path.suffix == PART and time.time() - path.stat().st_mtime < ABANDONED
             if path.name not in needed and not written:
                 path.unlink(missing_ok=True)
+
+    def _lacks(self, db: sqlite3.Connection, key: str) -> bool:
+        """Whether a link leads to a record that is not there."""
+        return _one(db, "SELECT 1 FROM holds WHERE key = ?", key) is not None and not (self._folder / key).exists()
+
+    def _nbytes(self, db: sqlite3.Connection) -> int:
+        """Bytes of the index and of all records."""
+        size, pages, free = (_one(db, f"PRAGMA {it}")[0] for it in ("page_size", "page_count", "freelist_count"))
+        files = sum(path.stat().st_size for path in self._folder.glob("*") if path.suffix != PART)
+        return int(size * (pages - free) + files)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -216,17 +228,13 @@ class Store:
             raise OSError(errno.EIO, str(error)) from error
 
 
-def _write(path: Path, value: Any) -> tuple[str, int]:
-    """Write a new file and force it to disk; its SHA-256 and its bytes."""
+def _write(path: Path, value: Any) -> None:
+    """Write a new file and force it to disk."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    digest, nbytes = hashlib.sha256(), 0
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-        for part in parts_of(value):
-            digest.update(part)
-            nbytes += file.write(part)
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b") as file:
+        write(file, value)
         file.flush()
         os.fsync(file.fileno())
-    return digest.hexdigest(), nbytes
 
 
 def _flush(folder: Path) -> None:
@@ -242,7 +250,32 @@ def _one(db: sqlite3.Connection, statement: str, *values: Any) -> Any:
     return db.execute(statement, values).fetchone()
 
 
-def _nbytes(db: sqlite3.Connection) -> int:
-    """Bytes of the index and of all files."""
-    size, pages, free = (_one(db, f"PRAGMA {it}")[0] for it in ("page_size", "page_count", "freelist_count"))
-    return int(size * (pages - free) + (_one(db, "SELECT sum(nbytes) FROM records")[0] or 0))
+@cache
+def server_store() -> Store | None:
+    """The store of this process, as its settings say; None where it is ``off``."""
+    folder = text("CALIB_WORKSPACE")
+    if folder.lower() == "off":
+        return None
+    folder = folder or str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
+    most = int(limit("CALIB_WORKSPACE_GB") * 1e9)
+    store = Store(Path(folder).expanduser().resolve(), most, limit("CALIB_WORKSPACE_DAYS"))
+    threading.Thread(target=_sweep_often, args=(store,), name="calib-sweep", daemon=True).start()
+    return store
+
+
+def in_words(error: BaseException) -> str:
+    """Why something is not stored, as part of a sentence and without any path."""
+    if isinstance(error, Deleted):
+        return DELETED
+    why = reason(error) or type(error).__name__
+    return f"the server's disk failed ({why})" if isinstance(error, OSError) else why
+
+
+def _sweep_often(store: Store) -> None:
+    while True:
+        try:
+            if store.root.exists():
+                store.sweep()
+        except OSError as error:
+            logging.getLogger("calib.store").error("the store could not be tidied\n%s", trace(error))
+        time.sleep(SWEEP_SECONDS)

@@ -68,7 +68,7 @@ def offer_file(
         elif (content := result_of(kind, unit, begin)) is None:
             return
         else:
-            fits.queue().forget(session.studies.pop(kind).key, session.visitor)
+            fits.queue().forget(session.visitor, session.studies.pop(kind).key)
         keep_built(session, key, of, content)
     content = session.built[key][1]
     if large:

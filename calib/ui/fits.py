@@ -40,8 +40,7 @@ from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
-from calib.store.index import Damaged
-from calib.store.saving import in_words, server_store
+from calib.store.index import Damaged, in_words, server_store
 from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep

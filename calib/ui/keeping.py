@@ -5,10 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.formatting import escape_markdown
-from calib.store.saving import DELETED, in_words, server_store
+from calib.store.index import DELETED, in_words, server_store
 from calib.ui import fits, link
-from calib.ui.link import AGAIN, ARRIVED, ASKED, PRIVATE, find_link, private, remember
-from calib.ui.server.guard import refresh_interval
+from calib.ui.link import ARRIVED, PRIVATE, find_link, private, remember
 from calib.ui.session import find_session
 from calib.ui.text import add_notice
 
@@ -21,8 +20,8 @@ def delete() -> None:
         return
     if (session := find_session()) is not None:
         fits.stop(session)
-    for key, owner in st.session_state.get(ASKED, ()):
-        fits.queue().forget(key, owner=owner)
+    for each in link.links().values():
+        fits.queue().forget(each.entry.visitor)
     for key in list(st.session_state):
         # Uploaders keep what they show; without their marks they would be read again at once.
         if not str(key).startswith("upload/") and key not in (PRIVATE, ARRIVED):
@@ -89,16 +88,9 @@ def _switched() -> None:
 
 def trouble() -> None:
     """At the top of every page, what could not be kept, until it is; nothing where all was done."""
-    if (current := find_link()) is not None and current.trouble:
-        st.fragment(_trouble, run_every=refresh_interval(AGAIN))()
-
-
-def _trouble() -> None:
-    remember()
-    current = find_link()
-    if current is None or not current.trouble:
-        st.rerun()  # it is kept by now
-    again = "" if current.trouble == DELETED else "Saving is tried again by itself. "
+    if (current := find_link()) is None or not current.trouble:
+        return
+    again = "" if current.trouble == DELETED else "Saving is tried again as you go on. "
     st.warning(
         f"Not kept on disk, because {escape_markdown(current.trouble)}. {again}Export what you need before you close "
         "this page.",

@@ -4,36 +4,51 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import streamlit as st
 
-from calib.data import DataError
+from calib.data import Choices, DataError, Predictions
 from calib.data.findings import shortened
 from calib.data.samples import load_sample
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import rule_from_state, rule_state
+from calib.engine import FitSpec
+from calib.errors import CalibrationError
+from calib.evaluation.studies import STUDIES
+from calib.export.decisions import check_decisions
 from calib.formatting import listed, plural
 from calib.isolation.logs import trace
-from calib.store.contents import Entry, get_data, link_name, new_link, put_data, put_job
-from calib.store.index import Damaged, Deleted
-from calib.store.saving import in_words, server_store
+from calib.records import without_arrays
+from calib.registry import calibrator, extras_for
+from calib.store.contents import Entry, Study, get_data, link_name, new_link, plain_findings, put_data, put_job
+from calib.store.index import Damaged, Deleted, in_words, server_store
 from calib.ui import fits
-from calib.ui.restore import counted, entry_of, session_of, take_in
 from calib.ui.server.memory import admit
-from calib.ui.session import FROM_THE_TOP, REJECTED, SESSION, VIEWPOINT, OpenSession, find_session
+from calib.ui.session import (
+    EXPORTED,
+    FROM_THE_TOP,
+    REJECTED,
+    SESSION,
+    VIEWPOINT,
+    Carried,
+    OpenSession,
+    Reading,
+    find_session,
+)
 from calib.ui.text import add_notice
 
 LINKS, PRIVATE = "calib_links", "calib_private"
 ARRIVED = "calib_arrived"
 """Whether the link in the address was looked at, which is done once for a page that is opened anew."""
-ASKED = "calib_asked"
-"""Key and owner of every fit and study that was asked for in this tab."""
 PARAMETER = "w"
 SETTINGS = ("fit/methods", VIEWPOINT)
 """Widgets whose choices come back too."""
 AGAIN = 5.0
-"""Seconds after which what could not be stored is tried again, where somebody looks."""
+"""Seconds after which what could not be stored is tried again, when a page is drawn."""
 USED = 600.0
 """Seconds after which a link is stored once more, so that it counts as used."""
 
@@ -47,8 +62,7 @@ class Link:
     token : the secret in the address.
     name : under which the server knows it.
     entry : what it leads to.
-    had : what is stored under it, as far as this tab knows.
-    stored : what this tab has stored under it.
+    stored : what this tab has stored under it, or found there first.
     tried : when it was stored, or could not be, by the monotonic clock.
     trouble : why not all of it is stored; empty where it is.
     """
@@ -56,30 +70,25 @@ class Link:
     token: str
     name: str
     entry: Entry
-    had: Entry | None = None
     stored: Entry | None = None
     tried: float = 0.0
     trouble: str = ""
 
 
-def links() -> list[Link]:
-    """Those of this tab, one for each data set that was opened in it; the last is that of the open data."""
-    found: list[Link] = st.session_state.setdefault(LINKS, [])
+def links() -> dict[str, Link]:
+    """Those of this tab by the hash of the data that were opened in it; the last is that of the open data."""
+    found: dict[str, Link] = st.session_state.setdefault(LINKS, {})
     return found
 
 
 def _names() -> set[str]:
     """Of these links, and of those that were open before in this tab."""
-    return {name for link in links() for name in (link.name, *link.entry.earlier)}
-
-
-def _link_of(content: str) -> Link | None:
-    return next((link for link in links() if link.entry.content == content), None)
+    return {name for link in links().values() for name in (link.name, *link.entry.earlier)}
 
 
 def find_link() -> Link | None:
     """The link of the open data, or None where nothing is kept."""
-    return links()[-1] if links() and server_store() is not None and not private() else None
+    return list(links().values())[-1] if links() and server_store() is not None and not private() else None
 
 
 def arrive() -> None:
@@ -141,41 +150,39 @@ def _bring_back(token: str) -> str:
         _leave(before)
     session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
     st.session_state[SESSION] = session
-    too = f" with {listed(counted(session))}" if counted(session) else ""
+    too = f" with {listed(_counted(session))}" if _counted(session) else ""
     add_notice(f"Brought back from your link: {shortened(session.data.name)}{too}.")
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
-    others = [link for link in links() if link.name != name]
-    st.session_state[LINKS] = [*others, Link(token, name, entry, entry)]
+    links().pop(session.data.sha256, None)
+    links()[session.data.sha256] = Link(token, name, entry, entry)
     return ""
 
 
 def open_data(opened: OpenSession) -> None:
     """Replace what the visitor has open.
 
-    The same data opened once more go on as they are. Fits and studies on others are stopped; those that were finished
-    come back with these data.
+    Data that are or were open in this tab have their split, fits, studies and decisions again. Fits and studies on
+    others are stopped.
     """
-    before = find_session()
+    before, data = find_session(), opened.data
+    others = before is not None and before.data.sha256 != data.sha256
     st.session_state.pop(REJECTED, None)
     st.session_state[FROM_THE_TOP] = True
-    if before is not None and before.data.sha256 == opened.data.sha256:
-        opened.go_on_from(before)
-        st.session_state[SESSION] = opened
-        return
-    if before is not None:
-        data = opened.data
+    if before is not None and others:
         classes = "" if data.kind == "pairs" else f", {plural(data.n_classes, 'class', 'classes')}"
         add_notice(f"Now open: {shortened(data.name)}, {plural(len(data), 'row')}{classes}.")
         _leave(before)
+    elif before is not None:
+        opened.go_on_from(before)
     st.session_state[SESSION] = opened
-    if (link := _link_of(entry_of(opened).content)) is not None:
+    if others and (link := links().get(data.sha256)) is not None:
         entry = link.entry
         opened.visitor = entry.visitor  # or what was done before would be another's, and stay when that is deleted
         opened.split(entry.part, entry.seed, entry.most)
-        take_in(opened, entry)
-        if back := counted(opened):
+        _take_in(opened, entry)
+        if back := _counted(opened):
             add_notice(f"These data were open before: {listed([*back, 'their split'])} are back.")
 
 
@@ -198,7 +205,6 @@ def remember() -> None:
 
 def _keep(session: OpenSession) -> None:
     """Store what a link is to lead to, unless it is stored, or could not be a moment ago."""
-    st.session_state.setdefault(ASKED, set()).update((spec.key, session.visitor) for spec in session.all_specs)
     link, store = _noted(session), server_store()
     seconds = time.monotonic() - link.tried
     if store is None or private() or (link.trouble and seconds < AGAIN):
@@ -208,13 +214,11 @@ def _keep(session: OpenSession) -> None:
         with suppress(Damaged):  # it is written anew
             found = store.get_link(link.name, Entry)
         if found is not None:  # perhaps another tab or server has added something
-            take_in(session, found, link.had)
-            link.had = found
+            _take_in(session, found, link.stored)
             _noted(session)
         if found is None or link.entry != link.stored or seconds >= USED:
             store.put_link(link.name, link.entry, link.entry.keys())
-            link.had = link.stored = link.entry
-            link.tried = time.monotonic()
+            link.stored, link.tried = link.entry, time.monotonic()
         lacking = store.lacking(link.name)
         if session.data.sha256 in lacking:
             put_data(store, session.data)
@@ -230,11 +234,9 @@ def _keep(session: OpenSession) -> None:
 
 def _noted(session: OpenSession) -> Link:
     """The link of the open data, now the last of the tab, with what it is to lead to."""
-    entry = entry_of(session)
-    link = _link_of(entry.content) or Link(*new_link(), entry)
-    st.session_state[LINKS] = [*(other for other in links() if other is not link), link]
-    settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
-    link.entry = replace(entry, settings=settings, earlier=tuple(sorted(_names() - {link.name})))
+    link = links().pop(session.data.sha256, None) or Link(*new_link(), Entry(session.visitor))
+    link.entry = entry_of(session, (_names() | {*link.entry.earlier}) - {link.name})
+    links()[session.data.sha256] = link
     return link
 
 
@@ -243,7 +245,7 @@ def delete_links() -> None:
     store = server_store()
     if store is not None and links():
         store.delete(_names())
-    fresh = [Link(*new_link(), replace(link.entry, earlier=())) for link in links()]
+    fresh = {key: Link(*new_link(), replace(link.entry, earlier=())) for key, link in links().items()}
     st.session_state[LINKS] = fresh  # what was deleted is never written again under its link
     if PARAMETER in st.query_params:
         del st.query_params[PARAMETER]
@@ -268,3 +270,74 @@ def parameters() -> dict[str, str]:
 def private() -> bool:
     """Whether the visitor asked that nothing be written."""
     return bool(st.session_state.get(PRIVATE))
+
+
+def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
+    """What the link of a session leads to."""
+    studies = {kind: spec for kind, spec in session.studies.items() if kind in STUDIES}
+    return Entry(
+        visitor=session.visitor,
+        data="" if session.sample else session.data.sha256,
+        sample=session.sample,
+        name=session.data.name,
+        findings=plain_findings(session.data.findings),
+        choices=without_arrays(session.reading.choices.given()),
+        part=session.part,
+        seed=session.seed,
+        most=session.most,
+        fits={spec.key: spec for spec in session.all_specs if isinstance(spec, FitSpec)},
+        studies={kind: Study(spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()},
+        decisions={
+            key: (rule_state(held.decision), held.sets and without_arrays(held.sets.as_state()))
+            for key, held in session.carried.items()
+        },
+        settings={key: st.session_state[key] for key in SETTINGS if key in st.session_state},
+        earlier=tuple(sorted(earlier)),
+    )
+
+
+def _counted(session: OpenSession) -> list[str]:
+    """How many fits, studies and decisions of the open split are there, in words."""
+    studies = sum(kind in STUDIES for kind in session.studies)
+    counts = [("fit", "fits", len(session.specs)), ("study", "studies", studies)]
+    counts += [("decision", "decisions", len(session.carried))]
+    return [plural(count, one, many) for one, many, count in counts if count]
+
+
+def session_of(entry: Entry, data: Predictions) -> OpenSession:
+    """The session of an entry with its data."""
+    choices = Choices(**entry.choices)
+    if not entry.sample:
+        data = replace(data, name=entry.name, findings=entry.findings)
+    elif choices.event or choices.weight_kind:  # of an upload these are stored with the data
+        data = data.decided(choices.event if choices.event in data.class_names else None, choices.weight_kind)
+    about: dict[str, Any] = {"sample": entry.sample, "visitor": entry.visitor, "reading": Reading(choices=choices)}
+    session = OpenSession.from_data(data, entry.part, entry.seed, entry.most, **about)
+    _take_in(session, entry)
+    return session
+
+
+def _take_in(session: OpenSession, entry: Entry, known: Entry | None = None) -> None:
+    """Count the fits, studies and decisions of an entry, but for those known, among those of a session of its data."""
+    known = known or Entry("")
+    for key, spec in entry.fits.items():
+        if key not in known.fits:
+            with suppress(CalibrationError):  # a fit that this version cannot do is left out
+                extras_for(calibrator(spec.method, **spec.params), session.data)
+                session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(key, spec)
+    for kind, study in entry.studies.items():
+        if kind in STUDIES and kind not in known.studies and study.data_key == session.data.sha256:
+            session.studies.setdefault(kind, study.spec)
+    for key, states in entry.decisions.items():
+        if key in session.specs and key not in session.carried and key not in known.decisions:
+            with suppress(CalibrationError):
+                session.carried[key] = _carried(session, session.specs[key], *states)
+                session.picked[EXPORTED] = key  # the page Export shows the one that decides
+
+
+def _carried(session: OpenSession, of: FitSpec, rule: Any, sets: Any) -> Carried:
+    """What a fit's files decide; CalibrationError where nobody can have written it so for this fit."""
+    made = Carried(rule_from_state(rule), PredictionSets.from_state(sets))
+    probabilities = calibrator(of.method, **of.params).gives_probabilities
+    check_decisions(None, made.decision, made.sets, session.data.n_classes, session.data.kind, probabilities)
+    return made

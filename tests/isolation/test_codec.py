@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -14,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calib import records
 from calib.data import Choices, LoadOptions
-from calib.isolation.codec import RequestReader, RequestWriter, read_answer, write_answer
-from calib.records import ALIGNED, HEADER, MARK, MAX_TEXT, MAX_VALUES, BadRecord
+from calib.isolation.codec import RequestReader, RequestWriter, write_answer
+from calib.records import MAX_TEXT, MAX_VALUES, TEXT, BadRecord, read
+from tests.test_records import archive_of, npy
 
 
 def written(value: Any) -> bytes:
@@ -28,8 +31,12 @@ def written(value: Any) -> bytes:
         os.close(fd)
 
 
+def read_answer(content: bytes, expected: Any) -> Any:
+    return read(io.BytesIO(content), expected)
+
+
 def there_and_back(value: Any, expected: Any) -> Any:
-    return read_answer(memoryview(written(value)), expected)
+    return read_answer(written(value), expected)
 
 
 @dataclass(frozen=True)
@@ -92,51 +99,58 @@ def test_another_type_is_refused(value, expected):
         there_and_back(value, expected)
 
 
-def answer(outline: Any, declared: Any, content: bytes = bytes(64)) -> memoryview:
+def answer(text: bytes, *arrays: tuple[str, bytes]) -> bytes:
     """An answer as a hostile reader may write it."""
-    text = json.dumps([outline, declared]).encode()
-    head = HEADER.pack(MARK, len(text)) + text
-    return memoryview(head + bytes(-len(head) % ALIGNED) + content)
+    return archive_of((f"{TEXT}.npy", npy("|u1", f"({len(text)},)", text)), *arrays)
 
 
-X, Y = {"$array": "x"}, {"$array": "y"}
+ONE = npy("<f8", "(1,)", bytes(8))
 
 
 @pytest.mark.parametrize(
-    ("outline", "declared", "expected"),
+    ("outline", "arrays", "expected"),
     [
-        (X, [["x", "O", [1]]], np.ndarray),
-        (X, [["x", "<M8[D]", [1]]], np.ndarray),
-        (X, [["x", "<f8", [-1]]], np.ndarray),
-        (X, [["x", "<f8", [2**62, 2**62]]], np.ndarray),
-        (X, [["x", "<f8", [0, 2**62, 2**62]]], np.ndarray),
-        (X, [["x", "<f8", [9]]], np.ndarray),  # there are 64 bytes
-        (X, [["x", "<U99999999999", [1]]], np.ndarray),
-        (X, [["x", "<U0", [10**10]]], np.ndarray),  # of no letters, for which NumPy takes memory all the same
-        (X, [], np.ndarray),
-        (X, [["x", "<f8", [1]]], object),
-        ({"$array": 3}, [], object),
-        ([X, X], [["x", "<f8", [1]]], tuple[np.ndarray, ...]),  # it would cost twice what its bytes allow
-        ([X, Y], [["x", "<f8", [1]]], tuple[np.ndarray, ...]),
-        ([X], [["x", "<f8", [1]], ["y", "<f8", [1]]], tuple[np.ndarray, ...]),
+        ("x", [("x", npy("|O", "(1,)", bytes(8)))], np.ndarray),
+        ("x", [("x", npy("<M8[D]", "(1,)", bytes(8)))], np.ndarray),
+        ("x", [("x", npy("<f8", "(-1,)", bytes(8)))], np.ndarray),
+        ("x", [("x", npy("<f8", "(-1, -1)", bytes(8)))], np.ndarray),
+        ("x", [("x", npy("<f8", f"({2**62}, {2**62})", bytes(8)))], np.ndarray),
+        ("x", [("x", npy("<f8", f"(0, {2**62}, {2**62})", b""))], np.ndarray),
+        ("x", [("x", npy("<f8", "(9,)", bytes(64)))], np.ndarray),
+        ("x", [("x", npy("<U99999999999", "(1,)", bytes(64)))], np.ndarray),
+        ("x", [("x", npy("<U0", f"({10**10},)", b""))], np.ndarray),  # of no letters, for which NumPy takes memory
+        ("x", [("x", npy("|b1", "(4,)", b"\1\0\2\1"))], np.ndarray),  # no truth value
+        ("x", [("x", npy("<U1", "(1,)", b"\xff\xff\xff\x7f"))], np.ndarray),  # no character
+        ("x", [("y", ONE)], np.ndarray),
+        ("x", [("x", ONE)], object),
+        (3, [], object),
+        (["x", "x"], [("x", ONE)], tuple[np.ndarray, ...]),  # it would cost twice what its bytes allow
+        (["x", "y"], [("x", ONE)], tuple[np.ndarray, ...]),
+        (["x"], [("x", ONE), ("y", ONE)], tuple[np.ndarray, ...]),
     ],
     ids=str,
 )
-def test_an_array_that_is_none_is_refused(outline, declared, expected):
+def test_an_array_that_is_none_is_refused(outline, arrays, expected):
+    names = [{"$array": name} for name in outline] if isinstance(outline, list) else {"$array": outline}
+    content = answer(json.dumps(names).encode(), *((f"{name}.npy", array) for name, array in arrays))
     with pytest.raises(BadRecord):
-        read_answer(answer(outline, declared), expected)
+        read_answer(content, expected)
 
 
-@pytest.mark.parametrize("dtype", ["?", "<U1"])
-def test_bytes_that_are_no_truth_value_and_no_character_are_refused(dtype):
-    content = bytearray(written(np.zeros(4, dtype)))
-    content[-ALIGNED : -ALIGNED + 16] = b"\xff\xff\xff\x7f" * 4
-    with pytest.raises(BadRecord):
-        read_answer(memoryview(content), np.ndarray)
+def test_an_answer_that_unpacks_to_more_than_its_bytes_is_refused():
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **{TEXT: np.frombuffer(b'{"$array": "x"}', np.uint8), "x": np.zeros(10_000)})
+    with pytest.raises(BadRecord, match="unpack"):
+        read_answer(packed.getvalue(), np.ndarray)
 
 
-def header(text: bytes, length: int | None = None, mark: bytes = MARK) -> bytes:
-    return HEADER.pack(mark, len(text) if length is None else length) + text
+def test_a_list_of_very_many_arrays_is_refused_before_it_is_read(monkeypatch):
+    monkeypatch.setattr(records, "MAX_ARRAYS", 3)
+    read_answer(written([np.zeros(1)] * 2), list[np.ndarray])
+    many = written([np.zeros(1)] * 3)
+    monkeypatch.setattr(zipfile, "ZipFile", lambda *given: pytest.fail("it was read"))
+    with pytest.raises(BadRecord, match="So many"):
+        read_answer(many, list[np.ndarray])
 
 
 @pytest.mark.parametrize(
@@ -144,18 +158,19 @@ def header(text: bytes, length: int | None = None, mark: bytes = MARK) -> bytes:
     [
         b"",
         b"short",
-        header(b"[{}, []]", 10**6),
-        header(b"[{}, []]", mark=b"other\0\0\0"),
-        header(b" " * MAX_TEXT + b"[1, []]"),
-        header(b"[[" + b"0," * MAX_VALUES + b"0], []]"),
-        header(b"[" * 200_000),
-        header(b"1" * 5_000),
+        archive_of(("other.npy", ONE)),
+        archive_of((f"{TEXT}.txt", b"{}")),
+        answer(b"\xff"),
+        answer(b" " * MAX_TEXT + b"1"),
+        answer(b"[" + b"0," * MAX_VALUES + b"0]"),
+        answer(b"[" * 200_000),
+        answer(b"1" * 5_000),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_what_is_no_answer_is_refused(content):
     with pytest.raises(BadRecord):
-        read_answer(memoryview(content), object)
+        read_answer(content, object)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**4), st.integers(0, 255)), min_size=1, max_size=6))
@@ -164,7 +179,7 @@ def test_a_changed_answer_is_refused_or_is_of_the_type(changes):
     for place, byte in changes:
         content[place % len(content)] = byte
     try:
-        back = read_answer(memoryview(content), Outer)
+        back = read_answer(bytes(content), Outer)
     except BadRecord:
         return
     assert isinstance(back, Outer)

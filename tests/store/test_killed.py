@@ -17,8 +17,7 @@ import pytest
 
 from calib.engine import FitSpec
 from calib.store.contents import Entry, get_data, get_job, put_data, put_job
-from calib.store.index import Store
-from calib.store.saving import in_words
+from calib.store.index import Store, in_words
 from tests.conftest import ROOT
 from tests.store.writer import fitted, predictions, temperature_of
 

@@ -15,10 +15,8 @@ import pytest
 
 from calib.data import Predictions
 from calib.engine import Job
-from calib.store import saving
 from calib.store.contents import Entry, get_data, get_job, put_data, put_job
-from calib.store.index import Deleted, Store
-from calib.store.saving import DELETED, in_words
+from calib.store.index import DELETED, Deleted, Store, in_words, server_store
 from tests.store.conftest import fit, name_of
 
 LINK = name_of(1)
@@ -206,11 +204,11 @@ def test_settings_say_where_and_how_much_and_it_is_tidied(tmp_path: Path, monkey
     given = {"CALIB_WORKSPACE": str(tmp_path), "CALIB_WORKSPACE_GB": "2", "CALIB_WORKSPACE_DAYS": "7"}
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    made = saving.server_store.__wrapped__()
+    made = server_store.__wrapped__()
     assert (made.root, made.max_bytes, made.max_days) == (tmp_path, 2 * 10**9, 7.0)
     assert swept.wait(60)
     monkeypatch.setenv("CALIB_WORKSPACE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert saving.server_store.__wrapped__().root == tmp_path / "calib"
+    assert server_store.__wrapped__().root == tmp_path / "calib"
     monkeypatch.setenv("CALIB_WORKSPACE", "OFF")
-    assert saving.server_store.__wrapped__() is None
+    assert server_store.__wrapped__() is None

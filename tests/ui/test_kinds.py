@@ -21,7 +21,7 @@ from calib.reporting import html_of_fits
 from calib.top_k import TopK
 from calib.ui.compare.answer import reported
 from calib.ui.fits import shown_fits
-from calib.ui.restore import entry_of
+from calib.ui.link import entry_of
 from calib.ui.session import SESSION, VIEWPOINT, OpenSession
 from tests.test_pairs import pairs
 from tests.ui.conftest import (

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data import Choices, Predictions, load
-from calib.ui.restore import entry_of, session_of
+from calib.ui.link import entry_of, session_of
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import two_scores
 from tests.ui.conftest import clean, click, facts, group, open_page, said, upload_file

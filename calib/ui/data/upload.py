@@ -18,7 +18,7 @@ from calib.data.load import APART, in_a_reader
 from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
 from calib.data.scales import SCALES, in_words
-from calib.store.saving import server_store
+from calib.store.index import server_store
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
 from calib.ui.server.memory import admit
