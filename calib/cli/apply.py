@@ -13,19 +13,7 @@ from typer import Argument, Option
 from calib.apply import predict_file
 from calib.apply.parts import ENDINGS, has_blocks
 from calib.canonical import Kind
-from calib.cli import text
-from calib.cli.arguments import (
-    CalibratorFile,
-    Features,
-    Isolate,
-    Json,
-    Read,
-    choices,
-    keep_inputs,
-    must_end,
-    refuse,
-    target,
-)
+from calib.cli import arguments, text
 from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
@@ -38,7 +26,7 @@ Found = TypeVar("Found")
 
 
 def apply(
-    calibrator: CalibratorFile,
+    calibrator: arguments.CalibratorFile,
     file: Annotated[Path, Argument(help=f"Outputs, without labels too: {FORMATS}, or a folder of Parquet files.")],
     out: Annotated[
         Path, Option(help="What to write: .npz, .npy, .parquet or .csv, and of a folder the folder of the results.")
@@ -46,34 +34,27 @@ def apply(
     decide: Annotated[bool, Option("--decide", help="Also the action of each row, by the calibrator's rule.")] = False,
     sets: Annotated[bool, Option("--sets", help="Also the prediction set of each row.")] = False,
     kind: Annotated[Kind | None, Option(help="What the outputs are, where they look like another kind.")] = None,
-    features: Features = None,
-    read: Read = [],  # noqa: B006  # Typer copies it
-    isolate: Isolate = False,
-    json: Json = False,
+    features: arguments.Features = None,
+    read: arguments.Read = [],  # noqa: B006  # Typer copies it
+    isolate: arguments.Isolate = False,
+    json: arguments.Json = False,
 ) -> int:
     """Calibrate new outputs with a saved calibrator."""
     if out.suffix:
-        must_end(target(str(out)), (".npz", ".npy", ".parquet", ".csv"))
-    keep_inputs([path for path in (calibrator, file, features) if path], out=out)
+        arguments.must_end(arguments.target(str(out)), (".npz", ".npy", ".parquet", ".csv"))
+    arguments.keep_inputs([path for path in (calibrator, file, features) if path], out=out)
     if file.is_dir() == bool(out.suffix):
-        refuse("the results of a folder are a folder, and those of a file a file; give --out another name")
-    exported, how, ending = runtime.load(calibrator), choices(read), out.suffix.lower()
+        arguments.refuse("the results of a folder are a folder, and those of a file a file; give --out another name")
+    exported, how, ending = runtime.load(calibrator), arguments.choices(read), out.suffix.lower()
     more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
     in_blocks = has_blocks(file) and not exported.needs_features and not isolate and not more
     if in_blocks and ending in ("", *ENDINGS):
         n = _in_blocks(exported, file, out, how, kind)
-    elif file.is_dir():
+    elif file.is_dir() or ending == ".parquet" or (in_blocks and file.stat().st_size > MAX_BYTES):
         raise CalibrationError(
-            "A folder is calibrated in blocks of rows: without features, --isolate, --decide and --sets."
-        )
-    elif more and ending == ".parquet":
-        raise CalibrationError(f"{out.name} holds probabilities alone; for --decide and --sets take --out .npz.")
-    elif ending == ".parquet":
-        raise CalibrationError(f"{out.name} is written from .npy or .parquet; for other files take --out .npz.")
-    elif in_blocks and file.stat().st_size > MAX_BYTES:
-        raise CalibrationError(
-            f"{file.name} has {file.stat().st_size / 1e6:,.0f} MB, more than is read at once; give --out "
-            "calibrated.npy or calibrated.parquet, which are written in blocks of rows."
+            f"{file.name} cannot be calibrated to {out.name}: folders, files of over {MAX_BYTES / 1e6:,.0f} MB and "
+            "all results in Parquet go in blocks of rows, from .npy or Parquet to .npy or Parquet, without features, "
+            "--isolate, --decide and --sets. For other files take --out .npz."
         )
     else:
         rows = _rows_at_once(exported, file, features, how, kind, isolate)
@@ -90,6 +71,8 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
     if file.is_dir():
         out.mkdir(exist_ok=True)
         jobs = [(part, out / part.name) for part in sorted(file.glob("*.parquet"))]
+    if not jobs:
+        raise CalibrationError(f"The folder {file.name} holds no .parquet files; name another one.")
     with text.progress("rows") as show:
         for part, to in jobs:
 

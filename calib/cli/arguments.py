@@ -65,16 +65,21 @@ def must_end(path: Path | None, endings: Iterable[str]) -> None:
         refuse(f"{path.name!r} does not end in {' or '.join(endings)}")
 
 
-def assignment(given: str) -> tuple[str, Any]:
-    """``n_inducing=20`` as a name and a number, truth value, None or word."""
+def named(given: str) -> tuple[str, str]:
+    """``NAME=VALUE`` as both."""
     name, equals, value = given.partition("=")
     if not (name and equals):
         refuse(f"expected NAME=VALUE, got {given!r}")
-    word = value.capitalize() if value.lower() in ("true", "false", "none") else value
+    return name.strip(), value
+
+
+def assignment(given: str) -> tuple[str, Any]:
+    """``n_inducing=20`` as a name and a number, truth value, None or word."""
+    name, value = named(given)
     try:
-        return name.strip(), ast.literal_eval(word)
+        return name, ast.literal_eval(value.capitalize() if value.lower() in ("true", "false", "none") else value)
     except (ValueError, SyntaxError):
-        return name.strip(), value
+        return name, value
 
 
 def method_with_parameters(given: str) -> tuple[str, dict[str, Any]]:
@@ -91,10 +96,8 @@ def parse_choice(given: str) -> tuple[str, Any]:
     typer.BadParameter
         If there is no such field, or the value cannot be meant.
     """
-    name, equals, value = given.partition("=")
-    name = OPTION_OF_ROLE.get(name.strip(), name.strip())
-    if not (name and equals):
-        refuse(f"expected NAME=VALUE, got {given!r}")
+    name, value = named(given)
+    name = OPTION_OF_ROLE.get(name, name)
     if name not in OPTIONS:
         roles = [role for role in OPTION_OF_ROLE if role not in OPTIONS]
         refuse(f"{name!r} is not one of {', '.join((*roles, *OPTIONS))}")
@@ -185,7 +188,7 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
     parameters = [file, *own, *shared]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
-    run.__doc__ = command.__doc__
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
     return run
 
 

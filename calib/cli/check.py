@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from calib.cli import text
-from calib.cli.arguments import CalibratorFile, Features, Isolate, Json, Labels, Read, choices, refuse
+from calib.cli.arguments import CalibratorFile, Features, Isolate, Json, Labels, Read, choices
 from calib.data import DataError, LoadOptions
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
@@ -29,7 +29,7 @@ BATCH = (
 def check(
     calibrator: CalibratorFile,
     file: Annotated[Path, Argument(help=f"New outputs of the same model, with labels where known: {FORMATS}.")],
-    batch: Annotated[int | None, Option(metavar="ROWS", help=BATCH)] = None,
+    batch: Annotated[int | None, Option(metavar="ROWS", min=1, help=BATCH)] = None,
     unlabelled: Annotated[bool, Option("--unlabelled", help="Leave labels aside, whatever the file holds.")] = False,
     labels: Labels = None,
     features: Features = None,
@@ -38,8 +38,6 @@ def check(
     json: Json = False,
 ) -> int:
     """Say whether a saved calibrator is still calibrated on new data, or what to expect without labels."""
-    if batch is not None and batch < 1:
-        refuse(f"--batch {batch} is no number of rows")
     options = LoadOptions(labels=labels, features=features, choices=choices(read), isolate=isolate)
     exported = runtime.load(calibrator)
     new = shift_data.read_new_rows(exported, file, options, False if unlabelled else None)

@@ -19,15 +19,7 @@ from calib.cli.plan import plan
 from calib.cli.settings import settings
 
 COMMANDS: dict[str, Callable[..., Any]] = {
-    "app": app,
-    "inspect": inspect,
-    "fit": fit,
-    "compare": compare,
-    "apply": apply,
-    "check": check,
-    "gate": gate,
-    "plan": plan,
-    "settings": settings,
+    command.__name__: command for command in (app, inspect, fit, compare, apply, check, gate, plan, settings)
 }
 
 

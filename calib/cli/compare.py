@@ -13,25 +13,9 @@ from typer import Option
 
 from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
-from calib.cli import text
-from calib.cli.arguments import (
-    NAMED,
-    Given,
-    Part,
-    Seed,
-    keep_inputs,
-    made_calibrator,
-    method_with_parameters,
-    must_end,
-    on_data,
-    refuse,
-    split_data,
-    target,
-    warn_of_leak,
-)
+from calib.cli import arguments, text
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
-from calib.errors import CalibrationError
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
@@ -55,38 +39,42 @@ if TYPE_CHECKING:
 RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller ones are equivalent; may be repeated."
 
 
-@on_data
+@arguments.on_data
 def compare(
-    given: Given,
+    given: arguments.Given,
     answer: text.Answer,
     methods: Annotated[str | None, Option(help="All, fast (default), papers, or names with commas between.")] = None,
-    method: Annotated[list[str], Option(metavar=NAMED, help="One with its parameters; may be repeated.")] = [],  # noqa: B006
-    csv: Annotated[Path | None, Option(parser=target, metavar="FILE", help="File for the whole table.")] = None,
-    report: Annotated[Path | None, Option(parser=target, metavar="FILE", help="report.html to hand over.")] = None,
+    method: Annotated[
+        list[str], Option(metavar=arguments.NAMED, help="One with its parameters; may be repeated.")
+    ] = [],  # noqa: B006
+    csv: Annotated[
+        Path | None, Option(parser=arguments.target, metavar="FILE", help="File for the whole table.")
+    ] = None,
+    report: Annotated[
+        Path | None, Option(parser=arguments.target, metavar="FILE", help="report.html to hand over.")
+    ] = None,
     repeats: Annotated[
-        int | None, Option(metavar="R", help="Compare on R random splits of the same sizes too.")
+        int | None, Option(metavar="R", min=2, help="Compare on R random splits of the same sizes too.")
     ] = None,
     sizes: Annotated[bool, Option("--sizes", help="Fit on ever more rows too: how many labels are needed?")] = False,
     view: Annotated[
         Viewpoint, Option(help="Of two classes, judge P(event) or the confidence in a prediction.")
     ] = "event",
     relevant: Annotated[list[str], Option(metavar="SCORE=DIFFERENCE", help=RELEVANT)] = [],  # noqa: B006
-    calibration: Part = None,
-    seed: Seed = 0,
+    calibration: arguments.Part = None,
+    seed: arguments.Seed = 0,
 ) -> int:
     """Fit several methods and score them on held-out rows."""
-    must_end(report, (".html",))
-    keep_inputs(given.paths, csv=csv, report=report)
-    if repeats is not None and repeats < 2:
-        refuse(f"--repeats {repeats} is not a number of splits; give 2 or more")
-    own, matters = [method_with_parameters(each) for each in method], dict(map(_relevant, relevant))
+    arguments.must_end(report, (".html",))
+    arguments.keep_inputs(given.paths, csv=csv, report=report)
+    own, matters = [arguments.method_with_parameters(each) for each in method], dict(map(_relevant, relevant))
     if report:
         import calib.reporting  # noqa: F401  # where its packages are missing, that is said before anything is fitted
     data = given.load()
     fits = _methods(methods, own, data, seed)
-    learned, test = split_data(data, calibration, seed)
+    learned, test = arguments.split_data(data, calibration, seed)
     if test is None:
-        refuse("a comparison needs rows to test on; --calibration all leaves none")
+        arguments.refuse("a comparison needs rows to test on; --calibration all leaves none")
     with text.progress("fits") as show:
         found = compare_methods(fits, learned, test, view, relevant=matters, callback=show)
     _say_comparison(answer, found, len(learned))
@@ -96,7 +84,7 @@ def compare(
     answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
     if data.n_classes > 2 and not is_top_k(data) and any(isinstance(each, OneVsRest) for each in fits.values()):
         answer.note(SHARING)
-    warn_of_leak(data, answer)
+    arguments.warn_of_leak(data, answer)
     if csv:
         safe_table(found.table).to_csv(csv, index=False)
         answer.say(f"All scores, intervals and differences are in {csv}.")
@@ -141,11 +129,11 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
 
 
 def _relevant(given: str) -> tuple[str, float]:
-    key, _, value = given.rpartition("=")
+    key, value = arguments.named(given)
     try:
         relevant_differences({key: float(value)})
-    except (ValueError, CalibrationError) as error:
-        refuse(f"{given!r} is no SCORE=DIFFERENCE: {error}")
+    except ValueError as error:
+        arguments.refuse(f"{given!r} is no SCORE=DIFFERENCE: {error}")
     return key, float(value)
 
 
@@ -160,9 +148,9 @@ def _methods(
     chosen = {"fast": offered["Fast"], "papers": offered["Recommended"], "all": offered["All"], "": []}
     wanted = ("" if own else "fast") if names is None else names
     listed = chosen[wanted] if wanted in chosen else [name.strip() for name in wanted.split(",")]
-    methods = {name: made_calibrator(name, {}, seed) for name in listed}
+    methods = {name: arguments.made_calibrator(name, {}, seed) for name in listed}
     for name, params in own:
-        made = made_calibrator(name, params, seed)
+        made = arguments.made_calibrator(name, params, seed)
         # The command's own seed is that of all methods, and no part of a title.
         methods[title_of(made, name, data.n_classes, seed) if params else name] = made
     return methods
@@ -170,7 +158,7 @@ def _methods(
 
 def write_report(
     path: Path,
-    given: Given,
+    given: arguments.Given,
     rows: tuple[Predictions, Predictions, Predictions],
     methods: Mapping[str, Calibrator],
     found: Comparison,

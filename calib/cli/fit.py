@@ -16,24 +16,7 @@ from calib.apply import fewer_rows, sample_rows
 from calib.apply.parts import has_blocks
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.base import Calibrator
-from calib.cli import text
-from calib.cli.arguments import (
-    NAMED,
-    Given,
-    Part,
-    Seed,
-    assignment,
-    keep_inputs,
-    made_calibrator,
-    method_with_parameters,
-    must_end,
-    on_data,
-    refuse,
-    say_warnings,
-    split_data,
-    target,
-    warn_of_leak,
-)
+from calib.cli import arguments, text
 from calib.data import Choices, Predictions
 from calib.data.limits import MAX_BYTES
 from calib.decisions import EventCut, judged_answers, judged_sets
@@ -61,42 +44,44 @@ def _rows(given: str) -> int | str:
         return given
     if given.isdecimal() and int(given) > 1:
         return int(given)
-    refuse(f"expected a number of rows from 2 upwards, or 'all', got {given!r}")
+    arguments.refuse(f"expected a number of rows from 2 upwards, or 'all', got {given!r}")
 
 
-@on_data
+@arguments.on_data
 def fit(
-    given: Given,
+    given: arguments.Given,
     answer: text.Answer,
-    out: Annotated[Path, Option(parser=target, metavar="FILE", help=f"What to write: {', '.join(writer.SUFFIXES)}.")],
-    method: Annotated[str | None, Option(metavar=NAMED, help=f"One of {', '.join(METHODS)}.")] = None,
+    out: Annotated[
+        Path, Option(parser=arguments.target, metavar="FILE", help=f"What to write: {', '.join(writer.SUFFIXES)}.")
+    ],
+    method: Annotated[str | None, Option(metavar=arguments.NAMED, help=f"One of {', '.join(METHODS)}.")] = None,
     earlier: Annotated[
         Path | None, Option("--continue", help="Go on with the .pkl of a calibrator (gpcalib) in place of --method.")
     ] = None,
     rows: Annotated[
         Any, Option(parser=_rows, metavar="N|all", help=f"Rows to fit on, drawn at random ({DRAWN}).")
     ] = None,
-    decide: Annotated[Any, Option(parser=assignment, metavar="cut=P|risk=R", help=DECIDE)] = None,
+    decide: Annotated[Any, Option(parser=arguments.assignment, metavar="cut=P|risk=R", help=DECIDE)] = None,
     sets: Annotated[float | None, Option(metavar="ALPHA", help=SETS)] = None,
-    calibration: Part = None,
-    seed: Seed = 0,
+    calibration: arguments.Part = None,
+    seed: arguments.Seed = 0,
 ) -> int:
     """Fit one method and save it."""
     if (method is None) == (earlier is None):
-        refuse("give either --method or --continue")
-    must_end(out, writer.SUFFIXES)
-    keep_inputs(given.paths, out=out)
+        arguments.refuse("give either --method or --continue")
+    arguments.must_end(out, writer.SUFFIXES)
+    arguments.keep_inputs(given.paths, out=out)
     _check_decisions(decide, sets, calibration, out)
     if method is not None:
-        name, params = method_with_parameters(method)
-        start: Calibrator | ExportedCalibrator = made_calibrator(name, params, seed)
+        name, params = arguments.method_with_parameters(method)
+        start: Calibrator | ExportedCalibrator = arguments.made_calibrator(name, params, seed)
     else:
         assert earlier is not None
         start = runtime.load(earlier)
         given = _on_its_scale(given, start)
     data = _sampled_data(given, answer, rows, calibration, seed) if _is_large(given.file) else given.load()
     _check_outputs(start, data, out.suffix.lower())
-    learned, test = split_data(data, calibration, seed)
+    learned, test = arguments.split_data(data, calibration, seed)
     learned, said = fewer_rows(learned, len(learned) if rows == "all" else rows, seed)
     answer.note(said and f"{said} Another number: --rows N; every row: --rows all.", "note")
     with text.progress("steps") as show:
@@ -110,7 +95,7 @@ def fit(
     _say_fit(answer, record, scores, test)
     if test is not None:
         answer.note(said_of_labels(test))
-        warn_of_leak(data, answer)
+        arguments.warn_of_leak(data, answer)
     parts = _decisions(answer, fitted, learned, test, decide, sets, seed)
     split: dict[str, Any] = {"part": "as given" if calibration is None else calibration, "random_state": seed}
     # A calibrator that goes on was fitted on more rows than these.
@@ -121,7 +106,7 @@ def fit(
     return answer.end()
 
 
-def _on_its_scale(given: Given, earlier: ExportedCalibrator) -> Given:
+def _on_its_scale(given: arguments.Given, earlier: ExportedCalibrator) -> arguments.Given:
     """The data as the earlier ones were read: on their scale, with their floor for zeros."""
     own = {name: value for name in ("floor", "scale") if (value := getattr(earlier, name)) is not None}
     asked = given.options.choices.given()
@@ -141,12 +126,14 @@ def _is_large(path: Path) -> bool:
     return path.is_dir() or (has_blocks(path) and path.stat().st_size > MAX_BYTES)
 
 
-def _sampled_data(given: Given, answer: text.Answer, rows: Any, calibration: Any, seed: int) -> Predictions:
+def _sampled_data(given: arguments.Given, answer: text.Answer, rows: Any, calibration: Any, seed: int) -> Predictions:
     """Rows of a large file: as many to fit on as are asked for, and without ``--calibration`` as many to test on."""
     files = [name.replace("_", "-") for name, path in given.options.files.items() if path and name != "labels"]
     only_once = [*["rows all"] * (rows == "all"), *["isolate"] * given.options.isolate, *files]
     if only_once:
-        refuse(f"--{only_once[0]} needs {given.file.name} to be read at once; rows are drawn from it, so leave it out")
+        arguments.refuse(
+            f"--{only_once[0]} needs {given.file.name} to be read at once; rows are drawn from it, so leave it out"
+        )
     with text.progress("rows") as show:
         data = sample_rows(
             given.file,
@@ -156,7 +143,7 @@ def _sampled_data(given: Given, answer: text.Answer, rows: Any, calibration: Any
             random_state=seed,
             progress=show,
         )
-    say_warnings(data)
+    arguments.say_warnings(data)
     for finding in data.findings:
         if finding.code == "sampled":
             answer.note(f"{finding.message} Another number to fit on: --rows N.", "note")
@@ -186,13 +173,13 @@ def _check_decisions(decide: Any, sets: float | None, calibration: Any, out: Pat
     """Refuse, before the fit, what cannot be decided."""
     name, value = decide or ("risk", 0.5)
     if name not in ("cut", "risk") or not isinstance(value, float) or not 0 < value < 1:
-        refuse("--decide takes cut=P or risk=R with a number between 0 and 1")
+        arguments.refuse("--decide takes cut=P or risk=R with a number between 0 and 1")
     if sets is not None and not 0 < sets < 1:
-        refuse("--sets takes a number between 0 and 1, such as 0.1 for a coverage of 90 %")
+        arguments.refuse("--sets takes a number between 0 and 1, such as 0.1 for a coverage of 90 %")
     if (sets is not None or (decide and name == "risk")) and calibration == "all":
-        refuse("--sets and --decide risk=R need test rows; leave out --calibration all")
+        arguments.refuse("--sets and --decide risk=R need test rows; leave out --calibration all")
     if out.suffix.lower() in BARE and (sets is not None or decide):
-        refuse(f"a {out.suffix} holds probabilities alone; write --sets and --decide to a .zip, .npz or .pkl")
+        arguments.refuse(f"a {out.suffix} holds probabilities alone; write --sets and --decide to a .zip, .npz or .pkl")
 
 
 def _decisions(
@@ -216,38 +203,26 @@ def _decisions(
         names = calibration.class_names
         answer.say(cut.said(names), decision={"rule": "cut", "cut": value, "class": names[column]})
     if name == "risk" and test is not None:
-        parts["decision"] = _certify(answer, fitted, calibration, test, value, seed)
+        answered = judged_answers(fitted, test, calibration, value, random_state=seed)
+        found, parts["decision"] = answered.found, answered.made.rule
+        fields = {"rule": "risk", "risk": answered.made.risk, "delta": answered.made.delta, "threshold": None}
+        if found is None or answered.made.rule is None:
+            answer.say(f"{answered.made.said()}\nwarning: the file holds no decision.", decision=fields)
+        else:
+            error, share = with_interval(found.error), percent(found.coverage.value)
+            fields |= {"threshold": answered.made.rule.threshold, "rows": found.n}
+            answer.say(
+                f"{answered.made.said()}\n{answered.said()} There {share} are answered, with an error of {error}.",
+                decision={**fields, "answered": found.coverage, "error": found.error},
+            )
     if sets is not None and test is not None:
-        parts["sets"] = _hold_sets(answer, fitted, test, sets, seed)
+        covered = judged_sets(fitted, test, sets, random_state=seed)
+        sizes, parts["sets"] = covered.found, covered.made
+        fields = {"alpha": sets, "quantiles": covered.made.quantiles, "rows": len(sizes.size)}
+        coverage, size = with_interval(sizes.coverage), with_interval(sizes.mean_size)
+        answer.say(
+            f"Prediction sets: {covered.made.said()}\n{covered.said()} There the coverage is {coverage} and the mean "
+            f"size {size}.",
+            sets={**fields, "coverage": sizes.coverage, "mean_size": sizes.mean_size},
+        )
     return parts
-
-
-def _certify(
-    answer: text.Answer, fitted: Calibrator, calibration: Predictions, test: Predictions, risk: float, seed: int
-) -> Any:
-    """A threshold of the confidence, or None where none is certified."""
-    judged = judged_answers(fitted, test, calibration, risk, random_state=seed)
-    found, rule = judged.found, judged.made.rule
-    fields = {"rule": "risk", "risk": judged.made.risk, "delta": judged.made.delta, "threshold": None}
-    if found is None or rule is None:
-        answer.say(f"{judged.made.said()}\nwarning: the file holds no decision.", decision=fields)
-        return rule
-    error, share = with_interval(found.error), percent(found.coverage.value)
-    said = f"{judged.made.said()}\n{judged.said()} There {share} are answered, with an error of {error}."
-    scores = {"threshold": rule.threshold, "rows": found.n, "answered": found.coverage, "error": found.error}
-    answer.say(said, decision={**fields, **scores})
-    return rule
-
-
-def _hold_sets(answer: text.Answer, fitted: Calibrator, test: Predictions, alpha: float, seed: int) -> Any:
-    """Prediction sets."""
-    judged = judged_sets(fitted, test, alpha, random_state=seed)
-    found, made = judged.found, judged.made
-    coverage, size = with_interval(found.coverage), with_interval(found.mean_size)
-    said = f"{judged.said()} There the coverage is {coverage} and the mean size {size}."
-    answer.say(
-        f"Prediction sets: {made.said()}\n{said}",
-        sets={"alpha": made.alpha, "quantiles": made.quantiles, "rows": len(found.size), "coverage": found.coverage,
-              "mean_size": found.mean_size},
-    )  # fmt: skip
-    return made

@@ -26,8 +26,9 @@ FAILED, UNDECIDED = 3, 4
 
 
 def _limit(kind: str, key: str) -> Any:
-    titles = dict.fromkeys(SCORES[key].seen(view).title for view in (TOP_LABEL, EVENT))
-    return Option(help=f"The {kind} {' or '.join(titles)} that is allowed.", metavar="X")
+    titles, score = dict.fromkeys(SCORES[key].seen(view).title for view in (TOP_LABEL, EVENT)), SCORES[key]
+    said = f"The {kind} {' or '.join(titles)} that is allowed."
+    return Option(help=said, metavar="X", min=score.low, max=score.high if math.isfinite(score.high) else None)
 
 
 @on_data
@@ -48,12 +49,6 @@ def gate(
     limits = {key: limit for key, limit in wanted.items() if limit is not None}
     if not limits:
         refuse("give a limit, as --max-ece 0.03")
-    for key, limit in limits.items():
-        score = SCORES[key]
-        if not (math.isfinite(limit) and score.low <= limit <= score.high):
-            up = math.isinf(score.high)
-            possible = f"from {score.low:g} up" if up else f"from {score.low:g} to {score.high:g}"
-            refuse(f"{limit:g} is no limit of the {score.title}, which lies {possible}")
     if calibrator is None:
         data = given.load()
         judged = text.judged_raw(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any
 
 from typer import Option
@@ -14,7 +13,7 @@ from calib.formatting import aligned, plural
 
 
 def _width(target: str) -> Any:
-    return Option(metavar="WIDTH", help=f"Wanted width of the 95 % interval of {target}.")
+    return Option(metavar="WIDTH", min=1e-6, help=f"Wanted width of the 95 % interval of {target}.")
 
 
 @on_data
@@ -27,16 +26,11 @@ def plan(
     net_benefit: Annotated[float, _width("net benefit")] = WIDTHS["net benefit"],
     threshold: Annotated[
         float | None,
-        Option(metavar="T", help="Probability from which on is acted, for the net benefit of two classes."),
+        Option(metavar="T", min=0.0, max=1.0, help="Probability from which on is acted, for the net benefit."),
     ] = None,
 ) -> int:
     """Say how many labelled rows O:E, slope, AUROC and net benefit need."""
     widths = {"O:E": o_e, "slope": slope, "AUROC": auroc, "net benefit": net_benefit}
-    for target, width in widths.items():
-        if not 0.0 < width < math.inf:
-            refuse(f"the width of the interval of {target} must be above 0; got {width}")
-    if threshold is not None and not 0.0 < threshold < 1.0:
-        refuse(f"--threshold lies strictly between 0 and 1; got {threshold:g}")
     judged = text.judged_raw(given.load())
     said, came = judged.pair
     if threshold is not None and not judged.view.is_event:
