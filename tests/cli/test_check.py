@@ -79,13 +79,14 @@ def test_rows_that_it_was_fitted_on_are_known_also_with_their_times(loans, optio
     [
         ([f"{k % 12 + 1:02d}/{k % 11 + 1:02d}/2026" for k in range(500)], "may name its day or its month first"),
         ([f"{k}d" for k in range(500)], "Not every row has a date"),
+        (pd.to_timedelta(np.arange(500), unit="D"), "holds values of type duration"),
     ],
-    ids=["ambiguous", "no dates"],
+    ids=["ambiguous", "no dates", "durations"],
 )
 def test_times_that_cannot_be_used_are_said_and_so_are_the_batches(loans, times, said, capsys) -> None:
-    loans.assign(scored=times).to_csv("new.csv", index=False)
+    loans.assign(scored=times).to_parquet("new.parquet", index=False)
     capsys.readouterr()
-    assert run("check", "c.npz", "new.csv", "--read", "time=scored") == 0
+    assert run("check", "c.npz", "new.parquet", "--read", "time=scored") == 0
     found = capsys.readouterr()
     assert said in found.err and "write dates as 2026-03-02" in found.err
     assert "after every batch, of rows in the order of the file" in found.out

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.array_names import CLASS_NAMES, LABELS, first_named
-from calib.data.assemble.beside import ROW_ROLES
+from calib.data.assemble.beside import OTHER_TIMES, ROW_ROLES
 from calib.data.assemble.predicted import texts_of
 from calib.data.assemble.verbal import words_as_numbers
 from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out_as, listed, shortened, warning
@@ -107,7 +107,7 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
             if role not in ("features", "times"):  # nothing else depends on times, which may have been inferred
                 raise
             reason = f"{invalid.finding.message} The column of times was left out."
-            findings.append(left_out_as(role, invalid) if role == "features" else info("times", reason))
+            findings.append(left_out_as(role, invalid) if role == "features" else info("times", reason, OTHER_TIMES))
             decided |= {} if role == "features" else {role: ""}
             continue
         if array.ndim and len(array) == n_rows and (array.size or role == "features"):

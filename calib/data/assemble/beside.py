@@ -84,6 +84,10 @@ def positive_weights(weights: Array) -> Step[Floats | None]:
     return Step(None, (warning("weights", reason, "Choose another column as the weight."),))
 
 
+OTHER_TIMES = "Choose another column as the time, or write dates as 2026-03-02."
+"""What to do where times cannot be used."""
+
+
 def row_times(times: Array) -> Step[Texts | None]:
     """When each row was scored, as text: a number, such as that of a week, or a date as 2026-03-02.
 
@@ -98,8 +102,7 @@ def row_times(times: Array) -> Step[Texts | None]:
     reason = "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week"
     if readings:
         reason = f"Every date, such as {values[0]}, may name its day or its month first"
-    action = "Choose another column as the time, or write dates as 2026-03-02."
-    return Step(None, (info("times", f"{reason}: the column of times was left out.", action),))
+    return Step(None, (info("times", f"{reason}: the column of times was left out.", OTHER_TIMES),))
 
 
 DATES = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%G-W%V-%u")
