@@ -47,20 +47,18 @@ class Pool:
         CalibrationError
             Naming the part.
         """
+        d = self.features.shape[-1]
         parts = (("pool", self.features, self.labels), ("test set", self.test_features, self.test_labels))
         for name, features, labels in parts:
-            if features.ndim != 2 or labels.shape != features.shape[:1] or not len(labels):
+            if (
+                not len(labels)
+                or features.shape != (len(labels), d)
+                or not 0 <= labels.min() <= labels.max() < self.n_classes
+            ):
                 raise CalibrationError(
-                    f"The {name} needs features of shape (n, d) with n labels; got {features.shape} and {labels.shape}."
+                    f"The {name} needs features (n, {d}) with n labels in 0..{self.n_classes - 1}; got the shapes "
+                    f"{features.shape} and {labels.shape}."
                 )
-            if labels.min() < 0 or labels.max() >= self.n_classes:
-                raise CalibrationError(
-                    f"Labels of the {name} must lie in 0..{self.n_classes - 1}; found {labels.min()}..{labels.max()}."
-                )
-        if self.features.shape[1] != self.test_features.shape[1]:
-            raise CalibrationError(
-                f"Rows of the pool have {self.features.shape[1]} features, test rows {self.test_features.shape[1]}."
-            )
 
     def __len__(self) -> int:
         return len(self.labels)
