@@ -16,7 +16,7 @@ from calib.engine import Engine
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import verdict
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.studies import halved_sizes, labels_needed, repeated_splits, summarise_sizes, summarise_splits
+from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.formatting import number
 from calib.registry import METHODS, calibrator
 from calib.ui.compare import studies
@@ -47,11 +47,6 @@ def drawn(app: AppTest, key: str) -> dict[str, Any]:
     return spec
 
 
-def plain(texts: list[str]) -> list[str]:
-    """Texts of a figure without plotly's small HTML."""
-    return [re.sub("<[^>]*>", "", text).strip() for text in texts]
-
-
 def claims_and_answer(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> tuple[Claims, Recommendation]:
     """What the fits of the session allow to be claimed."""
     opened(monkeypatch, session)
@@ -62,36 +57,20 @@ def claims_and_answer(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> 
     return claims, answer
 
 
-def test_it_opens_with_what_to_take_and_what_it_gains(with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_opens_with_what_to_take_and_says_of_each_method_what_the_intervals_show(
+    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = open_page(PAGE, with_fits)
     assert not app.exception and not app.error
-    _, answer = claims_and_answer(monkeypatch, with_fits)
+    claims, answer = claims_and_answer(monkeypatch, with_fits)
     finding = app.markdown[0].value
     assert f"Take {answer.method}" in finding
     for amount in (answer.gain.value, answer.gain.low, answer.gain.high):
         assert number(amount).replace("-", "−") in finding
     assert all(name in finding for name in answer.as_good)
 
-
-def test_nothing_is_recommended_before_all_fits_have_ended(
-    with_fits: OpenSession, queue: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs = queue.snapshot(with_fits.specs)
-    more = replace(jobs[0], key="another", state="running", result=None)
-    monkeypatch.setattr("calib.ui.compare.answer.jobs", lambda: [*jobs, more])
-    app = open_page(PAGE, with_fits)
-    assert not app.exception
-    said = app.markdown[0].value
-    assert said.startswith("So far ") and "Take" not in said
-    assert "compare/export" not in {button.key for button in app.button}
-
-
-def test_the_strip_says_of_each_method_what_its_joint_interval_shows(
-    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = open_page(PAGE, with_fits)
-    claims, _ = claims_and_answer(monkeypatch, with_fits)
-    names, numbers, words = (plain(trace["text"]) for trace in drawn(app, "compare-strip")["data"][-5:-2])
+    texts = [trace["text"] for trace in drawn(app, "compare-strip")["data"][-5:-2]]
+    names, numbers, words = ([re.sub("<[^>]*>", "", text).strip() for text in column] for column in texts)
     values = {name: one.value["NLL"] for name, one in claims.scored.items()}
     assert [name.split(" ", 1)[1] for name in names] == sorted(values, key=lambda name: values[name])
     for name, text, word in zip(names, numbers, words, strict=True):
@@ -99,26 +78,31 @@ def test_the_strip_says_of_each_method_what_its_joint_interval_shows(
         assert float(text.replace("−", "-")) == pytest.approx(claim.value, abs=1e-4)
         assert word == ("reference" if claim.value == 0 else claim.word)
 
-
-def test_the_tiles_say_what_the_method_changes_and_follow_the_one_looked_at(
-    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    claims, answer = claims_and_answer(monkeypatch, with_fits)
-    app = open_page(PAGE, with_fits)
-
-    def tiles() -> str:
-        return " ".join(element.proto.body for element in app.get("html"))
-
-    def told(method: str) -> list[str]:
-        values = [claims.scored[name].value["NLL"] for name in (claims.baseline, method)]
-        return [number(values[0]), f"<strong>{number(values[1])}</strong>"]
-
-    assert all(text in tiles() for text in told(answer.method))
     (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
-    menu(app, "compare/closer").select(with_fits.specs[key].title).run()
-    assert clean(app)
-    assert all(text in tiles() for text in told(with_fits.specs[key].title))
-    assert f"From the raw model to {with_fits.specs[key].title}" in said(app)
+    for method in (answer.method, with_fits.specs[key].title):  # the tiles are of the method looked at
+        menu(app, "compare/closer").select(method).run()
+        assert clean(app) and f"From the raw model to {method}" in said(app)
+        tiles = " ".join(element.proto.body for element in app.get("html"))
+        assert number(values[claims.baseline]) in tiles and f"<strong>{number(values[method])}</strong>" in tiles
+
+
+def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
+    with_fits: OpenSession, queue: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = queue.snapshot(with_fits.specs)
+    failed = replace(done[0], state="failed", message="it did not converge", result=None)
+    running = replace(done[0], key="another", state="running", result=None)
+    monkeypatch.setattr("calib.ui.compare.answer.jobs", lambda: [*done, running])
+    app = open_page(PAGE, with_fits)
+    assert not app.exception
+    assert app.markdown[0].value.startswith("So far ") and "Take" not in app.markdown[0].value
+    assert "compare/export" not in {button.key for button in app.button}
+    for place in ("calib.ui.fits.jobs", "calib.ui.compare.answer.jobs"):
+        monkeypatch.setattr(place, lambda: [failed, *done[1:]])
+    app = open_page(PAGE, with_fits)
+    assert not app.exception
+    assert any(failed.spec.title in text.value and "it did not converge" in text.value for text in app.caption)
+    assert len(drawn(app, "compare-strip")["data"][-5]["text"]) == len(done)
 
 
 def test_the_button_beside_the_answer_leads_to_the_export_of_that_method(
@@ -132,8 +116,7 @@ def test_the_button_beside_the_answer_leads_to_the_export_of_that_method(
     button = app.button(key="compare/export")
     assert answer.method in button.label
     button.click().run()
-    assert clean(app)
-    assert app.title[0].value == "Export"
+    assert clean(app) and app.title[0].value == "Export"
     assert with_fits.specs[app.selectbox(key="export/calibrator").value].title == answer.method
 
 
@@ -157,19 +140,6 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     assert len(app.dataframe) == 2 and len(shown) == 7  # what does not fit beside the others stands below
 
 
-def test_a_fit_that_failed_is_named_with_its_reason(
-    queue: Engine, with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs = queue.snapshot(with_fits.specs)
-    failed = replace(jobs[0], state="failed", message="it did not converge", result=None)
-    monkeypatch.setattr("calib.ui.fits.jobs", lambda: [failed, *jobs[1:]])
-    monkeypatch.setattr("calib.ui.compare.answer.jobs", lambda: [failed, *jobs[1:]])
-    app = open_page(PAGE, with_fits)
-    assert not app.exception
-    assert any(failed.spec.title in text.value and "it did not converge" in text.value for text in app.caption)
-    assert len(drawn(app, "compare-strip")["data"][-5]["text"]) == len(jobs)
-
-
 def test_repeated_splits_on_demand(queue: Engine, with_fits: OpenSession) -> None:
     app = folded(with_fits, "splits")
     assert not with_fits.studies
@@ -184,16 +154,6 @@ def test_repeated_splits_on_demand(queue: Engine, with_fits: OpenSession) -> Non
     shown = next(frame.value for frame in app.dataframe if len(frame.value) == 1 + len(made))
     expected = table[table["score"] == "NLL"]["value"]
     assert shown["NLL"].to_numpy() == pytest.approx(expected.to_numpy())
-
-
-def test_label_sizes_on_demand_with_an_answer(queue: Engine, with_fits: OpenSession) -> None:
-    app = folded(with_fits, "sizes")
-    app.button(key="study/sizes/start").click().run()
-    finish(app, queue, with_fits, "sizes")
-    assert not app.exception and not app.error
-    n, made = len(with_fits.calibration), {"Temperature": calibrator("temperature")}
-    curve = summarise_sizes(repeated_splits(made, with_fits.data, n, n_repeats=5, sizes=halved_sizes(n)))
-    assert labels_needed(curve, "Temperature").sentence in said(app)
 
 
 def test_a_study_can_be_cancelled_and_goes_with_its_data(

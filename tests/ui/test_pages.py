@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import SAMPLES
 from calib.ui import menu
@@ -100,7 +99,7 @@ def test_the_first_page_invites_and_its_figure_is_of_the_sample() -> None:
     assert stored.keys() == made.keys()
     for name in made:
         np.testing.assert_allclose(stored[name], made[name], atol=2e-4)
-    app = AppTest.from_file(str(ROOT / "app.py")).run()
+    app = open_page("app.py")
     assert not app.exception
     assert app.title[0].value == QUESTION
     assert len(app.get("plotly_chart")) == 1

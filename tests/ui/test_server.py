@@ -171,7 +171,7 @@ def texts(app: AppTest) -> list[str]:
 
 
 def test_a_file_goes_to_disk_with_the_first_page_that_has_it_and_is_there_for_the_next_ones() -> None:
-    app = AppTest.from_function(page).run()
+    app = AppTest.from_function(page, default_timeout=300).run()
     app.file_uploader[0].upload("a.csv", b"1,2").run()
     assert texts(app) == ["a.csv: 1,2"] and app.session_state["in memory"] == 0
     assert texts(app.run()) == ["a.csv: 1,2"]
@@ -182,7 +182,7 @@ def test_a_file_goes_to_disk_with_the_first_page_that_has_it_and_is_there_for_th
 
 def test_files_that_find_no_room_are_said_and_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "MOST_OF_ONE", 2 * uploads.LEAST)
-    app = AppTest.from_function(page).run()
+    app = AppTest.from_function(page, default_timeout=300).run()
     app.file_uploader[0].set_value([(name, name.encode(), "text/csv") for name in ("one", "two", "three")]).run()
     assert app.session_state["in memory"] == 0
     for _ in range(2):
@@ -196,7 +196,7 @@ def test_a_disk_that_is_full_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError
 
     monkeypatch.setattr(uploads.tempfile, "TemporaryFile", full)
-    app = AppTest.from_function(page).run()
+    app = AppTest.from_function(page, default_timeout=300).run()
     app.file_uploader[0].upload("a.csv", b"1,2").run()
     assert texts(app) == [] and "no room" in app.error[0].value
 
@@ -222,20 +222,15 @@ def test_one_visitor_may_not_hold_more_than_there_is_for_one(monkeypatch: pytest
     memory.admit(session(13))  # 2 x (1.3 + 0.65) MB, labels included
     with pytest.raises(DataError, match=r"would hold 4,200,\d+ bytes of memory, .* may hold 4,000,000"):
         memory.admit(session(14))
-
-
-@pytest.mark.usefixtures("all_in_memory")
-def test_what_is_held_beside_the_data_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
     opened = session(10)
     memory.admit(opened, np.zeros(100_000))
-    for name in ("built", "kept"):
+    with pytest.raises(DataError, match="would hold"):
+        memory.admit(opened, np.zeros(200_000))
+    for name in ("built", "kept"):  # what is held beside the data
         held = session(10)
         getattr(held, name)["one"] = {"of many": np.zeros(200_000)}
         with pytest.raises(DataError, match="would hold"):
             memory.admit(held)
-    with pytest.raises(DataError, match="would hold"):
-        memory.admit(opened, np.zeros(200_000))
 
 
 def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
