@@ -51,7 +51,7 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
     # Few and short fits: each costs a second. calibrators/gpcalib/test_gpcalib.py has every combination of options.
     "gpcalib": [
         {"max_iter": 5},
-        {"max_iter": 5, "inputs": "probs", "prediction": "mean", "monotone": True},
+        {"max_iter": 5, "inputs": "probs", "variational": "full", "prediction": "mean", "monotone": True},
     ],
 }
 

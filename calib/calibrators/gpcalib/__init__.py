@@ -38,7 +38,7 @@ from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
 from calib.parameters import param
 
-FIXED = ("inputs", "monotone")
+FIXED = ("inputs", "covariance", "monotone")
 """Parameters that prediction must have as the fit had them."""
 
 COLLAPSED = 1e-3
@@ -63,6 +63,12 @@ class GPCalib(Calibrator):
     n_inducing: int = param(10, low=2, high=100, help="Inducing inputs; more give a finer latent function.")
     inputs: str = param(
         "logits", choices=("logits", "probs"), help="Whether the kernel compares logits or probabilities."
+    )
+    covariance: str = param(
+        "diagonal", choices=("diagonal", "full"), help="Latent covariance of a row's classes in the objective."
+    )
+    variational: str = param(
+        "diagonal", choices=("diagonal", "full"), help="Covariance of the whitened inducing variables."
     )
     prediction: str = param(
         "draws",

@@ -146,6 +146,12 @@ class Stencil:
         return self.first + (np.arange(len(self.first)) * self.size)[:, None]
 
 
+N_FEATURES = 96
+"""Enough for an RBF kernel whose lengthscale is at least a 32nd of the range, to about 1e-8."""
+
+SHORTEST = 1.0 / 32.0
+
+
 def chebyshev(low: float, high: float, n_points: int, inputs: Floats) -> tuple[Floats, Floats]:
     """Chebyshev points c of a range, and the matrix P that interpolates polynomially from them at ``inputs``.
 

@@ -7,13 +7,13 @@ moments of the latent function, and these go back through the Cholesky factor to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.optimize import Bounds
 
-from calib.calibrators.gpcalib.interpolation import chebyshev
-from calib.calibrators.gpcalib.posterior import Moments, Posterior
+from calib.calibrators.gpcalib.interpolation import N_FEATURES, SHORTEST, chebyshev
+from calib.calibrators.gpcalib.posterior import Gram, Moments, Posterior
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.calibrators.gpcalib.statistics import N_POINTS, GridStatistics, QuadraticLikelihood
 from calib.numerics import Floats, Ints, sigmoid, softplus
@@ -21,7 +21,7 @@ from calib.numerics import Floats, Ints, sigmoid, softplus
 SMALLEST_SUM = 1e-290
 """Floor of a row's normaliser; the logarithm of less is not finite."""
 
-SHORTEST = 1.0 / 128.0
+SHORTEST_ON_GRID = 1.0 / 128.0
 """Smallest lengthscale over the range of the inputs: two nodes of the coarsest grid."""
 
 LARGEST_VARIANCE = 1e6
@@ -32,28 +32,36 @@ LARGEST_VARIANCE = 1e6
 class Parametrisation:
     """The free numbers over which the optimiser searches, and the posterior that they stand for.
 
-    A vector holds the fields of a :class:`Posterior` one after the other.
+    A vector holds the fields of a :class:`Posterior` one after the other; of a triangular root of the covariance the
+    m (m + 1) / 2 entries of the lower triangle, row by row.
 
     Attributes
     ----------
+    n_inducing, full : m, and whether ``q_sqrt`` is a triangle, and not m standard deviations.
     low, high : (p,) between which the numbers of the posterior lie. A free number x stands for
         ``low + (high - low) sigmoid(x)``, without an upper end for ``low + softplus(x)``, without both for itself.
     """
 
+    n_inducing: int
+    full: bool
     low: Floats
     high: Floats
 
     def posterior(self, vector: Floats) -> Posterior:
         """The posterior that a vector stands for."""
-        values = vector.copy()
+        values, m = vector.copy(), self.n_inducing
         above, between = self._kinds()
         values[above] = self.low[above] + softplus(vector[above])
         values[between] = self.low[between] + (self.high - self.low)[between] * sigmoid(vector[between])
-        return Posterior(*values[:3].tolist(), *np.split(values[3:], 3))
+        kernel, inducing, mean, root = np.split(values, [3, 3 + m, 3 + 2 * m])
+        if self.full:
+            entries, root = root, np.zeros((m, m))
+            root[np.tril_indices(m)] = entries
+        return Posterior(float(kernel[0]), float(kernel[1]), float(kernel[2]), inducing, mean, root)
 
     def vector(self, posterior: Posterior) -> Floats:
         """The inverse of :meth:`posterior`."""
-        values = _values(posterior)
+        values = self._values(posterior)
         above, between = self._kinds()
         beyond = values - self.low
         values[between] = np.log(beyond[between]) - np.log((self.high - values)[between])
@@ -66,15 +74,15 @@ class Parametrisation:
         above, between = self._kinds()
         slopes[above] = sigmoid(vector[above])
         slopes[between] = (self.high - self.low)[between] * sigmoid(vector[between]) * sigmoid(-vector[between])
-        return slopes * _values(gradient)
+        return slopes * self._values(gradient)
 
     def _kinds(self) -> tuple[Ints, Ints]:
         """Places of the numbers that have a lower end alone, and of those that have both."""
         return np.flatnonzero((self.low > -np.inf) & (self.high == np.inf)), np.flatnonzero(self.high < np.inf)
 
-
-def _values(posterior: Posterior) -> Floats:
-    return np.concatenate([np.atleast_1d(value) for value in vars(posterior).values()])
+    def _values(self, posterior: Posterior) -> Floats:
+        *values, root = (np.atleast_1d(getattr(posterior, field.name)) for field in fields(Posterior))
+        return np.concatenate([*values, root[np.tril_indices(self.n_inducing)] if self.full else root])
 
 
 class Objective:
@@ -87,10 +95,12 @@ class Objective:
     Parameters
     ----------
     statistics : the calibration set.
-    inducing_inputs : (m,) where they start. As S is diagonal their order matters: the first take up what the later
-        ones then need not, so the inputs that decide most belong first.
+    inducing_inputs : (m,) where they start. With a diagonal S their order matters: the first take up what
+        the later ones then need not, so the inputs that decide most belong first.
     space : "logits" or "probs"; sets where the kernel parameters start and their bounds. The grid must resolve the
         lengthscale, hence its lower bound.
+    covariance : "diagonal" or "full" latent covariance of a row's classes.
+    variational : "diagonal" or "full" S.
     earlier : likelihood of earlier calibration rows, on the range of the grid.
 
     Attributes
@@ -104,30 +114,36 @@ class Objective:
         statistics: GridStatistics,
         inducing_inputs: Floats,
         space: str,
+        covariance: str,
+        variational: str,
         earlier: QuadraticLikelihood | None = None,
     ):
         self.statistics, self.earlier = statistics, earlier
-        grid, m = statistics.grid, len(inducing_inputs)
-        width = grid.high - grid.low
-        low, high = np.full(3 + 3 * m, -np.inf), np.full(3 + 3 * m, np.inf)
-        low[:3] = 0.0, width * SHORTEST, 0.0
-        low[3 + 2 * m :] = 0.0
+        self.covariance = covariance
+        grid = statistics.grid
+        width, m, full = grid.high - grid.low, len(inducing_inputs), variational == "full"
+        low = np.full(3 + 2 * m + (m * (m + 1) // 2 if full else m), -np.inf)
+        high = np.full(len(low), np.inf)
+        low[:3] = 0.0, width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID), 0.0
+        if not full:
+            low[3 + 2 * m :] = 0.0
         if space == "probs":
             high[:2] = 5.0, 10.0
-        self.parametrisation = Parametrisation(low, high)
+        self.parametrisation = Parametrisation(m, full, low, high)
         start = Posterior(
             variance=1.0,
             lengthscale=max(10.0, width / 10.0) if space == "logits" else 0.5,
             noise_variance=0.01,
             inducing_inputs=inducing_inputs,
             q_mean=np.zeros(m),
-            q_sqrt=np.ones(m),
+            q_sqrt=np.eye(m) if full else np.ones(m),
         )
         self.start = self.parametrisation.vector(start)
         self.bounds = Bounds(ub=[LARGEST_VARIANCE, *[np.inf] * (len(self.start) - 1)])
         self._rows = slice(0, grid.size)
         self._earlier = slice(grid.size, None)
         self._inputs = grid.nodes if earlier is None else np.concatenate([grid.nodes, earlier.points])
+        self._features = chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes) if covariance == "full" else None
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Value in nats and gradient, (p,), at free numbers; NaN where the kernel matrix is none."""
@@ -141,7 +157,7 @@ class Objective:
     def at(self, posterior: Posterior) -> tuple[float, Posterior]:
         """Value in nats at a posterior, and the derivatives by each of its fields, held in a posterior's fields."""
         moments = Moments(posterior, self._inputs)
-        value = expected_log_likelihood(self.statistics, moments, self._rows)
+        value = expected_log_likelihood(self.statistics, moments, self._rows, self._features)
         if self.earlier is not None:
             # No log-likelihood exceeds 0. Its expansion can, far off: confident mistakes give it hardly any curvature.
             value += min(self._earlier_log_likelihood(self.earlier, moments, self._earlier, below=0.0), 0.0)
@@ -152,11 +168,11 @@ class Objective:
         grid = self.statistics.grid
         points, weights = chebyshev(grid.low, grid.high, N_POINTS, grid.nodes)
         moments = Moments(posterior, np.concatenate([self._inputs, points]))
-        value = expected_log_likelihood(self.statistics, moments, self._rows)
+        value = expected_log_likelihood(self.statistics, moments, self._rows, self._features)
         curvature, variance_slope = curvature_of_rows(self.statistics, moments.shift[self._rows], weights)
         slope = weights.T @ moments.by_shift[self._rows] + curvature @ moments.shift[-N_POINTS:]
         likelihood = QuadraticLikelihood(grid.low, grid.high, 0.0, slope, curvature, variance_slope)
-        # The constant is what makes the expansion exact here.
+        # The constant is what makes the expansion exact here, whichever covariance it is for.
         at_points = slice(len(self._inputs), None)
         constant = value - self._earlier_log_likelihood(likelihood, moments, at_points)
         likelihood = replace(likelihood, constant=float(constant))
@@ -171,41 +187,79 @@ class Objective:
         ----------
         part : where the points of the expansion are among the inputs of the moments.
         """
-        shift, variance = moments.shift[part], moments.variance[part]
+        shift, projection, spread = moments.shift[part], moments.projection[:, part], moments.spread[:, part]
         bend = earlier.curvature @ shift
-        value = earlier.constant + float((earlier.slope - 0.5 * bend) @ shift + earlier.variance_slope @ variance)
+        by_covariance = -0.5 * earlier.curvature if self.covariance == "full" else np.diag(earlier.variance_slope)
+        prior = Gram(moments.posterior, earlier.points)
+        covariance = prior.matrix - projection.T @ projection + spread.T @ spread
+        by_noise = float(earlier.variance_slope.sum())
+        value = earlier.constant + float((earlier.slope - 0.5 * bend) @ shift + (by_covariance * covariance).sum())
+        value += by_noise * moments.posterior.noise_variance
         if value <= below:
             moments.by_shift[part] += earlier.slope - bend
-            moments.by_variance[part] += earlier.variance_slope
+            moments.by_noise += by_noise
+            moments.add_prior(prior, by_covariance)
+            moments.add_covariance(part, by_covariance)
         return value
 
 
-def expected_log_likelihood(statistics: GridStatistics, moments: Moments, part: slice) -> float:
-    """``sum_n [log s_ny + sum_k (s_nk^2 - s_nk) v_nk / 2]``, s the softmax of the posterior mean and v its variance.
+def expected_log_likelihood(
+    statistics: GridStatistics, moments: Moments, part: slice, features: tuple[Floats, Floats] | None
+) -> float:
+    """``sum_n [log s_ny + (s_n^T C_n s_n - s_n . diag C_n) / 2]``, s = softmax of the posterior mean.
 
     Its derivatives are added to the moments, whose inputs of ``part`` are the nodes of the grid.
+
+    Parameters
+    ----------
+    features : None where C_n is diagonal. Otherwise points (f,) and weights (grid, f): the prior covariance between
+        nodes is that between these points, interpolated.
     """
+    q = moments.posterior
     # A line search may try absurd values; they must give a bad number, not a NaN.
     shift, variance = np.clip(moments.shift[part], -LARGEST_SHIFT, LARGEST_SHIFT), moments.variance[part]
     growth = np.exp(shift)
-    collected = statistics.sums @ np.stack([growth, growth * variance], axis=1)
+    columns, own = np.stack([np.ones_like(shift), variance]), variance
+    if features is not None:
+        columns = np.concatenate([columns, features[1].T, moments.projection[:, part]])
+        own = np.full_like(variance, q.noise_variance)
+    collected = statistics.sums @ (growth * columns).T
     total, weighted = np.maximum(collected[:, 0], SMALLEST_SUM), collected[:, 1]
     inverse = 1.0 / total
-    squared = statistics.squares @ (growth * growth * variance)
+    squared = statistics.squares @ (growth * growth * own)
     second = float(((squared * inverse - weighted) * inverse).sum())
+    by_total = weighted - 2.0 * squared * inverse
+    by_collected = [-inverse]
+    if features is not None:
+        gram, f = Gram(q, features[0]), len(features[0])
+        root = np.diag(q.q_sqrt) if q.q_sqrt.ndim == 1 else q.q_sqrt
+        excess = root @ root.T - np.eye(len(root))  # of S over the whitened prior
+        expected = collected[:, 2:] * inverse[:, None]
+        smooth, projected = expected[:, :f], expected[:, f:]
+        by_expected = np.concatenate([smooth @ gram.matrix, projected @ excess], axis=1)
+        quadratic = (by_expected * expected).sum(axis=1)
+        second += float(quadratic.sum())
+        by_total -= 2.0 * quadratic * total
+        by_collected += list(2.0 * by_expected.T * inverse)
     first = statistics.label_prior + float(statistics.label_weights @ shift) - float(np.log(total).sum())
     # Both are at most 0. Interpolated between nodes, wild functions can exceed that without end, until the optimiser
     # climbs to infinity; bounded, they are found out afterwards.
     first_counts, half = float(first <= 0.0), 0.5 * float(second <= 0.0)
-    by_total = (half * (weighted - 2.0 * squared * inverse) * inverse - first_counts) * inverse
+    by_total = (half * by_total * inverse - first_counts) * inverse
     by_total[total <= SMALLEST_SUM] = 0.0
-    of_total, of_weighted = np.stack([by_total, -half * inverse]) @ statistics.sums
-    of_squared = growth * ((half * inverse**2) @ statistics.squares)
-    by_shift = (
-        growth * (of_total + variance * (of_weighted + 2.0 * of_squared)) + first_counts * statistics.label_weights
-    )
+    back = np.stack([by_total, *(half * by for by in by_collected)]) @ statistics.sums
+    of_squared = (half * inverse**2) @ statistics.squares
+    by_shift = growth * ((columns * back).sum(axis=0) + 2.0 * growth * own * of_squared)
+    by_shift += first_counts * statistics.label_weights
     moments.by_shift[part] += np.where(np.abs(moments.shift[part]) <= LARGEST_SHIFT, by_shift, 0.0)
-    moments.by_variance[part] += growth * (of_weighted + of_squared)
+    if features is None:
+        moments.by_variance[part] += growth * (back[1] + growth * of_squared)
+    else:
+        moments.by_variance[part] += growth * back[1]
+        moments.by_noise += float(growth**2 @ of_squared)
+        by_root = np.tril(2.0 * half * projected.T @ projected @ root)
+        moments.add_features(part, growth * back[2 + f :], by_root)
+        moments.add_prior(gram, half * smooth.T @ smooth)
     return min(first, 0.0) + min(0.5 * second, 0.0)
 
 

@@ -24,7 +24,8 @@ class Posterior:
     ----------
     variance, lengthscale, noise_variance : kernel parameters.
     inducing_inputs : (m,)
-    q_mean, q_sqrt : (m,) means and standard deviations of the whitened inducing variables.
+    q_mean : (m,) mean of the whitened inducing variables.
+    q_sqrt : (m,) their standard deviations, or (m, m) a lower-triangular root of their covariance.
     """
 
     variance: float
@@ -45,59 +46,119 @@ class Posterior:
 
     def covariance(self, inputs: Floats) -> Floats:
         """Joint covariance of the noise-free latent function at ``inputs``, shape (n, n)."""
-        projection = Moments(self, inputs).projection
-        return self.kernel(inputs, inputs) + (projection.T * (self.q_sqrt**2 - 1)) @ projection
+        at = Moments(self, inputs)
+        return self.kernel(inputs, inputs) - at.projection.T @ at.projection + at.spread.T @ at.spread
+
+    def spread(self, projection: Floats) -> Floats:
+        """``S^(T/2)`` times a projection, shape (m, n)."""
+        return self.q_sqrt[:, None] * projection if self.q_sqrt.ndim == 1 else self.q_sqrt.T @ projection
 
 
 class Moments:
     """Posterior of the shift at n inputs, and the derivatives of a value by it, which are added up here.
 
+    The covariance without white noise is ``prior - projection^T projection + spread^T spread``.
+
     Attributes
     ----------
     shift, variance : (n,) mean, and marginal variance with white noise.
-    projection : (m, n), ``L^-1 K_uf`` with ``L L^T = K_uu``.
+    projection, spread : (m, n), ``L^-1 K_uf`` and ``S^(T/2)`` times that.
     by_shift, by_variance : (n,) derivatives.
+    by_noise : derivative by the noise variance beside that in ``variance`` and K_uu.
     """
 
     def __init__(self, posterior: Posterior, inputs: Floats):
         self.posterior = q = posterior
-        self._among = q.inducing_inputs[:, None] - q.inducing_inputs
-        self._apart = q.inducing_inputs[:, None] - inputs
-        self._prior, self._correlation = (
-            np.exp((-0.5 / q.lengthscale**2) * apart**2) for apart in (self._among, self._apart)
-        )
-        k_uu = q.variance * self._prior + np.diag(np.full(len(q.q_mean), q.noise_variance + JITTER))
+        self._prior = Gram(q, q.inducing_inputs)
+        k_uu = self._prior.matrix + np.diag(np.full(len(q.q_mean), q.noise_variance + JITTER))
         self._inverse = np.linalg.inv(np.linalg.cholesky(k_uu))
+        self._apart = q.inducing_inputs[:, None] - inputs
+        self._correlation = np.exp((-0.5 / q.lengthscale**2) * self._apart**2)
         self.projection = self._inverse @ (q.variance * self._correlation)
+        self.spread = q.spread(self.projection)
         self.shift = q.q_mean @ self.projection
-        self.variance = q.variance + q.noise_variance + (q.q_sqrt**2 - 1) @ self.projection**2
-        self.by_shift, self.by_variance = np.zeros(len(inputs)), np.zeros(len(inputs))
+        self.variance = q.variance + q.noise_variance + (self.spread**2 - self.projection**2).sum(axis=0)
+        self.by_shift, self.by_variance, self.by_noise = np.zeros(len(inputs)), np.zeros(len(inputs)), 0.0
+        self._by_amplitude, self._by_lengthscale = 0.0, 0.0
+        self._by_projection = np.zeros_like(self.projection)
+        self._by_root = np.zeros_like(q.q_sqrt)
 
     def divergence(self) -> float:
         """KL[q(v) || p(v)] in nats; it belongs to every value, and :meth:`gradient` has its derivatives."""
-        mean, variances = self.posterior.q_mean, self.posterior.q_sqrt**2
-        return 0.5 * float(mean @ mean + variances.sum() - len(mean) - np.log(variances).sum())
+        mean, root = self.posterior.q_mean, self.posterior.q_sqrt
+        deviations = root if root.ndim == 1 else np.diagonal(root)
+        log_determinant = float(np.log(deviations**2).sum())
+        return 0.5 * float(mean @ mean + (root**2).sum() - len(mean) - log_determinant)
+
+    def add_covariance(self, part: slice, derivative: Floats) -> None:
+        """Add the symmetric derivative by the covariance at some inputs, but for that by its prior."""
+        self._by_projection[:, part] -= 2.0 * self.projection[:, part] @ derivative
+        self._add_spread(part, 2.0 * self.spread[:, part] @ derivative)
+
+    def add_features(self, part: slice, by_projection: Floats, by_root: Floats) -> None:
+        """Add derivatives by the projection, (m, n_part), and by the root of S."""
+        self._by_projection[:, part] += by_projection
+        self._by_root += by_root if self._by_root.ndim == 2 else np.diagonal(by_root)
+
+    def add_prior(self, gram: Gram, derivative: Floats) -> None:
+        """Add the derivative by a prior covariance, which depends on the kernel's parameters alone."""
+        by_amplitude, by_lengthscale, _ = gram.pulled_back(derivative)
+        self._by_amplitude += by_amplitude
+        self._by_lengthscale += by_lengthscale
 
     def gradient(self) -> Posterior:
         """Derivatives of the value minus the divergence by all fields of the posterior."""
         q, by_variance = self.posterior, self.by_variance
-        by_projection = np.outer(q.q_mean, self.by_shift)
-        by_projection += 2.0 * by_variance * (q.q_sqrt**2 - 1)[:, None] * self.projection
+        self._add_spread(slice(None), 2.0 * by_variance * self.spread)
+        by_projection = self._by_projection + np.outer(q.q_mean, self.by_shift)
+        by_projection -= 2.0 * by_variance * self.projection
         # Backwards through A = L^-1 K_uf, and through the Cholesky factor (Murray, arXiv:1602.07527, equation 10).
         by_k_uf = self._inverse.T @ by_projection
         lower = by_projection @ self.projection.T
         lower = np.tril(lower) - np.diag(0.5 * np.diagonal(lower))
         by_k_uu = -self._inverse.T @ lower @ self._inverse
         by_k_uu = 0.5 * (by_k_uu + by_k_uu.T)
-        through, among = by_k_uf * self._correlation, by_k_uu * self._prior
-        bent, bent_among = (q.variance * each for each in (through * self._apart, among * self._among))
-        by_distance = float((bent * self._apart).sum() + (bent_among * self._among).sum())
+        through = by_k_uf * self._correlation
+        bent = q.variance * through * self._apart
+        amplitude, lengthscale, inducing = self._prior.pulled_back(by_k_uu)
+        amplitude += float(through.sum())  # also where the variance has become 0
+        lengthscale += float((bent * self._apart).sum()) / q.lengthscale**3
         total = float(by_variance.sum())
+        root = q.q_sqrt
+        inverse = 1.0 / root if root.ndim == 1 else np.diag(1.0 / np.diagonal(root))
         return Posterior(
-            variance=float(through.sum() + among.sum()) + total,  # also where the variance has become 0
-            lengthscale=by_distance / q.lengthscale**3,
-            noise_variance=float(np.trace(by_k_uu)) + total,
-            inducing_inputs=-(bent.sum(axis=1) + 2.0 * bent_among.sum(axis=1)) / q.lengthscale**2,
+            variance=amplitude + self._by_amplitude + total,
+            lengthscale=lengthscale + self._by_lengthscale,
+            noise_variance=float(np.trace(by_k_uu)) + total + self.by_noise,
+            inducing_inputs=inducing - bent.sum(axis=1) / q.lengthscale**2,
             q_mean=self.projection @ self.by_shift - q.q_mean,
-            q_sqrt=2.0 * q.q_sqrt * (self.projection**2 @ by_variance) - q.q_sqrt + 1.0 / q.q_sqrt,
+            q_sqrt=self._by_root - root + inverse,
         )
+
+    def _add_spread(self, part: slice, by_spread: Floats) -> None:
+        """Go back from the spread to the projection and the root."""
+        root, projection = self.posterior.q_sqrt, self.projection[:, part]
+        if root.ndim == 1:
+            self._by_root += (projection * by_spread).sum(axis=1)
+            self._by_projection[:, part] += root[:, None] * by_spread
+        else:
+            self._by_root += np.tril(projection @ by_spread.T)
+            self._by_projection[:, part] += root @ by_spread
+
+
+class Gram:
+    """The prior covariance of the latent function between some points, and the way back from its derivatives."""
+
+    def __init__(self, posterior: Posterior, points: Floats):
+        self._posterior = posterior
+        self._apart = points[:, None] - points
+        self._correlation = np.exp((-0.5 / posterior.lengthscale**2) * self._apart**2)
+        self.matrix = posterior.variance * self._correlation
+
+    def pulled_back(self, derivative: Floats) -> tuple[float, float, Floats]:
+        """Derivatives by the kernel's variance, its lengthscale and the points, from a symmetric one by the matrix."""
+        lengthscale = self._posterior.lengthscale
+        bent = derivative * self.matrix * self._apart
+        by_lengthscale = float((bent * self._apart).sum()) / lengthscale**3
+        by_variance = float((derivative * self._correlation).sum())  # also where the variance has become 0
+        return by_variance, by_lengthscale, -2.0 * bent.sum(axis=1) / lengthscale**2

@@ -19,9 +19,11 @@ N_POINTS = 64
 class QuadraticLikelihood:
     """Second-order expansion of the earlier rows' expected log-likelihood about a fitted latent function.
 
-    The expected log-likelihood depends on the rows through the shift ``a`` and its variance alone. To second order in
-    ``a`` and first in the variance it is, with both taken at Chebyshev points of [low, high],
-    ``constant + slope . a - a^T curvature a / 2 + variance_slope . var a``. Expansions of different rows add up.
+    The expected log-likelihood depends on the rows through the shift ``a`` and its covariance alone. To second
+    order in ``a`` and first in the covariance it is, with both taken at Chebyshev points of [low, high],
+    ``constant + slope . a - a^T curvature a / 2 + variance_slope . var a`` (for ``covariance="full"`` the last
+    term is ``- tr(curvature cov a) / 2``, and ``variance_slope`` serves the white noise). Expansions of
+    different rows add up.
 
     Attributes
     ----------

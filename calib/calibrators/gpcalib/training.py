@@ -153,7 +153,7 @@ def fit_latent_gp(
         statistics = grid_statistics(logits[rows], labels[rows], space, grid)
         if on_gpu:
             statistics = replace(statistics, sums=OnGPU(statistics.sums), squares=OnGPU(statistics.squares))
-        objective = Objective(statistics, start, space, earlier)
+        objective = Objective(statistics, start, space, params.covariance, params.variational, earlier)
         vector, trace, converged, message = maximise(
             objective, objective.start, objective.bounds, params.max_iter, progress
         )

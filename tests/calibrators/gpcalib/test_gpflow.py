@@ -20,9 +20,10 @@ from tests.conftest import Later, simulate
 gpflow = Later("gpflow")
 
 
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("held", [np.asarray, csr_array], ids=["dense", "sparse"])
-def test_products_in_tensorflow_give_the_same_objective_gradient_and_expansion(held):
-    objective, places = some_objective("logits", True)
+def test_products_in_tensorflow_give_the_same_objective_gradient_and_expansion(covariance, held):
+    objective, places = some_objective("logits", covariance, "full", True)
     statistics = objective.statistics
     sums, squares = (training.OnGPU(held(matrix)) for matrix in (statistics.sums, statistics.squares))
     there = copy(objective)
@@ -48,7 +49,7 @@ def test_where_the_gpu_is_full_the_cpu_fits_the_same(pretend_gpu, monkeypatch):
     np.testing.assert_array_equal(fitted.predict_proba(logits), alone.predict_proba(logits))
 
 
-def plain_gpflow(posterior: Posterior) -> gpflow.models.SVGP:
+def plain_gpflow(posterior: Posterior, full: bool) -> gpflow.models.SVGP:
     """GPflow's own sparse variational model with the parameters of a posterior."""
     kernel = gpflow.kernels.SquaredExponential(posterior.variance, posterior.lengthscale) + gpflow.kernels.White(
         posterior.noise_variance
@@ -57,30 +58,47 @@ def plain_gpflow(posterior: Posterior) -> gpflow.models.SVGP:
         kernel,
         gpflow.likelihoods.Gaussian(),
         posterior.inducing_inputs[:, None],
-        q_diag=True,
+        q_diag=not full,
         q_mu=posterior.q_mean[:, None],
-        q_sqrt=posterior.q_sqrt[:, None],
+        q_sqrt=posterior.q_sqrt[None] if full else posterior.q_sqrt[:, None],
         whiten=True,
     )
 
 
+@pytest.mark.parametrize("variational", ["diagonal", "full"])
 @pytest.mark.parametrize(("n", "n_classes"), [(300, 10), (100, 100), (20, 1000)])
-def test_the_grid_objective_equals_that_of_plain_gpflow(n, n_classes):
+def test_the_grid_objective_equals_that_of_plain_gpflow(variational, n, n_classes):
     """The latent function predicted at every one of the n * n_classes logits, as the benchmark's model does."""
     logits, labels = simulate(n, n_classes, scale=2.0)
-    posterior = naive.some_posterior(logits.min(), logits.max())
-    plain = plain_gpflow(posterior)
+    full = variational == "full"
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=full)
+    plain = plain_gpflow(posterior, full)
     moments = plain.predict_f(logits.reshape(-1, 1))
     shift, variance = (moment.numpy().reshape(logits.shape) for moment in moments)
     s = softmax(logits + shift)
     expected = log_softmax(logits + shift)[np.arange(n), labels].sum() + 0.5 * (s * (s - 1.0) * variance).sum()
-    value, _ = objective_of(posterior, logits, labels, "logits").at(posterior)
+    value, _ = objective_of(posterior, logits, labels, "logits", "diagonal", variational).at(posterior)
     assert value == pytest.approx(float(expected - plain.prior_kl()), rel=1e-4)
 
 
-def test_the_numpy_posterior_equals_gpflow():
-    posterior = naive.some_posterior(-12.0, 9.0)
-    reference = plain_gpflow(posterior)
+@pytest.mark.parametrize(("n", "n_classes"), [(200, 10), (40, 100)])
+def test_the_full_grid_objective_equals_that_of_plain_gpflow(n, n_classes):
+    logits, labels = simulate(n, n_classes, scale=2.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=True)
+    plain = plain_gpflow(posterior, True)
+    shift, covariance = (moment.numpy() for moment in plain.predict_f(logits[:, :, None], full_cov=True))
+    latent, covariance = logits + shift[:, :, 0], covariance[:, 0]
+    s = softmax(latent)
+    quadratic = np.einsum("nk,nkl,nl->n", s, covariance, s) - np.einsum("nk,nkk->n", s, covariance)
+    exact = float((log_softmax(latent)[np.arange(n), labels] + 0.5 * quadratic).sum() - plain.prior_kl())
+    value, _ = objective_of(posterior, logits, labels, "logits", "full", "full").at(posterior)
+    assert value == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_numpy_posterior_equals_gpflow(full):
+    posterior = naive.some_posterior(-12.0, 9.0, full=full)
+    reference = plain_gpflow(posterior, full)
     inputs = np.linspace(-30.0, 30.0, 101)
     mean, variance = reference.predict_f(inputs[:, None])
     assert np.abs(posterior.shift(inputs) - mean.numpy()[:, 0]).max() < 1e-6

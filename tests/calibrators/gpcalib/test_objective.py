@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.interpolation import N_FEATURES, Grid, chebyshev
 from calib.calibrators.gpcalib.objective import Objective, expected_log_likelihood
-from calib.calibrators.gpcalib.posterior import Moments, Posterior
+from calib.calibrators.gpcalib.posterior import Gram, Moments, Posterior
 from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, logit_scale, training_grid
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
@@ -22,46 +22,51 @@ def objective_of(
     logits: np.ndarray,
     labels: np.ndarray,
     space: str,
+    covariance: str,
+    variational: str,
     earlier: QuadraticLikelihood | None = None,
 ) -> Objective:
     """The objective of a calibration set with as many inducing inputs as a posterior has."""
     grid = training_grid(logits, space, earlier)
     statistics = grid_statistics(logits, labels, space, grid)
     earlier = earlier and earlier.onto(grid.low, grid.high)
-    return Objective(statistics, posterior.inducing_inputs, space, earlier)
+    return Objective(statistics, posterior.inducing_inputs, space, covariance, variational, earlier)
 
 
 @pytest.mark.parametrize("space", ["logits", "probs"])
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("variational", ["diagonal", "full"])
 @pytest.mark.parametrize("n_classes", [2, 10, 100])
-def test_the_grid_objective_equals_the_naive_one(space, n_classes):
+def test_the_grid_objective_equals_the_naive_one(space, covariance, variational, n_classes):
     logits, labels = simulate(60, n_classes, scale=3.0)
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
-    posterior = naive.some_posterior(low, high)
-    value, _ = objective_of(posterior, logits, labels, space).at(posterior)
-    assert value == pytest.approx(naive.objective(posterior, logits, labels, space), rel=1e-4)
+    posterior = naive.some_posterior(low, high, full=variational == "full")
+    value, _ = objective_of(posterior, logits, labels, space, covariance, variational).at(posterior)
+    assert value == pytest.approx(naive.objective(posterior, logits, labels, space, covariance), rel=1e-4)
 
 
-KINDS = list(product(("logits", "probs"), (False, True)))
-every_kind = pytest.mark.parametrize(("space", "after_earlier"), KINDS)
+KINDS = list(product(("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True)))
+every_kind = pytest.mark.parametrize(("space", "covariance", "variational", "after_earlier"), KINDS)
 
 
-def some_objective(space: str, after_earlier: bool) -> tuple[Objective, list]:
+def some_objective(space: str, covariance: str, variational: str, after_earlier: bool) -> tuple[Objective, list]:
     """An objective of 60 rows, of which 30 may have come earlier, and places to look at it."""
     logits, labels = simulate(60, 6, scale=3.0)
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
-    posterior = naive.some_posterior(low, high)
+    posterior = naive.some_posterior(low, high, full=variational == "full")
+    kind = (space, covariance, variational)
     earlier = None
     if after_earlier:
-        earlier = objective_of(posterior, logits[:30], labels[:30], space).expansion(posterior)
-    made = objective_of(posterior, logits[30 * after_earlier :], labels[30 * after_earlier :], space, earlier)
+        earlier = objective_of(posterior, logits[:30], labels[:30], *kind).expansion(posterior)
+    made = objective_of(posterior, logits[30 * after_earlier :], labels[30 * after_earlier :], *kind, earlier)
     at = made.parametrisation.vector(posterior)
     return made, [made.start, at, at + 0.3 * np.random.default_rng(2).normal(size=len(at))]
 
 
 @every_kind
-def test_gradients_agree_with_finite_differences(space, after_earlier):
+def test_gradients_agree_with_finite_differences(space, covariance, variational, after_earlier):
     """Of every single parameter, by central differences."""
-    objective, places = some_objective(space, after_earlier)
+    objective, places = some_objective(space, covariance, variational, after_earlier)
     for vector in places[1:]:
         _, gradient = objective(vector)
         steps = 1e-5 * np.eye(len(vector))
@@ -69,20 +74,29 @@ def test_gradients_agree_with_finite_differences(space, after_earlier):
         np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6 * np.abs(gradient).max())
 
 
-def test_no_wild_function_has_a_likelihood_above_one():
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_no_wild_function_has_a_likelihood_above_one(covariance):
     """What is log-likelihood and its second-order term cannot be positive, however interpolation errs."""
     generator = np.random.default_rng(0)
     logits = np.log(np.maximum(generator.multinomial(50, np.ones(8) / 8, size=300) / 50, 0.01))
     grid = training_grid(logits, "logits")
     statistics = grid_statistics(logits, logits.argmax(axis=1), "logits", grid)
-    some = replace(naive.some_posterior(grid.low, grid.high), noise_variance=1e-6)
+    some = replace(naive.some_posterior(grid.low, grid.high, full=False), noise_variance=1e-6)
+    nodes = slice(0, grid.size)
+    points, weights = chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes)
     for _ in range(50):
         moments = Moments(some, grid.nodes)
         moments.shift = generator.choice([-1.0, 1.0], grid.size) * generator.uniform(0, 12)
-        size = 10.0 ** generator.uniform(0, 6)
-        moments.variance = (size * generator.normal(size=grid.size)) ** 2
+        size = 10.0 ** generator.uniform(0, 6, (grid.size, 1))
         with np.errstate(over="ignore", invalid="ignore"):
-            value = expected_log_likelihood(statistics, moments, slice(0, grid.size))
+            if covariance == "diagonal":
+                moments.variance = (size[:, 0] * generator.normal(size=grid.size)) ** 2
+                features = None
+            else:
+                wild = generator.choice([-1.0, 1.0], weights.shape) * size
+                moments.variance = ((wild @ Gram(some, points).matrix) * wild).sum(axis=1)
+                features = points, wild
+            value = expected_log_likelihood(statistics, moments, nodes, features)
         assert not value > 0.0  # where it is no number the optimiser stops
 
 
@@ -105,13 +119,14 @@ def sparse_sums(monkeypatch):
     monkeypatch.setattr("calib.calibrators.gpcalib.statistics.MANY_ROWS", 10)
 
 
-def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(sparse_sums):
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(covariance, sparse_sums):
     """They are held to that in dense ones, of which there is one for eleven classes; an absent one changes nothing."""
     logits, labels = simulate(60, 6, scale=3.0)
-    posterior = naive.some_posterior(logits.min(), logits.max())
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=True)
     padded = np.column_stack([logits, np.full((60, 5), logits.min() - 900.0)])
     grid = training_grid(logits, "logits")
-    kind = posterior.inducing_inputs, "logits"
+    kind = posterior.inducing_inputs, "logits", covariance, "full"
     thin, dense = (Objective(grid_statistics(z, labels, "logits", grid), *kind) for z in (logits, padded))
     assert sparse.issparse(thin.statistics.sums)
     assert not sparse.issparse(dense.statistics.sums)
@@ -132,9 +147,9 @@ def test_only_badly_scaled_logits_are_scaled(factor, n):
 
 
 @every_kind
-def test_the_objective_has_a_gradient_where_the_variance_is_zero(space, after_earlier):
+def test_the_objective_has_a_gradient_where_the_variance_is_zero(space, covariance, variational, after_earlier):
     """As where a fit lets the kernel's variance vanish, whose free number then has no lower end."""
-    objective, places = some_objective(space, after_earlier)
+    objective, places = some_objective(space, covariance, variational, after_earlier)
     posterior = objective.parametrisation.posterior(places[1])
     vanished, nearly = (objective.at(replace(posterior, variance=variance)) for variance in (0.0, 1e-9))
     np.testing.assert_allclose(vanished[0], nearly[0], rtol=1e-7)

@@ -93,10 +93,17 @@ def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
     assert nll(calibrator.predict_proba(logits[1000:]), labels[1000:]) < reference["gpcalib"][1] + 0.003
 
 
-every_kind = pytest.mark.parametrize("space", ["logits", "probs"])
+KINDS = [
+    ("logits", "diagonal", "diagonal"),
+    ("logits", "diagonal", "full"),
+    ("logits", "full", "diagonal"),
+    ("probs", "diagonal", "diagonal"),
+    ("probs", "full", "full"),
+]
+every_kind = pytest.mark.parametrize(("space", "covariance", "variational"), KINDS)
 
 
-def in_parts_summary(space: str):
+def in_parts_summary(space: str, covariance: str, variational: str):
     """The objective of all rows, the same with the first ones expanded at a posterior, and that.
 
     The later rows reach farther than the first.
@@ -104,16 +111,17 @@ def in_parts_summary(space: str):
     logits, labels = simulate(120, 6, scale=3.0)
     logits[60:] *= 1.3
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
-    posterior = naive.some_posterior(low, high)
-    earlier = objective_of(posterior, logits[:60], labels[:60], space).expansion(posterior)
-    together = objective_of(posterior, logits, labels, space)
-    apart = objective_of(posterior, logits[60:], labels[60:], space, earlier)
+    posterior = naive.some_posterior(low, high, full=variational == "full")
+    kind = (space, covariance, variational)
+    earlier = objective_of(posterior, logits[:60], labels[:60], *kind).expansion(posterior)
+    together = objective_of(posterior, logits, labels, *kind)
+    apart = objective_of(posterior, logits[60:], labels[60:], *kind, earlier)
     return together, apart, posterior
 
 
 @every_kind
-def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space):
-    together, apart, posterior = in_parts_summary(space)
+def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covariance, variational):
+    together, apart, posterior = in_parts_summary(space, covariance, variational)
     gradients = [made(made.parametrisation.vector(posterior))[1] for made in (together, apart)]
     assert np.abs(gradients[0] - gradients[1]).max() < 1e-3 * np.abs(gradients[0]).max()
 
@@ -121,14 +129,15 @@ def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space):
 def test_rows_that_are_gone_never_say_more_than_certainty():
     """Ten confident rows, half of them wrong, leave a slope and hardly any curvature."""
     logits, labels = np.tile([[12.0, 0.0, -3.0]], (10, 1)), np.arange(10) % 2
-    start = naive.some_posterior(-3.0, 12.0)
+    kind = ("logits", "diagonal", "diagonal")
+    start = naive.some_posterior(-3.0, 12.0, full=False)
     start = replace(start, q_mean=np.zeros(6), q_sqrt=np.full(6, 1e-3))
-    earlier = objective_of(start, logits, labels, "logits").expansion(start)
+    earlier = objective_of(start, logits, labels, *kind).expansion(start)
     objectives = []
     for slope in (0.0, -50.0, -60.0):
         steeper = replace(start, q_mean=slope * np.linspace(1.0, -1.0, 6))
-        alone = objective_of(steeper, logits, labels, "logits")
-        both = objective_of(steeper, logits, labels, "logits", earlier)
+        alone = objective_of(steeper, logits, labels, *kind)
+        both = objective_of(steeper, logits, labels, *kind, earlier)
         objectives.append(both.at(steeper)[0] - alone.at(steeper)[0])
     assert objectives[0] < -50.0
     assert objectives[1:] == [0.0, 0.0]

@@ -27,7 +27,7 @@ def logits() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def posterior(logits):
-    return naive.some_posterior(logits.min(), logits.max(), noise=0.0)
+    return naive.some_posterior(logits.min(), logits.max(), full=True, noise=0.0)
 
 
 def table(posterior, logits, **changes):
