@@ -147,12 +147,11 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
     ``show(done, total, *more)``, where ``total`` is the most that there may be.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+    from rich.progress import Progress
 
     console = Console(stderr=True)
     hidden = not console.is_terminal or console.is_dumb_terminal
-    columns = (BarColumn(), MofNCompleteColumn(), "{task.description}", TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+    with Progress(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total, *more: bar.update(task, completed=done, total=total)
 
