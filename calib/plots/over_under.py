@@ -19,6 +19,7 @@ from calib.plots.style import (
     GUIDE,
     THIN,
     Style,
+    add_lines,
     colored,
     fade,
     one_each,
@@ -176,7 +177,8 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
     adds = one_each({bands[k]: three_digits(gaps.contribution[k]) for k in shown})
     frame_rows(fig, labels, alt=f"{title} to the gap of {name}: {adds}.", title=title, pixels=_BAND_PIXELS,
                drop=_MIDDLE)  # fmt: skip
-    set_x(fig, title_text=f"← {view.too_low}     adds to the gap, in points     {view.too_high} →")
+    set_x(fig, title_text=f"adds to the gap, in points<br>← {view.too_low}     {view.too_high} →")
+    add_lines(fig, 1)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 

@@ -15,7 +15,7 @@ from calib.decisions.cuts import SEARCHED
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.evaluation import evaluate
 from calib.formatting import number, percent, round_percent
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.numerics import softmax
 from calib.ui import fits
 from calib.ui.decide import act
@@ -70,6 +70,7 @@ def loans() -> OpenSession:
 def test_an_interval_that_is_rounded_to_one_number_is_not_written() -> None:
     assert act._counts(Interval(0.0, 0.0, 0.37)) == "0"
     assert act._counts(Interval(0.0, 0.0, 1.2)) == "0 [0, 1]"
+    assert act._share(UNKNOWN) == "–", "of no rows acted on there is no precision"
 
 
 def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSession) -> None:

@@ -212,8 +212,8 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
         "events found": lambda one: _counts(one.true_positives),
         "events missed": lambda one: _counts(one.misses),
         "false alarms": lambda one: _counts(one.false_positives),
-        "recall": lambda one: f"{percent(one.recall.value)} [{percents(one.recall, 0)}]",
-        "precision": lambda one: f"{percent(one.precision.value)} [{percents(one.precision, 0)}]",
+        "recall": lambda one: _share(one.recall),
+        "precision": lambda one: _share(one.precision),
         "cost of a case": lambda one: interval_cell(one.cost),
     }
     table = pd.DataFrame({"of 1,000 cases": list(rows)})
@@ -233,6 +233,11 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
 def _counts(interval: Interval) -> str:
     value, low, high = (f"{part:,.0f}" for part in interval)
     return value if low == high else f"{value} [{low}, {high}]"
+
+
+def _share(interval: Interval) -> str:
+    ends = "" if np.isnan(interval.value) else f" [{percents(interval, 0)}]"
+    return percent(interval.value) + ends
 
 
 def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:

@@ -232,7 +232,8 @@ def sentence(found: GroupGain) -> str:
     groups = plural(len(made.names), "group")
     if not made.spread:
         return f"**No**: the {groups} show no departure from the shared map."
-    change = f"log loss {with_interval(gain, signed)} beside {number(found.shared_loss)}, on {found.n:,} test rows"
+    difference = with_interval(gain, signed).replace("-", "−")
+    change = f"log loss {difference} beside {number(found.shared_loss)}, on {found.n:,} test rows"
     lead = f"The odds of the {groups} differ by a factor of about {number(np.exp(made.spread))}"
     if found.pays is None:
         return f"{lead}; whether a map for each group is better than the shared one is **undecided** ({change})."
