@@ -48,7 +48,7 @@ DECLARED = (
     ),
     Setting("CALIB_WORKSPACE_GB", "GB that it holds; what was unused for longest goes first", 10),
     Setting("CALIB_WORKSPACE_DAYS", "days without use after which anything in it goes, while a server runs", 30),
-    Setting("CALIB_SESSION_GB", "GB of memory for one visitor's data, fits and figures", 2),
+    Setting("CALIB_SESSION_GB", "GB of memory and temporary files for one visitor's data, fits and figures", 2),
     Setting(
         "CALIB_UPLOADS_GB",
         "GB of memory for the uploaded files of all visitors on their way to their pages; one visitor's may take as "

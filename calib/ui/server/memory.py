@@ -1,4 +1,4 @@
-"""What one visitor may hold in memory, and how much that is."""
+"""What one visitor may hold in memory and in the temporary folder, and how much that is."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def admit(*held: Any) -> None:
     asked = nbytes(*held)
     if asked > MOST_OF_ONE:
         raise DataError([Finding("error", "session_full", (
-            f"With these data you would hold {megabytes(asked)} of memory, and one visitor may hold "
-            f"{megabytes(MOST_OF_ONE)} of this server's."
+            f"With these data you would hold {megabytes(asked)} of memory and temporary files, and one visitor may "
+            f"hold {megabytes(MOST_OF_ONE)} of this server's."
         ), "Upload fewer rows: 20,000 are plenty to calibrate.")])  # fmt: skip
 
 
 def nbytes(*things: Any) -> int:
     """Bytes of the arrays, texts, numbers, lists and dictionaries that these things consist of, each counted once.
 
-    What is mapped from disk takes none, and of a view counts what it keeps alive.
+    What is mapped from disk takes its room there, and of a view counts what it keeps alive.
     """
     sizes: dict[int, int] = {}
     todo = [(thing, 0) for thing in things]
@@ -54,7 +54,7 @@ def nbytes(*things: Any) -> int:
         if id(thing) in sizes or depth > _DEEPEST or callable(thing):
             continue
         if isinstance(thing, np.ndarray):
-            sizes[id(thing)] = 0 if isinstance(thing, np.memmap) else thing.nbytes
+            sizes[id(thing)] = thing.nbytes
         elif hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
             sizes[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
         elif isinstance(thing, _CONTAINERS):
