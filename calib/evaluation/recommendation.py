@@ -152,8 +152,6 @@ class Recommendation(Displayed):
             start = emphasised(f"Take {name} with caution.")
             return f"{start} Whether it lowers the {score} of the raw model is undecided: gain {gain}{rows}."
         start = emphasised(f"Take {name}.")
-        if self.word == "equivalent":
-            start = f"{emphasised(f'Take {name}')}, though the raw model would do."
         return f"{start} It lowers the {score} of the raw model by {gain}."
 
     def _beside(self, beside: Beside, scores: bool) -> list[str]:
@@ -185,10 +183,10 @@ def recommend(
 ) -> Recommendation | None:
     """What to take, by NLL; by ECE where no method but the raw model has an NLL.
 
-    It is the simplest of the methods that are not worse than the best one, by the registry's order, and have a better
-    value than the raw model. That is taken only where it is the best or equivalent to it. Where the best is better than
-    the raw model by its verdict, so is what is taken; where that is undecided, but others are better than the raw
-    model, the best of those stands in its place.
+    The raw model is kept where it is the best or equivalent to it. Elsewhere the simplest method is taken, by the
+    registry's order, of those that are not worse than the best one and have a better value than the raw model, without
+    being equivalent to it. Where the best is better than the raw model by its verdict, so is what is taken; where that
+    is undecided, but others are better than the raw model, the best of those stands in its place.
 
     Parameters
     ----------
@@ -216,8 +214,13 @@ def recommend(
     if best in shown:
         able = [name for name in shown if words[name] != "worse"]
     else:
-        able = [name for name in having if value[name] < value[raw] and words[name] != "worse"]
-        able += [raw] * (words[raw] == "equivalent")
+        able = [raw] if words[raw] == "equivalent" else []
+        able += [
+            name
+            for name in having
+            if value[name] < value[raw] and words[name] != "worse"
+            if claims.between(name, raw, score).word != "equivalent"
+        ]
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
     claim = claims.between(method, raw, score)
     as_good = tuple(

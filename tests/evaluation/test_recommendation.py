@@ -71,6 +71,12 @@ def test_the_raw_model_is_kept_where_it_is_best_and_not_where_it_is_undecided(ca
     assert f"{open_.rows_needed:,.0f} test rows" in open_.sentences()[0]
 
 
+def test_what_gains_nothing_is_not_taken_because_the_best_is_undecided(calibrators):
+    answer = chosen(calibrators, {"temperature": 0.49997, "platt": 0.498}, close=("identity", "temperature"))
+    assert (answer.method, answer.word, answer.as_good) == ("platt", "undecided", ())
+    assert answer.sentences()[0].startswith("Take platt with caution.")
+
+
 def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrators):
     # The simplest tie alone varies much against the raw model; the best does not.
     generator = np.random.default_rng(1)
