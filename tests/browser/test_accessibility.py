@@ -17,6 +17,7 @@ from tests.browser.conftest import go, new_page, settle
 from tests.browser.test_heights import unfold
 from tests.browser.test_report import of_answers, of_risks
 from tests.conftest import ROOT
+from tests.plots.conftest import contrast
 from tests.reporting.conftest import make_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -38,6 +39,24 @@ def faults(page: Page) -> list[str]:
     ]
 
 
+WRITTEN = """() => [...document.querySelectorAll('.js-plotly-plot .main-svg :is(text, tspan)')]
+    .filter(element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim()))
+    .map(element => [element.textContent, getComputedStyle(element).fill])"""
+
+
+def as_hex(color: str) -> str:
+    """``rgb(1, 2, 3)`` as ``#010203``."""
+    red, green, blue = map(int, re.findall(r"\d+", color)[:3])
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def faint(page: Page) -> list[str]:
+    """Texts of figures, into which axe-core does not look, with a contrast below 4.5."""
+    background = as_hex(page.get_by_test_id("stApp").evaluate("element => getComputedStyle(element).backgroundColor"))
+    written = {(text, as_hex(fill)) for text, fill in page.evaluate(WRITTEN)}
+    return [f"{text}: {color}" for text, color in sorted(written) if contrast(color, background) < 4.5]
+
+
 @pytest.fixture(scope="module", params=PAGES)
 def fitted(server: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A visitor of each theme with a sample open and some calibrators fitted."""
@@ -46,6 +65,8 @@ def fitted(server: str, browser: Browser, request: pytest.FixtureRequest) -> Ite
     page.locator("input[type=file]").first.set_input_files(SAMPLE)
     expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
+    app = page.get_by_test_id("stApp")
+    assert as_hex(app.evaluate("element => getComputedStyle(element).backgroundColor")) == PAGES[request.param][0]
     go(page, "Fit")
     page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators")).click()
     expect(page.get_by_role("button", name="Remove").first).to_be_visible()
@@ -59,7 +80,7 @@ def test_no_page_has_a_serious_fault(fitted: Page) -> None:
     for title in titles(page):
         go(page, title)
         unfold(page)
-        found[title] = faults(page)
+        found[title] = faults(page) + faint(page)
     assert len(found) == sum(map(len, MENU.values()))
     broken = [f"{title}: {fault}" for title, faults_of_page in found.items() for fault in faults_of_page]
     assert not broken, "\n".join(broken)

@@ -1,23 +1,33 @@
-"""Names from files that are pictures and links load and link nothing on any page, in a real browser."""
+"""Names from files that are pictures and links load and link nothing: every page, the report and the model card."""
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlparse
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from markdown_it import MarkdownIt
+from playwright.sync_api import Browser, Page, Request, expect
 
 from calib.registry import METHODS
 from calib.ui.menu import MENU
-from tests.browser.conftest import go, recommended, settle
-from tests.browser.test_heights import unfold
+from tests.browser.conftest import go, new_page, recommended, settle
 from tests.ui.conftest import npz
-from tests.ui.test_hostile_names import FILE, NAMES, everything
+from tests.ui.test_hostile_names import FILE, NAMES, everything, mismatched, unclear
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 FITTED = ("temperature", "isotonic")
+PAGES = [entry.title for entries in MENU.values() for entry in entries]
+
+UPLOADS = {
+    "readings.csv": (unclear, "text=Open this way"),
+    "broken.npz": (mismatched, "[data-testid=stAlertContentError]"),
+}
+"""Name of an upload that is not opened at once -> its content, and what is shown once it was read."""
 
 # All that leads to another host, or to a program as mailto: does, of HTML and of SVG with its own attribute.
 OUTWARD = """() => [...document.querySelectorAll("*")].flatMap(element =>
@@ -29,14 +39,67 @@ OUTWARD = """() => [...document.querySelectorAll("*")].flatMap(element =>
   }).map(value => `${element.tagName} ${value}`))"""
 
 
-def test_no_page_of_fitted_classes_leads_elsewhere(visitor: Page, server: str) -> None:
-    page, asked = visitor, list[str]()
-    page.on("request", lambda request: asked.append(request.url))
+class Watch:
+    """A page of which every request to another host is noted and answered by nobody."""
+
+    def __init__(self, page: Page, own: str):
+        self.page, self.host, self.asked = page, urlparse(own).netloc, list[str]()
+        page.on("request", self._note)
+        page.route(self._elsewhere, lambda route: route.abort())
+
+    def _elsewhere(self, url: str) -> bool:
+        parts = urlparse(url)
+        return parts.scheme not in ("data", "blob", "about") and parts.netloc != self.host
+
+    def _note(self, request: Request) -> None:
+        if self._elsewhere(request.url):
+            self.asked.append(request.url)
+
+    def see_all(self, what: str) -> None:
+        """Unfold and hover what there is, and look for anything that leads elsewhere."""
+        settle(self.page)
+        folded = self.page.get_by_test_id("stMain").locator("details:not([open]) > summary:visible")
+        while folded.count():
+            folded.first.click()
+            settle(self.page)
+        for plot in self.page.locator(".js-plotly-plot .nsewdrag").all():
+            plot.scroll_into_view_if_needed()
+            if box := plot.bounding_box():
+                self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+                self.nothing_outside(what)
+        self.nothing_outside(what)
+
+    def nothing_outside(self, what: str) -> None:
+        assert self.asked == [], what
+        assert self.page.evaluate(OUTWARD) == [], what
+
+
+@pytest.fixture
+def watch(server: str, browser: Browser) -> Iterator[Watch]:
+    page = new_page(browser)
+    yield Watch(page, server)
+    page.context.close()
+
+
+def give(page: Page, name: str, content: bytes, place: int = 0) -> None:
+    kind = "application/octet-stream"
+    page.locator("input[type=file]").nth(place).set_input_files({"name": name, "mimeType": kind, "buffer": content})
+
+
+def upload(page: Page, server: str, name: str, content: bytes) -> None:
+    """Give a file as a fresh visitor."""
+    page.goto(server)
+    page.get_by_role("heading", level=1).wait_for()
+    give(page, name, content)
+
+
+def fitted_classes(page: Page, server: str) -> None:
+    """Open all that a page can show of four classes, with two fits."""
     data = everything(400, 4)
     given = {"labels": np.array(NAMES)[data.labels], "class_names": np.array(NAMES), "groups": data.groups}
-    given |= {name: getattr(data, name) for name in ("features", "train_features", "train_labels")}
-    file = {"name": f"{FILE}.npz", "mimeType": "application/octet-stream", "buffer": npz(logits=data.logits, **given)}
-    page.locator("input[type=file]").first.set_input_files(file)
+    parts = ("features", "train_features", "train_labels")
+    file = npz(logits=data.logits, **given, **{name: getattr(data, name) for name in parts})
+    upload(page, server, f"{FILE}.npz", file)
     expect(page.get_by_test_id("stMetric").filter(has_text="Classes")).to_contain_text("4")
     go(page, "Fit")
     for switched in set(recommended(data)) ^ set(FITTED):
@@ -44,11 +107,38 @@ def test_no_page_of_fitted_classes_leads_elsewhere(visitor: Page, server: str) -
         settle(page)
     page.get_by_role("button", name="Fit 2 calibrators").click()
     expect(page.get_by_role("button", name="Remove")).to_have_count(2)
-    for title in [entry.title for entries in MENU.values() for entry in entries]:
-        go(page, title)
-        unfold(page)
-        for plot in page.locator(".js-plotly-plot .nsewdrag").all():
-            plot.hover(force=True)
-        assert page.evaluate(OUTWARD) == [], title
-    elsewhere = [url for url in map(urlparse, asked) if url.scheme not in ("data", "blob")]
-    assert [url for url in elsewhere if url.netloc != urlparse(server).netloc] == []
+
+
+@pytest.mark.parametrize("what", UPLOADS)
+def test_what_is_asked_about_an_upload_leads_nowhere(watch: Watch, server: str, what: str) -> None:
+    content, shown = UPLOADS[what]
+    upload(watch.page, server, f"{FILE} {what}", content())
+    expect(watch.page.get_by_test_id("stMain").locator(shown).first).to_be_visible()
+    watch.see_all(what)
+
+
+def test_no_page_of_fitted_classes_leads_elsewhere_nor_report_nor_model_card(
+    watch: Watch, server: str, tmp_path: Path
+) -> None:
+    fitted_classes(watch.page, server)
+    for title in PAGES:
+        go(watch.page, title)
+        watch.see_all(title)
+    page = watch.page
+    go(page, "Export")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Bundle with model card").click()
+    saved.value.save_as(tmp_path / "calibrator.zip")
+    page.get_by_role("button", name="Report (HTML)").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save report.html").click()
+    saved.value.save_as(tmp_path / "report.html")
+    with zipfile.ZipFile(tmp_path / "calibrator.zip") as bundle:
+        card = bundle.read("MODEL_CARD.md").decode()
+    render = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render
+    (tmp_path / "card.html").write_text(f'<meta charset="utf-8">{render(card)}', encoding="utf-8")
+    from_disk = Watch(page.context.new_page(), "")
+    for name in ("card.html", "report.html"):
+        from_disk.page.goto((tmp_path / name).as_uri())
+        expect(from_disk.page.locator("body")).to_contain_text("e.vil")
+        from_disk.nothing_outside(name)

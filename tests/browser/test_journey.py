@@ -17,7 +17,7 @@ from calib.export import runtime
 from calib.formatting import percent
 from calib.registry import METHODS
 from tests.browser.conftest import go, no_trouble, recommended, settle
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT, simulate, two_scores
 
 pytestmark = pytest.mark.browser
 
@@ -80,10 +80,13 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
         expect(page.get_by_test_id("stMain").get_by_text(title, exact=True).first).to_be_visible()
     no_trouble(page)
 
-    for title in ("Over- and underconfidence", "Latent GP"):
-        go(page, title)
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
-        no_trouble(page)
+    go(page, "Over- and underconfidence")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    no_trouble(page)
+
+    go(page, "Latent GP")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    no_trouble(page)
 
     go(page, "Compare")
     expect(page.locator(".js-plotly-plot")).to_have_count(3)  # two diagrams, and the differences
@@ -149,6 +152,39 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
 
 
 @pytest.mark.long
+def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Path) -> None:
+    page, file = visitor, ROOT / "sample_data" / "simulated-loans.csv"
+    page.evaluate(COUNT_CLICKS)
+    n = len(recommended(calib.load(file)))
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)  # the file dialog is one click
+    page.get_by_role("button", name=f"Fit the {n} recommended calibrators").click()
+    menu = page.get_by_test_id("stSidebar")
+    expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()
+    menu.get_by_role("link", name="Decide", exact=True).click()
+    for label, value in (("False alarms that one miss is worth", "6"), ("Today's threshold, in %", "50")):
+        box = page.get_by_role("spinbutton", name=label)
+        box.click()
+        box.fill(value)
+        box.press("Enter")
+        settle(page)
+    expect(page.get_by_text(percent(1 / 7)).first).to_be_visible()
+    expect(page.get_by_text(f"today's threshold of {percent(0.5)}")).to_be_visible()
+    no_trouble(page)
+    page.get_by_role("button", name=re.compile("with this decision$")).click()
+    assert 1 + page.evaluate("window.clicks") == 6
+    expect(page.get_by_text("These files also decide")).to_be_visible()
+    settle(page)
+    no_trouble(page)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Bundle").click()
+    saved.value.save_as(tmp_path / "calibrator.zip")
+    exported, data = runtime.load(tmp_path / "calibrator.zip"), calib.load(file)
+    assert data.event is not None
+    risk = exported.calibrator.predict_proba(data.logits)[:, data.event.column]
+    np.testing.assert_array_equal(exported.answer(data.logits, more=("actions",))["actions"], risk >= 1 / 7)
+
+
+@pytest.mark.long
 def test_a_click_on_a_method_shows_it_beside_the_raw_model_on_all_pages(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "outputs.npz"
     outputs, labels = simulate(2000)
@@ -193,3 +229,16 @@ def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path:
     settle(page)
     no_trouble(page)
     expect(page.get_by_role("radio", name="Logit", exact=True)).to_have_count(1)
+
+
+def test_an_unclear_table_to_a_reliability_curve_in_two_clicks(visitor: Page, tmp_path: Path) -> None:
+    page, file = visitor, tmp_path / "churn.csv"
+    file.write_bytes(two_scores())
+    page.locator("input[type=file]").first.set_input_files(file)  # the first click
+    expect(page.get_by_role("button", name="Open this way")).to_have_count(2)
+    page.get_by_role("button", name="Open this way").first.click()
+    expect(page.get_by_text("Observed rate", exact=True)).to_be_visible()
+    no_trouble(page)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_text("predicted risk").first).to_be_visible()
+    no_trouble(page)

@@ -12,9 +12,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from benchmarks.many_people import SAMPLE, Size, come_and_go, fitted, outputs
-from benchmarks.process_tree import server
+from benchmarks.process_tree import family, server
 from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
 from tests.server.conftest import Served, serve
@@ -79,6 +80,17 @@ def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(run
     asyncio.run(three_at_once(url))
 
 
+async def upload_much(url: str) -> None:
+    one, another = Visitor(url), Visitor(url)
+    for visitor in (one, another):
+        await visitor.arrive()
+    content = bytes(30_000_000)
+    for visitor in (one, another):  # no page has them; 0.08 GB of each
+        assert [await visitor.put(content) for _ in range(3)] == [204, 204, 413]
+    for visitor in (one, another):
+        await visitor.leave()
+
+
 def nameless(pid: int) -> list[int]:
     """Sizes of the files that a process has open and that have no name, as uploads have none."""
     sizes = []
@@ -86,6 +98,32 @@ def nameless(pid: int) -> list[int]:
         with suppress(OSError):  # closed meanwhile
             sizes.append(link.stat().st_size if link.readlink().name.endswith(" (deleted)") else 0)
     return sizes
+
+
+def test_nobody_takes_all_the_memory_that_there_is_for_uploads(running: tuple[str, int]) -> None:
+    asyncio.run(upload_much(running[0]))
+
+
+async def upload_what_a_page_shows(url: str, pid: int) -> None:
+    visitor, content = Visitor(url), bytes(40_000_000)  # so large that the allocator gives it back at once
+    await visitor.arrive()
+    await visitor.upload("upload/main", "first.npz", bytes(1000))  # loads what the server needs to read and show it
+    before = resident(pid)
+    for number in range(3):  # each takes the place of the one before
+        await visitor.upload("upload/main", f"{number}.npz", content)
+        assert len(content) in nameless(pid)
+        assert resident(pid) - before < 25_000_000
+    await visitor.leave()
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process has now."""
+    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("RssAnon")]
+    return int(line.split()[1]) * 1024
+
+
+def test_a_file_that_a_page_shows_is_on_disk_and_not_in_memory(running: tuple[str, int]) -> None:
+    asyncio.run(upload_what_a_page_shows(*running))
 
 
 async def leave_files_behind(url: str, pid: int) -> None:
@@ -123,6 +161,20 @@ def threads(pid: int) -> int:
 
 def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(running: tuple[str, int]) -> None:
     asyncio.run(look_while_others_come_and_go(*running))
+
+
+async def ask_to_clear_the_cache(url: str, pid: int) -> None:
+    async with visit(url, "mine.npz", 5) as visitor:
+        done, processes = cost(visitor), len(family(pid))
+        await visitor.send(BackMsg(clear_cache=True))
+        await visitor.go("Reliability")
+        await visitor.go("Fit")
+        assert cost(visitor) == done and not visitor.troubles
+        assert len(family(pid)) == processes
+
+
+def test_no_visitor_can_clear_what_the_server_keeps(running: tuple[str, int]) -> None:
+    asyncio.run(ask_to_clear_the_cache(*running))
 
 
 async def stop_during_an_upload(served: Served) -> None:

@@ -72,6 +72,13 @@ def ask(served: Served, method: str, path: str, headers: dict[str, str] | None =
         return Answer(answer.status, answer.headers, answer.read().decode())
 
 
+def put(served: Served, headers: dict[str, str]) -> Answer:
+    """Upload a file as a session that does not exist."""
+    body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n1\r\n--x--\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=x", **headers}
+    return ask(served, "PUT", "/_stcore/upload_file/nobody/1", headers, body)
+
+
 def test_the_app_connects_and_pages_of_others_do_not(as_delivered: Served) -> None:
     port = as_delivered.port
     for name in ("localhost", "127.0.0.1", "[::1]"):
@@ -105,6 +112,34 @@ def test_what_no_page_needs_is_closed(as_delivered: Served, for_a_team: Served) 
         assert ask(for_a_team, "GET", f"/calib/{path}").status == 404, path
     # No page that embeds the app steers it.
     assert json.loads(ask(as_delivered, "GET", "/_stcore/host-config").text)["allowedOrigins"] == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Length": str(2**30 + 2**21)}, 403),  # Streamlit knows no such session
+        ({"Transfer-Encoding": "chunked"}, 411),
+        ({"Content-Length": "100", "Transfer-Encoding": "chunked"}, 411),
+    ],
+)
+def test_an_upload_is_refused_before_it_comes(as_delivered: Served, headers: dict[str, str], status: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", as_delivered.port, timeout=300)
+    with closing(connection):
+        connection.putrequest("PUT", "/_stcore/upload_file/nobody/1")
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        assert connection.getresponse().status == status
+
+
+def test_uploads_need_the_token_of_a_cookie(as_delivered: Served) -> None:
+    cookie = ask(as_delivered, "GET", "/_stcore/health").headers["Set-Cookie"].partition(";")[0]
+    token = cookie.partition("=")[2]
+    for headers in ({}, {"Cookie": cookie}, {"X-Xsrftoken": token}, {"Cookie": cookie, "X-Xsrftoken": "2|a|b|1"}):
+        refused = put(as_delivered, headers)
+        assert (refused.status, "XSRF" in refused.text) == (403, True), headers
+    passed = put(as_delivered, {"Cookie": cookie, "X-Xsrftoken": token})
+    assert (passed.status, "Invalid session_id" in passed.text) == (400, True)  # refused by the next check
 
 
 def test_an_origin_outside_is_told_nothing(as_delivered: Served) -> None:
