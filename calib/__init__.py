@@ -2,7 +2,7 @@
 
 - Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_models``, ``logits``; ``Predictions``.
 - Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``, ``geometry``.
-- Judgement: ``ece``, ``scores``, ``compare_methods``, ``reliability_curve``, ``find_groups``, ``metrics``;
+- Judgement: ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
   ``Comparison``, ``ReliabilityCurve``.
 - What follows: ``decisions``, ``report``, ``open_app``, ``export``, ``runtime``.
 - Errors: ``CalibrationError``, ``FitCancelled``; of data ``DataError``, ``AmbiguousTable``.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calib.diagnostics.find_groups import find_groups
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
-    from calib.evaluation.compare import Comparison, compare_methods
+    from calib.evaluation.compare import Comparison, compare
     from calib.evaluation.scoring import ece, scores
     from calib.export import runtime
     from calib.registry import METHODS
@@ -44,7 +44,7 @@ _NAMES = {
     "diagnostics.find_groups": ("find_groups",),
     "diagnostics.reliability": ("ReliabilityCurve", "reliability_curve"),
     "errors": ("AmbiguousTable", "CalibrationError", "DataError", "FitCancelled"),
-    "evaluation.compare": ("Comparison", "compare_methods"),
+    "evaluation.compare": ("Comparison", "compare"),
     "evaluation.scoring": ("ece", "scores"),
     "registry": ("METHODS", "calibrator"),
     "reporting.make": ("report",),
@@ -68,7 +68,7 @@ __all__ = [
     "Predictions",
     "ReliabilityCurve",
     "calibrator",
-    "compare_methods",
+    "compare",
     "decisions",
     "ece",
     "export",

@@ -63,7 +63,7 @@ def test_its_exports_give_its_probabilities(data, tmp_path):
 
 def test_the_score_is_compared_with_intervals(data):
     calibration, test = data.split(0.5)
-    table = calib.compare_methods({"temperature": calib.calibrator("temperature")}, calibration, test).table
+    table = calib.compare({"temperature": calib.calibrator("temperature")}, calibration, test).table
     of_raw = table[(table["score"] == "confident errors") & (table["method"] == "identity")].iloc[0]
     probs = np.exp(test.logits) / np.exp(test.logits).sum(axis=1, keepdims=True)
     wrong = probs.argmax(axis=1) != test.labels

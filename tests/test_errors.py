@@ -76,7 +76,7 @@ def test_no_path_reaches_the_notes_of_a_comparison(overconfident, monkeypatch):
     data = Predictions(*overconfident, tuple("abcd"))
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), PLACE)
     monkeypatch.setattr("calib.calibrators.platt.fit_logistic", Mock(side_effect=full))
-    table = calib.compare_methods({"platt": calib.calibrator("platt")}, *data.split(0.5)).table
+    table = calib.compare({"platt": calib.calibrator("platt")}, *data.split(0.5)).table
     (note,) = set(table.loc[table["method"] == "platt", "note"])
     assert "No space left" in note and "srv" not in note
 

@@ -99,7 +99,7 @@ def test_isotonic_and_platt_are_those_of_one_confidence():
 def test_a_comparison_says_why_a_method_is_absent_and_scores_the_others():
     data = pairs()
     methods = {name: calib.calibrator(name) for name in ("platt", "vector")}
-    table = calib.compare_methods(methods, *data.split(0.5)).table
+    table = calib.compare(methods, *data.split(0.5)).table
     by_method = table[table["score"] == "ECE"].set_index("method")
     assert "all classes" in by_method["note"]["vector"]
     assert by_method["value"]["platt"] < by_method["value"]["identity"]

@@ -17,7 +17,8 @@ from calib.cli import arguments, text
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation.claims import relevant_differences
-from calib.evaluation.compare import BASELINE, Comparison, compare_methods
+from calib.evaluation.compare import BASELINE, Comparison
+from calib.evaluation.compare import compare as compare_methods
 from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
 from calib.evaluation.scores import said_of_intervals
 from calib.evaluation.studies import (

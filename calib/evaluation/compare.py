@@ -88,7 +88,7 @@ def attempt(
         return Attempt(None, note=f"{type(error).__name__}: {reason(error)}")
 
 
-def compare_methods(
+def compare(
     calibrators: Mapping[str, Calibrator],
     calibration: Predictions,
     test: Predictions,

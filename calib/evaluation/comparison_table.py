@@ -101,7 +101,7 @@ def score_rows(table: pd.DataFrame, keys: Sequence[str]) -> list[ScoreRow]:
 
     Parameters
     ----------
-    table : as from :func:`calib.compare_methods` or :func:`calib.evaluation.studies.summarise_splits`.
+    table : as from :func:`calib.compare` or :func:`calib.evaluation.studies.summarise_splits`.
     keys : scores to take, each of which the table has.
     """
     best = {key: best_methods(table, key) for key in keys}
@@ -172,7 +172,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
 
     Parameters
     ----------
-    table : as from :func:`calib.compare_methods`; its first method is the raw model.
+    table : as from :func:`calib.compare`; its first method is the raw model.
     score : a key of ``calib.evaluation.SCORES``.
     judged : on what the methods were.
     """
@@ -232,7 +232,7 @@ def weighted_rows(table: pd.DataFrame) -> list[list[str]]:
 
     Parameters
     ----------
-    table : of :func:`calib.compare_methods`; without weights there are no rows.
+    table : of :func:`calib.compare`; without weights there are no rows.
     """
     if COLUMN not in table or table[COLUMN].isna().all():
         return []

@@ -80,7 +80,7 @@ def repeated_splits(
         the beginning of one random order of the calibration part, whole clusters after each other, so that they are
         nested. Rows are drawn without regard to labels, as they come when labels are collected.
     random_state : split r is drawn, stratified, with the seed ``random_state + r``.
-    view : "event" or "top-label", as in :func:`calib.compare_methods`.
+    view : "event" or "top-label", as in :func:`calib.compare`.
     callback : called before and after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
 
     Returns

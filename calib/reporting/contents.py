@@ -101,7 +101,7 @@ class Report(Displayed):
     facts : what the data are and how they were split, by name.
     n_calibration, n_test : rows.
     methods : the raw model first.
-    table : of :func:`calib.compare_methods`, with these methods, and those that failed with the reason.
+    table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
     groups : (n_test,) subgroup of each test row, or None.
     rows : calibration and test rows, of an event and of answers; None elsewhere.
     recommendation : what to take; None where no method has a score to decide by.
@@ -152,7 +152,7 @@ class Report(Displayed):
 
         Parameters
         ----------
-        found : of :func:`calib.evaluation.compare.compare_methods`.
+        found : of :func:`calib.evaluation.compare.compare`.
         data, parts : all rows; calibration and test rows. The first part is empty where nothing was fitted for this.
         calibrators : those that were compared, fitted, by their names in ``found``.
         **about : ``source`` of the report.
@@ -160,10 +160,10 @@ class Report(Displayed):
         Examples
         --------
         >>> from calib.data.samples import load_sample
-        >>> from calib.evaluation.compare import compare_methods
+        >>> from calib.evaluation.compare import compare
         >>> data = load_sample("clinic-tumours")
         >>> parts, methods = data.split(0.5), {"platt": calibrator("platt")}
-        >>> found = compare_methods(methods, *parts)
+        >>> found = compare(methods, *parts)
         >>> report = Report.from_comparison(found, data, parts, methods, source=Source(part=0.5))
         >>> report
         <Report on 'Clinical risk table': Uncalibrated and Platt on 285 test rows>

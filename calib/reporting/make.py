@@ -12,7 +12,7 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.data.load import from_outputs
 from calib.errors import CalibrationError
-from calib.evaluation.compare import BASELINE, compare_methods
+from calib.evaluation.compare import BASELINE, compare
 from calib.registry import calibrator, presets
 from calib.reporting.contents import Report, Source
 from calib.reporting.page import html
@@ -47,7 +47,7 @@ def report(
         seen these rows. By default the fast methods are fitted, as by ``calib compare``; an empty list reports on the
         raw model alone.
     part, random_state : of the split, as for :meth:`calib.Predictions.split`.
-    view : of two classes, "event" or "top-label", as for :func:`calib.compare_methods`.
+    view : of two classes, "event" or "top-label", as for :func:`calib.compare`.
     name : how the report calls the data.
     **options : of :func:`calib.load`, such as ``kind="logits"`` or ``class_names=["cat", "dog"]``.
 
@@ -82,7 +82,7 @@ def report(
     else:
         parts = rows.split(part, random_state)
         fitted_on = parts[0]
-    found = compare_methods(calibrators, fitted_on, parts[1], view)
+    found = compare(calibrators, fitted_on, parts[1], view)
     if not calibrators:
         found = replace(found, recommendation=None)  # there was nothing to choose from
     given = {"path": path.name, "part": part, "random_state": random_state, "view": view,

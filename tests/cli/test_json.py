@@ -77,7 +77,7 @@ def test_compare(folder: Path, answer: Answer, capsys: pytest.CaptureFixture[str
     found = answer(*command)
     calibration, test = calib.load(folder / "three.npz").split()
     methods = {name: calib.calibrator(name, random_state=0) for name in ("temperature", "isotonic")}
-    table = calib.compare_methods(methods, calibration, test).table
+    table = calib.compare(methods, calibration, test).table
     assert found["rows"] == {"calibration": len(calibration), "test": len(test)}
     assert len(found["scores"]) == len(table)
     for record, row in zip(found["scores"], table.to_dict("records"), strict=True):

@@ -111,7 +111,7 @@ def test_the_accuracy_where_all_are_right_counts_clusters():
 
 def test_few_clusters_rank_nothing_however_many_rows_they_have():
     data = clustered(16, 200)
-    table = calib.compare_methods({"t": calib.calibrator("vector")}, *data.split(0.5)).table
+    table = calib.compare({"t": calib.calibrator("vector")}, *data.split(0.5)).table
     assert set(table["verdict"]) == {"", "undecided"}
 
 

@@ -10,7 +10,7 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate, scores
-from calib.evaluation.compare import compare_methods
+from calib.evaluation.compare import compare
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY, best_methods, verdict
 from calib.numerics import softmax
 from tests.conftest import compare_evaluations, simulate
@@ -48,7 +48,7 @@ def parts():
 @pytest.fixture(scope="module")
 def table(parts):
     methods = {"temperature": calib.calibrator("temperature"), "broken": Broken(), "geometric": Geometric()}
-    return compare_methods(methods, *parts).table
+    return compare(methods, *parts).table
 
 
 def cell(table, method, score):
@@ -91,7 +91,7 @@ def with_features(parts):
 def test_features_reach_the_methods_that_need_them(parts):
     calibration, test = with_features(parts)
     method = Geometric()
-    table = compare_methods({"geometric": method}, calibration, test).table
+    table = compare({"geometric": method}, calibration, test).table
     assert method.given_ == [len(calibration), 3, 3]
     assert cell(table, "geometric", "ECE")["value"] == pytest.approx(cell(table, "identity", "ECE")["value"])
     assert np.isnan(cell(table, "geometric", "NLL")["value"])
@@ -100,7 +100,7 @@ def test_features_reach_the_methods_that_need_them(parts):
 
 def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
     methods = {"temperature": calib.calibrator("temperature"), "mine": Geometric()}
-    table = compare_methods(methods, *with_features(parts)).table
+    table = compare(methods, *with_features(parts)).table
     first, last = verdict(table).split(" mine gives")
     assert "mine" not in first
     assert last == " a confidence only and so has no NLL; compare by an ECE."
@@ -114,7 +114,7 @@ def test_fitted_calibrators_are_not_fitted_again(parts):
     calibration, test = parts
     method = calib.calibrator("temperature").fit(calibration.logits[:50], calibration.labels[:50])
     before = method.temperature_
-    row = cell(compare_methods({"mine": method}, calibration, test).table, "mine", "NLL")
+    row = cell(compare({"mine": method}, calibration, test).table, "mine", "NLL")
     assert method.temperature_ == before
     assert np.isnan(row["fit_seconds"])
     assert row["title"] == "mine"
@@ -227,6 +227,6 @@ def test_equal_best_values_are_all_best():
 def test_parts_that_cannot_be_compared_are_refused_in_a_sentence():
     data = simulated(40, seed=2)
     with pytest.raises(CalibrationError, match="test part has 0 rows"):
-        compare_methods({}, data, data.take([]))
+        compare({}, data, data.take([]))
     with pytest.raises(CalibrationError, match=r"calibration part is a ndarray.*calib\.Predictions"):
-        compare_methods({}, data.logits, data.labels)
+        compare({}, data.logits, data.labels)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from calib.data import Predictions
-from calib.evaluation.compare import compare_methods
+from calib.evaluation.compare import compare
 from calib.evaluation.comparison_table import MARKS, ScoreCell, score_rows, summary
 from calib.formatting import fixed, number
 from calib.metrics.bootstrap import UNKNOWN, Interval
@@ -26,7 +26,7 @@ def data() -> Predictions:
 def table(data):
     calibration, test = data.split(0.5)
     methods = {name: calibrator(name) for name in ("temperature", "isotonic")}
-    return compare_methods({**methods, "apart": calibrator("isotonic", share_classes=False)}, calibration, test).table
+    return compare({**methods, "apart": calibrator("isotonic", share_classes=False)}, calibration, test).table
 
 
 def cell(**changes) -> ScoreCell:

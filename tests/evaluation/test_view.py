@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib import CalibrationError, compare_methods, metrics
+from calib import CalibrationError, compare, metrics
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
@@ -114,8 +114,8 @@ def test_intervals_hold_the_scores_with_hardly_an_event(rng):
 def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
     calibration, test = risk.split(0.5)
     methods = {"platt": calibrator("platt")}
-    event = compare_methods(methods, calibration, test).table
-    top = compare_methods(methods, calibration, test, view="top-label").table
+    event = compare(methods, calibration, test).table
+    top = compare(methods, calibration, test, view="top-label").table
     expected = {
         "event": binary_ece(probabilities(test)[:, 1], test.labels == 1),
         "top": ece(probabilities(test), test.labels),
@@ -125,10 +125,10 @@ def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
         assert raw == pytest.approx(expected[name], abs=1e-12)
     assert set(event["score"]) == {*SCORES} - {"top-5 accuracy"}
     without = replace(calibration, event=None), replace(test, event=None)
-    bare = compare_methods(methods, *without).table
+    bare = compare(methods, *without).table
     assert bare["value"].to_numpy() == pytest.approx(top["value"].to_numpy(), nan_ok=True)
     with pytest.raises(CalibrationError, match="top-label"):
-        compare_methods(methods, calibration, test, view="both")
+        compare(methods, calibration, test, view="both")
 
 
 def test_studies_in_workers_take_the_column_of_the_event(risk):

@@ -57,7 +57,7 @@ def test_weights_nobody_has_explained_are_never_applied():
     unsaid = weighted(kind=None)
     assert weighted_scores(judged(unsaid)) == {}
     assert "not applied" in said_of_weights(unsaid)
-    table = calib.compare_methods({}, *unsaid.split(0.5)).table
+    table = calib.compare({}, *unsaid.split(0.5)).table
     assert "weighted" not in table and weighted_rows(table) == []
     assert said_of_weights(replace(unsaid, weights=None)) == ""
 
@@ -72,8 +72,8 @@ def test_the_number_of_equal_rows_is_kishs():
 def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
     calibration, test = weighted().split(0.5)
     methods = {name: calib.calibrator(name) for name in ("temperature", "platt")}
-    with_weights = calib.compare_methods(methods, calibration, test).table
-    without = calib.compare_methods(methods, calibration, replace(test, weights=None)).table
+    with_weights = calib.compare(methods, calibration, test).table
+    without = calib.compare(methods, calibration, replace(test, weights=None)).table
     for column in without.columns:
         if not column.endswith("seconds"):
             np.testing.assert_array_equal(with_weights[column].to_numpy(), without[column].to_numpy())

@@ -9,7 +9,7 @@ from calib.data.samples import load_sample
 from calib.diagnostics.judged_decisions import judged_answers
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.diagnostics.subgroups import gap_sentence, subgroups
-from calib.evaluation.compare import compare_methods
+from calib.evaluation.compare import compare
 from calib.formatting import brackets, number, percent, points, round_percent
 from calib.reporting import Report, Source, html
 from calib.reporting.answers import accepted_errors
@@ -18,9 +18,7 @@ from tests.reporting.conftest import Reading
 
 def report_of(data, *names: str) -> tuple[Report, dict]:
     parts, methods = data.split(0.5), {name: calib.calibrator(name) for name in names}
-    return Report.from_comparison(
-        compare_methods(methods, *parts), data, parts, methods, source=Source(part=0.5)
-    ), methods
+    return Report.from_comparison(compare(methods, *parts), data, parts, methods, source=Source(part=0.5)), methods
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 import calib
 from calib.data import Predictions
-from calib.evaluation.compare import compare_methods
+from calib.evaluation.compare import compare
 from calib.reporting import Report
 from tests.conftest import simulate
 from tests.reporting.conftest import HOSTILE as NAMES
@@ -23,7 +23,7 @@ def results():
     logits, labels = simulate(400, 3)
     data = Predictions(logits, labels, (HOSTILE, "b", "c"), name=HOSTILE)
     parts, methods = data.split(0.5), {HOSTILE: calib.calibrator("temperature"), "platt": calib.calibrator("platt")}
-    found = compare_methods(methods, *parts)
+    found = compare(methods, *parts)
     return {"comparison": found, "report": Report.from_comparison(found, data, parts, methods),
             "recommendation": found.recommendation}  # fmt: skip
 

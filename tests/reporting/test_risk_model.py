@@ -12,7 +12,7 @@ import calib
 from calib.data import Finding, Predictions
 from calib.data.event import Event
 from calib.data.samples import load_sample
-from calib.evaluation.compare import compare_methods
+from calib.evaluation.compare import compare
 from calib.formatting import number, percent, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
 from calib.reporting import Report, Source, html
@@ -26,7 +26,7 @@ def report_of(data: Predictions, *names: str) -> Report:
     """A comparison of these methods on halves of the data, or on the split that they came with."""
     part = 0.5 if data.given_split is None else None
     parts, methods = data.split(part), {name: calib.calibrator(name) for name in names}
-    return Report.from_comparison(compare_methods(methods, *parts), data, parts, methods, source=Source(part=part))
+    return Report.from_comparison(compare(methods, *parts), data, parts, methods, source=Source(part=part))
 
 
 def small(n: int = 240, name: str = "died", rate: float = 0.4, **about) -> Predictions:
