@@ -81,7 +81,10 @@ def fit_logistic(design: Floats, event: Bools | Floats, sample: Rows, offset: Fl
         if np.abs(step).max() <= 1e-11 * (1.0 + np.abs(coef).max()):
             risk = sigmoid(offset + x @ coef)
             information = (x * (w * risk * (1.0 - risk))[:, None]).T @ x
-            model = np.linalg.inv(information)
+            try:
+                model = np.linalg.inv(information)
+            except np.linalg.LinAlgError:
+                break
             found_at = sample.estimate(coef / size, (x * (event - risk)[:, None]) @ model / size)
             return LogisticFit(found_at, model / np.outer(size, size))
     return _unknown(k)
