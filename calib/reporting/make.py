@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,8 @@ def _calibrators(
                     "calib.calibrator('temperature')}, or the names of methods."
                 )
         return dict(methods)
+    if methods is not None and not isinstance(methods, Iterable):
+        raise CalibrationError(f"methods must be a list of names, or calibrators by name; got {methods!r}.")
     names = presets(rows)["Fast"] if methods is None else list(dict.fromkeys(methods))
     return {name: calibrator(name, random_state=seed) for name in names if name != BASELINE}
 
