@@ -101,7 +101,7 @@ class Inspection:
     readings: tuple[TableReading, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     words: Mapping[str, float | None] = field(default_factory=dict)
-    models: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, dict[str, object]] = field(default_factory=dict)
 
 
 def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
