@@ -78,7 +78,7 @@ PAGES = {"light": ("#ffffff", "#f4f6fa"), "dark": ("#12151c", "#1b1f2a")}
 TEXT_SHADE = 0.25
 """Share of black or white that gives text in every colour a contrast of 4.5 with its page (WCAG 2.2, 1.4.3)."""
 
-_TOP, _BOTTOM = 34, 48
+_TOP, _BOTTOM = 42, 48
 FRAME = _TOP + _BOTTOM
 """Pixels of every figure's height that its plot does not have."""
 
