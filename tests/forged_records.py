@@ -71,7 +71,7 @@ def _change_entry(entries: list[tuple[Any, Any]], rng: np.random.Generator) -> N
         return
     (place, key), (other, other_key) = _pick(entries, rng), _pick(entries, rng)
     value, another = place[key], deepcopy(other[other_key])
-    number = value if isinstance(value, (int, float)) else 1
+    number = value if isinstance(value, (int, float)) and abs(value) < 1e300 else 1  # larger ones are no floats
     part = value if isinstance(value, (str, list)) else [value]
     numbers = (-number, number + 1, 2 * number, 1e6 * number, 1e-6 * number)
     what = rng.random()
