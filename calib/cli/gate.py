@@ -12,6 +12,7 @@ from typer import Option
 from calib.cli import text
 from calib.cli.arguments import Given, on_data, refuse
 from calib.data import DataError, Predictions
+from calib.diagnostics.shift import SAME_DATA
 from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.comparison_table import said_of_weights
@@ -53,7 +54,7 @@ def gate(
         data = given.load()
         judged = text.judged_raw(data)
     else:
-        data, judged = _judged_calibrated(given, calibrator)
+        data, judged = _judged_calibrated(given, calibrator, answer)
     found = judge_limits(judged, limits)
     words = {verdict.word for verdict in found}
     word = next(word for word in ("fails", "undecided", "passes") if word in words)
@@ -77,10 +78,12 @@ def _said_of_weights(data: Predictions, judged: Evaluation, limits: Iterable[str
     return f"Limits are for scores without the {data.weight_kind} weights of the rows; with them: {listed(values)}."
 
 
-def _judged_calibrated(given: Given, calibrator: Path) -> tuple[Predictions, Evaluation]:
+def _judged_calibrated(given: Given, calibrator: Path, answer: text.Answer) -> tuple[Predictions, Evaluation]:
     """The rows as a saved calibrator takes them, and what it makes of them, judged on all."""
     exported = runtime.load(calibrator)
     new = read_new_rows(exported, given.file, given.options, True)
     if new.data is None:
         raise DataError(list(new.inspection.findings))
+    if new.fitted_on(exported.metadata.get("data_sha256", "")):
+        answer.note(SAME_DATA, "warning")
     return new.data, judge(exported, new.data)[1]

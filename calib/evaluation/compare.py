@@ -115,8 +115,19 @@ def compare(
     Raises
     ------
     CalibrationError
-        If the two parts are not predictions of the same classes, or the test part has no rows.
+        If the methods are no calibrators by name, the two parts are not predictions of the same classes, or the test
+        part has no rows.
     """
+    if not isinstance(calibrators, Mapping):
+        raise CalibrationError(
+            f"calibrators is a {type(calibrators).__name__}; give them by name, as "
+            "{'temperature': calib.calibrator('temperature')}."
+        )
+    if others := [name for name, method in calibrators.items() if not isinstance(method, Calibrator)]:
+        raise CalibrationError(
+            f"{others[0]!r} of calibrators is a {type(calibrators[others[0]]).__name__}, no calibrator; make one by "
+            "its name, as calib.calibrator('temperature')."
+        )
     for part, what in ((calibration, "calibration"), (test, "test")):
         if not isinstance(part, Predictions):
             raise CalibrationError(

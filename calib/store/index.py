@@ -10,6 +10,7 @@ import errno
 import io
 import logging
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -34,6 +35,8 @@ BUSY = 30.0
 """Seconds to wait for another thread or server that writes."""
 ABANDONED = 3600.0
 """Seconds without a change after which a file being written is a dead process's; the largest takes a minute."""
+KEY = re.compile(r"[A-Za-z0-9_-]{1,200}")
+"""Of a record: a hash, or another plain name; it names the file."""
 PART = ".part"
 """Ending of a file that is being written."""
 DELETED = "it was deleted in another window"
@@ -93,7 +96,7 @@ class Store:
             _write(aside, make())
             with self._transaction() as db:
                 if self._lacks(db, key):  # still
-                    os.replace(aside, self._folder / key)
+                    os.replace(aside, self._file(key))
                     if os.name != "nt":  # Windows cannot, and does not need it
                         _flush(self._folder)  # the name of the file, which a power cut would lose
         finally:
@@ -108,7 +111,7 @@ class Store:
         Damaged
             If it is not as it was stored; it is deleted, so that it can be stored anew.
         """
-        path = self._folder / key
+        path = self._file(key)
         try:
             with path.open("rb") as file:
                 return make(read(file, expected))
@@ -125,7 +128,7 @@ class Store:
         """Keys of the records that a link leads to and that are not there."""
         with self._connected() as db:
             keys = db.execute("SELECT key FROM holds WHERE link = ?", (name,)).fetchall()
-        return {key for (key,) in keys if not (self._folder / key).exists()}
+        return {key for (key,) in keys if not self._file(key).exists()}
 
     def put_link(self, name: str, entry: Any, keys: Collection[str]) -> None:
         """Store what a link leads to, and count it as used; what it led to before is still deleted with it.
@@ -194,9 +197,15 @@ class Store:
             if path.name not in needed and not written:
                 path.unlink(missing_ok=True)
 
+    def _file(self, key: str) -> Path:
+        """The file of a record; a key that is no plain name, as in a forged link, leads nowhere."""
+        if not KEY.fullmatch(key):
+            raise Damaged
+        return self._folder / key
+
     def _lacks(self, db: sqlite3.Connection, key: str) -> bool:
         """Whether a link leads to a record that is not there."""
-        return _one(db, "SELECT 1 FROM holds WHERE key = ?", key) is not None and not (self._folder / key).exists()
+        return _one(db, "SELECT 1 FROM holds WHERE key = ?", key) is not None and not self._file(key).exists()
 
     def _nbytes(self, db: sqlite3.Connection) -> int:
         """Bytes of the index and of all records."""

@@ -10,6 +10,7 @@ import pytest
 import calib
 from calib.cli import main
 from calib.cli.gate import FAILED, UNDECIDED
+from calib.diagnostics.shift import SAME_DATA
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.limits import judge_limits
 from calib.evaluation.view import EVENT, TOP_LABEL
@@ -40,12 +41,15 @@ def test_the_status_is_that_of_the_interval_and_not_of_the_value(file, capsys) -
     assert "chance" not in capsys.readouterr().out
 
 
-def test_a_calibrator_is_judged_in_place_of_the_model(file, tmp_path) -> None:
+def test_a_calibrator_is_judged_in_place_of_the_model(file, tmp_path, capsys) -> None:
     assert main(["fit", str(file), "--method", "temperature", "--out", str(tmp_path / "c.npz")]) == 0
     logits, labels = simulate(n=600, seed=1)
     np.savez(tmp_path / "fresh.npz", logits=3.0 * logits, labels=labels)
     assert run(tmp_path / "fresh.npz", "--max-ece", 0.05) == FAILED
     assert run(tmp_path / "fresh.npz", "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz") == 0
+    assert SAME_DATA not in capsys.readouterr().out
+    run(file, "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz")
+    assert SAME_DATA in capsys.readouterr().out
 
 
 @pytest.mark.long

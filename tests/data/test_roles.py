@@ -68,6 +68,13 @@ def test_a_reading_says_what_it_would_give():
     np.testing.assert_allclose(probability(load(file, choices=Choices(**offered))), RISK)
 
 
+def test_an_outcome_of_one_value_is_taken_once_it_is_chosen():
+    table = pd.DataFrame({"pd": np.linspace(0.1, 0.9, 60), "default": np.zeros(60, dtype=int)})
+    assert inspect(table).predictions is None
+    found = inspect(table, roles={"outputs": "pd", "outcome": "default"})
+    assert found.predictions is not None and "one_class" in {finding.code for finding in found.findings}
+
+
 def test_the_command_line_prints_the_readings_and_takes_one(tmp_path, capsys):
     file = tmp_path / "two models.csv"
     file.write_bytes(table(model_a=RISK, model_b=RISK**2, default=HAPPENED)[1])

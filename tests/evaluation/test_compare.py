@@ -230,3 +230,6 @@ def test_parts_that_cannot_be_compared_are_refused_in_a_sentence():
         compare({}, data, data.take([]))
     with pytest.raises(CalibrationError, match=r"calibration part is a ndarray.*calib\.Predictions"):
         compare({}, data.logits, data.labels)
+    for methods, said in ((["beta"], "calibrators is a list"), ({"a": "beta"}, "'a' of calibrators is a str")):
+        with pytest.raises(CalibrationError, match=said):
+            compare(methods, data, data)

@@ -57,6 +57,17 @@ def test_nothing_is_stored_that_no_link_leads_to(store: Store) -> None:
     store.put("1", lambda: pytest.fail("it is stored"))
 
 
+@pytest.mark.parametrize("key", ["../../kept", "/{}/kept", "..", "", "a\0b", "a/b"])
+def test_a_key_that_is_no_name_leads_to_no_file(store: Store, tmp_path: Path, key: str) -> None:
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"no record")
+    key = key.format(tmp_path)
+    link_to(store, 1, data(1))
+    with pytest.raises(Damaged):
+        store.get(key, dict[str, np.ndarray], pytest.fail)
+    assert kept.read_bytes() == b"no record"
+
+
 def test_deleting_takes_what_no_other_link_leads_to(store: Store) -> None:
     link_to(store, 1, data(1), data(2))
     link_to(store, 1, data(2))  # what it led to before goes with it

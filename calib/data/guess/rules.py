@@ -89,9 +89,9 @@ class Reading:
     @property
     def is_sure(self) -> bool:
         """Whether it may be taken where nothing else comes near; of a single score, not beside an outcome of one value
-        that is not called the true class.
+        that was not chosen and is not called the true class.
         """
-        varies = self.outcome is None or len(self.outcome.values) > 1 or self.outcome.says in ("truth", "label")
+        varies = self.rules[0] is CHOSEN or len(self.truth.values) > 1 or self.truth.says in ("truth", "label")
         return (varies or self.pairs or not self.outputs.is_single) and all(rule.is_sure for rule in self.rules)
 
     @property
