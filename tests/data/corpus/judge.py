@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-import calib
-from calib.data import DataError
+from calib.data import Inspection, inspect
 from tests.data.corpus.tables import CorpusTable, Truth, softmax
 
-Outcome = Literal["right", "partly", "misread", "asked", "asked without", "refused", "crashed"]
+Outcome = Literal["right", "partly", "asked first", "asked", "asked without", "refused", "misread", "crashed"]
 
 
 @dataclass(frozen=True)
@@ -24,8 +22,8 @@ class Judgement:
     ----------
     outcome : ``right``: opened with the labels, probabilities, event, clusters, weights and groups of the truth.
         ``partly``: with its labels and probabilities, something else differs. ``misread``: opened with other content.
-        ``asked``: with the right reading among those offered; ``asked without``: without it. ``refused``: a DataError.
-        ``crashed``: any other exception.
+        ``asked first``: asked, and the first answer that is offered is right; ``asked``: another one is;
+        ``asked without``: none is. ``refused``: not opened and nothing offered. ``crashed``: an exception.
     said : what differs, or what was asked or said.
     """
 
@@ -33,46 +31,46 @@ class Judgement:
     outcome: Outcome
     said: str
 
-    @property
-    def passed(self) -> bool:
-        """Whether that is what a careful person would do with the table."""
-        accepted = {"readable": ("right",), "ask": ("right", "asked"), "refuse": ("refused",)}[self.table.verdict]
-        return self.outcome in accepted or (
-            self.table.or_refuse and self.outcome in ("refused", "asked", "asked without")
-        )
 
-
-GIVEN = ("outcome", "outputs", "predicted", "cluster", "weight", "group")
-
-
-def judge(table: CorpusTable, with_roles: bool = False) -> Judgement:
-    """Load a table and compare.
-
-    Parameters
-    ----------
-    with_roles : give the roles of the truth, as somebody would who was asked; without, the reader is on its own.
-    """
-    roles = {role: table.truth.roles[role] for role in GIVEN if role in table.truth.roles}
-    options: dict[str, Any] = {"roles": roles} if with_roles else {}
+def judge(table: CorpusTable) -> Judgement:
+    """Read a table without any help and compare."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            data = calib.load((table.filename, table.content), **options)
-    except DataError as error:
-        readings = getattr(error, "readings", None)
-        if not readings:
-            return Judgement(table, "refused", str(error))
-        offered = any(matches(reading.roles, table.truth) for reading in readings)
-        return Judgement(table, "asked" if offered else "asked without", "; ".join(str(r.roles) for r in readings))
-    except Exception as error:
+        found = inspect((table.filename, table.content))
+    except Exception as error:  # whatever it is, the person is left with nothing
         return Judgement(table, "crashed", f"{type(error).__name__}: {error}")
-    if table.truth.kind is None:
+    data, truth = found.predictions, table.truth
+    if data is None:
+        if found.readings:
+            right = [matches(reading.roles, truth) for reading in found.readings]
+        else:
+            right = [opens(table, roles) for roles in offers(found)] if truth.kind else []
+        said = " ".join(finding.message for finding in found.findings if finding.level == "error")
+        if not right:
+            return Judgement(table, "refused", said)
+        return Judgement(table, "asked first" if right[0] else "asked" if any(right) else "asked without", said)
+    if truth.kind is None:
         return Judgement(table, "misread", f"opened as {described(data)}")
-    wrong = content_differs(data, table.truth)
-    if wrong and not any(not content_differs(data, other) for other in other_models(table.truth)):
+    wrong = content_differs(data, truth)
+    if wrong and not any(not content_differs(data, other) for other in other_models(truth)):
         return Judgement(table, "misread", f"{wrong}; opened as {described(data)}")
-    missing = beside_content(data, table.truth)
+    missing = beside_content(data, truth)
     return Judgement(table, "partly" if missing else "right", "; ".join(missing))
+
+
+def offers(found: Inspection) -> list[dict[str, Any]]:
+    """The answers to a question that is not about columns, such as how probabilities are written."""
+    changes = [
+        dict(change) for finding in found.findings if finding.level == "error" for change in finding.offers.values()
+    ]
+    given = [{"outcome" if name == "labels" else name: value for name, value in change.items()} for change in changes]
+    numbers = tuple(f"{word}={number or 0.5}" for word, number in (getattr(found, "words", None) or {}).items())
+    return given or ([{"verbal": numbers}] if numbers else [])
+
+
+def opens(table: CorpusTable, roles: dict[str, Any]) -> bool:
+    """Whether this answer opens the table as it is meant."""
+    data = inspect((table.filename, table.content), roles=roles).predictions
+    return data is not None and not content_differs(data, table.truth)
 
 
 def described(data: Any) -> str:

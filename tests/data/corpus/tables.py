@@ -59,12 +59,6 @@ class Recipe:
     n: int = 0
 
 
-def read_verdicts(readable: str, asked: str, refused: str) -> tuple[Recipe, ...]:
-    """The recipes of a set, from a text for each verdict."""
-    texts: dict[Verdict, str] = {"readable": readable, "ask": asked, "refuse": refused}
-    return tuple(recipe for verdict, text in texts.items() for recipe in read_recipes(text, verdict))
-
-
 def read_recipes(text: str, verdict: Verdict) -> tuple[Recipe, ...]:
     """Recipes from a text: ``name option=value ... :: columns``, with more columns on indented lines.
 
@@ -128,16 +122,6 @@ class Truth:
     readings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     models: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     maybe: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def confidence(self) -> Any:
-        """(n,) confidence of pairs."""
-        return self.probs[:, 1] if self.kind == "pairs" else None
-
-    @property
-    def correct(self) -> Any:
-        """(n,) booleans of pairs."""
-        return self.labels == "correct" if self.kind == "pairs" else None
 
 
 @dataclass(frozen=True)
@@ -226,7 +210,7 @@ def _label_list(cells: list[str], classes: tuple[str, ...], key: str) -> str:
 WORDS = {"almost certain": 0.95, "very likely": 0.85, "likely": 0.7, "even chance": 0.5, "unlikely": 0.25}
 
 
-class _Table:
+class MadeTable:
     """One table while it is made: the model first, then column by column the cells and what they mean."""
 
     def __init__(self, recipe: Recipe, seed: int):
@@ -364,15 +348,16 @@ class _Table:
 
 def build(recipe: Recipe, seed: int) -> CorpusTable:
     """The table of a recipe and its truth."""
-    table = _Table(recipe, seed)
+    table = MadeTable(recipe, seed)
     for name, share in recipe.blank.items():
         for row in np.flatnonzero(table.rng.random(table.n) < share):
             table.cells[name][row] = recipe.na
     filename, content = write(table.cells, recipe.layout, recipe.name)
-    return CorpusTable(recipe.name, filename, content, _truth(recipe, table), recipe.verdict, recipe.or_refuse)
+    return CorpusTable(recipe.name, filename, content, truth_of(recipe, table), recipe.verdict, recipe.or_refuse)
 
 
-def _truth(recipe: Recipe, table: _Table) -> Truth:
+def truth_of(recipe: Recipe, table: MadeTable) -> Truth:
+    """What a table means."""
     several = ("outputs", "features", "ignore", "group")
     roles: dict[str, Any] = {role: tuple(names) if role in several else names[0] for role, names in table.roles.items()}
     tag = next(iter(table.outputs))

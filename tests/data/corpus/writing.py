@@ -76,6 +76,8 @@ LAYOUTS = {
     "split_json": Layout(suffix="json"),
     "xlsx": Layout(suffix="xlsx"),
     "xlsx_titled": Layout(before="Model results, second quarter\n\n", suffix="xlsx"),
+    "xlsx_heads": Layout(before="Churn model, second quarter\n\nCustomer\t\t\tModel\n", suffix="xlsx"),
+    "shift_jis": Layout(encoding="cp932"),
 }
 
 
@@ -127,7 +129,7 @@ def _workbook(cells: Mapping[str, Sequence[str]], before: str) -> bytes:
 
     workbook, buffer = openpyxl.Workbook(), io.BytesIO()
     for line in before.splitlines():
-        workbook.active.append([line or None])
+        workbook.active.append([cell or None for cell in line.split("\t")])
     workbook.active.append(list(cells))
     for row in zip(*cells.values(), strict=True):
         workbook.active.append(list(map(_typed, row)))
