@@ -1,13 +1,13 @@
 """``compare``: several methods on held-out rows, as a table, a verdict and a report.
 
-``--repeats`` and ``--sizes`` add studies that fit many times, ``--report`` a page to hand over.
+``--repeats`` compares on many random splits too, and ``--report`` writes a page to hand over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -21,21 +21,11 @@ from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.compare import compare as compare_methods
 from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
 from calib.evaluation.scores import said_of_intervals
-from calib.evaluation.studies import (
-    N_SIZE_SPLITS,
-    halved_sizes,
-    labels_needed,
-    repeated_splits,
-    summarise_sizes,
-    summarise_splits,
-)
+from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.evaluation.view import Viewpoint
-from calib.formatting import aligned, fixed, plural, safe_table
+from calib.formatting import aligned, plural, safe_table
 from calib.registry import is_top_k, presets, said_of_kind, title_of
 from calib.top_k import said_of_labels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller ones are equivalent; may be repeated."
 
@@ -57,7 +47,6 @@ def compare(
     repeats: Annotated[
         int | None, Option(metavar="R", min=2, help="Compare on R random splits of the same sizes too.")
     ] = None,
-    sizes: Annotated[bool, Option("--sizes", help="Fit on ever more rows too: how many labels are needed?")] = False,
     view: Annotated[
         Viewpoint, Option(help="Of two classes, judge P(event) or the confidence in a prediction.")
     ] = "event",
@@ -92,22 +81,17 @@ def compare(
     if report:
         write_report(report, given, (data, learned, test), fits, found, calibration, seed)
         answer.say(f"The report is in {report}.")
-    study: dict[str, Any] = {"random_state": seed, "view": view}
     if repeats:
         with text.progress("fits") as show:
-            table = repeated_splits(fits, data, len(learned), n_repeats=repeats, callback=show, **study)
+            about: dict[str, Any] = {"n_repeats": repeats, "random_state": seed, "view": view}
+            table = repeated_splits(fits, data, len(learned), **about, callback=show)
         splits = summarise_splits(table, relevant=matters)
         answer.say(f"\nOver {repeats} random splits into {len(learned):,} and {plural(len(test), 'row')}:")
         answer.say(summary(splits, f"over {repeats} splits"), splits=splits)
-        _write(csv, "splits", table, answer)
-    if sizes:
-        with text.progress("fits") as show:
-            about: dict[str, Any] = {"n_repeats": N_SIZE_SPLITS, "sizes": halved_sizes(len(learned))}
-            table = repeated_splits(fits, data, len(learned), **about, **study, callback=show)
-        curves, rows = summarise_sizes(table), plural(len(learned), "calibration row")
-        answer.say(f"\nFitted on ever more of the {rows} of {N_SIZE_SPLITS} random splits:")
-        answer.say(sizes_table(curves), sizes=curves)
-        _write(csv, "sizes", table, answer)
+        if csv:
+            path = csv.with_name(f"{csv.stem}-splits{csv.suffix}")
+            safe_table(table).to_csv(path, index=False)
+            answer.say(f"The numbers are in {path}.")
     return answer.end()
 
 
@@ -186,28 +170,3 @@ def write_report(
 
 def _is_sample(path: Path) -> bool:
     return path.resolve().parent.name == FOLDER and path.stem in SAMPLES
-
-
-def sizes_table(table: pd.DataFrame) -> str:
-    """Scores by size, a method a line, and how many labels each needs."""
-    sizes = sorted(table["size"].unique())
-    lines, answers = [], []
-    for key in table["score"].unique():
-        rows = [[table.loc[table["score"] == key, "score_title"].iloc[0], *(f"{size:,}" for size in sizes)]]
-        for _, method in table[table["score"] == key].groupby("method", sort=False):
-            values = method.set_index("size")["value"]
-            rows.append([method["title"].iloc[0], *(fixed(values[size]) for size in sizes)])
-        lines += [*aligned(rows), ""]
-    nll = table[(table["score"] == "NLL") & table["value"].notna()]
-    for name in nll.loc[nll["size"] == sizes[-1], "method"].iloc[1:]:
-        answers.append(labels_needed(table, name).sentence)
-    notes = table.loc[(table["note"] != "") & (table["score"] == "NLL"), ["title", "size", "note"]]
-    failed = [f"{title} on {size:,} rows: {note}" for title, size, note in notes.itertuples(index=False)]
-    return "\n".join([*lines, *answers, *failed])
-
-
-def _write(csv: Path | None, what: str, table: pd.DataFrame, answer: text.Answer) -> None:
-    if csv:
-        path = csv.with_name(f"{csv.stem}-{what}{csv.suffix}")
-        safe_table(table).to_csv(path, index=False)
-        answer.say(f"The numbers are in {path}.")

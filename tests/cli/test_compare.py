@@ -1,7 +1,4 @@
-"""``compare --report``, and methods with parameters of their own.
-
-``compare --repeats`` and ``compare --sizes``.
-"""
+"""``compare``: its table and report, methods with parameters of their own, and the view."""
 
 from __future__ import annotations
 
