@@ -1,8 +1,8 @@
 """The rules by which a table is read, in the order they apply.
 
-A reading is an outcome with outputs. Each is judged by the first rule of its list that holds, and a reading is clear
-where no other one has a rule as early for either. Else it is asked. Nothing is weighed, and how well outputs agree with
-an outcome is never looked at.
+A reading is an outcome with outputs. Each is judged by the first rule of its list that holds. A reading is clear where
+every other one is beaten by one that has a column in common with it and rules as early for both. Else it is asked.
+Nothing is weighed, and how well outputs agree with an outcome is never looked at.
 """
 
 from __future__ import annotations
@@ -100,8 +100,14 @@ class Reading:
         return self.rules[0].rank, self.rules[1].rank
 
     def is_beaten_by(self, other: Reading) -> bool:
-        """Whether another reading is as good in both, and better in one."""
-        return self.ranks != other.ranks and all(a <= b for a, b in zip(other.ranks, self.ranks, strict=True))
+        """Whether another reading with a column in common is as good in both, and better in one.
+
+        A pair of other columns beats none: ``old`` in both names says that they belong together, not that they are
+        meant.
+        """
+        apart = self.outcome is not other.outcome and not {*self.outputs.names} & {*other.outputs.names}
+        as_good = all(a <= b for a, b in zip(other.ranks, self.ranks, strict=True))
+        return as_good and self.ranks != other.ranks and not apart
 
 
 OUTPUTS = (

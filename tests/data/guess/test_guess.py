@@ -58,6 +58,15 @@ def test_several_models_are_asked_about():
     assert not found.is_clear and len(found.readings) == 2
 
 
+@pytest.mark.parametrize("shared", ["pd_old default_old", "pd_new default_new", "pd_old old_flag"])
+def test_a_word_that_two_names_share_does_not_rule_out_another_pair(shared):
+    output, outcome = shared.split()
+    old = RNG.random(N)
+    found = of(pd=RISK, **{output: old}, default=HAPPENED, **{outcome: (RNG.random(N) < old).astype(int)})
+    offered = {(reading.outcome.name, reading.outputs.names) for reading in found.readings}
+    assert not found.is_clear and offered >= {("default", ("pd",)), (outcome, (output,))}
+
+
 def test_limits_what_was_before_and_reaction_times_are_no_outputs():
     for name in ("lower", "p_upper", "pd_se", "previous_default_prob", "last_score"):
         found = of(default=HAPPENED, pd=RISK, **{name: RNG.random(N)})
