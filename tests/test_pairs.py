@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -14,7 +13,6 @@ import calib
 from calib import base
 from calib.base import KEEPS_HALF, Calibrator
 from calib.canonical import to_canonical
-from calib.cli import main
 from calib.data import Predictions
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
@@ -103,13 +101,3 @@ def test_a_comparison_says_why_a_method_is_absent_and_scores_the_others():
     by_method = table[table["score"] == "ECE"].set_index("method")
     assert "all classes" in by_method["note"]["vector"]
     assert by_method["value"]["platt"] < by_method["value"]["identity"]
-
-
-def test_a_file_of_confidences_becomes_a_file_of_confidences(tmp_path):
-    data, given, made, out = pairs(), *(str(tmp_path / name) for name in ("answers.csv", "made.npz", "out.csv"))
-    pd.DataFrame({"confidence": data.confidence, "correct": data.correct.astype(int)}).to_csv(given, index=False)
-    writer.save(fitted("platt"), made, **provenance.describe(data))
-    assert main(["apply", made, given, "--read", "outputs=confidence", "--out", out]) == 0
-    table = pd.read_csv(out)
-    assert list(table) == ["row", "confidence"]
-    np.testing.assert_allclose(table["confidence"], fitted("platt").predict_proba(data.logits)[:, 1], atol=1e-9)

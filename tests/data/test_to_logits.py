@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 
 from calib import ece
-from calib.canonical import ONE_COLUMN, Kind, to_canonical, zero_floor
+from calib.canonical import zero_floor
 from calib.data import Choices, inspect, load
 from tests.data.conftest import the
 
@@ -117,26 +115,3 @@ def test_the_kind_can_be_chosen_but_no_click_takes_probabilities_for_logits(make
     assert not the(inspect(path), "kind").offers
     np.testing.assert_array_equal(load(path, kind="logits").logits, make.probs)
     assert inspect(make.both(), choices=Choices(kind="probabilities")).findings[0].code == "kind"
-
-
-@pytest.mark.parametrize("kind", sorted({*get_args(Kind)} - {"topk"}))  # no matrix, and no conversion
-def test_prediction_brings_outputs_into_the_same_form(make, kind):
-    """An exported calibrator reads new outputs through ``to_canonical``; both must give the same logits."""
-    p = make.probs
-    p[p < 0.01] = 0
-    p /= p.sum(axis=1, keepdims=True)
-    single = np.r_[0.0, 1.0, expit(make.logits[2:, 0])]
-    with np.errstate(divide="ignore"):
-        outputs = {
-            "logits": make.logits,
-            "probabilities": p,
-            "log_probabilities": np.log(p),
-            "binary_log_odds": make.logits[:, 0],
-            "binary_probability": single,
-            "pairs": single,
-        }[kind].astype(np.float32)
-    labels = make.binary if kind in ONE_COLUMN else make.labels
-    data = load(make.npz(outputs=outputs, labels=labels), kind=kind)
-    again = to_canonical(outputs, kind, data.floor)
-    assert again.dtype == data.logits.dtype == np.float32
-    np.testing.assert_array_equal(again, data.logits)

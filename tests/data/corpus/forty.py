@@ -13,12 +13,11 @@ import numpy as np
 from tests.data.corpus.tables import CorpusTable, MadeTable, Verdict, read_recipes, truth_of
 from tests.data.corpus.writing import write
 
-Rows = Iterable[dict[str, Any]]
 Made = tuple[str, bytes]
 """File name and bytes."""
 
 
-def json_lines(rows: Rows) -> Made:
+def json_lines(rows: Iterable[dict[str, Any]]) -> Made:
     """One object a line."""
     return "rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode()
 
@@ -133,4 +132,4 @@ def tables(seed: int) -> Iterator[CorpusTable]:
         truth = truth_of(recipe, table)
         if make is llm_in_words:
             truth = replace(truth, kind=None)  # there is no number that it means
-        yield CorpusTable(recipe.name, *make(table), truth, verdict, or_refuse=verdict == "ask")
+        yield CorpusTable(recipe.name, *make(table), truth, verdict)

@@ -41,7 +41,6 @@ class Recipe:
     Attributes
     ----------
     also : further acceptable readings as (outcome, outputs), where a table is asked about.
-    or_refuse : whether refusing is as good as asking.
     blank : share of empty cells by column; ``na`` is written there.
     layout : how the file is written, see :data:`tests.data.corpus.writing.LAYOUTS`.
     quality : of the model; drawn unless given, see :func:`model_logits`.
@@ -51,7 +50,6 @@ class Recipe:
     columns: str
     verdict: Verdict = "readable"
     also: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    or_refuse: bool = False
     blank: dict[str, float] = field(default_factory=dict)
     na: str = ""
     layout: str = "csv"
@@ -79,7 +77,6 @@ def read_recipes(text: str, verdict: Verdict) -> tuple[Recipe, ...]:
                 columns,
                 verdict,
                 also=tuple((outcome, tuple(outputs.split("+"))) for outcome, outputs in also),
-                or_refuse=options.pop("or_refuse", "") == "yes",
                 blank={column: float(share) for column, share in blank.items()},
                 n=int(options.pop("n", 0)),
                 **options,
@@ -96,7 +93,6 @@ class Truth:
     ----------
     roles : columns by role, as ``calib.load(path, roles=...)`` takes them.
     kind : one of calib's kinds, or None where the table holds no model output.
-    scale : how the outputs are written, a key of :data:`SCALES`.
     classes : class names in order, as the labels are written. Of pairs: ``("wrong", "correct")``.
     event : the event of two classes; ``column_is``: the class whose probability a single column holds.
     rows : (n,) numbers of these rows in the table.
@@ -110,7 +106,6 @@ class Truth:
 
     roles: dict[str, Any]
     kind: str | None = None
-    scale: str = "p"
     classes: tuple[str, ...] = ()
     event: str | None = None
     column_is: str | None = None
@@ -133,7 +128,6 @@ class CorpusTable:
     content: bytes
     truth: Truth
     verdict: Verdict
-    or_refuse: bool = False
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -353,7 +347,7 @@ def build(recipe: Recipe, seed: int) -> CorpusTable:
         for row in np.flatnonzero(table.rng.random(table.n) < share):
             table.cells[name][row] = recipe.na
     filename, content = write(table.cells, recipe.layout, recipe.name)
-    return CorpusTable(recipe.name, filename, content, truth_of(recipe, table), recipe.verdict, recipe.or_refuse)
+    return CorpusTable(recipe.name, filename, content, truth_of(recipe, table), recipe.verdict)
 
 
 def truth_of(recipe: Recipe, table: MadeTable) -> Truth:
@@ -398,7 +392,7 @@ def truth_of(recipe: Recipe, table: MadeTable) -> Truth:
     ]
     weight, cluster = roles.get("weight"), roles.get("cluster")
     return Truth(
-        roles=roles, kind=kind, scale=scale, classes=classes, event=classes[1] if len(classes) == 2 else None,
+        roles=roles, kind=kind, classes=classes, event=classes[1] if len(classes) == 2 else None,
         column_is=classes[columns[0][1]] if len(columns) == 1 and not table.pairs else None,
         rows=rows, labels=labels[rows], probs=table.probabilities(tag, len(classes))[rows],
         clusters=np.array(table.cells[cluster])[rows] if cluster else None,
