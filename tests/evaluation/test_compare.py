@@ -17,10 +17,7 @@ from tests.conftest import compare_evaluations, simulate
 
 
 def simulated(n, seed, scale=2.0):
-    generator = np.random.default_rng(seed)
-    logits = generator.normal(size=(n, 4)) * 1.5
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    return Predictions(logits * scale, labels, tuple("abcd"))
+    return Predictions(*simulate(n, 4, scale, seed), tuple("abcd"))
 
 
 class Broken(Calibrator):

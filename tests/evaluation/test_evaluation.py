@@ -14,14 +14,7 @@ from calib.evaluation.scores import scored_on, smooth_scores
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import groups_of_units, reflect
 from calib.numerics import softmax
-
-
-def simulated(n, seed, scale=1.0, n_classes=7):
-    """Labels drawn from softmax(logits); predictions sharpened by ``scale``, calibrated at 1."""
-    generator = np.random.default_rng(seed)
-    logits = generator.normal(size=(n, n_classes)) * 1.5
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    return logits * scale, labels
+from tests.conftest import simulate
 
 
 class ConfidenceOnly(Calibrator):
@@ -36,7 +29,7 @@ class ConfidenceOnly(Calibrator):
 
 @pytest.fixture
 def sample():
-    return simulated(700, seed=0, scale=1.6)
+    return simulate(700, 7, scale=1.6)
 
 
 def test_scores_are_the_metrics(sample):
@@ -123,7 +116,7 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
 
 @pytest.mark.parametrize("n", [2, 30, 5000])
 def test_intervals_hold_their_scores_and_stay_in_range(n):
-    logits, labels = simulated(n, seed=3, scale=1.4)
+    logits, labels = simulate(n, 7, scale=1.4, seed=3)
     evaluation = evaluate(softmax(logits), labels)
     values, intervals = scores(evaluation), score_intervals(evaluation)
     for key, (value, low, high) in intervals.items():
@@ -137,7 +130,7 @@ def test_intervals_hold_their_scores_and_stay_in_range(n):
 @pytest.mark.parametrize("seed", range(4))
 def test_no_interval_of_a_calibration_error_ends_below_that_of_the_gap(seed):
     """In whatever bins, the mean of the sizes of gaps is at least the size of their mean."""
-    logits, labels = simulated(150, seed, scale=2.0)
+    logits, labels = simulate(150, 7, seed=seed)
     found = score_intervals(evaluate(softmax(logits), labels))
     assert found["gap"].low > 0
     assert found["ECE"].low >= min(found["ECE"].value, found["gap"].low)

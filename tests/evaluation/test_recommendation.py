@@ -40,6 +40,14 @@ def chosen(calibrators, values, close=(), n_right=800, error=ERROR, **options):
     return recommend(Claims(made, **options), calibrators)
 
 
+def scored(values, influence, n=1000):
+    """Methods with these NLLs, and what each of 1,000 rows adds to them."""
+    return {
+        name: Scored({"accuracy": 0.8, "NLL": value}, {"accuracy": np.zeros(1000), "NLL": influence[name]}, {}, n)
+        for name, value in values.items()
+    }
+
+
 def test_among_ties_the_simplest_is_taken(calibrators):
     values = {"isotonic": 0.4, "apart": 0.4003, "platt": 0.4004, "temperature": 0.45}
     answer = chosen(calibrators, values, close=tuple(values))
@@ -87,11 +95,7 @@ def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrator
         "temperature": 0.01 * shared + 0.0013 * extra,
     }
     values = {"identity": 0.5, "isotonic": 0.4971, "temperature": 0.4974}
-    made = {
-        name: Scored({"NLL": value, "accuracy": 0.8}, {"NLL": influence[name], "accuracy": np.zeros(1000)}, {}, 9999)
-        for name, value in values.items()
-    }
-    claims = Claims(made, relevant={"NLL": 0.002})
+    claims = Claims(scored(values, influence, 9999), relevant={"NLL": 0.002})
     words = [claims.between(*pair, "NLL").word for pair in (("isotonic", "identity"), ("temperature", "identity"))]
     assert words == ["better", "undecided"]
     assert claims.between("temperature", "isotonic", "NLL").word == "equivalent"
@@ -114,14 +118,14 @@ def test_methods_without_the_score_are_named(calibrators):
 def test_where_only_confidences_are_compared_their_error_decides(calibrators):
     generator = np.random.default_rng(0)
 
-    def scored(ece, **nll):
+    def of_error(ece, **nll):
         influence = {key: 0.001 * generator.normal(size=500) / math.sqrt(500) for key in ("ECE", *nll)}
         return Scored({"ECE": ece, "accuracy": 0.8, **nll}, influence | {"accuracy": np.zeros(500)}, {}, 1000)
 
-    made = {"identity": scored(0.2, NLL=0.5), "histogram": scored(0.1)}
+    made = {"identity": of_error(0.2, NLL=0.5), "histogram": of_error(0.1)}
     answer = recommend(Claims(made), calibrators)
     assert (answer.score, answer.method, answer.word) == ("ECE", "histogram", "better")
-    assert recommend(Claims(made | {"platt": scored(0.2, NLL=0.4)}), calibrators).score == "NLL"
+    assert recommend(Claims(made | {"platt": of_error(0.2, NLL=0.4)}), calibrators).score == "NLL"
 
 
 def of_two(before, after, labels):
@@ -190,11 +194,7 @@ def test_nothing_with_a_worse_value_than_the_raw_model_is_taken(calibrators):
     own["temperature"] = own["identity"] + 0.05 * own["temperature"]
     own["isotonic"] = own["identity"] + own["isotonic"]
     values = {"identity": 0.5, "temperature": 0.508, "isotonic": 0.499}
-    made = {
-        name: Scored({"accuracy": 0.8, "NLL": value}, {"accuracy": np.zeros(1000), "NLL": 0.05 * own[name]}, {}, 1000)
-        for name, value in values.items()
-    }
-    claims = Claims(made)
+    claims = Claims(scored(values, {name: 0.05 * each for name, each in own.items()}))
     assert claims.between("temperature", "identity", "NLL").word == "worse"
     assert claims.between("isotonic", "identity", "NLL").word == "undecided"
     answer = recommend(claims, calibrators)
@@ -207,15 +207,8 @@ def test_who_is_as_good_could_be_taken(calibrators):
     generator = np.random.default_rng(1)
     shared = generator.normal(size=1000) / math.sqrt(1000)
     spread = {"identity": 0.0, "temperature": 0.01, "platt": 0.0005, "isotonic": 0.0005}
-    made = {
-        name: Scored(
-            {"accuracy": 0.8, "NLL": value},
-            {"accuracy": np.zeros(1000), "NLL": 0.01 * shared + spread[name] * generator.normal(size=1000) / 30},
-            {},
-            1000,
-        )
-        for name, value in {"identity": 0.5, "temperature": 0.4935, "platt": 0.494, "isotonic": 0.4939}.items()
-    }
-    answer = recommend(Claims(made), calibrators)
+    influence = {name: 0.01 * shared + own * generator.normal(size=1000) / 30 for name, own in spread.items()}
+    values = {"identity": 0.5, "temperature": 0.4935, "platt": 0.494, "isotonic": 0.4939}
+    answer = recommend(Claims(scored(values, influence)), calibrators)
     assert answer.method == "platt" and answer.as_good == ("isotonic",)
     assert "temperature" not in " ".join(answer.sentences())

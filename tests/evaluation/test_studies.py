@@ -273,11 +273,3 @@ def test_a_worker_gives_what_the_library_gives(queue):
     # A method that no parameters make ends a study at once, with its reason.
     job = wait(queue, submit(queue, rows, METHODS, 120, 3, 5))
     assert job.state == "failed" and "n_inducing=-1" in job.message
-
-
-def test_a_study_can_be_cancelled(queue):
-    key = submit(queue, data(300), METHODS[:1], 120, 5000, 5)
-    job = wait(queue, key, lambda job: job.step > 0)
-    assert (job.state, job.total) == ("running", 10_000)
-    queue.cancel(key)
-    assert wait(queue, key).state == "cancelled"
