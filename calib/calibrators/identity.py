@@ -4,23 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, LEARNS_NOTHING, Calibrator, Progress
+import numpy as np
+
+from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, LEARNS_NOTHING, MINDS_OFFSETS, Calibrator, Progress
 from calib.calibrators.steps import Step
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import LARGEST, Floats, Ints, softmax
+from calib.parameters import param
+
+SAME = 1e-6
+"""Logits this near to the floor's, relatively, are the floor's: they may have been float32."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Identity(Calibrator):
-    """Softmax of the raw logits; learns nothing."""
+    """Softmax of the raw logits; learns nothing.
 
-    traits = Calibrator.traits | {KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING, LEARNS_NOTHING}
+    Where a model's probabilities are exactly 0 the logits of its data hold the logarithm of a floor, which fits need.
+    With that ``floor`` they are 0 again, so that scores are of what the model said.
+    """
+
+    floor: float | None = param(
+        None, low=0.0, high=0.5, optional=True, help="What exact zeros of the model's probabilities became."
+    )
+
+    traits = Calibrator.traits | {KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING, LEARNS_NOTHING, MINDS_OFFSETS}
     min_rows = 1
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         pass
 
     def _predict(self, logits: Floats) -> Floats:
+        if self.floor:
+            at = np.log(self.floor)
+            logits = np.where(np.abs(logits - at) <= SAME * abs(at), -LARGEST, logits)
         return softmax(logits)
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        return self.traits if self.floor else self.traits - {MINDS_OFFSETS}
+
+    def variant(self, n_classes: int) -> str:
+        return ""  # the floor is of the data, and no choice between two methods
 
     def steps(self) -> list[Step]:
         return [{"step": "softmax"}]

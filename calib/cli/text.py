@@ -19,12 +19,11 @@ from calib.data.findings import shortened
 from calib.diagnostics.subgroups import confidence_sentence, gap_and_extremes
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
+from calib.evaluation.evaluation import raw_model
 from calib.evaluation.view import view_of
 from calib.formatting import aligned, fixed, for_terminal, one_line, plural, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.parameters import written
-from calib.registry import calibrator
-from calib.top_k import fit_top_k
 
 
 def say(text: str, *, apart: bool = False) -> None:
@@ -158,7 +157,7 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
 
 def judged_raw(data: Predictions) -> Evaluation:
     """A model's outputs as they are, judged on all rows."""
-    return Evaluation.from_predictions(fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2]), data)
+    return Evaluation.from_predictions(raw_model(data), data)
 
 
 def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[str, list[float]]]:

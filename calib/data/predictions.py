@@ -87,8 +87,8 @@ class Predictions(Displayed):
     class_names : one name per column.
     kind : what the upload held.
     scale : how they were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
-    floor : what exact zeros became before the logarithm (see :func:`calib.canonical.zero_floor`); None if
-        there was none.
+    floor : what stands in the logits for exact zeros (see :func:`calib.canonical.zero_floor`); None if there was none.
+        Scores of the raw model take zeros as they are.
     sha256 : hash of the canonical content, the key of every cache and fit.
     name : how pages call the data set.
     given_split : (n,) booleans, True for calibration rows, where the upload brought its own split.

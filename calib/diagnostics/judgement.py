@@ -23,8 +23,6 @@ from calib.evaluation.scores import Scored, scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
-from calib.registry import calibrator
-from calib.top_k import fit_top_k
 
 MOST_BINS = 12
 """Small pictures of many methods side by side show no more."""
@@ -166,9 +164,8 @@ def both_parts(calibration: Predictions, test: Predictions) -> dict[str, Any]:
     return arrays | {f"{TEST}logits": test.logits, f"{TEST}labels": test.labels}
 
 
-def raw_on_all_rows(*, data: Mapping[str, Any]) -> Evaluation:
+def raw_on_all_rows(raw: Calibrator, *, data: Mapping[str, Any]) -> Evaluation:
     """The raw model on the rows of both parts, those of the calibration part first, without class-wise sums."""
-    raw = fit_top_k(calibrator("identity"), data["logits"][:2], data["labels"][:2])
     first, second = (
         Evaluation.from_calibrator(raw, data[f"{part}logits"], data[f"{part}labels"]) for part in ("", TEST)
     )

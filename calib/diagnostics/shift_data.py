@@ -18,12 +18,12 @@ from calib.data.limits import MAX_CLASSES, MAX_TOP_K_CLASSES, megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source
 from calib.errors import CalibrationError, DataError
-from calib.evaluation.evaluation import Evaluation, row_arrays
+from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
 from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator, damage_in_words, from_arrays, npz_in
 from calib.metrics.confidence import check_range
 from calib.records import LARGEST, arrays_of
-from calib.registry import METHODS, calibrator
+from calib.registry import METHODS
 
 _INFERRED = ("class_order", "labels_unmatched")
 """Findings that say that the order of the classes was, or could not be, inferred."""
@@ -179,8 +179,7 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
     CalibrationError
         If the calibrator does not predict what it should; a changed file can hold anything.
     """
-    identity = calibrator("identity").fit(data.logits[:2], data.labels[:2])
-    raw = Evaluation.from_predictions(identity, data, "top-label")
+    raw = Evaluation.from_predictions(raw_model(data), data, "top-label")
     view = view_of(data, "event" if exported.metadata.get("view") == "event" else "top-label")
     method = exported.calibrator
     try:

@@ -14,13 +14,13 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
-from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.scores import SCORES, scored_on, weighted_scores
 from calib.evaluation.view import view_of
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval
-from calib.registry import METHODS, calibrator, extras_for, titles_of
+from calib.registry import METHODS, extras_for, titles_of
 from calib.top_k import fit_top_k
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def compare(
     view_of(test, view)  # refuses an unknown one before anything is fitted
     relevant_differences(relevant)  # as does this
     evaluations, seconds, notes = {}, {}, {}
-    methods = {BASELINE: calibrator(BASELINE), **calibrators}
+    methods = {BASELINE: raw_model(test), **calibrators}
     callback(0, len(methods), nan)
     for done, (name, method) in enumerate(methods.items(), start=1):
         made = attempt(method, calibration, test, view)

@@ -16,7 +16,8 @@ from calib.metrics.bootstrap import drawn_units
 from calib.metrics.confidence import Bools, check_columns, check_probs, top_label
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
-from calib.top_k import TopK, predict_top_k
+from calib.registry import calibrator
+from calib.top_k import TopK, fit_top_k, predict_top_k
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -159,6 +160,11 @@ class Evaluation:
             return _of_all(calibrator.predict_proba(logits[rows], **here), labels[rows], logits[rows])
 
         return _by_blocks(score, logits, labels, about)
+
+
+def raw_model(data: Predictions) -> Calibrator:
+    """The model as it is, as a calibrator that changes nothing: where it said exactly 0, that is what is judged."""
+    return fit_top_k(calibrator("identity", floor=data.floor), data.logits[:2], data.labels[:2])
 
 
 def row_arrays(data: Predictions) -> dict[str, Any]:

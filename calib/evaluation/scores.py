@@ -17,6 +17,7 @@ import numpy.typing as npt
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import NO_BREAK, number
+from calib.metrics.binning import equal_width_edges
 from calib.metrics.bootstrap import (
     Groups,
     Interval,
@@ -332,7 +333,7 @@ def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
 
 def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups) -> Floats:
     """Sums of 1, confidence and correctness in each bin of the ECE, (n_groups, ECE_BINS, 3)."""
-    index = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
+    index = bin_index(confidence, equal_width_edges(confidence, ECE_BINS))
     bins = [groups.sums_by(index, ECE_BINS, part) for part in (None, confidence, correct)]
     return np.stack(bins, axis=-1).astype(float)
 
@@ -345,7 +346,7 @@ def ece_of_bins(bins: Floats) -> Floats:
 
 def _ece_influence(confidence: Floats, correct: Bools, bins: Floats) -> Floats:
     """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
-    place = bin_index(confidence, np.linspace(0.0, 1.0, ECE_BINS + 1))
+    place = bin_index(confidence, equal_width_edges(confidence, ECE_BINS))
     return _mean_among(np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct))[1]
 
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from calib import metrics
 from calib.data.load import from_outputs
-from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.evaluation.scores import SCORES, ece_interval, score_intervals, weighted_scores
 from calib.evaluation.scores import scores as values_of
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_scored, top_label
-from calib.registry import calibrator
-from calib.top_k import fit_top_k
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,8 +53,7 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     if labels is not None and not options:
         probs, _ = check_scored(probs, labels)
     data = from_outputs(probs, labels, **options)
-    raw = fit_top_k(calibrator("identity"), data.logits[:2], data.labels[:2])
-    judged = Evaluation.from_predictions(raw, data)
+    judged = Evaluation.from_predictions(raw_model(data), data)
     found = score_intervals(judged) if ci else {key: (value, nan, nan) for key, value in values_of(judged).items()}
     named = {"ECE": SCORES["ECE"].seen(judged.view).title}
     rows = {named.get(key, key): tuple(interval) for key, interval in found.items()}

@@ -21,6 +21,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.claims import ABSENT, NEGLIGIBLE, Claim, relevant_differences, too_few_of, word_of
 from calib.evaluation.compare import BASELINE, attempt, score_columns
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
+from calib.evaluation.evaluation import raw_model
 from calib.evaluation.scores import PROPORTIONS, SCORES, scores
 from calib.evaluation.view import view_of
 from calib.metrics.bootstrap import UNKNOWN, Interval, cut
@@ -103,7 +104,7 @@ def repeated_splits(
         raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
     if sizes and min(sizes) < 2:
         raise CalibrationError(f"Sizes begin with {min(sizes)}; fit on at least 2 rows.")
-    methods, seen = {BASELINE: calibrator(BASELINE), **calibrators}, view_of(data, view)
+    methods, seen = {BASELINE: raw_model(data), **calibrators}, view_of(data, view)
     titles = titles_of(methods, data.n_classes)
     total, done = n_repeats * len(methods) * max(len(sizes), 1), 0
 

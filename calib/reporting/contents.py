@@ -20,13 +20,13 @@ from calib.data.samples import FOLDER, SAMPLES
 from calib.data.scales import in_words
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import BASELINE, Comparison
+from calib.evaluation.evaluation import raw_model
 from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
 from calib.formatting import Displayed, listed, one_line, percent, plural
 from calib.parameters import written
 from calib.plots.style import Style, method_style
-from calib.registry import calibrator, registry_name
-from calib.top_k import fit_top_k
+from calib.registry import registry_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +169,7 @@ class Report(Displayed):
         <Report on 'Clinical risk table': Uncalibrated and Platt on 285 test rows>
         """
         test = parts[1]
-        raw = {BASELINE: fit_top_k(calibrator(BASELINE), test.logits, test.labels)}  # it learns nothing
+        raw = {BASELINE: raw_model(test)}
         fitted, titles = {**raw, **calibrators}, dict(zip(found.table["method"], found.table["title"], strict=True))
         methods: list[ReportedMethod] = []
         for key, evaluation in found.evaluations.items():

@@ -30,6 +30,7 @@ from calib.diagnostics.subgroups import gap_and_extremes
 from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
+from calib.evaluation.evaluation import raw_model
 from calib.evaluation.scores import Scored
 from calib.evaluation.studies import pool_arrays
 from calib.formatting import listed, percent, with_interval
@@ -41,7 +42,6 @@ from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, t
 from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
 from calib.store.index import Damaged, in_words, server_store
-from calib.top_k import fit_top_k
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
 from calib.ui.text import add_notice, literal
@@ -251,7 +251,7 @@ def shown_fits(session: OpenSession) -> list[ShownFit]:
     """The raw model and every finished fit, in the order of their methods, judged on the test set."""
     start, what = partial(_judge_raw, session), "the scores of the raw model"
     judged = keep(RAW, lambda: awaited(session, session.seen(RAW), what, start))
-    raw = _shown(session, RAW, "identity", METHODS["identity"].title, 0, raw_model(session), judged)
+    raw = _shown(session, RAW, "identity", METHODS["identity"].title, 0, raw_model(session.data), judged)
     finished, of_method = [], Counter[str]()
     for job in jobs():
         spec = session.specs[job.key]
@@ -275,13 +275,9 @@ def _shown(
 def on_all_rows(session: OpenSession) -> Evaluation:
     """The raw model on all rows of the open data, in the view that the visitor looks at."""
     rows = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
-    whole = ready("raw on all rows", "the scores of the raw model on all rows", raw_on_all_rows, data=rows)
+    what, raw = "the scores of the raw model on all rows", raw_model(session.data)
+    whole = ready("raw on all rows", what, raw_on_all_rows, raw, data=rows)
     return whole.seen(session.view)
-
-
-def raw_model(session: OpenSession) -> Calibrator:
-    """The model as it is, as a calibrator that changes nothing."""
-    return fit_top_k(calibrator("identity"), session.data.logits[:2], session.data.labels[:2])
 
 
 def ask_for_raw(session: OpenSession) -> None:
@@ -291,7 +287,7 @@ def ask_for_raw(session: OpenSession) -> None:
 
 
 def _judge_raw(session: OpenSession) -> Future[Any]:
-    raw = raw_model(session)
+    raw = raw_model(session.data)
     return queue().compute(judge_fitted, raw, data=rows_to_predict(session, raw), owner=session.visitor)
 
 

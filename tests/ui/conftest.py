@@ -173,7 +173,7 @@ def raw_models_judged_once() -> Iterator[None]:
     judge = fits._judge_raw
 
     def once(session: OpenSession) -> Future[Any]:
-        rows = fits.rows_to_predict(session, fits.raw_model(session)).arrays
+        rows = fits.rows_to_predict(session, fits.raw_model(session.data)).arrays
         key = hashlib.sha256(pickle.dumps(rows)).digest()
         if key in answers:
             known: Future[Any] = Future()

@@ -396,7 +396,8 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
     said = info(
         "zeros",
         f"{count(n, 'value')} in {count(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name} "
-        f"{verb(n, 'is', 'are')} {exact}{below}; the logarithm would be infinite, so zeros became {floor:.2g}"
+        f"{verb(n, 'is', 'are')} {exact}{below}. Scores take them so; fits, which take logarithms, put "
+        f"{floor:.2g} in place of zeros"
         f"{', as chosen' if choices.floor else '; those of a row together hold half the smallest other value'}.",
         "Save logits instead of probabilities, or choose another floor.",
     )
