@@ -19,7 +19,7 @@ from calib.export import onnx_model, predict, save, to_onnx, writer
 from calib.export.onnx_model import to_model
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
-from calib.numerics import Floats, softmax
+from calib.numerics import Floats
 from tests.conftest import simulate
 
 
@@ -73,35 +73,6 @@ def test_rows_that_calib_refuses_give_nan_and_leave_the_others_alone():
         assert np.isnan(said[[1, 3, 4]]).all()
         np.testing.assert_allclose(said[[0, 2, 5]], given.calibrate(rows, "logits")[[0, 2, 5]], atol=1e-9)
         assert run(to_model(given, "float64"), rows[:0]).shape == (0, 4)
-
-
-@pytest.mark.parametrize(
-    ("kind", "scale"),
-    [
-        ("probabilities", None), ("probabilities", "percent"), ("probabilities", 20.0), ("log_probabilities", None),
-        ("binary_log_odds", None), ("binary_probability", None), ("pairs", None),
-    ],
-)  # fmt: skip
-def test_every_kind_of_outputs(kind, scale):
-    several = kind in ("probabilities", "log_probabilities")
-    logits, labels = simulated(300, 4 if several else 2)
-    probs = softmax(logits)
-    probs[:20, 1] = 0.0
-    outputs = {
-        "probabilities": probs,
-        "log_probabilities": np.log(probs, where=probs > 0, out=np.full(probs.shape, -np.inf)),
-        "binary_log_odds": logits[:, 1] - logits[:, 0],
-    }.get(kind, probs[:, 1])
-    one = {None: 1.0, "percent": 100.0}.get(scale, scale)
-    made = calib.calibrator("beta").fit(logits, labels)
-    given = exported(made, {"kind": kind, "scale": scale, "floor": 1e-6})
-    said = run(to_model(given, "float64"), outputs * one)
-    if kind == "pairs":
-        np.testing.assert_allclose(said, given.confidence(outputs, kind=kind), atol=1e-9)
-    else:
-        np.testing.assert_allclose(said, given.calibrate(outputs * one, kind), atol=1e-9)
-    if not several:
-        np.testing.assert_array_equal(run(to_model(given, "float64"), outputs[:, None]), said)
 
 
 def test_outputs_in_single_precision_become_double_first():

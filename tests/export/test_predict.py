@@ -13,14 +13,13 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.canonical import ONE_COLUMN
 from calib.decisions import AnswerAbove, CostMatrix, EventCut
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
-from calib.numerics import sigmoid, softmax
+from calib.numerics import sigmoid
 from calib.top_k import TopK, fit_top_k, predict_top_k
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT
 from tests.forged_records import forged
 
 NAMES = ("cat", "=dog", "a;b", "$x^$")
@@ -139,34 +138,6 @@ def test_cells_that_can_be_read_in_two_ways_are_refused(tmp_path, text, says):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match=says):
         predict.read_outputs({"columns": [*"abcd"]}, tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize(
-    ("kind", "scale"),
-    [("logits", None), ("probabilities", None), ("probabilities", "percent"),
-     ("probabilities", "counts"), ("probabilities", 500.0), ("log_probabilities", None), ("log_probabilities", "log2"),
-     ("binary_log_odds", None), ("binary_probability", None), ("binary_probability", "percent"), ("pairs", None)],
-)  # fmt: skip
-def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale):
-    n_classes = 2 if kind in ONE_COLUMN else 3
-    logits, labels = simulate(300, n_classes)
-    made = calib.calibrator("beta").fit(logits, labels)
-    exported = provenance.exported(made, {"kind": kind, "scale": scale, "floor": 1e-6})
-    probs = np.round(softmax(logits), 6)
-    probs[:3] = np.eye(n_classes)[0]
-    times = {"percent": 100, "counts": 7, 500.0: 500}.get(scale, 1)
-    with np.errstate(divide="ignore"):
-        outputs = {
-            "logits": logits,
-            "probabilities": probs * times,
-            "log_probabilities": np.log(probs) / (np.log(2) if scale else 1),
-            "binary_log_odds": logits[:, 1] - logits[:, 0],
-            "binary_probability": probs[:, 1] * times,
-            "pairs": probs[:, 1],
-        }[kind]
-    expected = exported.confidence(outputs, kind=kind) if kind == "pairs" else exported.calibrate(outputs, kind)
-    said = load(io.BytesIO(writer.to_bytes("npz", exported))).calibrate(outputs, kind)
-    np.testing.assert_allclose(said, expected, rtol=0, atol=1e-9)
 
 
 def test_decisions_are_those_of_the_rules(fitted, overconfident):

@@ -14,6 +14,7 @@ from calib.errors import CalibrationError
 from calib.export import runtime, writer
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import softmax
+from tests.conftest import outputs_of
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +58,7 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
         logits, labels = logits[:, :2], labels % 2
         probs = np.clip(softmax(logits) * 1.01, 0, 1)
         probs[:, 0] = 1 - probs[:, 1]
-    with np.errstate(divide="ignore"):
-        outputs = {
-            "logits": logits,
-            "probabilities": probs,
-            "log_probabilities": np.log(probs),
-            "binary_log_odds": logits[:, 1] - logits[:, 0],
-            "binary_probability": probs[:, 1],
-            "pairs": probs[:, 1],
-        }[kind].astype(dtype)
+    outputs = outputs_of(kind, logits, probs).astype(dtype)
     np.savez(tmp_path / "o.npz", predictions=outputs, labels=labels)
     data = calib.load(tmp_path / "o.npz", kind="pairs" if kind == "pairs" else None)
     assert data.kind == kind
@@ -225,3 +218,12 @@ def test_a_slip_in_a_row_is_named_and_not_taken_for_another_kind(overconfident):
         made.calibrate(probs)
     with pytest.raises(CalibrationError, match="apply the softmax"):
         made.calibrate(logits)
+
+
+def test_no_rows_have_no_probabilities_and_ragged_ones_are_refused(overconfident):
+    logits, labels = overconfident
+    n_classes = logits.shape[1]
+    exported = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels))
+    assert exported.calibrate(np.zeros((0, n_classes))).shape == (0, n_classes)
+    with pytest.raises(CalibrationError, match="different lengths"):
+        exported.calibrate([[1.0] * n_classes, [1.0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import cache
 
 import numpy as np
@@ -9,14 +10,18 @@ import pytest
 
 import calib
 from benchmarks.exports import FORMS, fits, near_steps, simulated
+from calib.canonical import ONE_COLUMN
 from calib.errors import CalibrationError
-from calib.export import predict
+from calib.export import predict, writer
 from calib.export.npz import checked_steps
 from calib.export.onnx_model import to_model
 from calib.export.predict import run
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.export.torch_module import torch_source
+from calib.numerics import softmax
 from calib.registry import METHODS
+from tests.conftest import outputs_of
 from tests.export.test_onnx import run as run_onnx
 from tests.export.test_torch_module import module_of
 
@@ -64,6 +69,31 @@ def test_every_engine_gives_what_the_methods_give(method, n_classes, engine):
         assert known.mean() > 0.9, params
         expected = given.calibrate(rows, given.kind)
         np.testing.assert_allclose(engine(given, rows)[known], expected[known], rtol=0, atol=1e-9)
+
+
+def by_script(given: ExportedCalibrator, outputs: np.ndarray) -> np.ndarray:
+    """What predict.py makes of outputs as they were uploaded."""
+    return predict.load(io.BytesIO(writer.to_bytes("npz", given))).calibrate(outputs, given.kind)
+
+
+@pytest.mark.parametrize("engine", [by_script, by_onnx])
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [("logits", None), ("probabilities", None), ("probabilities", "percent"),
+     ("probabilities", "counts"), ("probabilities", 500.0), ("log_probabilities", None), ("log_probabilities", "log2"),
+     ("binary_log_odds", None), ("binary_probability", None), ("binary_probability", "percent"), ("pairs", None)],
+)  # fmt: skip
+def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale, engine):
+    logits, labels = simulated(300, 2 if kind in ONE_COLUMN else 3)
+    given = exported(calib.calibrator("beta").fit(logits, labels), {"kind": kind, "scale": scale, "floor": 1e-6})
+    probs = np.round(softmax(logits), 6)
+    probs[:3] = np.eye(logits.shape[1])[0]
+    times = {"percent": 100, "counts": 7, 500.0: 500, "log2": 1 / np.log(2)}.get(scale, 1)
+    outputs = outputs_of(kind, logits, probs) * times
+    expected = given.confidence(outputs, kind=kind) if kind == "pairs" else given.calibrate(outputs, kind)
+    np.testing.assert_allclose(engine(given, outputs), expected, rtol=0, atol=1e-9)
+    if engine is by_onnx and kind in ONE_COLUMN:
+        np.testing.assert_array_equal(engine(given, outputs[:, None]), engine(given, outputs))
 
 
 @pytest.mark.parametrize("method", ["dirichlet", "vector", "structured_matrix", "isotonic"])
