@@ -31,26 +31,24 @@ ROWS, CLASSES = (300, 1000, 10_000), (2, 10, 100)
 
 @dataclass(frozen=True)
 class Cell:
-    """What is drawn how often: a design at a size, for the scores that claim or for all.
+    """What is drawn how often: a design at a size.
 
     Attributes
     ----------
     design : a key of ``benchmarks.populations.DESIGNS``.
     n, n_classes : size of each test set.
     parts : of ``DRAWS`` test sets each.
-    every_score : whether all scores are resampled, not only those that are quick.
     """
 
     design: str
     n: int
     n_classes: int
     parts: int
-    every_score: bool = False
 
     @property
     def file(self) -> str:
         """Beginning of the names of its parts."""
-        return f"{self.design}-{self.n}-{self.n_classes}-{'all' if self.every_score else 'few'}".replace(" ", "")
+        return f"{self.design}-{self.n}-{self.n_classes}".replace(" ", "")
 
 
 DRAWS = 50
@@ -60,7 +58,6 @@ CELLS = (
     *(Cell(design, 10_000, 10, 2) for design in ("0.003 nats", "0.03 nats")),
     *(Cell("overconfident", 1000, k, 6) for k in CLASSES),
     Cell("14 alike", 1000, 10, 4),
-    *(Cell(design, n, 10, 1, True) for design in ("alike", "sharper") for n in ROWS),
 )
 
 
@@ -181,18 +178,17 @@ def added(several: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
 
 def tables(folder: Path) -> Iterator[str]:
     """The tables, from the parts that are there."""
-    few = collected(folder, [cell for cell in CELLS if not cell.every_score])
-    every = collected(folder, [cell for cell in CELLS if cell.every_score])
+    made = collected(folder, CELLS)
     keys = ("", *CLAIMING)
     titles = ["all that claim", *(SCORES[key].title for key in CLAIMING)]
-    rows = [[*_size(cell), *_false_claims(tallies, keys)] for cell, (tallies, _) in few.items()]
-    for design in dict.fromkeys(cell.design for cell in few):
-        if len(pooled := [tallies for cell, (tallies, _) in few.items() if cell.design == design]) > 1:
+    rows = [[*_size(cell), *_false_claims(tallies, keys)] for cell, (tallies, _) in made.items()]
+    for design in dict.fromkeys(cell.design for cell in made):
+        if len(pooled := [tallies for cell, (tallies, _) in made.items() if cell.design == design]) > 1:
             rows.append([f"all of {design}", "", "", *_false_claims(added(pooled), keys)])
     yield markdown(["% of test sets with a false claim", "N", "K", "test sets", *titles], rows)
 
     rows = []
-    for cell, (tallies, parts) in few.items():
+    for cell, (tallies, parts) in made.items():
         seen = 1e4 * np.mean([gain for part in parts for gain in part["overstated"]])
         claimed = [_claimed(tallies.get(key, Tally())) for key in CLAIMING[:3]]
         rows.append([*_size(cell), *claimed, f"{seen:.1f}"])
@@ -201,10 +197,12 @@ def tables(folder: Path) -> Iterator[str]:
 
     rows = []
     for key, score in SCORES.items():
-        cells = [_covered(tallies[key]) if key in tallies else "–" for tallies, _ in every.values()]
+        cells = [_covered(tallies[key]) if key in tallies else "–" for tallies, _ in made.values()]
         if set(cells) - {"–"}:
             rows.append([score.title, "yes" if score.claims else "no", *cells])
-    yield markdown(["all pairs covered / false claim, %", "claims", *(f"{c.design}, {c.n:,}" for c in every)], rows)
+    yield markdown(
+        ["all pairs covered / false claim, %", "claims", *(f"{c.design}, {c.n:,}, {c.n_classes}" for c in made)], rows
+    )
 
 
 def _size(cell: Cell) -> list[Any]:
@@ -240,7 +238,7 @@ def main() -> None:
     parser.add_argument("--print", action="store_true", help="only print what is there")
     given = parser.parse_args()
     if not given.print:
-        cells = [Cell(cell.design, min(cell.n, 300), cell.n_classes, 1, cell.every_score) for cell in CELLS]
+        cells = [Cell(cell.design, min(cell.n, 300), cell.n_classes, 1) for cell in CELLS]
         run(given.parts, cells, 2) if given.quick else run(given.parts)
     print(machine())
     for one in tables(given.parts):

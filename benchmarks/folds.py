@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
 from benchmarks.wenger2020 import Printed
-from calib import metrics
 from calib.base import Calibrator
 from calib.metrics.confidence import top_label
 from calib.numerics import Floats, Ints, bin_index
@@ -45,26 +44,17 @@ def columns(inputs: str) -> list[Column]:
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Scores of the folds, each (n_folds,), of one model and one method."""
-
-    ece: Floats
-    accuracy: Floats
-    nll: Floats
-
-
 def score_folds(
     logits: Floats, labels: Ints, methods: list[Column], *, n_folds: int, n_calibration: int, n_test: int
-) -> dict[str, Scores]:
-    """Fit and score every method on every fold.
+) -> dict[str, Floats]:
+    """Fit every method on every fold; the ECE of each on the folds, (n_folds,), by its title.
 
     Parameters
     ----------
     logits, labels : a model's outputs on rows it was not trained on.
     n_folds, n_calibration, n_test : random divisions of these rows, seeded.
     """
-    found: dict[str, list[tuple[float, float, float]]] = {method.title: [] for method in methods}
+    found: dict[str, list[float]] = {method.title: [] for method in methods}
     folds = ShuffleSplit(n_folds, train_size=n_calibration, test_size=n_test, random_state=1)
     for calibration, test in folds.split(logits):
         fitted = None
@@ -75,14 +65,8 @@ def score_folds(
             else:
                 fitted = wanted.fit(logits[calibration], labels[calibration])
             probs = fitted.predict_proba(logits[test])
-            found[method.title].append(
-                (
-                    printed_ece(probs, labels[test]),
-                    metrics.accuracy(probs, labels[test], ranking=logits[test]),
-                    metrics.nll(probs, labels[test]),
-                )
-            )
-    return {title: Scores(*np.transpose(values)) for title, values in found.items()}
+            found[method.title].append(printed_ece(probs, labels[test]))
+    return {title: np.array(values) for title, values in found.items()}
 
 
 def printed_ece(probs: Floats, labels: Ints, n_bins: int = ECE_BINS) -> float:
@@ -104,33 +88,26 @@ def _differ_in_prediction_alone(fitted: Calibrator, wanted: Calibrator) -> bool:
     return type(fitted) is type(wanted) and have == want
 
 
-def beside(score: str, here: dict[str, dict[str, Scores]], printed: Printed) -> list[list[str]]:
+def beside(here: dict[str, dict[str, Floats]], printed: Printed) -> list[list[str]]:
     """Rows of a table with our numbers above the paper's; ``*`` marks a mean outside its interval.
 
     Parameters
     ----------
-    score : "ece" or "accuracy".
-    here : scores by model and column.
-    printed : the paper's, by model and column; models that it does not have stand alone.
+    here : errors of the folds by model and column.
+    printed : the paper's, by model and column.
     """
     rows = []
-    for model, methods in here.items():
-        theirs = printed.get(model, {})
-        ours = {title: getattr(scores, score) for title, scores in methods.items()}
-        marks = ["" if agrees(score, values, theirs.get(title)) else " *" for title, values in ours.items()]
+    for model, ours in here.items():
+        marks = ["" if agrees(values, printed[model].get(title)) else " *" for title, values in ours.items()]
         cells = [cell(values) + mark for values, mark in zip(ours.values(), marks, strict=True)]
         rows.append([model, "here", *cells])
-        if theirs:
-            rows.append(["", "paper", *(cell_of_paper(theirs.get(title)) for title in ours)])
+        rows.append(["", "paper", *(cell_of_paper(printed[model].get(title)) for title in ours)])
     return rows
 
 
-def agrees(score: str, values: Floats, printed: tuple[float, float | None] | None) -> bool:
-    """Whether a mean is within two of the paper's standard deviations of the paper's, or better."""
-    if printed is None or printed[1] is None:
-        return True
-    excess = values.mean() - printed[0]
-    return bool((excess if score == "ece" else -excess) <= 2 * printed[1])
+def agrees(errors: Floats, printed: tuple[float, float | None] | None) -> bool:
+    """Whether a mean is at most two of the paper's standard deviations above the paper's."""
+    return printed is None or printed[1] is None or bool(errors.mean() <= printed[0] + 2 * printed[1])
 
 
 def cell(values: Floats) -> str:

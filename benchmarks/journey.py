@@ -1,10 +1,9 @@
 """From an upload to the exported best calibrator in a real browser: the seconds of each step, and the clicks.
 
-    python -m benchmarks.journey [--other CHECKOUT] [--rows 10000] [--classes 100] [--repeats 5]
+    python -m benchmarks.journey [--rows 10000] [--classes 100] [--repeats 5]
 
-Each repeat serves this checkout, and with ``--other`` another one, say ``git worktree add ../before f5ec140``, anew and
-in turn. Where a checkout offers no fit of the recommended methods on Data, the journey goes through its Fit page. A
-step ends when what it asks for can be seen; medians are reported. Needs Playwright and a Chrome or Chromium.
+Each repeat serves the app anew. A step ends when what it asks for can be seen; medians are reported. Needs Playwright
+and a Chrome or Chromium.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from benchmarks.measure import machine, markdown
 from benchmarks.outputs import simulated
-from benchmarks.process_tree import ROOT, server
+from benchmarks.process_tree import server
 
 PATIENCE = 1_200_000
 """Milliseconds that a step may take."""
@@ -56,11 +55,7 @@ def steps(page: Page, url: str, file: Path) -> dict[str, float]:
     page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)
     expect(page.get_by_text("Recognised as")).to_be_visible()
     ends("upload read")
-    if page.get_by_role("button", name="recommended").count():
-        page.get_by_role("button", name="recommended").click()
-    else:
-        go("Fit")
-        page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators|Fit \d+ calibrators$")).first.click()
+    page.get_by_role("button", name="recommended").click()
     expect(menu.get_by_text(re.compile(r"(?<!of )\b\d+ fitted"))).to_be_visible()
     ends("all fitted")
     if not page.get_by_role("heading", name="Compare", exact=True, level=1).count():
@@ -78,9 +73,9 @@ def steps(page: Page, url: str, file: Path) -> dict[str, float]:
     return {**took, "in all, s": sum(took.values()), "clicks, the file dialog one": 1 + page.evaluate("window.clicks")}
 
 
-def journey(root: Path, file: Path, chrome: str) -> dict[str, float]:
+def journey(file: Path, chrome: str) -> dict[str, float]:
     """One journey with a server and a browser of its own."""
-    with tempfile.TemporaryDirectory() as folder, server(Path(folder), root) as (url, _), sync_playwright() as driver:
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as (url, _), sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chrome, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_context(viewport={"width": 1500, "height": 1000}).new_page()
         page.set_default_timeout(PATIENCE)
@@ -93,30 +88,23 @@ def journey(root: Path, file: Path, chrome: str) -> dict[str, float]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--other", type=Path, help="another checkout, measured in turn with this one")
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--classes", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
     expect.set_options(timeout=PATIENCE)
     chrome = next(filter(None, map(shutil.which, BROWSERS)))
-    roots = {"this checkout": ROOT, **({"the other": asked.other.resolve()} if asked.other else {})}
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in roots}
+    runs: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "outputs.npz"
         logits, labels = simulated(asked.rows, asked.classes)
         np.savez(file, logits=logits, labels=labels)
         for _ in range(asked.repeats):
-            for name, root in roots.items():
-                runs[name].append(journey(root, file, chrome))
-                print(name, {step: round(value, 2) for step, value in runs[name][-1].items()}, flush=True)
-    rows = []
-    for step in runs["this checkout"][0]:
-        medians = [statistics.median(run[step] for run in of) for of in runs.values()]
-        ratio = [f"{medians[0] / medians[1]:.2f}"] if len(medians) > 1 else []
-        rows.append([step, *(f"{median:.2f}" for median in medians), *ratio])
+            runs.append(journey(file, chrome))
+            print({step: round(value, 2) for step, value in runs[-1].items()}, flush=True)
+    rows = [[step, f"{statistics.median(run[step] for run in runs):.2f}"] for step in runs[0]]
     print(machine())
-    print(markdown(["step", *roots, *(["ratio"] if asked.other else [])], rows))
+    print(markdown(["step", "median"], rows))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,9 @@
 """Thirty people at once, each with data of their own: what they wait for, and what the server holds after they left.
 
     python -m benchmarks.many_people [--people 30] [--rows 10000] [--classes 100] [--think 5] [--after 300]
-    python -m benchmarks.many_people --come-and-go 1000 [--after 150]
 
 Each uploads a file, looks at it, fits three methods, looks at other pages meanwhile and at all of them afterwards, with
-pauses in between as people make them, and leaves. With ``--come-and-go`` so many pages are opened and closed one after
-another instead, and it is measured what one other visitor waits for meanwhile and afterwards. No browser takes part:
-the clients speak Streamlit's own protocol.
+pauses in between as people make them, and leaves. No browser takes part: the clients speak Streamlit's own protocol.
 """
 
 from __future__ import annotations
@@ -92,16 +89,12 @@ def main() -> None:
     parser.add_argument("--classes", type=int, default=Size.n_classes)
     parser.add_argument("--think", type=float, default=Size.think, help="mean pause between two clicks, seconds")
     parser.add_argument("--after", type=float, default=Size.after, help="seconds from the last departure to the end")
-    parser.add_argument("--come-and-go", type=int, default=0, help="pages to open and close instead")
     parser.add_argument("--keep", help="folder for the server's log and workspace")
     given = parser.parse_args()
     size = Size(given.people, given.rows, given.classes, given.think, given.after)
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(given.keep or folder)
         kept.mkdir(parents=True, exist_ok=True)
-        if given.come_and_go:
-            print(table_of_visits(given.come_and_go, given.after, kept))
-            return
         outcome = measure(size, kept)
     print(machine("streamlit"), f"Load {outcome.load:.1f}.", end="\n\n")
     print(table(size, outcome))
@@ -156,32 +149,6 @@ async def come_and_go(url: str, times: int, here: Visitor | None = None) -> list
         await visitor.leave()
     over.set()
     return await looking
-
-
-def table_of_visits(times: int, after: float, folder: Path) -> str:
-    """What somebody waits for while others come and go, and for so many seconds after they have gone, as Markdown."""
-
-    async def look() -> tuple[list[float], list[float]]:
-        here = Visitor(url)
-        await here.arrive()
-        await here.click(f"sample/{SAMPLE}")
-        await here.go("Reliability")  # once its worker has started, and what it needs is loaded
-        here.runs.clear()
-        meanwhile = await come_and_go(url, times, here)
-        here.runs.clear()
-        until = time.monotonic() + after
-        while time.monotonic() < until:
-            await here.go("Reliability")
-            await here.go("Data")
-        await here.leave()
-        return meanwhile, [run.seconds for run in here.runs if run.kind == "page"]
-
-    with server(folder) as (url, pid):
-        meanwhile, afterwards = asyncio.run(look())
-        memory = megabytes(resident_bytes(pid, workers=False))
-    rows = [["page reruns of another visitor meanwhile", _spread(meanwhile)]]
-    rows += [[f"in the {after:.0f} s after", _spread(afterwards)], ["memory of the server at the end", memory]]
-    return markdown([f"{times:,} pages opened and closed", "measured"], rows)
 
 
 async def _crowd(url: str, size: Size) -> tuple[list[Visitor], int]:

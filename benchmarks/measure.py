@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import platform
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -66,28 +63,6 @@ def in_fresh_process(function: Callable[..., Result], *args: Any) -> Result:
     """Call a module's function in a process of its own, which has inherited nothing, and return what it returns."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *args).result()
-
-
-def in_checkout(folder: Path | None, function: Callable[..., Result], *args: Any) -> Result:
-    """Call a benchmark's function in a fresh process, with the package ``calib`` of another checkout if one is given.
-
-    Arguments are written as Python and results as JSON.
-    """
-    here = str(Path(__file__).resolve().parents[1])
-    code = (
-        f"import json, sys; sys.path.insert(0, {str(folder or here)!r}); import calib; sys.path[0] = {here!r}; "
-        f"from {function.__module__.replace('__main__', _main_module())} import {function.__name__} as function; "
-        f"print(json.dumps(function(*{args!r})))"
-    )
-    found = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True)
-    return json.loads(found.stdout.splitlines()[-1])
-
-
-def _main_module() -> str:
-    """The name of the benchmark that was started by ``python -m``."""
-    spec = sys.modules["__main__"].__spec__
-    assert spec is not None
-    return spec.name
 
 
 def machine(*packages: str) -> str:

@@ -21,15 +21,15 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
-def server(folder: Path, root: Path = ROOT, **environment: str) -> Iterator[tuple[str, int]]:
-    """Serve the app, or that of another checkout, on a port and with a workspace of its own; its address and id."""
+def server(folder: Path, **environment: str) -> Iterator[tuple[str, int]]:
+    """Serve the app on a port and with a workspace of its own; its address and id."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
     given = {"CALIB_WORKSPACE": str(folder / "workspace"), **environment}
     with open(folder / "log", "wb") as log:
-        process = subprocess.Popen(command, cwd=root, env=os.environ | given, stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=log, stderr=log)
         try:
             _wait(f"http://127.0.0.1:{port}/_stcore/health", process)
             yield f"http://127.0.0.1:{port}", process.pid

@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of a risk model's measures hold the truth, simulated, and what the panel costs.
+"""How often the 95 % intervals of a risk model's measures hold the truth, simulated.
 
 ``python -m benchmarks.risk_model_coverage`` draws outcomes from known risks of a model that is too extreme and too low:
 of independent rows, and of 40 clusters whose outcomes have an intraclass correlation of 0.05 and share a shift of their
@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from benchmarks.measure import cost_of, machine, markdown, megabytes
-from calib.metrics import net_benefit, risk_model
+from benchmarks.measure import machine, markdown
+from calib.metrics import net_benefit
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Rows
@@ -153,23 +153,6 @@ def coverage_table(draws: int, rows: tuple[int, ...] = ROWS) -> list[list[str]]:
     return lines
 
 
-def cost_table(n: int) -> list[list[str]]:
-    """Seconds of processor time and memory of the panel."""
-    generator = np.random.default_rng(0)
-    risk = generator.beta(0.5, 5.0, n)
-    event = generator.random(n) < risk
-    weights, cluster = generator.exponential(size=n), generator.integers(0, n // 100, n)
-    kinds = {"independent rows": {}, "weights and clusters": {
-        "weights": weights, "weight_kind": "sampling", "clusters": cluster,
-    }}  # fmt: skip
-    lines = [[f"the panel of {n:,} rows", "resamples", "CPU s", "memory"]]
-    for name, extra in kinds.items():
-        for resamples in (0, 500):
-            _, cost = cost_of(lambda extra=extra, k=resamples: risk_model(risk, event, n_resamples=k, **extra))
-            lines.append([name, f"{resamples:,}", f"{cost.cpu_seconds:.1f}", megabytes(cost.peak_bytes)])
-    return lines
-
-
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -180,8 +163,6 @@ def main() -> None:
     table = coverage_table(20, ROWS[:1]) if arguments.quick else coverage_table(arguments.draws)
     print(markdown(table[0], table[1:]))
     print(f"\n{time.process_time() - started:.0f} CPU seconds\n")
-    costs = cost_table(2000 if arguments.quick else 100_000)
-    print(markdown(costs[0], costs[1:]))
     print(machine())
 
 

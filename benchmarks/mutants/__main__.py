@@ -1,24 +1,21 @@
 """10,000 damaged uploads of every format through the call that the app makes.
 
     nice python -m benchmarks.mutants [--n 10000] [--minutes 60] [--seed 0] [--first 0] [--keep FOLDER]
-    nice python -m benchmarks.mutants --pages [--n 1000] [--visitors 2]
     python -m benchmarks.mutants --write NUMBER
 
-Without ``--pages`` one process calls ``inspect(..., isolate=True)`` for each. With it they are uploaded to the
-Data page of a server by visitors, while another visitor looks at pages. ``--write`` writes one of them as a file.
+One process calls ``inspect(..., isolate=True)`` for each, some at the same time. ``--write`` writes one of them as a
+file.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 from benchmarks.measure import machine
-from benchmarks.mutants import pages, readers
-from benchmarks.mutants.readers import Answer, table
+from benchmarks.mutants.readers import Answer, open_all, table
 from benchmarks.mutants.uploads import upload
 
 SECONDS, BYTES = 10.0, 10**9
@@ -32,9 +29,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0, help="by the clock; fewer than n where they are over")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
-    parser.add_argument("--pages", action="store_true", help="through the pages of a server")
-    parser.add_argument("--visitors", type=int, default=2, help="how many upload at the same time")
-    parser.add_argument("--keep", type=Path, help="folder for what went wrong, and for the server's log")
+    parser.add_argument("--at-once", type=int, default=2, help="how many are opened at the same time")
+    parser.add_argument("--keep", type=Path, help="folder for what went wrong")
     parser.add_argument("--write", type=int, metavar="NUMBER", help="write this one and do nothing else")
     given = parser.parse_args()
     if given.write is not None:
@@ -42,18 +38,13 @@ def main() -> None:
         Path(f"{given.write}-{made.name}").write_bytes(made.content)
         return
     numbers = range(given.first, given.first + given.n)
-    with tempfile.TemporaryDirectory() as folder:
-        kept = given.keep or Path(folder)
-        kept.mkdir(parents=True, exist_ok=True)
-        if given.pages:
-            answers, facts = pages.open_all(numbers, given.seed, given.minutes, given.visitors, kept)
-        else:
-            answers, facts = readers.open_all(numbers, given.seed, given.minutes, given.visitors)
-        print(machine("streamlit", "h5py", "pyarrow"), f"Load {os.getloadavg()[2]:.1f}.", end="\n\n")
-        print(table(answers), end="\n\n")
-        for fact in facts:
-            print(f"- {fact}")
-        report([a for a in answers if a.problem or a.seconds > SECONDS or a.peak_bytes > BYTES], given.seed, given.keep)
+    if given.keep:
+        given.keep.mkdir(parents=True, exist_ok=True)
+    answers = open_all(numbers, given.seed, given.minutes, given.at_once)
+    print(machine("streamlit", "h5py", "pyarrow"), f"Load {os.getloadavg()[2]:.1f}.", end="\n\n")
+    print(table(answers), end="\n\n")
+    print(f"- {len(answers):,} opened by one process, which lives, {given.at_once} at a time.")
+    report([a for a in answers if a.problem or a.seconds > SECONDS or a.peak_bytes > BYTES], given.seed, given.keep)
 
 
 def report(wrong: list[Answer], seed: int, folder: Path | None) -> None:

@@ -90,7 +90,7 @@ class Tracebacks(logging.Handler):
         return "; ".join(seen)
 
 
-def open_all(numbers: Iterable[int], seed: int, minutes: float, n_threads: int) -> tuple[list[Answer], list[str]]:
+def open_all(numbers: Iterable[int], seed: int, minutes: float, n_threads: int) -> list[Answer]:
     """Open some at the same time until the time is over."""
     until = time.monotonic() + 60 * minutes
     inspect(("warm.csv", b"label,p_0,p_1\n0,0.5,0.5\n"), isolate=True)
@@ -101,8 +101,7 @@ def open_all(numbers: Iterable[int], seed: int, minutes: float, n_threads: int) 
         return open_one(upload(number, seed), peaks, log) if time.monotonic() < until else None
 
     with Peaks(os.getpid()) as peaks, Tracebacks() as log, ThreadPoolExecutor(n_threads) as threads:
-        answers = [answer for answer in threads.map(opened, numbers) if answer is not None]
-    return answers, [f"{len(answers):,} opened by one process, which lives, {n_threads} at a time."]
+        return [answer for answer in threads.map(opened, numbers) if answer is not None]
 
 
 def open_one(made: Upload, peaks: Peaks, log: Tracebacks) -> Answer:
