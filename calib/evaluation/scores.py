@@ -32,6 +32,7 @@ from calib.metrics.bootstrap import (
 from calib.metrics.calibration_error import ece
 from calib.metrics.confidence import Bools, weighted_mean
 from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
+from calib.metrics.risk_measures import of_one_order
 from calib.metrics.scoring_rules import placements, precisions
 from calib.numerics import Floats, bin_index
 
@@ -160,6 +161,7 @@ class Scored:
     debiased : of the ECE, by key: the value less what noise alone would give.
     error : key -> standard error of a smooth score, over all rows or clusters.
     degrees : of freedom of the intervals of smooth scores; fewer than ``n_units`` tell where the outcome is rare.
+    rarer : number of units with the rarer outcome, which tell how sure an AUROC of 1 is.
     """
 
     value: dict[str, float]
@@ -170,6 +172,7 @@ class Scored:
     debiased: dict[str, float] = field(default_factory=dict)
     error: dict[str, float] = field(default_factory=dict)
     degrees: float = math.inf
+    rarer: int = 1
 
     @property
     def n_units(self) -> int:
@@ -209,6 +212,8 @@ class Scored:
             if self.n_units < 2:  # draws of one row are all alike
                 return Interval(value, math.nan, math.nan)
             return interval_of_draws(value, self.draws[key], level, least, most)
+        if key in RANKING and value in (0.0, 1.0):  # its rows do not vary, which is not to say that it is sure
+            return of_one_order(value, self.rarer, level) if key == "AUROC" else Interval(value, math.nan, math.nan)
         # Sums over clusters are skewed where events are few.
         on_logit = key in RANKING or (key == "Brier" and "AUROC" in self.value and self.n_clusters)
         alone = Estimate(value, np.empty(0), self.degrees)
@@ -272,6 +277,7 @@ def _scored(smooth: dict[str, tuple[float, Floats]], said: Floats, came: Bools, 
         {"ECE": without_noise(error, bins.sum(axis=0))},
         {key: float(rows.estimate(0.0, added).error) for key, (_, added) in smooth.items()},
         rows.degrees,
+        rows.rarer_units(came),
     )
 
 

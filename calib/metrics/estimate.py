@@ -125,8 +125,10 @@ class Estimate:
         """
         error = float(self.error) if error is None else error
         value = float(self.value)
-        if not (np.isfinite(value) and np.isfinite(error)):
+        if not np.isfinite(value):
             return UNKNOWN
+        if not np.isfinite(error):  # as of a single row, which shows nothing of how rows differ
+            return UNKNOWN._replace(value=value)
         half = (self.critical(level) if critical is None else critical) * error
         if scale is None:
             return Interval(value, value - half, value + half)
@@ -188,15 +190,20 @@ class Rows:
 
         n = len(event)
         counted = check_weights(weights, n)
-        if counted is not None and kind not in WEIGHT_KINDS:
+        if counted is not None and kind not in tuple(WEIGHT_KINDS):
             raise CalibrationError(
                 f"Weights need weight_kind, one of {', '.join(WEIGHT_KINDS)}; got {kind!r}. What they mean decides how "
                 "they enter an interval."
             )
-        members = None if clusters is None else check_clusters(clusters, n)
+        unit, _, clustered = drawn_units(n, clusters)
         kept = np.full(n, True) if counted is None else counted > 0
-        counted, members = (None if part is None else part[kept] for part in (counted, members))
-        return kept, cls.with_outcome(event[kept], counted, None if counted is None else kind, members)
+        if kind == "frequency" and counted is not None and counted.sum() < kept.sum() * (1.0 - 1e-6):
+            raise CalibrationError(
+                f"By frequency weights {kept.sum():,} rows stand for only {counted.sum():.3g}; say how many rows each "
+                'stands for, or take weight_kind="sampling".'
+            )
+        counted, kind = (None, None) if counted is None else (counted[kept], kind)
+        return kept, cls.with_outcome(event[kept], counted, kind, unit[kept] if clustered else None)
 
     def take(self, part: Any, event: Bools) -> Rows:
         """Some of the rows, with (m,) outcomes; ``part`` is an index or a slice."""
@@ -258,6 +265,10 @@ class Rows:
         if self.clustered:
             return len(np.unique(self.unit[chosen]))
         return round(float(self.weights[chosen].sum())) if self.kind == "frequency" else int(chosen.sum())
+
+    def rarer_units(self, event: Bools) -> int:
+        """How many units have the rarer of the two outcomes, at least one."""
+        return max(1, min(self.units_with(event), self.units_with(~event)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +363,7 @@ def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, 
     """
     n, m, table = len(cell), len(patterns), patterns.astype(float)
     weight = check_weights(weights, n)
-    unit, n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
+    unit, n_units, clustered = drawn_units(n, clusters)
     sums = np.bincount(cell, weight, m).astype(float)
     total, squares = sums.sum(), sums if weight is None else np.bincount(cell, weight**2, m)
     if not total:
@@ -367,17 +378,3 @@ def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, 
     rows = float(n_units) if clustered else float(total**2 / squares.sum())
     most = float(n) if np.isin(table, (0.0, 1.0)).all() else np.inf
     return Shares(value, influence, n_units - 1.0 if clustered else np.inf, np.full(table.shape[1], rows), most)
-
-
-def check_clusters(clusters: Any, n: int) -> npt.NDArray[Any]:
-    """Clusters as an (n,) array.
-
-    Raises
-    ------
-    CalibrationError
-        If there is not one for each row.
-    """
-    array = np.asarray(clusters)
-    if array.shape != (n,):
-        raise CalibrationError(f"Clusters must be ({n},) values, one for each row; got shape {array.shape}.")
-    return array

@@ -117,14 +117,21 @@ def scaled_brier(squares: Floats, event: Bools, sample: Rows, level: float = 0.9
 def auroc(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
     """Area under the ROC curve with its interval, symmetric on the logit scale (Pepe 2003, section 5.2.3).
 
-    Where all pairs are ranked right the variance is 0: the lower end is then that of m independent pairs,
-    ``tail^(1 / m)``, m the smaller number of units of both kinds. NaN without events, or without non-events.
+    Where all pairs are ranked right, or all wrong, it is :func:`of_one_order`. NaN without events or non-events.
     """
     area, per_row = placements(risk, event, sample)
     if area in (0.0, 1.0):
-        tail = ((1.0 - level) / 2.0) ** (1.0 / min(sample.units_with(part) for part in (event, ~event)))
-        return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
+        return of_one_order(area, sample.rarer_units(event), level)
     return sample.estimate(area, per_row).interval(level, LOGIT)
+
+
+def of_one_order(area: float, units: int, level: float = 0.95) -> Interval:
+    """Interval of an AUROC of 1 or 0, whose variance is 0: its other end is that of independent pairs.
+
+    Of m of them, the smaller number of units of both kinds, all are in one order with probability ``area^m``.
+    """
+    tail = ((1.0 - level) / 2.0) ** (1.0 / units)
+    return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
 
 
 def observed_to_expected(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:

@@ -50,6 +50,19 @@ def test_zeros_of_rounded_probabilities_are_scored_as_they_are(k, dtype):
         assert found[key] == pytest.approx(value, rel=1e-6), key
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_the_auroc_of_the_table_has_the_interval_of_the_panel(apart):
+    # Where all pairs were ranked right the table said [1, 1], and the panel [0.16, 1] of two events.
+    risk = np.array([0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.8 if apart else 0.3, 0.9])
+    event = np.array([0, 0, 0, 0, 0, 0, 1, 1])
+    panel = calib.metrics.risk_model(risk, event, n_resamples=0)["auroc"]
+    table = calib.scores(risk, event)
+    np.testing.assert_allclose(table.loc["AUROC"], [panel.value, panel.low, panel.high], rtol=1e-9)
+    if apart:  # all of two independent pairs are in order with probability area^2
+        np.testing.assert_allclose(table.loc["AUROC"], [1.0, 0.025**0.5, 1.0])
+        assert table.loc["average precision", ["low", "high"]].isna().all()
+
+
 def test_of_an_event_it_is_the_error_of_its_probability():
     generator = np.random.default_rng(0)
     risk = generator.random(500)
