@@ -32,6 +32,23 @@ def test_words_are_asked_for_with_their_rows_and_the_proposal_is_one_click(make)
     assert "very likely = 0.875" in the(data, "verbal").message
 
 
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_table_of_text_alone_has_its_names_in_its_first_line(make, ending):
+    answers = [f"answer {k}" for k in range(300)]
+    columns = {"question": "Which?", "response": answers, "certainty": WORDS[make.labels]}
+    frame = pd.DataFrame({**columns, "verdict": np.array(["wrong", "correct"])[make.binary]})
+    path = make.csv(frame)
+    if ending == "xlsx":
+        path = path.with_suffix(".xlsx")
+        frame.to_excel(path, index=False)
+    asked = inspect(path)
+    assert asked.choices.header is True and set(asked.words) == {word.lower() for word in WORDS}
+    data = load(path, **asked.findings[0].fix)
+    np.testing.assert_allclose(data.confidence, NUMBERS[make.labels], rtol=1e-12)
+    np.testing.assert_array_equal(data.correct, make.binary == 1)
+    assert inspect(make.csv(frame, header=False)).choices.header is False
+
+
 def test_numbers_of_ones_own_win_and_rows_without_a_word_are_left_out(make):
     words = WORDS[make.labels].astype(object)
     words[3] = None

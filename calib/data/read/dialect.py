@@ -183,8 +183,8 @@ def lines_above(texts: list[str], rows: list[list[str]]) -> int:
 def infer_header(rows: list[list[str]]) -> bool:
     """Whether the first line names the columns.
 
-    It is text above numbers, or 0, 1, 2, ... as pandas writes it; above text it holds the name of a label, or it stands
-    above columns that repeat few values, of which it holds none.
+    It is text above numbers, or 0, 1, 2, ... as pandas writes it; above text it holds the name of a label, or none of
+    the values of those columns that repeat few.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     if not rest:
@@ -196,10 +196,9 @@ def infer_header(rows: list[list[str]]) -> bool:
             return True
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:
         return any(row != rows[0] for row in rest)
-    few = all(2 * len(set(cells)) <= len(cells) for cells in below)
-    new = not any(name in cells for name, cells in zip(first, below, strict=True))
-    named = few and new and all(first) and len(set(first)) == len(first)
-    return named or any(canonical(name).base in LABELS for name in first)
+    known = [name in cells for name, cells in zip(first, below, strict=True) if 2 * len(set(cells)) <= len(cells)]
+    distinct = all(first) and len(set(first)) == len(first) and not any(map(is_value, first))
+    return (distinct and bool(known) and not any(known)) or any(canonical(name).base in LABELS for name in first)
 
 
 def column_names(rows: list[list[str]], header: bool) -> list[str]:

@@ -45,7 +45,7 @@ def open_spreadsheet(name: str, file: BinaryIO, choices: Choices) -> Table:
 
 
 def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None) -> ReadOnlyWorksheet:
-    """The sheet of the name that was chosen, or the only one that holds a table.
+    """The sheet of the name that was chosen, or the only one that holds a table; of numbers, if there is one.
 
     Raises
     ------
@@ -53,12 +53,13 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
         If there is none, or several, each of which is then a reading to choose.
     """
     named = [sheet for sheet in sheets if sheet.title == chosen]
-    tables = named or [sheet for sheet in sheets if has_table(sheet)]
+    filled = [sheet for sheet in sheets if any(filled_rows(sheet, HEAD))]
+    tables = named or [sheet for sheet in filled if has_numbers(sheet)] or filled
     tables = [sheet for sheet in tables if sheet.sheet_state == "visible"] or tables
     if len(tables) == 1:
         return tables[0]
     if not tables:
-        reason = f"None of {count(len(sheets), 'sheet')} of {name} holds rows of numbers."
+        reason = f"None of {count(len(sheets), 'sheet')} of {name} holds a row."
         raise InvalidUpload("no_rows", reason, "Check that the file is the right one, and that its values were saved.")
     raise InvalidUpload(
         "several_sheets",
@@ -68,7 +69,7 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
     )
 
 
-def has_table(sheet: ReadOnlyWorksheet) -> bool:
+def has_numbers(sheet: ReadOnlyWorksheet) -> bool:
     """Whether a row below the first one holds a number."""
     rows = islice(filled_rows(sheet, HEAD), 1, None)
     return any(is_number(str(cell)) for row in rows for cell in row if cell not in EMPTY)
