@@ -191,17 +191,6 @@ def test_apply_without_features_says_what_is_missing(saved_cli_geometric, bare, 
     assert "features has the shape (3, 64) for 400 rows of logits" in capsys.readouterr().err
 
 
-def test_standardised_features_are_prepared_by_the_saved_calibrator(file, data, tmp_path):
-    saved_cli_geometric, out = tmp_path / "standard.pkl", tmp_path / "calibrated.npy"
-    assert run("fit", file, "--method", "geometric", "--read", "standardise=true", "--out", saved_cli_geometric) == 0
-    exported = runtime.load(saved_cli_geometric)
-    assert exported.feature_mean is not None
-    assert run("apply", saved_cli_geometric, file, "--out", out) == 0
-    read = calib.load(file, standardise=True)
-    expected = exported.calibrator.predict_confidence(read.logits, read.features)
-    np.testing.assert_allclose(np.load(out), expected, rtol=0, atol=1e-9)
-
-
 def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(overconfident, tmp_path):
     logits, labels = overconfident
     made = calib.calibrator("temperature").fit(logits, labels)

@@ -61,22 +61,6 @@ def test_inspect_says_which_certain_risk_a_file_holds(tmp_path, capsys):
     assert "1 value in 1 row of 300 of loans.csv is exactly 0 or 1" in said and "exactly zero" not in said
 
 
-def test_fit_saves_what_the_library_fits(file, tmp_path, capsys):
-    out = tmp_path / "calibrator.pkl"
-    assert run("fit", file, "--method", "temperature", "--out", out, "--calibration", "0.25", "--seed", "3") == 0
-    data = calib.load(file)
-    calibration, test = data.split(0.25, random_state=3)
-    expected = calib.calibrator("temperature", random_state=3).fit(calibration.logits, calibration.labels)
-    saved = runtime.load(out)
-    probs = expected.predict_proba(test.logits)
-    np.testing.assert_allclose(saved.calibrator.predict_proba(test.logits), probs, atol=1e-12)
-    scores = saved.metadata["scores"]
-    assert scores["NLL"]["after"][0] == pytest.approx(calib.metrics.nll(probs, test.labels))
-    printed = capsys.readouterr().out
-    assert "fitted on 100 rows" in printed and "On 300 test rows" in printed
-    assert f"{scores['NLL']['before'][0]:.4f}" in printed
-
-
 def test_fit_on_all_rows_with_parameters_tests_on_none(file, tmp_path, capsys):
     out = tmp_path / "calibrator.npz"
     method = "scaling_binning:n_bins=7,share_classes=False"
@@ -102,17 +86,11 @@ def test_features_come_in_files_of_their_own(file, tmp_path, capsys):
     assert "not normalised" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("ending", ["json", "csv.gz", "xlsx", "parquet"])
-def test_tables_of_every_format_are_fitted_compared_and_isolated(ending, tmp_path, capsys):
+def test_a_table_is_compared_by_a_reader_apart(tmp_path, capsys):
     generator = np.random.default_rng(0)
-    risks = generator.beta(1, 3, 300).clip(0.001).round(4)
-    table, name = pd.DataFrame({"p_default": risks, "default": generator.random(300) < risks}), f"loans.{ending}"
-    writers = {"json": "to_json", "csv.gz": "to_csv", "xlsx": "to_excel", "parquet": "to_parquet"}
-    options = {"json": {"orient": "records"}}.get(ending, {"index": False})
-    getattr(table.astype({"default": int}), writers[ending])(tmp_path / name, **options)
-    assert run("fit", tmp_path / name, "--method", "platt", "--out", tmp_path / "c.npz", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["rows"] == 150
-    assert run("compare", tmp_path / name, "--method", "platt", "--json", "--isolate") == 0
+    risks = generator.beta(1, 3, 300).clip(0.001)
+    pd.DataFrame({"p_default": risks, "default": generator.random(300) < risks}).to_parquet(tmp_path / "loans.parquet")
+    assert run("compare", tmp_path / "loans.parquet", "--method", "platt", "--json", "--isolate") == 0
     assert {each["method"] for each in json.loads(capsys.readouterr().out)["scores"]} == {"identity", "platt"}
 
 
@@ -169,6 +147,9 @@ def test_the_table_holds_every_status_and_no_other():
         (["apply", "a.pkl", "FILE", "--out", "a.h5"], "does not end in .npz or .npy or .parquet or .csv"),
         (["plan", "FILE", "--slope", "0"], "Input should be greater than or equal to"),
         (["plan", "FILE", "--threshold", "0.2"], "name no event"),
+        (["plan", "FILE", "--auroc", "5"], "Input should be less than or equal to 0.99"),
+        (["compare", "FILE", "--view", "event"], "cannot be judged as --view event"),
+        (["check", "c.npz", "FILE", "--unlabelled", "--batch", "50"], "give one of them"),
         (["check", "c.npz", "FILE", "--batch", "0"], "Input should be greater than or equal to"),
         (["gate", "FILE", "--max-ece", "3"], "Input should be less than or equal to 1"),
         (["gate", "FILE", "--min-accuracy", "nan"], "Input should be"),

@@ -112,10 +112,14 @@ def test_compare_over_splits(folder: Path, answer: Answer, tmp_path: Path) -> No
 
 
 def test_fit(folder: Path, answer: Answer, tmp_path: Path) -> None:
-    found = answer("fit", folder / "three.npz", "--method", "temperature", "--out", tmp_path / "c.npz")
-    data = calib.load(folder / "three.npz")
-    calibration, test = data.split()
+    options = ["--calibration", 0.25, "--seed", 3, "--out", tmp_path / "c.npz"]
+    found = answer("fit", folder / "three.npz", "--method", "temperature", *options)
+    calibration, test = calib.load(folder / "three.npz").split(0.25, random_state=3)
     saved = runtime.load(tmp_path / "c.npz")
+    expected = calib.calibrator("temperature", random_state=3).fit(calibration.logits, calibration.labels)
+    probs = expected.predict_proba(test.logits)
+    np.testing.assert_allclose(saved.calibrator.predict_proba(test.logits), probs, atol=1e-12)
+    assert saved.metadata["scores"]["NLL"]["after"][0] == pytest.approx(calib.metrics.nll(probs, test.labels))
     assert (found["method"], found["rows"], found["test_rows"]) == ("temperature", len(calibration), len(test))
     assert found["file"] == str(tmp_path / "c.npz")
     scores = before_and_after(saved.calibrator, test)

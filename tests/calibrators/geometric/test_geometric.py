@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +18,7 @@ from calib.diagnostics import shift_data
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
 from tests.conftest import ROOT
+from tests.export.test_writer import BLOCKER, run_python
 
 VARIANTS = [
     {},
@@ -159,21 +157,16 @@ def test_notes_count_safe_and_dangerous_rows(digits):
 
 # -- export --------------------------------------------------------------------------------------------
 
-PREDICT = """
-import sys
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"scipy", "sklearn", "pandas", "tensorflow", "gpflow", "streamlit", "plotly"}:
-            raise ImportError(name + " is blocked")
-sys.meta_path.insert(0, Blocker())
-import pickle
+PREDICT = (
+    BLOCKER
+    + """
 import numpy as np
 from calib import runtime
 for name in sys.argv[1:]:
-    made = runtime.load(name)
     rows = np.load("rows.npz")
-    np.save(name + ".npy", made.confidence(rows["outputs"], rows["features"]))
+    np.save(name + ".npy", runtime.load(name).confidence(rows["outputs"], rows["features"]))
 """
+)
 
 
 def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
@@ -184,8 +177,7 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
         writer.save(made, tmp_path / f"{number}.pkl", **provenance.describe(calibration))
         expected[f"{number}.pkl"] = made.predict_confidence(test.logits, test.features)
     np.savez(tmp_path / "rows.npz", outputs=test.logits, features=test.features)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", PREDICT, *expected], cwd=tmp_path, env=environment, check=True, timeout=300)
+    run_python(PREDICT, tmp_path, str(ROOT), *expected)
     for name, confidence in expected.items():
         said = np.load(tmp_path / f"{name}.npy")
         np.testing.assert_allclose(said, confidence, rtol=0, atol=1e-9, err_msg=f"{name}: {VARIANTS[int(name[0])]}")
@@ -193,20 +185,13 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
 
 def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
     calibration, test = digits
-    mean, scale = calibration.train_features.mean(axis=0), calibration.train_features.std(axis=0) + 1
-
-    def scaled(features):
-        return ((features - mean) / scale).astype(np.float32)
-
-    made = Geometric().fit(
-        calibration.logits,
-        calibration.labels,
-        features=scaled(calibration.features),
-        train_features=scaled(calibration.train_features),
-        train_labels=calibration.train_labels,
-    )
-    described = {**provenance.describe(calibration), "feature_mean": mean, "feature_scale": scale}
-    expected = made.predict_confidence(test.logits, scaled(test.features))
+    names = ("logits", "labels", "features", "train_features", "train_labels")
+    np.savez(tmp_path / "outputs.npz", **{name: getattr(calibration, name) for name in names})
+    data = calib.load(tmp_path / "outputs.npz", standardise=True)
+    described = provenance.describe(data)
+    mean, scale = described["feature_mean"], described["feature_scale"]
+    made = fitted(data)
+    expected = made.predict_confidence(test.logits, ((test.features - mean) / scale).astype(np.float32))
     again = pickle.loads(writer.to_bytes("pkl", made, described))
     np.testing.assert_allclose(again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6)
     with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
