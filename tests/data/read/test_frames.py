@@ -10,11 +10,9 @@ import pyarrow as pa
 
 import calib
 from calib.data import inspect
-from tests.data.conftest import cases, simulated, the
+from tests.data.conftest import cases, the
+from tests.data.read.conftest import LABELS, NAMES, PROBS, check_read
 
-LOGITS, LABELS = simulated(n=240, n_classes=3)
-PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
-NAMES = ("cat", "dog", "emu")
 FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(label=[NAMES[k] for k in LABELS])
 ARROW = pa.Table.from_pandas(FRAME)
 ROWS = FRAME.to_dict("records")
@@ -53,10 +51,7 @@ FRAMES = [
 
 @cases("frame", FRAMES)
 def test_frames_are_read_as_files_are(frame):
-    data = calib.load(frame)
-    np.testing.assert_allclose(np.exp(data.logits), PROBS, rtol=1e-6)
-    np.testing.assert_array_equal(data.labels, LABELS)
-    assert data.class_names == NAMES
+    check_read(inspect(frame), NAMES)
 
 
 def test_a_frame_is_the_same_data_as_its_file(tmp_path):

@@ -11,15 +11,12 @@ import json
 
 import numpy as np
 import pandas as pd
-from scipy.special import softmax
 
 from calib.data import Choices, Inspection, inspect
 from calib.data.read import files
-from tests.data.conftest import cases, simulated, the
+from tests.data.conftest import cases, the
+from tests.data.read.conftest import LABELS, LOGITS, NAMES, PROBS, check_read
 
-LOGITS, LABELS = simulated(n=240, n_classes=3)
-PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
-NAMES = ("cat", "dog", "emu")
 PAIRS = list(zip(PROBS.tolist(), LABELS.tolist(), strict=True))
 FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(label=[NAMES[k] for k in LABELS])
 
@@ -30,14 +27,6 @@ def lines(rows) -> str:
 
 def read(text: str, name: str = "outputs.json", **chosen) -> Inspection:
     return inspect((name, text.encode()), choices=Choices(**chosen))
-
-
-def check_read(found: Inspection, class_names: tuple[str, ...] = ("0", "1", "2")) -> None:
-    data = found.predictions
-    assert data is not None, found.findings
-    np.testing.assert_allclose(softmax(data.logits, axis=1), PROBS, atol=1e-9)
-    np.testing.assert_array_equal(data.labels, LABELS)
-    assert data.class_names == class_names
 
 
 BY_NUMBER = [{"row": i, "probs": row, "label": label} for i, (row, label) in enumerate(PAIRS)]

@@ -8,15 +8,13 @@ import zipfile
 from collections.abc import Callable
 from datetime import datetime
 
-import numpy as np
 import openpyxl
 
 from calib.data import Choices, Inspection, inspect
-from tests.data.conftest import cases, simulated, the
+from tests.data.conftest import cases, the
+from tests.data.read.conftest import LABELS, PROBS, check_read
 
-LOGITS, LABELS = simulated(n=240, n_classes=3)
 HEADER = ("p_0", "p_1", "p_2", "label")
-PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
 ROWS = [(*map(float, row), int(label)) for row, label in zip(PROBS, LABELS, strict=True)]
 TABLE = [HEADER, *ROWS]
 
@@ -39,13 +37,6 @@ def saved(book: openpyxl.Workbook) -> bytes:
 
 def read(content: bytes, **chosen) -> Inspection:
     return inspect(("table.xlsx", content), choices=Choices(**chosen))
-
-
-def check_read(found: Inspection) -> None:
-    data = found.predictions
-    assert data is not None, found.findings
-    np.testing.assert_allclose(np.exp(data.logits), PROBS, rtol=1e-12)
-    np.testing.assert_array_equal(data.labels, LABELS)
 
 
 @cases(

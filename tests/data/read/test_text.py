@@ -9,11 +9,10 @@ import pytest
 
 from calib.data import Choices, Inspection, inspect
 from calib.data.read.numerals import NUMBER
-from tests.data.conftest import cases, simulated, the
+from tests.data.conftest import cases, the
+from tests.data.read.conftest import LABELS, PROBS, check_read
 
-LOGITS, LABELS = simulated(n=240, n_classes=3)
-PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
-NAMES = ("p_0", "p_1", "p_2", "label")
+HEADER = ("p_0", "p_1", "p_2", "label")
 
 
 def comma(value: float) -> str:
@@ -23,20 +22,11 @@ def comma(value: float) -> str:
 def table(delimiter=",", write=lambda value: f"{value:.6f}", header=True, end=""):
     """The lines of a table of three probabilities and a label."""
     rows = [delimiter.join([*map(write, row), str(label)]) + end for row, label in zip(PROBS, LABELS, strict=True)]
-    return "".join(f"{line}\n" for line in ([delimiter.join(NAMES) + end] if header else []) + rows)
+    return "".join(f"{line}\n" for line in ([delimiter.join(HEADER) + end] if header else []) + rows)
 
 
 def read(text: str, encoding: str = "utf-8", **chosen) -> Inspection:
     return inspect(("outputs.csv", text.encode(encoding)), choices=Choices(**chosen))
-
-
-def check_read(found: Inspection, within: float = 1e-6) -> None:
-    """The probabilities and the labels came out, and the options that were inferred read the same again."""
-    data = found.predictions
-    assert data is not None, found.findings
-    np.testing.assert_allclose(np.exp(data.logits), PROBS, atol=within)
-    np.testing.assert_array_equal(data.labels, LABELS)
-    assert found.choices.outputs == NAMES[:3]
 
 
 ROWS = table(header=False)
@@ -46,8 +36,8 @@ WRITINGS = [
     ("lines above", "Model: resnet\nDate;2024\n\n" + table(";", comma)),
     ("Excel's delimiter", "sep=;\n" + table(";", comma)),
     ("empty columns at the end", table(end=",,")),
-    ("a delimiter at the end of rows", ",".join(NAMES) + "\n" + ROWS.replace("\n", ",\n")),
-    ("row names", ",".join(NAMES) + "\n" + "".join(f"r{i},{row}\n" for i, row in enumerate(ROWS.splitlines()))),
+    ("a delimiter at the end of rows", ",".join(HEADER) + "\n" + ROWS.replace("\n", ",\n")),
+    ("row names", ",".join(HEADER) + "\n" + "".join(f"r{i},{row}\n" for i, row in enumerate(ROWS.splitlines()))),
     ("empty rows", table() + ",,,\n,,,\n"),
 ]
 
@@ -55,7 +45,7 @@ WRITINGS = [
 @cases("text", WRITINGS)
 def test_tables_are_read_however_they_are_written(text):
     found = read(text)
-    check_read(found)
+    check_read(found, within=1e-6)
     again = inspect(("outputs.csv", text.encode()), choices=found.choices)
     assert again.predictions.sha256 == found.predictions.sha256
 
@@ -92,7 +82,7 @@ def test_fixed_widths_and_weka_are_named_as_what_they_are():
 def test_a_column_that_a_join_repeats_is_read_once():
     lines = ("id," + table().replace("\n", ",id\n", 1)).splitlines()
     text = "\n".join([lines[0], *(f"{j},{line},{j}" for j, line in enumerate(lines[1:]))])
-    check_read(read(text))
+    check_read(read(text), within=1e-6)
     assert "differ" in the(read(text.replace("\n0,", "\n7,", 1)), "duplicate_columns").message
 
 
