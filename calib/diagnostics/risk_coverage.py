@@ -18,7 +18,7 @@ from calib.metrics.confidence import Bools, top_label
 from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints
 
-ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0)
+ROUND_ERRORS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 USUAL = 0.5
 """Share of the inputs to be answered where nobody has said yet which error is accepted."""
 
@@ -134,14 +134,15 @@ def answerable(curve: RiskCoverage, risk: float) -> Answerable:
 
 
 def usual_error(curve: RiskCoverage) -> float:
-    """An error to begin with: the smallest of 0.1, 0.2, 0.5 ... 50 and 100 % with half of the inputs answered.
+    """An error to begin with: the smallest of 0.1, 0.2, 0.5 ... 50 % with half of the inputs answered, or else 50 %.
 
     Examples
     --------
     >>> usual_error(risk_coverage([0.9, 0.8, 0.7, 0.6, 0.5], [True, True, True, False, False]))
     0.001
     """
-    return next(error for error in ROUND_ERRORS if error == 1.0 or answerable(curve, error).coverage.value >= USUAL)
+    enough = (error for error in ROUND_ERRORS if answerable(curve, error).coverage.value >= USUAL)
+    return next(enough, ROUND_ERRORS[-1])
 
 
 def _last_share(curve: RiskCoverage, within: Bools) -> float:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
 
@@ -103,3 +103,8 @@ def test_accepted_errors_outside_0_to_1_are_refused() -> None:
         answerable(curve, 2.0)
     with pytest.raises(CalibrationError, match="no rows"):
         risk_coverage(np.array([]), np.array([], dtype=bool))
+
+
+def test_of_a_useless_model_nobody_is_asked_to_accept_every_error():
+    # Decide opened at an accepted error of 100 %.
+    assert usual_error(risk_coverage([0.9, 0.8, 0.7, 0.6], [False, False, False, True])) == 0.5

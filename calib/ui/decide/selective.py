@@ -60,6 +60,8 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         larger = f" No larger share has at most {most}."
         if found.coverage.value == 1:
             larger = f" All together stay within {most}."
+        if not found.n_answered or found.error.value > accepted + 1e-9:
+            larger = f" No threshold stays within {most}."
         st.markdown(above(fit.title, rule.threshold, found, costs) + larger * (basis == "error"))
     evaluation = fit.evaluation.seen(TOP_LABEL) if fit.evaluation.view.is_event else fit.evaluation
     with figure:
