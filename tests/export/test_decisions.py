@@ -14,7 +14,7 @@ import calib
 from calib.data.samples import load_sample
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError
-from calib.export import provenance
+from calib.export import predict, provenance, writer
 from calib.export.calibrated import Rows, to_csv, write_predictions
 from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator, from_arrays
@@ -47,20 +47,31 @@ def binary(overconfident):
     return calib.calibrator("platt").fit(logits[:, :2], labels % 2)
 
 
+def decided(exported, outputs):
+    """What the library decides, and predict.py the same."""
+    actions = exported.decide(outputs)
+    script = predict.load(io.BytesIO(writer.to_bytes("npz", exported))).answer(outputs)
+    np.testing.assert_array_equal(script["actions"], actions)
+    assert ("sets" in script) == (exported.sets is not None)
+    return actions
+
+
 def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary, sets, overconfident):
     logits, _ = overconfident
     probs = fitted.predict_proba(logits)
     of_costs = ExportedCalibrator(fitted, decision=COSTS, sets=sets)
-    np.testing.assert_array_equal(of_costs.decide(logits), COSTS.decide(probs))
+    np.testing.assert_array_equal(decided(of_costs, logits), COSTS.decide(probs))
     assert set(of_costs.decide(logits)) == {HAND_OVER, 0, 1, 2, 3}
     np.testing.assert_array_equal(of_costs.prediction_sets(logits), sets.predict(probs))
     answers = ExportedCalibrator(fitted, kind="probabilities", decision=AnswerAbove(threshold=0.6))
     outputs = softmax(logits)
     confidence, predicted = answers.confidence(outputs), answers.calibrator.predict(np.log(outputs))
-    np.testing.assert_array_equal(answers.decide(outputs), np.where(confidence >= 0.6, predicted, HAND_OVER))
-    cut = ExportedCalibrator(binary, kind="binary_probability", decision=EventCut(cut=0.3))
+    np.testing.assert_array_equal(decided(answers, outputs), np.where(confidence >= 0.6, predicted, HAND_OVER))
+    rule = EventCut(cut=0.3, actions=("wait", "act"))
+    cut = ExportedCalibrator(binary, kind="binary_probability", decision=rule)
     event = softmax(logits[:, :2])[:, 1]
-    np.testing.assert_array_equal(cut.decide(event), cut.calibrate(event)[:, 1] >= 0.3)
+    np.testing.assert_array_equal(decided(cut, event), cut.calibrate(event)[:, 1] >= 0.3)
+    assert cut.action_names == {0: "wait", 1: "act"}
 
 
 def test_pairs_are_answered_or_handed_over():
@@ -68,7 +79,7 @@ def test_pairs_are_answered_or_handed_over():
     platt = calib.calibrator("platt").fit(data.logits, data.labels)
     exported = provenance.exported(platt, {**provenance.describe(data), "decision": AnswerAbove(threshold=0.6)})
     outputs = np.exp(data.logits[:, 1])
-    actions = exported.decide(outputs)
+    actions = decided(exported, outputs)
     np.testing.assert_array_equal(actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER))
     assert set(actions) == {1, HAND_OVER} == set(exported.action_names)
     assert "1: answer, -1: hand over" in markdown_free(model_card(exported))

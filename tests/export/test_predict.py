@@ -13,11 +13,10 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.decisions import AnswerAbove, CostMatrix, EventCut
+from calib.decisions import AnswerAbove, CostMatrix
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
-from calib.numerics import sigmoid
 from calib.top_k import TopK, fit_top_k, predict_top_k
 from tests.conftest import ROOT
 from tests.forged_records import forged
@@ -138,23 +137,6 @@ def test_cells_that_can_be_read_in_two_ways_are_refused(tmp_path, text, says):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match=says):
         predict.read_outputs({"columns": [*"abcd"]}, tmp_path / "t.csv")
-
-
-def test_decisions_are_those_of_the_rules(fitted, overconfident):
-    logits, labels = overconfident
-    probs = fitted.predict_proba(logits)
-    above = AnswerAbove(threshold=0.6)
-    expected = above.decide(probs.max(axis=1), fitted.predict(logits))
-    np.testing.assert_array_equal(loaded(fitted, decision=above).answer(logits)["actions"], expected)
-    binary = calib.calibrator("platt").fit(logits[:, :2], labels % 2)
-    cut, event = EventCut(cut=0.3, actions=("wait", "act")), sigmoid(logits[:, 1] - logits[:, 0])
-    made = loaded(binary, decision=cut, kind="binary_probability")
-    np.testing.assert_array_equal(made.answer(event)["actions"], cut.decide(binary.predict_proba(logits[:, :2])))
-    assert made.record["actions"] == {"0": "wait", "1": "act"}
-    pairs = loaded(binary, decision=above, kind="pairs")
-    said = pairs.answer(event)
-    np.testing.assert_array_equal(said["actions"], np.where(said["confidence"] >= 0.6, 1, -1))
-    assert "sets" not in said
 
 
 def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_path):

@@ -17,15 +17,10 @@ from calib.metrics import nll
 from calib.numerics import softmax
 from calib.records import flatten, unflatten
 from tests.calibrators.conftest import network
-from tests.conftest import REFERENCE, simulate
+from tests.conftest import REFERENCE
 from tests.test_contract import check_probs, hard_rows, sample
 
 WAYS = ("draws", "mean")
-
-
-@cache
-def fitted(**params: object) -> GPCalib:
-    return GPCalib(**params).fit(*simulate(400, 4))
 
 
 def predict(calibrator: GPCalib, way: str, logits: np.ndarray) -> np.ndarray:
