@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.numerics import LARGEST, Floats, Ints
+from calib.parameters import number_fault, shown
 
 SUM_TOLERANCE = 1e-3
 """How far a row of probabilities may miss one; models compute in half precision."""
@@ -36,7 +37,8 @@ def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
     except CalibrationError:
         raise
     except (ValueError, TypeError, RuntimeError) as error:
-        raise CalibrationError(f"{type(values).__name__} cannot be read as an array: {error}") from error
+        why = "their rows have different lengths" if "inhomogeneous" in str(error) else str(error)
+        raise CalibrationError(f"The {name} cannot be read as an array of {type(values).__name__}: {why}.") from error
 
 
 def as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
@@ -45,6 +47,30 @@ def as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in "fiu":
         raise CalibrationError(f"{name} must be numbers; got dtype {array.dtype}.")
     return array
+
+
+def check_number(
+    name: str, value: Any, low: float, high: float | None = None, *, whole: bool = False, ends: bool = True
+) -> None:
+    """Refuse an option that is no number, or no whole number, from ``low`` to ``high``, or none between these ends."""
+    fault = number_fault(value, whole, low, high)
+    if not fault and not ends and value in (low, high):
+        fault = f"must lie between {low} and {high}, ends excluded"
+    if fault:
+        raise CalibrationError(f"{name}={shown(value)} {fault}.")
+
+
+def check_sums(probs: Floats) -> None:
+    """Refuse rows of probabilities that do not sum to one, and say where rounding explains it."""
+    total, n_classes = probs.sum(axis=1, dtype=np.float64), probs.shape[1]
+    off = np.abs(total - 1.0) > SUM_TOLERANCE
+    if off.any():
+        written = np.abs(probs - np.round(probs, 2)).max() < 1e-6
+        action = "give the probabilities of all classes, or divide each row by its sum."
+        if written and np.abs(total - 1.0).max() <= 0.005 * n_classes + 1e-6:
+            action = "they are rounded to two decimals, so divide each row by its sum."
+        said = f"{off.sum():,} of {len(probs):,} rows of probabilities do not sum to one"
+        raise CalibrationError(f"{said} (the first to {total[off][0]:.3g}); {action}")
 
 
 def logits(probs: Any) -> Floats:
@@ -76,11 +102,7 @@ def logits(probs: Any) -> Floats:
         raise CalibrationError(f"Probabilities must have shape (n, n_classes) or (n,); got {array.shape}.")
     if not ((array >= 0) & (array <= 1)).all():
         raise CalibrationError("Probabilities must lie between 0 and 1; if these are logits, pass them as they are.")
-    off = np.abs(array.sum(axis=1) - 1) > SUM_TOLERANCE
-    if off.any():
-        raise CalibrationError(
-            f"{off.sum():,} of {len(array):,} rows of probabilities do not sum to one; give the outputs of all classes."
-        )
+    check_sums(array)
     return np.log(np.maximum(array, np.finfo(np.float64).tiny))
 
 
@@ -117,6 +139,11 @@ def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
         raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
     if array.dtype.kind not in "iub":
         raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
+    if array.dtype.kind == "b" and shape[1] > 2:
+        raise CalibrationError(
+            f"Labels are True or False, but there are {shape[1]} classes; give the number of each row's class. Where "
+            "they say whether the prediction was right, give its (n,) confidence beside them."
+        )
     if array.size and (array.min() < 0 or array.max() >= shape[1]):
         raise CalibrationError(
             f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."

@@ -48,7 +48,7 @@ class Finding:
 
 
 class CalibrationError(ValueError):
-    """A fit or a prediction that cannot be done, said in one sentence a person can act on."""
+    """What cannot be done with what was given, said in one sentence a person can act on; also of data."""
 
 
 class FitCancelled(Exception):
@@ -66,8 +66,8 @@ class UnexpectedError(Exception):
         return str(self.args[0])
 
 
-class DataError(ValueError):
-    """An upload that cannot be used.
+class DataError(CalibrationError):
+    """Data that cannot be used.
 
     Attributes
     ----------

@@ -86,9 +86,9 @@ def brackets(low: float, high: float, write: Callable[[float], str] = number) ->
 
 
 def with_interval(interval: Sequence[float], write: Callable[[float], str] = number) -> str:
-    """A value with its interval, given as value, low and high: 0.0523 [0.0412, 0.0634]."""
+    """A value with its interval, given as value, low and high: 0.0523 [0.0412, 0.0634]; alone if that is NaN."""
     value, low, high = interval
-    return write(value) if math.isnan(value) else f"{write(value)} {brackets(low, high, write)}"
+    return write(value) if math.isnan(low) else f"{write(value)} {brackets(low, high, write)}"
 
 
 def brief(value: float) -> str:

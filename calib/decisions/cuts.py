@@ -19,9 +19,8 @@ from calib.decisions.outcomes import Change, Costs, Outcome, change, check_thres
 from calib.decisions.recalibration import recalibrated_cut
 from calib.errors import CalibrationError
 from calib.formatting import plural
-from calib.metrics.bootstrap import Interval, interval_of_draws
+from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
 from calib.metrics.confidence import Bools, check_event, check_weights, weighted_mean
-from calib.metrics.estimate import check_clusters
 from calib.numerics import Floats, Ints
 
 Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]
@@ -146,12 +145,12 @@ def event_decision(
     """
     said, came = check_event(probs, labels)
     before, _ = check_event(raw, labels)
+    unit, _, clustered = drawn_units(len(said), clusters)
     judged: Ints = np.arange(len(said))
     chosen = judged[:0]
     if goal.basis in SEARCHED:
         chosen, judged = split_rows(came.astype(np.int64), 0.5, None, random_state, clusters)
-    weight = check_weights(weights, len(said))
-    cluster = None if clusters is None else check_clusters(clusters, len(said))
+    weight, cluster = check_weights(weights, len(said)), unit if clustered else None
 
     def part(of: Any, at: Any) -> Any:
         return None if of is None else of[at]

@@ -17,7 +17,7 @@ from calib.decisions.selective import Guarantee, certify, exact_interval
 from calib.evaluation.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval, drawn_units
 from calib.metrics.confidence import Bools
-from calib.metrics.estimate import Rows, check_clusters, shares_of_rows
+from calib.metrics.estimate import Rows, shares_of_rows
 from calib.numerics import Ints
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def mean_of(values: Any, clusters: Any, level: float = LEVEL) -> Interval:
 
 def resampled(n: int, clusters: Any, n_resamples: int, random_state: int) -> Iterator[Ints]:
     """How often each resample holds each of n rows, whole clusters together."""
-    unit, n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
+    unit, n_units, clustered = drawn_units(n, clusters)
     generator = np.random.default_rng(random_state)
     for _ in range(n_resamples):
         drawn = generator.integers(n_units, size=n_units - clustered)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import as_numbers, check_number
 from calib.decisions.judgement import resampled
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, interval_of_draws
-from calib.metrics.confidence import check_event
+from calib.metrics.confidence import check_event, check_probs, check_range, check_weights
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, log_odds_of, sigmoid
 
@@ -61,7 +62,8 @@ def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
     >>> float(round(shift_prior([0.5], 0.5, 0.1)[0], 12))
     0.1
     """
-    said = np.asarray(probs, dtype=float)
+    said = as_numbers(probs, "probabilities").astype(float)
+    said = check_range(said) if said.ndim == 1 else check_probs(said)
     old, new = _check_rates(old_rate, said), _check_rates(new_rate, said)
     if not np.all((old > 0) & (old < 1)):
         raise CalibrationError(f"The old base rate must lie between 0 and 1, ends excluded; got {old_rate}.")
@@ -82,20 +84,20 @@ def cut_at_rate(cut: float, old_rate: float, new_rate: float) -> float:
     Raises
     ------
     CalibrationError
-        Unless both rates lie between 0 and 1, ends excluded.
+        Unless the cut is from 0 to 1, and both rates lie between these, ends excluded.
 
     Examples
     --------
     >>> round(cut_at_rate(0.5, 0.5, 0.1), 6)
     0.9
     """
-    for name, rate in (("old", old_rate), ("new", new_rate)):
-        if not 0.0 < rate < 1.0:
-            raise CalibrationError(f"The {name} base rate must lie between 0 and 1, ends excluded; got {rate:g}.")
+    check_number("cut", cut, 0, 1)
+    for name, rate in (("old_rate", old_rate), ("new_rate", new_rate)):
+        check_number(name, rate, 0, 1, ends=False)
     return float(shift_prior([cut], new_rate, old_rate)[0])
 
 
-def likeliest_rate(probs: Any, old_rate: float, counts: Any = 1.0) -> float:
+def likeliest_rate(probs: Any, old_rate: float, counts: Any = None) -> float:
     """The rate of an event under which rows without labels are most likely (Saerens et al. 2002, section 2.2).
 
     It is the fixed point of their EM steps, in which the new rate is the mean of the shifted probabilities. The
@@ -105,21 +107,22 @@ def likeliest_rate(probs: Any, old_rate: float, counts: Any = 1.0) -> float:
     ----------
     probs : (n,) calibrated probabilities of the event, of the new rows.
     old_rate : of the rows on which they were calibrated.
-    counts : (n,) how often each row counts.
+    counts : (n,) how often each row counts; None counts each once.
 
     Raises
     ------
     CalibrationError
-        If the rate is no rate.
+        If the rate does not lie between 0 and 1, or these are no probabilities of an event.
     """
     from scipy.optimize import brentq
 
-    said = np.asarray(probs, dtype=float)
-    (old,) = _check_rates(old_rate, said)
-    rest, event = (1.0 - said) / (1.0 - old), said / old  # likelihoods up to a factor of each row
+    said = _of_event(probs)
+    check_number("old_rate", old_rate, 0, 1, ends=False)
+    rows = 1.0 if counts is None else check_weights(counts, len(said))
+    rest, event = (1.0 - said) / (1.0 - old_rate), said / old_rate  # likelihoods up to a factor of each row
 
     def slope(rate: float) -> float:
-        return float(np.sum(counts * (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)))
+        return float(np.sum(rows * (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)))
 
     if slope(0.0) <= 0.0:
         return 0.0
@@ -169,7 +172,7 @@ def estimate_rate(
     True
     """
     said, came = check_event(probs, labels)
-    new, _ = check_event(new_probs, np.zeros(np.shape(new_probs)))
+    new = _of_event(new_probs)
     if came.all() or not came.any():
         raise CalibrationError(
             "The rate takes calibration rows with the event and rows without; these are of one kind."
@@ -177,7 +180,7 @@ def estimate_rate(
     floor = default_floor(np.concatenate([said, new]))
     score, new_score = log_odds_of(said, floor), log_odds_of(new, floor)
 
-    def rate_of(rows: Any, counts: Any = 1.0) -> float:
+    def rate_of(rows: Any, counts: Any = None) -> float:
         """The rate of new rows that count so often, by some of the rows with labels."""
         intercept, slope = recalibrate(score[rows], came[rows])
         return likeliest_rate(sigmoid(intercept + slope * new_score), float(came[rows].mean()), counts)
@@ -192,9 +195,15 @@ def estimate_rate(
     return NewRate(rate, len(new))
 
 
+def _of_event(probs: Any) -> Floats:
+    """Probabilities of an event, of rows without labels."""
+    array = as_numbers(probs, "probabilities")
+    return check_event(array, np.zeros(array.shape[:1], dtype=int))[0]
+
+
 def _check_rates(rates: Any, probs: Floats) -> Floats:
     """Base rates as an array: (1,) of an event for (n,) probabilities, (K,) for (n, K)."""
-    found = np.atleast_1d(np.asarray(rates, dtype=float))
+    found = np.atleast_1d(as_numbers(rates, "base rates")).astype(float)
     wanted = 1 if probs.ndim == 1 else probs.shape[-1]
     if found.shape != (wanted,) or not np.all((found >= 0) & (found <= 1)):
         raise CalibrationError(f"Base rates must be {wanted} numbers from 0 to 1 for these probabilities; got {rates}.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import as_array, check_number
 from calib.diagnostics.subgroups import GroupGap, gap_sentence
 from calib.errors import CalibrationError
 from calib.formatting import aligned, for_terminal, percent, points, points_between
@@ -114,7 +115,10 @@ def find_groups(
     """
     from scipy.sparse import csc_matrix, triu
 
-    said, came = target_pair(np.asarray(probs), np.asarray(labels), target)
+    check_number("level", level, 0, 1, ends=False)
+    check_number("most", most, 1, whole=True)
+    check_number("least_rows", least_rows, 1, whole=True)
+    said, came = target_pair(probs, labels, target)
     n = len(said)
     average = Interval(*(float(part) for part in _gaps(n, said.sum(), came.sum(), 1.0 - level)))
     named = [
@@ -185,7 +189,7 @@ def _groups(name: str, values: npt.NDArray[Any]) -> list[tuple[str, Ints]]:
         levels, level = np.unique(texts, return_inverse=True)
         rows, ends = np.flatnonzero(~missing)[np.argsort(level, kind="stable")], np.cumsum(np.bincount(level))
         is_name = f"{name} = " if name else ""
-        found = [(f"{is_name}{text}", part) for text, part in zip(levels, np.split(rows, ends[:-1]), strict=True)]
+        found = [(f"{is_name}{text}", part) for text, part in zip(levels, np.split(rows, ends[:-1]), strict=False)]
     return [*found, (f"{name or 'group'} missing", np.flatnonzero(missing))]
 
 
@@ -208,10 +212,10 @@ def _by_name(features: Any, n: int) -> list[tuple[str, npt.NDArray[Any]]]:
     if hasattr(features, "columns"):
         named = [(str(name), features[name].to_numpy()) for name in features.columns]
     elif isinstance(features, Mapping):
-        named = [(str(name), np.asarray(values)) for name, values in features.items()]
+        named = [(str(name), as_array(values, str(name))) for name, values in features.items()]
     else:
-        array = np.asarray(features)
-        named = [("", array)] if array.ndim == 1 else [(f"feature {k + 1}", column) for k, column in enumerate(array.T)]
+        array = as_array(features, "features")
+        named = [("", array)] if array.ndim < 2 else [(f"feature {k + 1}", column) for k, column in enumerate(array.T)]
     for name, values in named:
         if values.shape != (n,):
             raise CalibrationError(

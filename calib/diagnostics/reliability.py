@@ -141,7 +141,7 @@ def independent_rows(
     cell: Ints, n_cells: int, correct: Bools, clusters: Any = None, weights: Floats | None = None
 ) -> Floats:
     """Rows in each cell, (n_cells,), or as many independent equal ones as tell the same of the accuracy there."""
-    unit, n_units, clustered = drawn_units(len(correct), None if clusters is None else np.asarray(clusters))
+    unit, n_units, clustered = drawn_units(len(correct), clusters)
     count = np.bincount(cell, minlength=n_cells).astype(float)
     if not clustered and weights is None:
         return count

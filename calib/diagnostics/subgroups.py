@@ -125,7 +125,7 @@ def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: fl
     """
     from scipy.special import stdtrit
 
-    unit, n_units, clustered = drawn_units(len(group), None if clusters is None else np.asarray(clusters))
+    unit, n_units, clustered = drawn_units(len(group), clusters)
     if not clustered:
         return np.ones(n_groups)
     degrees = np.bincount(np.unique(group * n_units + unit) // n_units, minlength=n_groups) - 1

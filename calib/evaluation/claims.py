@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.evaluation.scores import EVENT_RATE, FEW, PROPORTIONS, SCORES, Scored
 from calib.formatting import NO_BREAK, listed, number, plural
@@ -120,11 +121,12 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
     CalibrationError
         For a score that does not exist, or a difference that is negative or infinite.
     """
+    if not isinstance(changed, Mapping | None):
+        raise CalibrationError(f"relevant is a {type(changed).__name__}; give numbers by score, as {{'NLL': 0.01}}.")
     for key, value in (changed or {}).items():
         if key not in SCORES:
             raise CalibrationError(f"There is no score {key!r}; choose from {listed(list(SCORES))}.")
-        if not 0 <= value < math.inf:
-            raise CalibrationError(f"The smallest relevant difference of {key} is {value}; give 0 or more.")
+        check_number(f"The smallest relevant difference of {key}", value, 0)
     return {key: score.relevant for key, score in SCORES.items()} | dict(changed or {})
 
 

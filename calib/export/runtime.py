@@ -14,6 +14,7 @@ from typing import Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import as_array
 from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.feature_scale import check_against_mean, check_standardisation
 from calib.calibrators.steps import Step
@@ -315,7 +316,7 @@ class ExportedCalibrator:
         self.check_kind(kind)
         if self.kind == "topk" or isinstance(outputs, TopK):
             return cast(Any, self._top_k(outputs))
-        outputs = self.in_class_order(outputs)
+        outputs = as_array(self.in_class_order(outputs), "outputs")
         check_rescaled(outputs, self.scale)
         shape = np.shape(outputs)
         if len(shape) == 2 and shape[1] != self.n_outputs:
@@ -336,8 +337,8 @@ class ExportedCalibrator:
         return self.seen.in_unit if self.seen is not None else float(self.kind != "logits")
 
     def _check_alike(self, outputs: Any) -> None:
-        rows = np.asarray(outputs).reshape(len(outputs), -1)
-        share = in_unit(rows) if rows.size >= 10 else 0.0
+        rows = np.asarray(outputs)
+        share = in_unit(rows.reshape(len(rows), -1)) if rows.size >= 10 else 0.0
         if share > self.in_unit + 0.5:
             raise AmbiguousOutputs(
                 f"The calibrator takes {KINDS[self.kind]}, but {share:.0%} of these {len(rows):,} rows lie in [0, 1], "
@@ -355,7 +356,7 @@ class ExportedCalibrator:
         if columns is None:
             columns = [*map(str, outputs.columns)] if hasattr(outputs, "iloc") and hasattr(outputs, "columns") else []
         order = class_order(columns, self.class_names)
-        known = np.shape(outputs)[1:] == (len(order),) and order != sorted(order)
+        known = order != sorted(order) and np.shape(outputs)[1:] == (len(order),)
         return np.asarray(outputs)[:, order] if known else outputs
 
     def check_kind(self, kind: Kind | None) -> None:

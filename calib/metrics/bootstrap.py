@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import as_array
+from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints
 
 MAX_GROUPS = 2000
@@ -124,7 +126,7 @@ class Groups:
         return np.asarray(np.tensordot(counts, sums, 1))
 
 
-def drawn_units(n: int, clusters: npt.NDArray[Any] | None) -> tuple[Ints, int, bool]:
+def drawn_units(n: int, clusters: Any) -> tuple[Ints, int, bool]:
     """What a resample draws: the number of each row's unit, how many units there are, and whether they are clusters.
 
     The one place where it is decided whether rows or clusters count. A single cluster shows nothing of how clusters
@@ -134,9 +136,22 @@ def drawn_units(n: int, clusters: npt.NDArray[Any] | None) -> tuple[Ints, int, b
     ----------
     n : number of rows.
     clusters : (n,) what rows that belong together share, or None.
+
+    Raises
+    ------
+    CalibrationError
+        If there is not one for each row, or they are of types that cannot be sorted.
     """
     if clusters is not None:
-        known, unit = np.unique(clusters, return_inverse=True)
+        of_rows = as_array(clusters, "clusters")
+        if of_rows.shape != (n,):
+            raise CalibrationError(f"Clusters must be ({n},) values, one for each row; got shape {of_rows.shape}.")
+        try:
+            known, unit = np.unique(of_rows, return_inverse=True)
+        except TypeError as error:
+            raise CalibrationError(
+                "Clusters are of several types, which cannot be told apart for sure; give all as texts or as numbers."
+            ) from error
         if len(known) > 1:
             return unit, len(known), True
     return np.arange(n), n, False

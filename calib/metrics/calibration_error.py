@@ -10,17 +10,20 @@ from calib.errors import CalibrationError
 from calib.metrics.binning import bins_of
 from calib.metrics.confidence import check_columns, check_scored, top_label
 from calib.numerics import Floats
+from calib.parameters import number_fault, shown
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
     """Weighted p-norm ``(sum_b w_b |gap_b|^p)^(1/p)``; the largest gap for ``norm=inf`` (or ``"inf"``)."""
-    norm = float(norm)
-    if not norm >= 1:
-        raise CalibrationError(f"norm={norm!r} must be at least 1: 1 and 2 are usual, inf is the largest gap.")
+    is_largest = norm in (np.inf, "inf")
+    if not is_largest and number_fault(norm, False, 1, None):
+        raise CalibrationError(f"norm={shown(norm)} must be at least 1: 1 and 2 are usual, inf is the largest gap.")
     size = np.abs(gap)
-    if np.isinf(norm):
-        return float(size.max())
-    return float((weight @ size**norm) ** (1.0 / norm))
+    largest = float(size.max())
+    if is_largest or not largest:
+        return largest
+    power = float(norm)
+    return largest * float((weight @ (size / largest) ** power) ** (1.0 / power))
 
 
 def ece(
@@ -89,7 +92,7 @@ def classwise_ece(
     array, labels = check_scored(check_columns(probs), labels, sums=False)
     n_classes = array.shape[1]
     above = 1.0 / n_classes if threshold == "1/K" else threshold
-    if above is not None and (isinstance(above, str) or not 0.0 <= above < 1.0):
+    if above is not None and (isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1):
         raise CalibrationError(f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1).")
     total = 0.0
     for k in range(n_classes):

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import SUM_TOLERANCE, check_labels
+from calib.arrays import as_array, check_labels, check_sums
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, argmax_with_ties
+from calib.numerics import LARGEST, Floats, Ints, argmax_with_ties
+from calib.parameters import number_fault, shown
 
 ROUNDING = 1e-4
 """How far a probability may lie outside [0, 1], to which it is then cut: sums in float32 and printed decimals."""
@@ -42,7 +43,7 @@ def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, In
     if array.ndim != 1:
         array = check_probs(array, sums)
         return array, check_labels(labels, array.shape)
-    came = np.asarray(labels)
+    came = as_array(labels, "labels")
     if came.shape != array.shape:
         raise CalibrationError(
             f"Beside probabilities of shape {array.shape} there must be one label for each; got shape {came.shape}."
@@ -124,21 +125,16 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
         return top_label(probs, labels)
     array = check_probs(probs, sums=False)
     known = check_labels(labels, array.shape)
-    if not 0 <= target < array.shape[1]:
-        raise CalibrationError(f"There is no class {target}; the columns are 0..{array.shape[1] - 1}.")
+    if number_fault(target, True, 0, array.shape[1] - 1):
+        raise CalibrationError(f"There is no class {shown(target)}; the columns are 0..{array.shape[1] - 1}.")
     return array[:, target].astype(np.float64), known == target
 
 
 def check_probs(probs: Any, sums: bool = True) -> Floats:
     """Probabilities of shape (n, n_classes), from 0 to 1, with rows that sum to one unless told else."""
     array = check_range(check_columns(probs))
-    off = np.abs(array.sum(axis=1, dtype=np.float64) - 1.0) > SUM_TOLERANCE if sums else np.zeros(1, bool)
-    if off.any():
-        worst = array[off][0].sum(dtype=np.float64)
-        raise CalibrationError(
-            f"{off.sum():,} of {len(array):,} rows of probabilities do not sum to one (the first to {worst:.3g}); "
-            "give the probabilities of all classes, or divide each row by its sum."
-        )
+    if sums:
+        check_sums(array)
     return array
 
 
@@ -173,13 +169,8 @@ def check_range(probs: Floats) -> Floats:
 
 
 def _numbers(probs: Any) -> npt.NDArray[Any]:
-    """Probabilities as an array of numbers, never copied; what is masked is NaN."""
-    try:
-        if np.ma.is_masked(probs):
-            probs = np.ma.filled(probs.astype(np.float64) if probs.dtype.kind in "biu" else probs, np.nan)
-        array = np.asarray(probs)
-    except ValueError as error:
-        raise CalibrationError("Probabilities must be an array; these rows have different lengths.") from error
+    """Probabilities as an array of numbers, copied only where their type asks for it."""
+    array = as_array(probs, "probabilities")
     if array.dtype.kind not in "fiub":
         raise CalibrationError(f"Probabilities must be numbers; got dtype {array.dtype}.")
     return array
@@ -200,14 +191,17 @@ def check_weights(weights: Any, n: int) -> Floats | None:
     """
     if weights is None:
         return None
-    array = np.asarray(weights)
+    array = as_array(weights, "weights")
     if array.shape != (n,) or array.dtype.kind not in "fiub":
         raise CalibrationError(
             f"Weights must be ({n},) numbers, one for each row; got {array.dtype} of shape {array.shape}."
         )
     array = array.astype(np.float64, copy=False)
-    if not np.isfinite(array).all() or array.min() < 0 or not array.any():
-        raise CalibrationError("Weights must be finite numbers from 0 upwards, not all 0; leave out the other rows.")
+    if not ((array >= 0) & (array <= LARGEST)).all() or not array.any():
+        raise CalibrationError(
+            f"Weights must be numbers from 0 to {LARGEST:g}, not all 0; leave out the other rows, or divide all by one "
+            "number."
+        )
     return array
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.errors import CalibrationError
+from calib.arrays import check_number
 from calib.formatting import aligned, fixed, listed, number, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_event
@@ -202,11 +202,12 @@ def risk_model(
     >>> panel["oe"].low < 1 < panel["oe"].high
     True
     """
+    check_number("n_resamples", n_resamples, 0, whole=True)
     risk, event = check_event(probs, labels)
     kept, sample = Rows.checked(event, weights, weight_kind, clusters)
     risk, event = risk[kept], event[kept]
-    if floor is not None and not 0.0 < floor < 0.5:
-        raise CalibrationError(f"floor={floor!r} must lie between 0 and 0.5; 1e-6 for example.")
+    if floor is not None:
+        check_number("floor", floor, 0, 0.5, ends=False)
     floor = default_floor(risk) if floor is None else float(floor)
     found, again = closed_form(risk, event, sample, floor)
     rate, mean_risk = sample.mean(event), sample.mean(risk)
@@ -277,7 +278,8 @@ def _distance_measures(risk: Floats, event: Bools, sample: Rows, floor: float, n
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
         value, (median, most) = exact[place], chance[:, place]
-        known = interval_of_draws(value, draws[:, place]) if n_resamples else Interval(value, math.nan, math.nan)
+        drawn = n_resamples and sample.n_units > 1  # draws of one row are all alike
+        known = interval_of_draws(value, draws[:, place]) if drawn else Interval(value, math.nan, math.nan)
         said = f"{meaning}; if calibrated {number(median)}, in {round_percent(0.95)} of samples"
         found.append(
             RiskMeasure(

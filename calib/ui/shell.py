@@ -13,7 +13,6 @@ from importlib import import_module
 import streamlit as st
 
 from calib.calibrators.backend import cpu_description, gpu_present
-from calib.data import DataError
 from calib.data.load import APART
 from calib.errors import CalibrationError
 from calib.evaluation.view import Viewpoint
@@ -102,7 +101,7 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
             yield
         if session is not None:
             _onward(entry, session)
-    except (CalibrationError, DataError) as error:
+    except CalibrationError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
     except Exception as error:
         # Streamlit's own control flow (rerun, stop) does not derive from Exception and passes through.

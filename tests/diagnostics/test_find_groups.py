@@ -85,7 +85,7 @@ def test_a_group_that_is_off_only_by_rows_of_another_is_left_out() -> None:
     confidence, right, columns = simulated(0, 0.4)
     found = find_groups(confidence, right, columns)
     assert [group.name for group in found.groups] == ["topic = a"]  # not also "x0 > 0", nor "topic = a and x0 > 0"
-    assert len(find_groups(confidence, right, columns, most=0).groups) == 0
+    assert len(find_groups(confidence, right, columns, most=1).groups) == 1
 
 
 def test_what_cannot_be_looked_at_says_why() -> None:
@@ -93,6 +93,15 @@ def test_what_cannot_be_looked_at_says_why() -> None:
         find_groups([0.1, 0.2, 0.3], [0, 1, 0], {"age": [1, 2]})
     with pytest.raises(CalibrationError, match="no column"):
         find_groups([0.1, 0.2, 0.3], [0, 1, 0], {})
+    for features in (None, "g", 5):
+        with pytest.raises(CalibrationError, match=r"one value of the groups for each of 3 rows; got shape \(\)"):
+            find_groups([0.1, 0.2, 0.3], [0, 1, 0], features)
+    for option in ({"level": 95}, {"level": "a"}, {"level": 0}, {"most": 0}, {"least_rows": "a"}):
+        (name,) = option
+        with pytest.raises(CalibrationError, match=f"^{name}=.* must "):
+            find_groups([0.1, 0.2, 0.3], [0, 1, 0], {"age": [1, 2, 3]}, **option)
+    with pytest.raises(CalibrationError, match=r"no class 1\.5"):
+        find_groups([[0.1, 0.9]], [1], ["a"], target=1.5)
     few = find_groups([0.1, 0.2, 0.3], [0, 1, 0], {"age": [1, 2, 3]})
     assert not few.groups and few.n_judged == 0 and "no group has enough rows" in few.sentence
 
@@ -115,3 +124,9 @@ def test_rare_events_in_small_groups_are_not_taken_for_a_gap() -> None:
         columns = {"site": site, "x": generator.normal(size=4000)}
         claimed += bool(find_groups(p, generator.random(4000) < p, columns).groups)
     assert claimed <= 0.05 * 200
+
+
+def test_a_column_without_a_value_is_one_group() -> None:
+    confidence, right, columns = simulated(0, 0.0)
+    found = find_groups(confidence, right, columns | {"empty": np.full(len(right), np.nan)})
+    assert found.n_judged == find_groups(confidence, right, columns).n_judged

@@ -170,3 +170,9 @@ def test_what_changes_in_no_row_is_unchanged():
     accuracy, nll = (claims.between("half", "raw", key) for key in ("accuracy", "NLL"))
     assert (accuracy.value, accuracy.low, accuracy.high, accuracy.word) == (0.0, 0.0, 0.0, "equivalent")
     assert nll.low < nll.value < nll.high
+
+
+@pytest.mark.parametrize("relevant", ["NLL", ["NLL"], 5, {"NLL": "a"}, {"NLL": None}, {"NLL": -1}, {"NLL": math.inf}])
+def test_a_relevant_difference_is_a_number_for_a_score(relevant):
+    with pytest.raises(CalibrationError, match=r"relevant is a|relevant difference of NLL=.* must"):
+        relevant_differences(relevant)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import calib
 from calib import metrics
 from calib.errors import CalibrationError
 
@@ -64,3 +65,60 @@ def test_the_brier_score_of_two_classes_is_that_of_the_event():
     assert metrics.brier(BOTH, EVENT) == pytest.approx(np.mean((RISK - EVENT) ** 2))
     three = np.column_stack([BOTH, np.zeros(6)])
     assert metrics.brier(three, EVENT) == pytest.approx(2 * np.mean((RISK - EVENT) ** 2))
+
+
+SEVERAL = np.stack([RISK / 2, RISK / 2, 1 - RISK], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"clusters": np.array([1, "a", None] * 2, dtype=object)}, "Clusters are of several types"),
+        ({"clusters": [1, 2]}, r"Clusters must be \(6,\) values"),
+        ({"weights": np.full(6, 1e308), "weight_kind": "sampling"}, r"from 0 to 1e\+100"),
+        ({"weights": np.full(6, 1e-9), "weight_kind": "frequency"}, "6 rows stand for only 6e-09"),
+        ({"weights": np.ones(6), "weight_kind": ["frequency"]}, "Weights need weight_kind"),
+        ({"n_resamples": -1}, "n_resamples=-1 must lie at or above 0"),
+        ({"n_resamples": 1.5}, "n_resamples=1.5 must be a whole number"),
+        ({"floor": "a"}, "floor='a' must be a number"),
+        ({"floor": 0.5}, "floor=0.5 must lie between 0 and 0.5, ends excluded"),
+    ],
+)
+def test_the_panel_refuses_what_it_cannot_count(options, said):
+    with pytest.raises(CalibrationError, match=said):
+        metrics.risk_model(RISK, EVENT, **{"n_resamples": 2} | options)
+
+
+@pytest.mark.parametrize("score", [metrics.ece, metrics.classwise_ece])
+@pytest.mark.parametrize("norm", ["a", None, [1], 0, float("nan"), True])
+def test_a_norm_is_a_number_from_1_upwards(score, norm):
+    with pytest.raises(CalibrationError, match=r"norm=.* must be at least 1"):
+        score(SEVERAL, EVENT, norm=norm)
+
+
+def test_a_high_norm_is_the_largest_gap():
+    assert metrics.ece(RISK, EVENT, norm=1e308) == pytest.approx(metrics.ece(RISK, EVENT, norm="inf"))
+
+
+@pytest.mark.parametrize("score", [*OF_ALL_CLASSES, *OF_THE_PREDICTED, metrics.classwise_ece, calib.scores, calib.ece])
+def test_booleans_are_no_classes_of_several(score):
+    with pytest.raises(CalibrationError, match="Labels are True or False, but there are 3 classes"):
+        score(SEVERAL, EVENT.astype(bool))
+
+
+def test_rows_that_were_rounded_are_to_be_divided_by_their_sums():
+    thirds = np.full((4, 3), 0.33)
+    for take in (metrics.nll, calib.scores, lambda p, y: calib.logits(p)):
+        with pytest.raises(CalibrationError, match=r"the first to 0.99.*two decimals, so divide each row by its sum"):
+            take(thirds, [0, 1, 2, 0])
+    divided = thirds / thirds.sum(axis=1, keepdims=True)
+    assert metrics.nll(divided, [0, 1, 2, 0]) == pytest.approx(np.log(3))
+
+
+def test_one_row_has_values_without_intervals():
+    panel, scores = metrics.risk_model([0.5], [1], n_resamples=5), calib.scores([0.5], [1])
+    for key, name in (("brier", "Brier"), ("log_loss", "NLL")):
+        assert panel[key].value == scores.loc[name, "value"] > 0
+        assert np.isnan([panel[key].low, panel[key].high, *scores.loc[name, ["low", "high"]]]).all()
+    assert panel["ici"].value == 0.5 and np.isnan(panel["ici"].low)
+    assert "[" not in repr(panel)
