@@ -194,14 +194,6 @@ def test_theorem_1_holds_on_any_data_in_any_bins(rows, n_bins, binning):
     assert theorem.chain.tolist() == [theorem.gap, theorem.ece_1, theorem.ece_2, theorem.ece_inf]
 
 
-@given(any_rows)
-def test_the_signed_gap_is_what_the_proof_says(rows):
-    # E[z] - P(right) = o P(wrong) - u P(right), where a mean over nothing has no share (section S1.2).
-    confidence, correct = pair(rows)
-    over, under = (confidence * ~correct).mean(), ((1.0 - confidence) * correct).mean()
-    assert theorem_one(confidence, correct).signed_gap == pytest.approx(over - under, abs=1e-12)
-
-
 def test_theorem_1_is_an_equality_in_a_single_bin():
     theorem = theorem_one(np.array([0.9, 0.7, 0.8]), np.array([True, False, False]), n_bins=1)
     assert theorem.gap == pytest.approx(0.8 - 1 / 3)
