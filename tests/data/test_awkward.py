@@ -1,15 +1,17 @@
-"""Arrays that are not quite logits and labels: each is read the right way, or refused with its sentence."""
+"""Arrays and tables the way people really save them: each is read as it is meant, or refused with its sentence."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import pytest
 
-from calib.data import Choices, inspect, load
+from calib.data import Choices, inspect, load, read_outputs
 from tests.data.conftest import cases, check_refused, check_repeatable, the
 
-NAMES = np.array(["ant", "bee", "cat", "dog"])
+NAMES = np.array(["ant", "bee", "cat", "dög"])
 
 
 def with_cell(array, row, column, value):
@@ -22,6 +24,29 @@ def objects(make):
     path = make.folder / "a.npz"
     np.savez(path, logits=np.array([[1.0], [1.0, 2.0]], dtype=object), labels=make.labels)
     return path
+
+
+def spoilt(make, row, column, text):
+    frame = make.frame().astype({column: object})
+    frame.loc[row, column] = text
+    return make.csv(frame)
+
+
+def ragged(make):
+    lines = make.lines()
+    lines[5] += ",1"
+    lines[9] = lines[9].rpartition(",")[0]
+    return make.file("ragged.csv", "\n".join(lines))
+
+
+def nested(make):
+    frame = pd.DataFrame({"label": make.labels, "id": "a", "probs": list(make.probs)})
+    return make.parquet(frame)
+
+
+def named(make):
+    columns = {f"prob_{name}": make.probs[:, k] for k, name in enumerate(NAMES)}
+    return pd.DataFrame({**columns, "species": NAMES[make.labels]})
 
 
 REFUSED = [
@@ -45,7 +70,12 @@ REFUSED = [
     ("sigmoids", lambda m: m.npz(probs=1 / (1 + np.exp(-m.logits)), labels=m.labels), "sums", "multi-label"),
     ("confidence alone", lambda m: m.npz(confidence=m.probs.max(1), y=m.labels), "single_column", "4 different"),
     ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
-]
+    # tables
+    ("text in cells", lambda m: spoilt(m, 7, "p_1", "oops"), "text_in_cells", "1 of 300 cells"),
+    ("infinite cell", lambda m: spoilt(m, 7, "p_1", "inf"), "not_finite", "1 row of 300"),
+    ("ragged", ragged, "ragged", "2 lines of ragged.csv have another number of cells than the 5 columns"),
+    ("no header, no labels", lambda m: m.csv(pd.DataFrame(m.logits), header=False), "no_outputs", "column_0"),
+]  # fmt: skip
 
 
 @cases("build, code, fragment", REFUSED)
@@ -53,26 +83,31 @@ def test_is_refused_with_its_sentence(make, build, code, fragment):
     check_refused(build(make), code, fragment)
 
 
-MENDED = {"NaN", "infinite", "a label NaN", "unlabelled rows", "label too large", "sigmoids"}
+def agree(data, make, rows):
+    """These rows of the usual data came out, whatever went in."""
+    np.testing.assert_array_equal(data.labels, make.labels[rows])
+    expected = np.log(make.probs) if "probabilit" in data.kind else make.logits
+    tolerance = 2e-3 if data.logits.dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(data.logits, expected[rows], rtol=tolerance)
 
 
-@cases("build", [row[:2] for row in REFUSED if row[0] in MENDED])
-def test_the_offered_fix_mends_it(make, build):
-    path = build(make)
+LEFT_OUT = {
+    "NaN": [3], "infinite": [3], "unlabelled rows": [0, 1], "a label NaN": None, "label too large": None,
+    "sigmoids": None, "text in cells": [7], "infinite cell": [7], "ragged": [4, 8],
+}  # fmt: skip
+"""The rows that an offered fix leaves out, where the others are those of the usual data."""
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_the_offered_fix_mends_it(make, name):
+    path = next(row[1] for row in REFUSED if row[0] == name)(make)
     found = inspect(path)
     assert found.findings[0].fix
     for before in (Choices(), found.choices):
-        assert inspect(path, choices=replace(before, **found.findings[0].fix)).predictions is not None
-
-
-def same(make, path, **choices):
-    """The usual logits and labels came out, whatever went in."""
-    data = load(path, **choices)
-    np.testing.assert_array_equal(data.labels, make.labels)
-    expected = np.log(make.probs) if "probabilit" in data.kind else make.logits
-    np.testing.assert_allclose(data.logits, expected, rtol=2e-3 if data.logits.dtype == np.float32 else 1e-12)
-    assert data.logits.flags.c_contiguous and data.logits.dtype.isnative and data.labels.dtype == np.int64
-    return data
+        data = inspect(path, choices=replace(before, **found.findings[0].fix)).predictions
+        assert data is not None
+        if LEFT_OUT[name]:
+            agree(data, make, np.delete(np.arange(300), LEFT_OUT[name]))
 
 
 READ = [
@@ -90,13 +125,28 @@ READ = [
     ("one-based", lambda m: m.both(labels=m.labels + 1), "one_based"),
     ("float labels", lambda m: m.both(labels=m.labels.astype(float)), None),
     ("names", lambda m: m.both(labels=NAMES[m.labels]), "class_order"),
-]
+    # tables
+    ("Windows line ends", lambda m: m.csv(lineterminator="\r\n"), None),
+    ("pandas index", lambda m: m.csv(index=True), None),
+    ("no header", lambda m: m.csv(header=False), None),
+    ("columns out of order", lambda m: m.csv(m.frame()[["p_3", "p_1", "label", "p_0", "p_2"]]), None),
+    ("beside other columns", lambda m: m.csv(m.frame(id=np.arange(300), filename="x.png", predicted=m.labels)), None),
+    ("csv of names", lambda m: m.csv(named(m)), None),
+    ("capital names", lambda m: m.csv(named(m).rename(columns=str.title)), None),
+    ("counted from one", lambda m: m.csv(m.frame(label=m.labels + 1).set_axis([*"y1234"], axis=1)), None),
+    ("parquet of lists", nested, None),
+    ("parquet of categories", lambda m: m.parquet(named(m).astype({"species": "category"})), None),
+    ("hdf5", lambda m: m.h5(predictions=m.probs, ytrues=m.labels), None),
+    ("hdf5 groups", lambda m: m.h5(run1__outputs__probs=m.probs, run1__labels=m.labels), None),
+]  # fmt: skip
 
 
 @cases("build, code", READ)
 def test_is_read_as_meant(make, build, code):
     path = build(make)
-    data = same(make, path)
+    data = load(path)
+    agree(data, make, slice(None))
+    assert data.logits.flags.c_contiguous and data.logits.dtype.isnative and data.labels.dtype == np.int64
     assert code is None or code in {finding.code for finding in data.findings}
     check_repeatable(path)
 
@@ -135,3 +185,30 @@ def test_rows_that_sum_to_zero_are_read_as_logits_in_one_click(make):
 def test_an_array_of_classes_beside_labels_names_them(make):
     assert load(make.both(classes=NAMES)).class_names == tuple(NAMES)
     assert load(make.npz(logits=make.logits, classes=make.labels)).class_names == ("0", "1", "2", "3")
+
+
+def test_the_predicted_class_is_no_output(make):
+    scores = pd.DataFrame(make.probs, columns=list("abcd")).assign(y_true=make.labels, id=np.arange(300))
+    for name in ("y_pred", "prediction", "yhat", "Predicted Class"):
+        path = make.csv(scores.assign(**{name: make.probs.argmax(axis=1)}))
+        data = load(path)
+        np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-12)
+        assert {role.role for role in data.roles if role.column == name} <= {"predicted", "ignore"}
+        np.testing.assert_allclose(read_outputs(path), make.probs, rtol=1e-15)
+
+
+def test_no_reading_without_rows_is_offered(make):
+    p, churn, half = make.probs[:, 2:].sum(axis=1), make.binary.astype(float), np.arange(len(make.binary)) < 150
+    data = load(make.csv(pd.DataFrame({"churn": churn, "score_a": np.full(len(p), np.nan), "score_b": p})))
+    assert [role.role for role in data.roles] == ["outcome", "ignore", "outputs"]
+    torn = pd.DataFrame({"age": np.arange(len(p)) % 60, "score_a": p**2, "score_b": p, "churned": make.binary})
+    torn["churned"] = torn["churned"].astype("Int64").where(half)
+    torn.loc[half, ["score_a", "score_b"]] = np.nan
+    check_refused(make.csv(torn), "no_rows", "both an outcome and finite outputs")
+
+
+def test_a_line_of_totals_is_named_as_the_cause(make):
+    """The total is a third value of the outcome."""
+    frame = pd.DataFrame({"branch": NAMES[np.arange(300) % 3], "default": make.binary, "pd": make.probs[:, 0]})
+    frame.loc[300] = ["Total", make.binary.sum(), make.probs[:, 0].mean()]
+    check_refused(make.csv(frame), "no_outputs", f"default may be the outcome (0, 1, {make.binary.sum()})")
