@@ -14,9 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.engine import Engine
 from calib.evaluation.claims import Claims
-from calib.evaluation.comparison_table import verdict
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.formatting import number
 from calib.registry import METHODS, calibrator
 from calib.ui.compare import studies
@@ -26,14 +24,6 @@ from tests.conftest import finished
 from tests.ui.conftest import charts, clean, menu, open_page, opened, said, unfold
 
 PAGE = "pages/2_Compare.py"
-
-
-def finish(app: AppTest, queue: Engine, session: OpenSession, kind: str) -> AppTest:
-    """Wait for a study and draw the page again."""
-    key = session.studies[kind].key
-    (job,) = finished(queue, [key])
-    assert job.state == "done", job.message
-    return app.run()
 
 
 def folded(session: OpenSession, *parts: str) -> AppTest:
@@ -138,22 +128,6 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     columns.set_value([*columns.value, "sharpness", "gap", "top-5 accuracy"]).run()
     shown = [column for frame in app.dataframe for column in frame.value.columns if column != "method"]
     assert len(app.dataframe) == 2 and len(shown) == 7  # what does not fit beside the others stands below
-
-
-def test_repeated_splits_on_demand(queue: Engine, with_fits: OpenSession) -> None:
-    app = folded(with_fits, "splits")
-    assert not with_fits.studies
-    app.button(key="study/splits/start").click().run()
-    assert not app.exception and not app.error
-    finish(app, queue, with_fits, "splits")
-    assert not app.exception and not app.error
-    made = {spec.title: calibrator(spec.method, **spec.params) for spec in with_fits.specs.values()}
-    data = with_fits.data
-    table = summarise_splits(repeated_splits(made, data, len(with_fits.calibration), n_repeats=10))
-    assert verdict(table, "NLL", "over 10 splits") in said(app)
-    shown = next(frame.value for frame in app.dataframe if len(frame.value) == 1 + len(made))
-    expected = table[table["score"] == "NLL"]["value"]
-    assert shown["NLL"].to_numpy() == pytest.approx(expected.to_numpy())
 
 
 def test_a_study_can_be_cancelled_and_goes_with_its_data(

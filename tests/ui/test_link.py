@@ -465,8 +465,10 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
         (job,) = fits.queue().snapshot([back.studies[kind].key])
         assert (job.key, job.state, job.message) == (before.key, "done", before.message)  # with the seconds it took
         pd.testing.assert_frame_equal(job.result, before.result, check_exact=True)
-    text = said(again)
-    assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 10 splits") in text
+    text, splits = said(again), summarise_splits(done[SPLITS].result)
+    assert verdict(splits, "NLL", "over 10 splits") in text
+    shown = next(frame.value for frame in again.dataframe if len(frame.value) == 2)  # the raw model and the fit
+    assert shown["NLL"].to_numpy() == pytest.approx(splits[splits["score"] == "NLL"]["value"].to_numpy())
     title = done[SIZES].result["method"].iloc[-1]
     assert labels_needed(summarise_sizes(done[SIZES].result), title).sentence in text
     assert not any(str(button.key).endswith("/retry") for button in again.button)
