@@ -158,7 +158,8 @@ def compare(
     titles = titles_of(calibrators, calibration.n_classes)
     claims = Claims({name: scored_on(one) for name, one in evaluations.items()}, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
-    return Comparison(table, evaluations, seconds, notes, recommend(claims, methods, evaluations=evaluations))
+    answer = recommend(claims, methods, evaluations=evaluations, failed=notes)
+    return Comparison(table, evaluations, seconds, notes, answer)
 
 
 def table_of(

@@ -151,7 +151,7 @@ def summary(table: pd.DataFrame, judged: str = "on this test set", recommendatio
     for row in rows:
         cells = (cell.text(fixed, {"best": "*"}) for cell in row.cells.values())
         lines.append([row.title, *cells, f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-"])
-    notes = [f"{row.title}: {row.failed}" for row in rows if row.failed]
+    notes = [f"{row.title}: {row.failed}" for row in rows if row.failed and recommendation is None]
     starred = any(cell.is_best for row in rows for cell in row.cells.values())
     legend = f"{'* best value; b' if starred else 'B'}rackets hold 95 % intervals."
     paragraphs = verdict_paragraphs(table, recommendation, judged)

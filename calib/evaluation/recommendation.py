@@ -70,6 +70,7 @@ class Recommendation(Displayed):
     too_few : why the rows cannot rank methods; "" where they can.
     without : methods that do not have the score.
     baseline : the raw model.
+    failed : name -> why, of the methods that could not be fitted or judged.
     """
 
     score: str
@@ -87,9 +88,10 @@ class Recommendation(Displayed):
     too_few: str
     without: tuple[str, ...]
     baseline: str
+    failed: Mapping[str, str]
 
     def sentences(self, title: Callable[[str], str] = str, strong: str = "", scores: bool = True) -> list[str]:
-        """The answer in words: what to take, what it gains and changes; what has no score.
+        """The answer in words: what to take, what it gains and changes; what has no score, or failed.
 
         Parameters
         ----------
@@ -104,7 +106,7 @@ class Recommendation(Displayed):
 
         if self.too_few:
             why = f"{emphasised('These rows cannot rank methods:')} {self.too_few}."
-            return [f"{why} {title(self.best)} has the lowest {score} so far."]
+            return [f"{why} {title(self.best)} has the lowest {score} so far.", *self._failures(title)]
         said = [self._choice(title, emphasised)]
         if self.method != self.baseline and self.n_candidates > 1:
             if self.as_good:
@@ -128,7 +130,10 @@ class Recommendation(Displayed):
             gives, it = ("gives", "it") if len(self.without) == 1 else ("give", "them")
             names = _named(self.without, title)
             said.append(f"{names} {gives} a confidence only and so no {score}: compare {it} by ECE.")
-        return said
+        return said + self._failures(title)
+
+    def _failures(self, title: Callable[[str], str]) -> list[str]:
+        return [f"{title(name)} failed: {why}" for name, why in self.failed.items()]
 
     def _choice(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
         """What to take, and what it gains over the raw model."""
@@ -136,7 +141,7 @@ class Recommendation(Displayed):
         if self.method == self.baseline:
             keep = emphasised("Keep the raw model.")
             if not self.n_candidates:
-                return f"{keep} No fitted calibrator was compared with it."
+                return keep if self.failed else f"{keep} No fitted calibrator was compared with it."
             if self.best == self.method:
                 return f"{keep} No calibrator lowers its {score}."
             return (
@@ -179,7 +184,10 @@ def _named(names: Sequence[str], title: Callable[[str], str]) -> str:
 
 
 def recommend(
-    claims: Claims, calibrators: Mapping[str, Calibrator], evaluations: Mapping[str, Evaluation] | None = None
+    claims: Claims,
+    calibrators: Mapping[str, Calibrator],
+    evaluations: Mapping[str, Evaluation] | None = None,
+    failed: Mapping[str, str] | None = None,
 ) -> Recommendation | None:
     """What to take, by NLL; by ECE where no method but the raw model has an NLL.
 
@@ -193,6 +201,7 @@ def recommend(
     claims : the raw model first.
     calibrators : fitted, by the names in ``claims``.
     evaluations : of the methods, by which it is said what the recommended one changes besides the score.
+    failed : name -> why, of methods that are not among the claims for it.
 
     Returns
     -------
@@ -246,6 +255,7 @@ def recommend(
         too_few=claims.why_not(best, score),
         without=tuple(name for name in names if not claims.has(name, score)),
         baseline=raw,
+        failed=dict(failed or {}),
     )
 
 
