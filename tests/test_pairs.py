@@ -15,7 +15,6 @@ from calib.base import KEEPS_HALF, Calibrator
 from calib.canonical import to_canonical
 from calib.data import Predictions
 from calib.errors import CalibrationError
-from calib.export import provenance, runtime, writer
 from calib.registry import extras_for, presets, said_of_kind
 
 FLOOR = 0.005
@@ -56,21 +55,6 @@ def test_what_a_method_declares_decides_whether_it_is_offered(name):
         with pytest.raises(CalibrationError, match="all classes"):
             extras_for(calib.calibrator(name), pairs())
         assert calib.METHODS[name].title in said_of_kind(pairs())
-
-
-@fitting
-def test_it_exports_and_agrees_with_itself(name, tmp_path):
-    data, new = pairs(), pairs(100, seed=1)
-    made = fitted(name)
-    writer.save(made, tmp_path / "calibrator.npz", **provenance.describe(data))
-    exported = runtime.load(tmp_path / "calibrator.npz")
-    confidence = new.confidence
-    expected = made.predict_proba(new.logits)
-    np.testing.assert_allclose(exported.confidence(confidence), expected[:, 1], atol=1e-9)
-    both = exported.calibrate(confidence)
-    np.testing.assert_allclose(both, expected, atol=1e-9)
-    np.testing.assert_allclose(both.sum(axis=1), 1.0, atol=1e-9)
-    assert ((exported.confidence(np.array([0.0, 0.5, 1.0])) >= 0) & (exported.confidence(np.ones(3)) <= 1)).all()
 
 
 @fitting

@@ -200,17 +200,10 @@ def test_arguments_that_cannot_be_are_refused_before_anything_is_predicted(tmp_p
         (source, tmp_path / "none" / "out.npy", "out.npy cannot be written"),
         (source, tmp_path / "folder.npy", "folder.npy cannot be written"),
         (folder, tmp_path / "out", "parts is a folder; give its files one by one"),
+        (source, source, "need a file of their own"),
     ]:
         with pytest.raises(CalibrationError, match=said):
             predict_file(fitted, outputs, target)
+    np.testing.assert_array_equal(np.load(source), logits)
     with pytest.raises(CalibrationError, match=r"got str\. A saved one is loaded first"):
         predict_file("calibrator.npz", source, tmp_path / "out.npy")
-
-
-def test_a_file_is_not_written_over_itself(tmp_path, overconfident):
-    logits, labels = overconfident
-    fitted = calib.calibrator("temperature").fit(logits, labels)
-    np.save(tmp_path / "outputs.npy", logits)
-    with pytest.raises(CalibrationError, match="need a file of their own"):
-        predict_file(fitted, tmp_path / "outputs.npy", tmp_path / "outputs.npy")
-    np.testing.assert_array_equal(np.load(tmp_path / "outputs.npy"), logits)
