@@ -1,4 +1,4 @@
-"""How tall every page and the report are at first sight, and that nothing has to be scrolled sideways."""
+"""How tall every page is at first sight, and that nothing has to be scrolled sideways; of reports see test_report."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from tests.browser.conftest import no_trouble, settle
 WIDTHS = (1500, 1100, 420)
 MOST = {1500: 2200, 420: 3500}
 """Pixels of a page's height by the window's width; at other widths it may have any."""
-MOST_OF_REPORT, MOST_BYTES = 12_000, 6_000_000
-"""Pixels of a report with all its sections opened, in a window of 1500, and bytes of its file."""
 PATHS = {entry.title: entry.path for entry in entries()}
 PAGES = tuple(PATHS)
 
-# The page scrolls inside Streamlit's main section, in a report the document does.
+# The page scrolls inside Streamlit's main section.
 SIZE = """() => {
-  const scroller = document.querySelector("[data-testid=stMain]") ?? document.scrollingElement
+  const scroller = document.querySelector("[data-testid=stMain]")
   const clipped = element => {
     for (let at = element.parentElement; at && at !== scroller; at = at.parentElement)
       if (getComputedStyle(at).overflowX !== "visible") return true
@@ -46,13 +44,6 @@ DRAWN = """() => {
   return state === "notRunning" && window.calmFor > 4 && !count("[data-testid=stSkeleton], [data-testid=stSpinner]")
     && count("[data-testid=stPlotlyChart]") === count("[data-testid=stPlotlyChart] .main-svg:first-of-type")
 }"""
-
-
-def faults(page: Page, where: str, most: float) -> list[str]:
-    """What is wrong with what is shown, in words."""
-    size = page.evaluate(SIZE)
-    tall = [f"{where}: {size['height']:,} px tall"] * (size["height"] > most)
-    return tall + [f"{where}: wider than the window: {', '.join(sorted(set(size['wide'])))}"] * bool(size["wide"])
 
 
 def open_sample(page: Page, url: str, sample: str, fitted: bool = True) -> None:
@@ -105,28 +96,10 @@ def faults_of_pages(page: Page, titles: Sequence[str], widths: Sequence[int]) ->
             go_and_draw(page, title)
             no_trouble(page)
             seen.add(title)
-            found += faults(page, f"{title} at {width}", MOST.get(width, float("inf")))
+            size, most = page.evaluate(SIZE), MOST.get(width, float("inf"))
+            found += [f"{title} at {width}: {size['height']:,} px tall"] * (size["height"] > most)
+            found += [f"{title} at {width}: {beyond} wider than the window" for beyond in sorted(set(size["wide"]))]
     assert seen >= set(titles) - {"Geometry", "Active learning"}
-    return found
-
-
-def faults_of_report(page: Page, path: Path) -> list[str]:
-    """Those of the report of the fits that a page has open, with all its sections opened."""
-    page.set_viewport_size({"width": max(WIDTHS), "height": 1000})
-    go_and_draw(page, "Export")
-    page.get_by_role("button", name="Report (HTML)").click()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Save report.html").click()
-    saved.value.save_as(path)
-    assert path.stat().st_size < MOST_BYTES
-    report, found = page.context.new_page(), []
-    for width in WIDTHS:
-        report.set_viewport_size({"width": width, "height": 1000})
-        report.goto(path.as_uri())  # anew: plotly fits figures to another width a moment later
-        report.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
-        report.wait_for_function("[...document.querySelectorAll('.chart')].every(one => one.querySelector('svg'))")
-        found += faults(report, f"the report at {width}", MOST_OF_REPORT if width == max(WIDTHS) else float("inf"))
-    report.close()
     return found
 
 
@@ -139,6 +112,6 @@ def test_a_page_is_short_and_as_wide_as_the_window(visitor: Page, server: str) -
 @pytest.mark.browser
 @pytest.mark.long
 @pytest.mark.parametrize("sample", ["digits-cnn", "clinic-tumours"])
-def test_every_page_is_short_and_as_wide_as_the_window(visitor: Page, server: str, sample: str, tmp_path: Path) -> None:
+def test_every_page_is_short_and_as_wide_as_the_window(visitor: Page, server: str, sample: str) -> None:
     open_sample(visitor, server, sample)
-    assert faults_of_pages(visitor, PAGES, WIDTHS) + faults_of_report(visitor, tmp_path / "report.html") == []
+    assert faults_of_pages(visitor, PAGES, WIDTHS) == []

@@ -103,6 +103,7 @@ def test_it_is_short_on_paper_and_on_a_phone_and_a_sentence_without_scripts(
     assert 3 <= n_pages(page.pdf(prefer_css_page_size=True)) <= 9
     page.set_viewport_size({"width": 1500, "height": 1000})
     assert page.evaluate("document.documentElement.scrollHeight") < 12_000
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1500
     page.context.close()
     plain = new_page(browser, offline=True, java_script_enabled=False)
     plain.goto(path.as_uri())
