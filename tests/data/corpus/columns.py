@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -74,89 +74,45 @@ ROLES = {
 }  # fmt: skip
 """The role of each content; a second outcome has none."""
 
-Maker = Callable[["Column", int, np.ndarray, np.random.Generator], list[str]]
-
-MAILS = (
-    "please call back tomorrow", "meeting moved to 3 pm, see agenda", 'he said "fine", then left', "no remarks",
-    "delivery late; box damaged", "see attached file", "free offer inside!!!", "Größe passt nicht",
-)  # fmt: skip
-QUESTIONS = (
-    "Who wrote the second symphony?", "In which year was the bridge opened?", "What is 17 * 23, minus 4?",
-    "Which river flows through the capital?", "Name the author of this poem:", 'What does "ad hoc" mean?',
-)  # fmt: skip
-TEXTS = {"mails": MAILS, "questions": QUESTIONS}
-
-
-def _drawn(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    names = column.classes
-    return [names[k] for k in rng.integers(len(names), size=n)]
-
-
-def _id(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    prefix = column.args[0] if column.args else "C"
-    return [f"{prefix}{k:05d}" for k in rng.choice(90_000, size=n, replace=False) + 1]
-
-
-def _rownum(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    first = int(column.args[0]) if column.args else 1
-    return [str(first + k) for k in range(n)]
-
-
-def _date(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    form = column.options.get("form", "%Y-%m-%d")
-    start = datetime.datetime(2018, 1, 1)
-    return [
-        (start + datetime.timedelta(hours=int(h))).strftime(form).replace("~", " ")
-        for h in rng.integers(30_000, size=n)
-    ]
-
-
-def _clusters(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    prefix, m = (column.args[0], int(column.args[1])) if len(column.args) > 1 else ("", int(column.args[0]))
-    members = np.sort(rng.integers(m, size=n)) if column.options.get("sorted") else rng.integers(m, size=n)
-    return [f"{prefix}{k + 101 if not prefix else k + 1:02d}" for k in members]
-
-
-def _numbers(draw: Callable[[int, np.ndarray, np.random.Generator], np.ndarray], digits: int, form: str = "") -> Maker:
-    return lambda column, n, eta, rng: [
-        f"{v:{form}.{int(column.options.get('d', digits))}f}" for v in draw(n, eta, rng)
-    ]
-
-
-def _int(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    low, high = (int(arg) for arg in column.args)
-    return [str(v) for v in rng.integers(low, high + 1, size=n)]
-
-
-def _text(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    texts = TEXTS[column.args[0] if column.args else "mails"]
-    return [f"{texts[k]} ({i})" for i, k in enumerate(rng.integers(len(texts), size=n))]
-
-
-def _normal(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    mean, deviation = (float(arg) for arg in column.args)
-    values = np.abs(rng.normal(mean, deviation, n))
-    return [f"{v:.{int(column.options.get('d', 1))}f}" for v in values]
-
-
-MAKERS: dict[str, Maker] = {
-    "age": _numbers(lambda n, eta, rng: np.clip(rng.normal(52, 15, n) + 2 * eta, 18, 97), 0),
-    "money": _numbers(lambda n, eta, rng: np.exp(rng.normal(7.5, 0.9, n)), 2),
-    "thousands": _numbers(lambda n, eta, rng: np.exp(rng.normal(9, 0.9, n)), 2, ","),
-    "gauss": _numbers(lambda n, eta, rng: rng.normal(size=n) + 0.3 * eta, 3),
-    "unit": _numbers(lambda n, eta, rng: rng.beta(2, 3, n), 3),
-    "positive": _numbers(lambda n, eta, rng: rng.gamma(2.0, 3.0, n), 2),
-    "flag": lambda column, n, eta, rng: [str(int(v)) for v in rng.random(n) < 0.3],
-    "weight": _numbers(lambda n, eta, rng: rng.gamma(4.0, 0.25, n) + 0.05, 3),
-    "count_weight": lambda column, n, eta, rng: [str(v) for v in rng.integers(1, 9, size=n)],
-    "year": lambda column, n, eta, rng: [str(v) for v in rng.integers(2009, 2021, size=n)],
-    "int": _int, "normal": _normal, "cat": _drawn, "group": _drawn, "model": _drawn, "split": _drawn,
-    "cluster": _clusters, "maybe_cluster": _clusters, "maybe_weight": _int,
-    "id": _id, "rownum": _rownum, "date": _date, "text": _text,
-    "uuid": lambda column, n, eta, rng: [rng.bytes(16).hex() for _ in range(n)],
-    "const": lambda column, n, eta, rng: [column.args[0].replace("~", " ")] * n,
-    "blank": lambda column, n, eta, rng: [""] * n,
+TEXTS = {
+    "mails": (
+        "please call back tomorrow", "meeting moved to 3 pm, see agenda", 'he said "fine", then left', "no remarks",
+        "delivery late; box damaged", "see attached file", "free offer inside!!!", "Größe passt nicht",
+    ),
+    "questions": (
+        "Who wrote the second symphony?", "In which year was the bridge opened?", "What is 17 * 23, minus 4?",
+        "Which river flows through the capital?", "Name the author of this poem:", 'What does "ad hoc" mean?',
+    ),
 }  # fmt: skip
+
+
+def numbers(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    """The values of a feature or a weight, and their decimals where a recipe says nothing."""
+    match column.word:
+        case "age":
+            return np.clip(rng.normal(52, 15, n) + 2 * eta, 18, 97), 0
+        case "money":
+            return np.exp(rng.normal(7.5, 0.9, n)), 2
+        case "thousands":
+            return np.exp(rng.normal(9, 0.9, n)), 2
+        case "gauss":
+            return rng.normal(size=n) + 0.3 * eta, 3
+        case "unit":
+            return rng.beta(2, 3, n), 3
+        case "positive":
+            return rng.gamma(2.0, 3.0, n), 2
+        case "normal":
+            return np.abs(rng.normal(*map(float, column.args), n)), 1
+        case "weight":
+            return rng.gamma(4.0, 0.25, n) + 0.05, 3
+        case "flag":
+            return rng.random(n) < 0.3, 0
+        case "count_weight":
+            return rng.integers(1, 9, size=n), 0
+        case "year":
+            return rng.integers(2009, 2021, size=n), 0
+    low, high = map(int, column.args)
+    return rng.integers(low, high + 1, size=n), 0
 
 
 def noise_column(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
@@ -166,4 +122,31 @@ def noise_column(column: Column, n: int, eta: np.ndarray, rng: np.random.Generat
     ----------
     eta : (n,) what the outcome depends on; features depend on it a little.
     """
-    return MAKERS[column.word](column, n, eta, rng)
+    args = column.args
+    match column.word:
+        case "cat" | "group" | "model" | "split":
+            return [column.classes[k] for k in rng.integers(len(column.classes), size=n)]
+        case "id":
+            return [f"{args[0] if args else 'C'}{k:05d}" for k in rng.choice(90_000, size=n, replace=False) + 1]
+        case "rownum":
+            return [str(int(args[0] if args else 1) + k) for k in range(n)]
+        case "uuid":
+            return [rng.bytes(16).hex() for _ in range(n)]
+        case "date":
+            form, start = column.options.get("form", "%Y-%m-%d"), datetime.datetime(2018, 1, 1)
+            hours = rng.integers(30_000, size=n)
+            return [(start + datetime.timedelta(hours=int(h))).strftime(form).replace("~", " ") for h in hours]
+        case "cluster" | "maybe_cluster":
+            prefix, members = "".join(args[:-1]), rng.integers(int(args[-1]), size=n)
+            members = np.sort(members) if column.options.get("sorted") else members
+            return [f"{prefix}{k + (1 if prefix else 101):02d}" for k in members]
+        case "text":
+            texts = TEXTS[args[0] if args else "mails"]
+            return [f"{texts[k]} ({i})" for i, k in enumerate(rng.integers(len(texts), size=n))]
+        case "const":
+            return [args[0].replace("~", " ")] * n
+        case "blank":
+            return [""] * n
+    values, digits = numbers(column, n, eta, rng)
+    form = f"{',' if column.word == 'thousands' else ''}.{int(column.options.get('d', digits))}f"
+    return [f"{value:{form}}" for value in values]
