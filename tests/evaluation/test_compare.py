@@ -1,5 +1,6 @@
-"""The tidy comparison and the verdict in words."""
+"""The tidy comparison, the verdict in words, and what a cell of its table says on pages and in a shell."""
 
+import math
 import re
 
 import numpy as np
@@ -11,8 +12,19 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate, scores
 from calib.evaluation.compare import compare
-from calib.evaluation.comparison_table import CONFIDENCE_ONLY, best_methods, verdict
+from calib.evaluation.comparison_table import (
+    CONFIDENCE_ONLY,
+    MARKS,
+    ScoreCell,
+    best_methods,
+    score_rows,
+    summary,
+    verdict,
+)
+from calib.formatting import fixed
+from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.numerics import softmax
+from calib.ui.compare.scores import styled_scores
 from tests.conftest import compare_evaluations, simulate
 
 
@@ -239,3 +251,32 @@ def test_the_recommendation_says_which_method_failed_and_why(parts):
     assert str(beside).startswith("Take temperature.") and str(beside).endswith(
         "broken failed: " + alone.failed["broken"]
     )
+
+
+# -- the table -----------------------------------------------------------------------------------------
+
+
+def said(**changes) -> ScoreCell:
+    made = {"value": Interval(0.5, 0.4, 0.6), "sd": math.nan, "is_best": True, "verdict": "better"}
+    return ScoreCell(**{**made, **changes})
+
+
+def test_what_a_cell_says():
+    assert said().text() == "0.500 [0.400, 0.600] ★ ✓"
+    assert said(sd=0.012).text(intervals=False, spread=True) == "0.500 ± 0.012 ★ ✓"
+    assert said(verdict="worse", is_best=False).text(intervals=False) == "0.500 ✗"
+    assert said().text(fixed, {"best": "*"}) == "0.5000 [0.4000, 0.6000] *"
+    absent = said(value=UNKNOWN, is_best=False, verdict="")
+    assert (absent.text(), absent.text(fixed)) == ("–", "-")
+
+
+def test_pages_and_shell_say_the_same_and_a_method_that_failed_says_why(table):
+    drawn, printed = styled_scores(table, ["NLL", "ECE"], intervals=True).to_html(), summary(table)
+    rows = score_rows(table, ["NLL", "ECE"])
+    for row in rows:
+        assert row.title in drawn and row.title in printed
+        for found in row.cells.values():
+            assert found.text() in drawn and found.text(fixed, {"best": "*"}) in printed
+    assert any(mark in drawn for mark in MARKS.values())
+    (broken,) = [row for row in rows if row.title == "broken"]
+    assert broken.failed == "ZeroDivisionError: nothing to divide by" and broken.failed in printed
