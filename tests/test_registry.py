@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,21 +10,9 @@ import pytest
 
 import calib
 from calib.arrays import TAKE_WEIGHTS
-from calib.calibrators.backend import DEVICES
 from calib.errors import CalibrationError
 from calib.registry import METHODS, extras_for, methods_that_take, missing_arrays, presets, short_of_rows
 from tests.conftest import ROOT, simulate
-
-ON_A_DEVICE = [name for name, method in calib.METHODS.items() if method.uses_device]
-
-
-@pytest.mark.parametrize("name", ON_A_DEVICE)
-def test_such_a_method_takes_every_device_and_reports_the_one_it_used(name):
-    (declared,) = [f for f in fields(calib.METHODS[name].cls) if f.name == "device"]
-    assert (declared.default, declared.metadata["choices"]) == ("auto", DEVICES)
-    fitted = calib.calibrator(name, device="cpu").fit(*simulate(60, 3))
-    assert fitted.device_.startswith("CPU (")
-    assert fitted.device_ not in " ".join(fitted.notes())
 
 
 def held(**arrays):

@@ -87,14 +87,15 @@ def test_a_fit_is_the_same_wherever_it_runs(name, pretend_gpu, overconfident):
     assert here.variant(3) == there.variant(3)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_gpu_asked_for_and_missing_is_said(name, overconfident, monkeypatch):
+@pytest.mark.parametrize("name", [name for name, method in calib.METHODS.items() if method.uses_device])
+def test_a_gpu_asked_for_and_missing_is_said(name, monkeypatch):
+    assert calib.METHODS[name].cls().device == "auto"
     monkeypatch.setattr(backend, "gpu_present", lambda: False)
-    fitted = calib.calibrator(name, device="gpu").fit(*overconfident)
+    fitted = calib.calibrator(name, device="gpu").fit(*simulate(60, 3))
     said = f"No NVIDIA GPU was found, so the fit ran on the {fitted.device_}."
     assert fitted.device_.startswith("CPU (")
     assert said in fitted.notes()
-    assert said not in calib.calibrator(name).fit(*overconfident).notes()
+    assert said not in calib.calibrator(name).fit(*simulate(60, 3)).notes()
 
 
 @pytest.mark.parametrize(
