@@ -159,11 +159,11 @@ class Report(Displayed):
 
         Examples
         --------
+        >>> import calib
         >>> from calib.data.samples import load_sample
-        >>> from calib.evaluation.compare import compare
         >>> data = load_sample("clinic-tumours")
-        >>> parts, methods = data.split(0.5), {"platt": calibrator("platt")}
-        >>> found = compare(methods, *parts)
+        >>> parts, methods = data.split(0.5), {"platt": calib.calibrator("platt")}
+        >>> found = calib.compare(methods, *parts)
         >>> report = Report.from_comparison(found, data, parts, methods, source=Source(part=0.5))
         >>> report
         <Report on 'Clinical risk table': Uncalibrated and Platt on 285 test rows>
