@@ -94,15 +94,8 @@ def left_out_as(array: str, invalid: InvalidUpload) -> Finding:
     return replace(invalid.finding, level="warning", left_out=array)
 
 
-def count(n: int, noun: str) -> str:
-    """``1 row``, ``9,900 rows``, ``2 classes``."""
-    if n == 1:
-        return f"1 {noun}"
-    return f"{n:,} {noun}es" if noun.endswith("s") else f"{n:,} {noun}s"
-
-
 def verb(n: int, singular: str, plural: str) -> str:
-    """The verb that goes with :func:`count`."""
+    """The verb that goes with :func:`calib.formatting.plural`."""
     return singular if n == 1 else plural
 
 
@@ -117,8 +110,3 @@ def shortened(value: Any, length: int = 40) -> str:
     """One value of an upload, short enough for a sentence and on one line."""
     text = one_line(str(value))
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def rounded(value: float) -> str:
-    """Three or four digits of a number of any size, without an exponent for usual ones: 0.00321, 25.4, 13,290."""
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

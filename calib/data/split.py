@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.data.findings import verb
 from calib.errors import DataError, Finding, missing_package
 from calib.formatting import plural
 from calib.numerics import Ints
@@ -76,7 +77,7 @@ def chosen_rows(part: npt.NDArray[Any], n: int) -> Rows:
         part = np.flatnonzero(part)
     if part.ndim != 1 or part.dtype.kind not in "iu" or not 0 < len(part) < n:
         raise _refused(
-            f"{len(part):,} rows cannot be taken from {n:,} by row number; both parts need at least one row."
+            f"{plural(len(part), 'row')} cannot be taken from {n:,} by row number; both parts need at least one row."
         )
     if part.min() < 0 or part.max() >= n:
         raise _refused(f"Row numbers run from {part.min():,} to {part.max():,}, but there are rows 0 to {n - 1:,}.")
@@ -175,9 +176,10 @@ def said_of_clusters(
         return ""
     sides = set(calibration.tolist()), set(test.tolist())
     if both := sides[0] & sides[1]:
+        n, have = len(sides[0] | sides[1]), verb(len(both), "has", "have")
         return (
-            f"{len(both):,} of {len(sides[0] | sides[1]):,} clusters have rows in both parts of this split, which may "
-            "make calibrators look better than they are; a random split keeps clusters whole."
+            f"{len(both):,} of {n:,} clusters {have} rows in both parts of this split, which may make calibrators look "
+            "better than they are; a random split keeps clusters whole."
         )
     sentence = f"Clusters are kept whole: {len(sides[0]):,} for calibration, {len(sides[1]):,} for the test."
     if asked is not None and asked != len(calibration):

@@ -83,7 +83,7 @@ def test_training_rows_with_nan_or_a_label_of_no_class_are_left_out_and_said(who
     trained[4] = np.nan
     data = load(whole(train_labels=labels))
     said = the(data, "train_rows_dropped").message
-    assert "1 hold NaN" in said and "3 a label" in said
+    assert "1 holds NaN" in said and "3 a label" in said
     keep = np.delete(np.arange(M), [0, 1, 2, 4])
     np.testing.assert_array_equal(data.train_features, trained[keep])
     np.testing.assert_array_equal(data.train_labels, CLASSES[keep])

@@ -14,13 +14,14 @@ from calib.data.array_names import CLASS_NAMES, LABELS, first_named
 from calib.data.assemble.beside import OTHER_TIMES, ROW_ROLES
 from calib.data.assemble.predicted import texts_of
 from calib.data.assemble.verbal import words_as_numbers
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out_as, listed, shortened, warning
+from calib.data.findings import InvalidUpload, Notes, Step, info, left_out_as, listed, shortened, warning
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, Contents, check_size
 from calib.data.roles import ColumnRole
 from calib.errors import Finding
+from calib.formatting import plural
 from calib.numerics import Floats
 
 LONGEST_SHOWN = 80
@@ -58,7 +59,7 @@ class Arrays:
         if keep.all():
             return self
         if not keep.any():
-            reason = f"None of {count(len(keep), 'row')} can be used: values or labels are missing."
+            reason = f"None of {plural(len(keep), 'row')} can be used: values or labels are missing."
             raise InvalidUpload("all_rows_bad", reason, "Save it again.")
         rows = {role: array[keep] for role, array in self.rows.items()}
         return replace(self, outputs=self.outputs[keep], rows=rows)
@@ -113,8 +114,8 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
         if array.ndim and len(array) == n_rows and (array.size or role == "features"):
             found[role] = array
             continue
-        reason = f"{display_name(contents, name)} has the shape {array.shape} for {n_rows:,} rows; it was left out."
-        said = warning("rows_differ_beside", reason, "Save one entry per row.")
+        shape = f"{display_name(contents, name)} has the shape {array.shape} for {plural(n_rows, 'row')}"
+        said = warning("rows_differ_beside", f"{shape}; it was left out.", "Save one entry per row.")
         findings.append(replace(said, left_out="features" if role == "features" else ""))
         decided[role] = ""
     return Step(found, tuple(findings), decided)
@@ -198,7 +199,7 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
         )
     outputs = outputs[:, None] if outputs.ndim == 1 else outputs
     if outputs.shape[0] != n_labels == outputs.shape[1]:
-        said = f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}"
+        said = f"{outputs_name} has the shape {outputs.shape} and there are {plural(n_labels, 'label')}"
         findings.append(info("transposed", f"{said}: read as (classes, rows) and transposed."))
         outputs = outputs.T
     check_rows(len(outputs), n_labels, outputs_name, labels_name)
@@ -214,7 +215,7 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
 def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> None:
     """Refuse outputs and labels of different lengths, or of none."""
     if max(n, n_labels) > MAX_ROWS:
-        reason = f"{outputs_name} has {count(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read."
+        reason = f"{outputs_name} has {plural(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read."
         raise InvalidUpload("too_large", reason, "Save fewer rows: 20,000 are plenty to calibrate.")
     if n == 0 or n_labels == 0:
         empty = outputs_name if n == 0 else labels_name
@@ -222,7 +223,7 @@ def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> No
     if n != n_labels:
         first_line = "Was the first line of one file taken as its header?"
         cause = first_line if abs(n - n_labels) == 1 else "Did you drop rows from one file?"
-        reason = f"{labels_name} has {count(n_labels, 'row')} but {outputs_name} has {n:,}. {cause}"
+        reason = f"{labels_name} has {plural(n_labels, 'row')} but {outputs_name} has {n:,}. {cause}"
         raise InvalidUpload("rows_differ", reason, "Upload another labels file.")
 
 

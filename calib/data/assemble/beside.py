@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from calib.data.array_names import PARTS
 from calib.data.assemble.labels import is_missing
-from calib.data.findings import Step, count, info, listed, verb, warning
+from calib.data.findings import Step, info, listed, verb, warning
 from calib.data.read.base import Array, distinct
 from calib.errors import Finding
-from calib.formatting import row_numbers
+from calib.formatting import plural, row_numbers
 from calib.numerics import Floats
 
 Texts = npt.NDArray[np.str_]
@@ -54,7 +54,7 @@ def group_names(groups: Array) -> Step[Texts | None]:
         return Step(None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),))
     gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     names, n = np.where(gone, "missing", values.astype(np.str_)), int(gone[places].sum())
-    said = f"{count(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group called missing."
+    said = f"{plural(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group called missing."
     return Step(names[places], (info("groups_missing", said),) if n else ())
 
 
@@ -65,7 +65,7 @@ def cluster_names(clusters: Array) -> Step[Texts | None]:
     own = np.array([f"(none, row {k + 1})" for k in gone.tolist()], dtype=np.str_)
     each = values.astype(np.str_)[places].astype(max(values.astype(np.str_).dtype, own.dtype))
     each[gone] = own
-    rows = f"{count(len(gone), 'row')} of {len(clusters):,} {verb(len(gone), 'has', 'have')}"
+    rows = f"{plural(len(gone), 'row')} of {len(clusters):,} {verb(len(gone), 'has', 'have')}"
     said = info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own.")
     return Step(each, (said,) if len(gone) else ())
 
@@ -79,7 +79,8 @@ def positive_weights(weights: Array) -> Step[Floats | None]:
     bad = ~np.isfinite(values) | (values < 0)
     if not bad.any() and values.any():
         return Step(values)
-    faults = f"{int(bad.sum()):,} of {len(weights):,} weights are no number from 0 upwards ({row_numbers(bad)})"
+    n = int(bad.sum())
+    faults = f"{n:,} of {len(weights):,} weights {verb(n, 'is', 'are')} no number from 0 upwards ({row_numbers(bad)})"
     reason = f"{faults}, so all weights were left out." if bad.any() else "All weights are zero, so they were left out."
     return Step(None, (warning("weights", reason, "Choose another column as the weight."),))
 
@@ -155,10 +156,8 @@ def row_fields(rows: Mapping[str, Array], split_name: str) -> Step[dict[str, Any
         fields["given_split"] = calibration_rows(rows["split"])
         if fields["given_split"] is None:
             values = np.unique(rows["split"]).tolist()
-            reason = (
-                f"{split_name or 'The split'} holds {count(len(values), 'value')} ({listed(values)}), which do not say "
-                "which rows are for calibration; it was left out."
-            )
+            held = f"{split_name or 'The split'} holds {plural(len(values), 'value')} ({listed(values)})"
+            reason = f"{held}, which do not say which rows are for calibration; it was left out."
             action = 'Save "calibration" and "test", or true for calibration rows.'
             findings.append(warning("split_unclear", reason, action))
             decided["split"] = ""

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, Kind, to_canonical
 from calib.data.assemble.labels import decode_labels
-from calib.data.findings import InvalidUpload, count, info, listed, shortened, verb, warning
+from calib.data.findings import InvalidUpload, info, listed, shortened, verb, warning
 from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.errors import Finding
-from calib.formatting import row_numbers
+from calib.formatting import plural, row_numbers
 from calib.numerics import Floats, Ints, blocks, log_softmax, softmax
 
 CHANCE = 0.001
@@ -40,7 +40,7 @@ def check_outputs(
     """What people should know of outputs and labels that can be used."""
     if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)):
         # Constant outputs agree with the labels by chance alone, and no other order helps.
-        reason = f"All {count(len(outputs), 'row')} of {name} are the same: the outputs do not depend on the input."
+        reason = f"All {plural(len(outputs), 'row')} of {name} are the same: the outputs do not depend on the input."
         action = "Check that the model was loaded with its weights, and that the right array was saved."
         yield warning("constant", reason, action)
     else:
@@ -143,7 +143,7 @@ def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iter
     repeats[second] = True
     yield warning(
         "repeated_rows",
-        f"{count(len(second), 'row')} of {len(outputs):,} in {name} {verb(len(second), 'repeats', 'repeat')} an "
+        f"{plural(len(second), 'row')} of {len(outputs):,} in {name} {verb(len(second), 'repeats', 'repeat')} an "
         f"earlier one exactly, with its label ({row_numbers(repeats)}). Where a split puts one in each part, tests "
         "look better than they are.",
         "Delete the repeated rows, or save a column of clusters with one value for each original row.",
@@ -156,7 +156,7 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
     if n < FEW_ROWS:
         yield warning(
             "few_rows",
-            f"There {verb(n, 'is', 'are')} only {count(n, 'row')}; calibration errors measured on fewer than "
+            f"There {verb(n, 'is', 'are')} only {plural(n, 'row')}; calibration errors measured on fewer than "
             f"{FEW_ROWS} are mostly chance.",
             "Add more labelled rows if you can, and trust the intervals rather than the numbers.",
         )
@@ -164,18 +164,20 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
     absent, few = np.flatnonzero(counts == 0), np.flatnonzero((counts > 0) & (counts < FEW_PER_CLASS))
     if len(absent) == k - 1:
         only = shortened(class_names[int(counts.argmax())])
-        reason = f"The only label is {only}, in {count(n, 'row')}, so calibration cannot be measured."
+        reason = f"The only label is {only}, in {plural(n, 'row')}, so calibration cannot be measured."
         action = "Add rows of the other classes; a sorted file that was cut off usually causes it."
         yield warning("one_class", reason, action)
         return
     if n_absent := absent.size:
-        said = f"{count(n_absent, 'class')} of {k:,} never {verb(n_absent, 'occurs', 'occur')} among the labels"
+        classes, never = plural(n_absent, "class", "classes"), f"never {verb(n_absent, 'occurs', 'occur')}"
         stay = verb(n_absent, "it stays as a column", "they stay as columns")
-        reason = f"{said} ({listed(class_names[j] for j in absent)}); {stay}."
+        absent_names = listed(class_names[j] for j in absent)
+        reason = f"{classes} of {k:,} {never} among the labels ({absent_names}); {stay}."
         yield warning("absent_classes", reason, "Methods that share one map among classes are not affected.")
     if few.size:
-        said = f"{count(few.size, 'class')} of {k:,} {verb(few.size, 'has', 'have')} fewer than {FEW_PER_CLASS} rows"
-        reason = f"{said} ({listed(f'{class_names[j]}: {counts[j]}' for j in few)})."
+        classes, have = plural(few.size, "class", "classes"), verb(few.size, "has", "have")
+        each = listed(f"{class_names[j]}: {counts[j]}" for j in few)
+        reason = f"{classes} of {k:,} {have} fewer than {FEW_PER_CLASS} rows ({each})."
         yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
 
 

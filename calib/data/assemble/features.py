@@ -17,10 +17,11 @@ import numpy.typing as npt
 from calib.canonical import standardise
 from calib.data.assemble.arrays import float_dtype
 from calib.data.assemble.labels import Labels, decode_labels
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, left_out_as, listed, rounded, verb, warning
+from calib.data.findings import InvalidUpload, Notes, Step, info, left_out_as, listed, verb, warning
 from calib.data.options import Choices
 from calib.data.read.base import Array, check_size
 from calib.errors import NO_FEATURE_METHODS, Finding
+from calib.formatting import number, plural
 from calib.numerics import Floats, Ints, blocks
 
 Features = npt.NDArray[Any]
@@ -56,7 +57,8 @@ def as_features(array: Array, name: str) -> Step[Features]:
             findings.append(info("channels_first", said))
         else:
             array = array.reshape(len(array), -1)
-            said = f"{name} has the shape {shape}, which are no images: read as rows of {array.shape[1]:,} numbers."
+            numbers = plural(array.shape[1], "number")
+            said = f"{name} has the shape {shape}, which are no images: read as rows of {numbers}."
             findings += [info("features_flattened", said)] if len(shape) > 2 else []
     dtype = np.dtype(np.uint8) if array.dtype in (np.bool_, np.uint8) else float_dtype(array.dtype, name)
     if dtype.itemsize > 1 and dtype != array.dtype:
@@ -81,7 +83,7 @@ def own_features(raw: Array, choices: Choices) -> Step[tuple[Features | None, Bo
         features, findings = (step := as_features(raw, "features")).value, step.findings
         bad = bad_feature_rows(features)
         n = int(bad.sum())
-        reason = f"{count(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
+        reason = f"{plural(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
         if bad.all():
             action = "Look for an empty column, or a division by zero where they were saved."
             raise InvalidUpload("features_not_finite", reason, action)
@@ -114,8 +116,9 @@ def read_training_set(
     gone = bad | decoded.bad
     if not gone.any():
         return Step((step.value, decoded.codes), step.findings)
+    n = int(bad.sum())
     reason = (
-        f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold {BAD_VALUES} and "
+        f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
         f"{int(decoded.bad.sum()):,} a label that is no class of the outputs "
         f"({listed(np.unique(labels[decoded.bad]).tolist())})"
     )
@@ -159,7 +162,7 @@ def feature_fields(
         train, labels = notes.take(read_training_set(raw, class_names, notes.choices))
         if features is None:
             if not has_features:  # what was given and cannot be used has its own finding
-                reason = f"There is a training set of {count(len(labels), 'row')}, but no features of the rows. "
+                reason = f"There is a training set of {plural(len(labels), 'row')}, but no features of the rows. "
                 action = "Add features, one entry per row of the outputs."
                 notes.add(info("training_set_alone", reason + NO_FEATURE_METHODS, action))
             return {"train_features": train, "train_labels": labels}
@@ -173,10 +176,10 @@ def feature_fields(
         features, train = (array.astype(np.float32, copy=False) for array in (features, train))
     absent = np.flatnonzero(np.bincount(labels, minlength=len(class_names)) == 0)
     if absent.size:
+        classes, never = plural(absent.size, "class", "classes"), f"never {verb(absent.size, 'occurs', 'occur')}"
         reason = (
-            f"{count(absent.size, 'class')} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} among "
-            f"the training labels ({listed(class_names[k] for k in absent)}); no distance to such a class can be "
-            "computed."
+            f"{classes} of {len(class_names):,} {never} among the training labels "
+            f"({listed(class_names[k] for k in absent)}); no distance to such a class can be computed."
         )
         notes.add(warning("train_classes_absent", reason, "Save training rows of every class."))
     notes.add(*check_leak(row_hashes(features), row_hashes(train)))
@@ -191,8 +194,8 @@ def feature_fields(
         notes.add(*_different_scales(train))
     notes.decide(standardise=standard)
     reason = (
-        f"Features: each row is {described(features)} ({features.dtype}, from {rounded(features.min())} to "
-        f"{rounded(features.max())}), with a training set of {count(len(labels), 'row')}{how}."
+        f"Features: each row is {described(features)} ({features.dtype}, from {number(features.min())} to "
+        f"{number(features.max())}), with a training set of {plural(len(labels), 'row')}{how}."
     )
     notes.add(info("features_understood", reason))
     return fields
@@ -201,7 +204,7 @@ def feature_fields(
 def described(features: Features) -> str:
     """``64 numbers`` or ``an image of 8 x 8``, for one row of features."""
     if features.ndim == 2:
-        return count(features.shape[1], "number")
+        return plural(features.shape[1], "number")
     return f"an image of {' x '.join(map(str, features.shape[1:]))}"
 
 
@@ -228,7 +231,7 @@ def _different_scales(train_features: Features) -> Iterator[Finding]:
         yield warning(
             "features_scale",
             f"Your features are not normalised: the range of a column of train_features is between "
-            f"{rounded(ranges.min())} and {rounded(ranges.max())}, so that the widest dominate every distance.",
+            f"{number(ranges.min())} and {number(ranges.max())}, so that the widest dominate every distance.",
             "Standardise them with the mean and the standard deviation of the training set.",
             standardise=True,
         )
@@ -246,8 +249,8 @@ def check_leak(own: Hashes, trained: Hashes) -> tuple[Finding, ...]:
         return ()
     said = warning(
         LEAK,
-        f"{count(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "
-        f"{count(len(trained), 'row')} of train_features. A model is overconfident on its training rows, so every "
+        f"{plural(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "
+        f"{plural(len(trained), 'row')} of train_features. A model is overconfident on its training rows, so every "
         "score here is invalid.",
         "Save outputs and features of rows that the model was not trained on.",
     )

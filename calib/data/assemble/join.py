@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calib.data.array_names import FEATURES, HARD, LABELS, OUTPUTS, SPLIT, canonical, numbered_column
 from calib.data.assemble.beside import ROLE_NAMES
-from calib.data.findings import InvalidUpload, Step, count, info, listed, shortened, verb, warning
+from calib.data.findings import InvalidUpload, Step, info, listed, shortened, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.read.base import Contents
 from calib.data.read.table import Table, cells_of
+from calib.formatting import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,11 +69,11 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
     left = [(first.name, len(ids) - len(rows)), (second.name, len(theirs) - len(rows))]
     said = info("joined", f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}.")
     if k := sum(n for _, n in left):
-        without_partner = " and ".join(f"{count(n, 'row')} of {file}" for file, n in left if n)
+        without_partner = " and ".join(f"{plural(n, 'row')} of {file}" for file, n in left if n)
         said = warning(
             "unpaired_rows",
             f"{without_partner} {verb(k, 'has', 'have')} no partner by {shortened(names[0])} and "
-            f"{verb(k, 'was', 'were')} left out; {count(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one.",
+            f"{verb(k, 'was', 'were')} left out; {plural(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one.",
             "Check that both files hold the same rows.",
         )
     return Step(Joined(first.taken(rows), second.taken(partners, without), rows), (said,), {"ids": names[0]})
@@ -136,7 +137,7 @@ def check_unique(ids: pa.Array, where: str, in_order: dict[str, Any]) -> None:
     worst = max(times.to_pylist(), key=lambda item: item["counts"])
     raise InvalidUpload(
         "ids_repeat",
-        f"{repeated:,} of {count(len(times), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
+        f"{repeated:,} of {plural(len(times), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
         f"{shortened(worst['values'])} ({worst['counts']:,} times), so the rows of the two files cannot be joined.",
         "Take the rows of both files in their order." if in_order else "Keep one row for each id, or one file for all.",
         **in_order,

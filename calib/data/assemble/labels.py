@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.findings import InvalidUpload, Step, count, info, listed, verb, warning
+from calib.data.findings import InvalidUpload, Step, info, listed, verb, warning
 from calib.data.guess.names import plain_name
 from calib.data.limits import MAX_CLASSES
 from calib.data.options import Choices
 from calib.data.read.base import Array, distinct
 from calib.data.words import MISSING, PERHAPS_MISSING
 from calib.errors import Finding
+from calib.formatting import plural
 from calib.numerics import Ints
 
 WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?")
@@ -87,7 +88,7 @@ def decode_labels(
             True
         ):
             n = int(np.array(odd)[positions].sum())
-            raise fractional(f"{name} holds {count(n, 'fraction')}, such as {texts[odd.index(True)]}")
+            raise fractional(f"{name} holds {plural(n, 'fraction')}, such as {texts[odd.index(True)]}")
         texts = [
             "" if gone else str(int(float(cell) if isinstance(cell, str) else cell))
             for cell, gone in zip(cells, missing, strict=True)
@@ -116,7 +117,7 @@ def decode_labels(
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if not choices.drop_bad_rows and not may_miss and (n := int(gone.sum())):
-        reason = f"{count(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')} no label."
+        reason = f"{plural(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')} no label."
         raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
     if not choices.drop_bad_rows and (n := int(found.unknown.sum())):
         strange = [text for text in known if text not in place]
@@ -124,7 +125,7 @@ def decode_labels(
             raise _outside(n, len(positions), known, list(map(int, strange)), n_classes, name)
         raise InvalidUpload(
             "labels_unmatched",
-            f"{count(n, 'label')} in {name} {verb(n, 'belongs', 'belong')} to no column ({listed(strange)}).",
+            f"{plural(n, 'label')} in {name} {verb(n, 'belongs', 'belong')} to no column ({listed(strange)}).",
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
@@ -219,7 +220,7 @@ def _order_of_names(
     if len(values) < n_classes:
         raise InvalidUpload(
             "labels_unmatched",
-            f"{name} holds {count(len(values), 'different label')} ({listed(values)}) for outputs of {n_classes} "
+            f"{name} holds {plural(len(values), 'different label')} ({listed(values)}) for outputs of {n_classes} "
             "classes, whose columns are not named after them.",
             "Name the label of each column, or save labels as column numbers.",
         )
@@ -298,7 +299,7 @@ def _outside(
     """The error for numbers that belong to no column, with the fix that is most likely meant."""
     code = "label_too_large" if max(strange) >= n_classes else "label_negative"
     said = (
-        f"{count(n, 'row')} of {n_rows:,} in {name} {verb(n, 'has', 'have')} a label outside 0..{n_classes - 1} "
+        f"{plural(n, 'row')} of {n_rows:,} in {name} {verb(n, 'has', 'have')} a label outside 0..{n_classes - 1} "
         f"({listed(sorted(strange))})"
     )
     often = n > OFTEN * n_rows

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, to_canonical, zero_floor
-from calib.data.findings import InvalidUpload, Step, count, info, verb, warning
+from calib.data.findings import InvalidUpload, Step, info, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array
 from calib.data.scales import LOGS, PLAIN, SLACK, Scale, in_words
 from calib.data.words import POINTS
 from calib.errors import Finding
-from calib.formatting import row_numbers
+from calib.formatting import plural, row_numbers
 from calib.numerics import LARGEST, Floats, blocks
 
 Bools = npt.NDArray[np.bool_]
@@ -89,15 +89,15 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
         if bad.all():
             raise InvalidUpload(
                 "all_rows_bad",
-                f"Every one of the {count(len(bad), 'row')} of {name} holds NaN, infinite values or values beyond "
+                f"Every one of the {plural(len(bad), 'row')} of {name} holds NaN, infinite values or values beyond "
                 f"{LARGEST:g}.",
                 "Look for a diverged training or a division by zero where they were saved.",
             )
         if not choices.drop_bad_rows and (n_infinite or not is_table):
             raise InvalidUpload(
                 "not_finite",
-                f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
-                f"{count(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; "
+                f"{name} has bad values in {plural(int(bad.sum()), 'row')} of {len(bad):,}: {plural(n_nan, 'NaN')} and "
+                f"{plural(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; "
                 "empty cells and overflow in float16 usually cause it.",
                 "Leave these rows out.",
                 drop_bad_rows=True,
@@ -110,7 +110,7 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
         more = f" is the first ({row_numbers(slips)})" if slips.sum() > 1 else ""
         raise InvalidUpload(
             "out_of_range",
-            f"{name} holds probabilities, but {count(int(slips.sum()), 'row')} of {len(bad):,} "
+            f"{name} holds probabilities, but {plural(int(slips.sum()), 'row')} of {len(bad):,} "
             f"{verb(int(slips.sum()), 'leaves', 'leave')} [0, 1]: {worst:.6g} in row {row + 1:,}{more}.",
             "Correct the values, or leave these rows out.",
             readings={"Leave these rows out": {"drop_bad_rows": True}, **as_they_are},
@@ -169,7 +169,7 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
     low, high, single = float(outputs.min()), float(outputs.max()), outputs.shape[1] == 1
     inside, given = low >= -ROUNDING and high <= 1 + ROUNDING, choices.kind
     if given is not None and (given in ONE_COLUMN) != single:
-        reason = f"{name} has {count(outputs.shape[1], 'column')}, which cannot be {KINDS[given]}."
+        reason = f"{name} has {plural(outputs.shape[1], 'column')}, which cannot be {KINDS[given]}."
         raise InvalidUpload("kind", reason, "Choose another kind.")
     scale, sure = choices.scale, True
     if scale is None and not inside and given not in ("logits", "binary_log_odds"):
@@ -344,15 +344,16 @@ def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
     if n == 0:
         return ()
     message = (
-        f"{count(n, 'row')} of {len(off):,} in {name} {verb(n, 'lies', 'lie')} between 0 and 1 but "
+        f"{plural(n, 'row')} of {len(off):,} in {name} {verb(n, 'lies', 'lie')} between 0 and 1 but "
         f"{verb(n, 'does', 'do')} not sum to one (by up to {off.max():.3g}; {row_numbers(wrong, most=3)})"
     )
     if n_empty:
-        reason = f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities."
+        empty = f"{plural(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero"
+        reason = f"{message}, and {empty}, unlike probabilities."
         raise InvalidUpload("sums", reason, "Read the values as logits.", kind="logits")
     unit, causes = unit_of(outputs), "sigmoid outputs of a multi-label model, or a missing column"
     if off.max() <= unit * n_classes / 2 + ROUNDING:
-        rounding = f"rounding to {count(round(-math.log10(unit)), 'digit')}"
+        rounding = f"rounding to {plural(round(-math.log10(unit)), 'digit')}"
         if np.median(off) <= unit * math.sqrt(n_classes):
             reason = f"{message}: {rounding} explains that. In every score a row counts as divided by its sum."
             return (info("rounded", reason, "Save more digits, or logits."),)
@@ -370,7 +371,7 @@ def check_plain(outputs: Floats, kind: Kind, name: str) -> None:
         return
     low, high = float(outputs.min()), float(outputs.max())
     if n := int((~np.isfinite(outputs).all(axis=1)).sum()):
-        reason = f"{count(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum."
+        reason = f"{plural(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum."
         raise InvalidUpload("sums", reason, "Read the values as logits.", scale=PLAIN, kind="logits")
     if low < -ROUNDING or high > 1 + ROUNDING:
         reason = f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities."
@@ -395,7 +396,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
     below = f" ({n_negative:,} of them a little outside [0, 1])" if n_negative else ""
     said = info(
         "zeros",
-        f"{count(n, 'value')} in {count(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name} "
+        f"{plural(n, 'value')} in {plural(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name} "
         f"{verb(n, 'is', 'are')} {exact}{below}. Scores take them so; fits, which take logarithms, put "
         f"{floor:.2g} in place of zeros"
         f"{', as chosen' if choices.floor else '; those of a row together hold half the smallest other value'}.",

@@ -12,11 +12,12 @@ from calib.data.array_names import canonical
 from calib.data.assemble.arrays import Arrays, check_there, read_aside, read_part, read_rows
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.outputs import decide_form
-from calib.data.findings import InvalidUpload, Notes, Step, count, left_out_as, listed, warning
+from calib.data.findings import InvalidUpload, Notes, Step, left_out_as, listed, warning
 from calib.data.guess.arrays import infer_array
 from calib.data.guess.names import is_anonymous, plain_name
 from calib.data.options import FEATURE_FILES, NOTHING, Choices, Columns, names_in
 from calib.data.read.base import Array, Contents
+from calib.formatting import plural
 from calib.numerics import LARGEST
 
 BESIDE = (*ROW_ROLES, "features")
@@ -61,7 +62,7 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
     """
     a, b = first.outputs.shape[1], second.outputs.shape[1]
     if a != b:
-        reason = f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}."
+        reason = f"{first.outputs_name} has {plural(a, 'column')} but {second.outputs_name} has {b:,}."
         raise InvalidUpload("columns_differ", reason, "Use outputs of one model on both parts.")
     refuse_different_scales(first, second, choices)
     refuse_different_columns(first, second)
@@ -86,7 +87,7 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
     if np.array_equal(labels[0], labels[1]) and np.array_equal(first.outputs, second.outputs, equal_nan=True):
         reason = (
             f"{second.outputs_name} has the same outputs and labels as {first.outputs_name} in every one of "
-            f"{count(len(second.outputs), 'row')}: what is fitted to these rows is tested on them too."
+            f"{plural(len(second.outputs), 'row')}: what is fitted to these rows is tested on them too."
         )
         findings.append(warning("same_rows", reason, "Give a test part of other rows, or leave it out."))
     outputs = np.concatenate([first.outputs, second.outputs])

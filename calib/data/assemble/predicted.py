@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.assemble.labels import different
-from calib.data.findings import InvalidUpload, count, listed
+from calib.data.findings import InvalidUpload, listed
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
 from calib.data.read.base import Array, distinct
 from calib.data.words import ANSWER_RIGHT, ANSWER_WRONG
+from calib.formatting import plural
 
 
 def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: str | None = None) -> Array:
@@ -26,7 +27,8 @@ def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: s
     if predicted is not None:
         others, places = different(predicted.reshape(-1), name)
         if len(places) != len(positions):
-            reason = f"There are {count(len(places), 'predicted class')} for {count(len(positions), 'row')} of {name}."
+            classes, rows = plural(len(places), "class", "classes"), plural(len(positions), "row")
+            reason = f"The prediction has {classes} for {rows} of {name}."
             raise InvalidUpload("rows_differ", reason, "Save one of each for every row.")
         right = np.char.lower(texts_of(values))[positions] == np.char.lower(texts_of(others))[places]
         known = truth.known[positions] & Column(name, 0, others).known[places]
@@ -38,7 +40,7 @@ def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: s
         either = {f"{value} means correct": {"event": value} for value in truth.values}
         raise InvalidUpload(
             "correct_unclear",
-            f"{name} holds {count(len(truth.values), 'different value')} ({listed(truth.values)}), which do not say "
+            f"{name} holds {plural(len(truth.values), 'different value')} ({listed(truth.values)}), which do not say "
             "which answers are correct.",
             "Choose the value that means correct, or save true and false.",
             readings=either if len(truth.values) == 2 else None,

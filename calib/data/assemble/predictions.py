@@ -18,12 +18,12 @@ from calib.data.assemble.features import feature_fields, own_features
 from calib.data.assemble.labels import decode_labels
 from calib.data.assemble.outputs import bad_rows, check_plain, decide_form, refuse_single_column, to_logits
 from calib.data.event import Event
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, shortened, verb, warning
+from calib.data.findings import InvalidUpload, Notes, Step, info, shortened, verb, warning
 from calib.data.options import OPTION_OF_ROLE, Choices
 from calib.data.predictions import Predictions
 from calib.data.roles import ColumnRole
 from calib.data.scales import to_plain
-from calib.formatting import row_numbers
+from calib.formatting import plural, row_numbers
 from calib.numerics import Ints
 
 Bools = npt.NDArray[np.bool_]
@@ -69,7 +69,7 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     converted = to_logits(outputs, kind, what, notes.choices)
     logits, floor = notes.take(converted), converted.decided.get("floor")
     said = (
-        f"{count(len(codes), 'row')} with {n_classes:,} classes: {what} holds {KINDS[kind]}, {arrays.labels_name} the "
+        f"{plural(len(codes), 'row')} with {n_classes:,} classes: {what} holds {KINDS[kind]}, {arrays.labels_name} the "
         f"labels; accuracy {accuracy:.2%}."
     )
     notes.add(info("understood", said))
@@ -98,7 +98,7 @@ def rows_to_keep(dropped: dict[str, Bools], choices: Choices) -> Step[Bools]:
     """(n,) rows without a reason to be left out; each reason is said. Most rows go only where that was chosen."""
     gone = np.logical_or.reduce(list(dropped.values()))
     reasons = [
-        f"{count(int(mask.sum()), 'row')} of {len(mask):,} {verb(int(mask.sum()), 'has', 'have')} {reason} "
+        f"{plural(int(mask.sum()), 'row')} of {len(mask):,} {verb(int(mask.sum()), 'has', 'have')} {reason} "
         f"({row_numbers(mask)})"
         for reason, mask in dropped.items()
         if mask.any()
@@ -126,10 +126,10 @@ def name_classes(arrays: Arrays, n_classes: int, choices: Choices) -> Step[tuple
     names = next((each for each in candidates if each and len(each) == n_classes), range(n_classes))
     class_names = tuple(map(str, names))
     if given and len(given) != n_classes:
-        reason = f"{len(given):,} class names are given, but there are {n_classes:,} classes; they were left out."
+        reason = f"{plural(len(given), 'class name')} given, but there are {n_classes:,} classes; none was used."
         findings.append(warning("class_names", reason, "Give one name for each class."))
     if n_same := n_classes - len(set(class_names)):
-        reason = f"{count(n_same, 'class name')} of {n_classes:,} repeat another, so no page can tell them apart."
+        reason = f"{plural(n_same, 'class name')} of {n_classes:,} repeat another, so no page can tell them apart."
         findings.append(warning("class_names", reason, "Give each class a name of its own."))
     return Step(class_names, tuple(findings), {"class_names": class_names})
 

@@ -13,14 +13,14 @@ from calib.data.array_names import LABELS, SPLIT, first_named
 from calib.data.assemble.arrays import check_there, read_class_names, read_rows
 from calib.data.assemble.beside import ROW_ROLES, row_fields
 from calib.data.assemble.predictions import rows_to_keep
-from calib.data.findings import InvalidUpload, Notes, Step, count, info, warning
+from calib.data.findings import InvalidUpload, Notes, Step, info, warning
 from calib.data.guess.arrays import infer_label
 from calib.data.limits import MAX_ROWS, MAX_TOP_K_CLASSES
 from calib.data.options import Choices
 from calib.data.predictions import Predictions, as_outputs
 from calib.data.read.base import Array, Contents
 from calib.errors import CalibrationError, Finding
-from calib.formatting import row_numbers
+from calib.formatting import plural, row_numbers
 from calib.numerics import Floats, Ints, logsumexp
 from calib.top_k import Bools, TopK
 
@@ -73,7 +73,7 @@ def read_top_k(contents: Contents, labels: Contents | None, name: str, notes: No
     notes.add(*_said(outputs, codes))
     names = read_class_names(contents) or ()
     if names and len(names) != outputs.n_classes:
-        reason = f"{len(names):,} class names are in the file for {outputs.n_classes:,} classes; they were left out."
+        reason = f"The file has {plural(len(names), 'class name')} for {outputs.n_classes:,} classes; none was used."
         notes.add(warning("class_names", reason, "Save one name for each class."))
     names = names if len(names) == outputs.n_classes else tuple(map(str, range(outputs.n_classes)))
     return Predictions(as_outputs(outputs), codes, names, "topk", **fields, name=name, findings=notes.findings)
@@ -115,8 +115,8 @@ def _outputs(contents: Contents, choices: Choices) -> Step[TopK]:
     if not max(3, indices.shape[1]) <= n_classes <= MAX_TOP_K_CLASSES:
         raise InvalidUpload(
             "too_many_classes",
-            f"{count(n_classes, 'class')} for {indices.shape[1]:,} values in a row; 3 to {MAX_TOP_K_CLASSES:,} classes "
-            "are read, and no fewer than values.",
+            f"{plural(n_classes, 'class', 'classes')} for {plural(indices.shape[1], 'value')} in a row; 3 to "
+            f"{MAX_TOP_K_CLASSES:,} classes are read, and no fewer than values.",
             "Choose the number of classes (n_classes).",
         )
     values = values.astype(np.float64, copy=False)
@@ -160,8 +160,8 @@ def _labels(contents: Contents, apart: bool, outputs: TopK, choices: Choices) ->
     if len(array) != len(outputs) or not whole:
         raise InvalidUpload(
             "top_k_labels",
-            f"{name} holds {len(array):,} values of type {array.dtype} for {len(outputs):,} rows; the number of each "
-            "row's class is needed, as in the indices.",
+            f"{name} holds {plural(len(array), 'value')} of type {array.dtype} for {plural(len(outputs), 'row')}; the "
+            "number of each row's class is needed, as in the indices.",
             "Save labels as int64 of shape (n,).",
         )
     unknown = ~((array >= 0) & (array < outputs.n_classes))
@@ -172,16 +172,16 @@ def _said(outputs: TopK, labels: Ints) -> list[Finding]:
     """What was understood, and what is missing."""
     outside, accuracy = outputs.places(labels) == outputs.k, float((outputs.argmax() == labels).mean())
     reason = (
-        f"{count(len(labels), 'row')} with the {outputs.k:,} largest of {outputs.n_classes:,} logits; accuracy "
+        f"{plural(len(labels), 'row')} with the {outputs.k:,} largest of {outputs.n_classes:,} logits; accuracy "
         f"{accuracy:.2%}, and the label is among the {outputs.k:,} in {(~outside).mean():.2%}."
     )
     found = [info("understood", reason)]
     unknown = outside & np.isnan(outputs.label_logit)
     if unknown.any():
         reason = (
-            f"In {count(int(unknown.sum()), 'row')} of {len(labels):,} the label is not among the {outputs.k:,} values "
-            f"and its own logit is not given ({row_numbers(unknown)}). NLL and Brier score then take an equal share of "
-            "what all other classes have."
+            f"In {plural(int(unknown.sum()), 'row')} of {len(labels):,} the label is not among the {outputs.k:,} "
+            f"largest and its own logit is not given ({row_numbers(unknown)}). NLL and Brier score then take an equal "
+            "share of what all other classes have."
         )
         found.append(warning("label_logit", reason, "Save label_logit, the logit of each row's label."))
     return found

@@ -13,6 +13,7 @@ from calib.data.findings import InvalidUpload, Step, info, shortened
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, Contents, distinct
 from calib.data.roles import Question
+from calib.formatting import plural
 from calib.numerics import Floats
 
 MOST_WORDS = 40
@@ -116,7 +117,7 @@ def read_given(pairs: Sequence[str]) -> dict[str, float]:
 
 def _ask(name: str, rows: Mapping[str, int], numbers: Mapping[str, float | None]) -> InvalidUpload:
     """The error that asks for the numbers; its fix is the proposal, where there is one for each word."""
-    said = ", ".join(f"{shortened(word)!r} ({rows[word]:,} rows)" for word in numbers)
+    said = ", ".join(f"{shortened(word)!r} ({plural(rows[word], 'row')})" for word in numbers)
     proposed = {word: PROPOSED.get(word) if number is None else number for word, number in numbers.items()}
     unknown = [shortened(word) for word, number in proposed.items() if number is None]
     fix: dict[str, Any] = {} if unknown else {"verbal": tuple(f"{word}={p:g}" for word, p in proposed.items())}

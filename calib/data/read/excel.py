@@ -8,12 +8,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.findings import InvalidUpload, count, info, listed, shortened
+from calib.data.findings import InvalidUpload, info, listed, shortened
 from calib.data.options import Choices
 from calib.data.read.base import reading
 from calib.data.read.numerals import is_number
 from calib.data.read.table import Table
 from calib.data.read.text import open_text
+from calib.formatting import plural
 
 if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
@@ -59,7 +60,7 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
     if len(tables) == 1:
         return tables[0]
     if not tables:
-        reason = f"None of {count(len(sheets), 'sheet')} of {name} holds a row."
+        reason = f"None of {plural(len(sheets), 'sheet')} of {name} holds a row."
         raise InvalidUpload("no_rows", reason, "Check that the file is the right one, and that its values were saved.")
     raise InvalidUpload(
         "several_sheets",

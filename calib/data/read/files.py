@@ -26,7 +26,7 @@ from calib.data.read.excel import open_spreadsheet
 from calib.data.read.records import open_json, open_records
 from calib.data.read.text import open_text
 from calib.errors import reason
-from calib.formatting import one_line
+from calib.formatting import one_line, plural
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "text", "gzip"]
 
@@ -89,7 +89,7 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
         raise pickled(name)
     if any(member.lower() == "xl/workbook.xml" for member in members):
         return "xlsx"
-    reason = f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array."
+    reason = f"{name} is a zip archive of {plural(len(members), 'file')}, and none is a NumPy array."
     action = "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...)."
     raise InvalidUpload("zip", reason, action)
 

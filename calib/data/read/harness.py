@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from string import ascii_uppercase
 from typing import Any
 
-from calib.data.findings import InvalidUpload, count, info, warning
+from calib.data.findings import InvalidUpload, info, warning
 from calib.data.read.base import damaged
 from calib.errors import Finding
+from calib.formatting import plural
 
 RESPONSES = ("filtered_resps", "resps")
 MOST_CHOICES = 1000
@@ -67,7 +68,7 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
     )
     findings = [info("softmax_over_choices", text)]
     if others:
-        text = f"{count(others, 'question')} of {file} with another number of choices than {width} left out."
+        text = f"{plural(others, 'question')} of {file} with another number of choices than {width} left out."
         findings.append(warning("other_choices", text, "Calibrate each number of choices by itself."))
     return rows, findings
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.findings import InvalidUpload, shortened
+from calib.data.findings import InvalidUpload, shortened, verb
 from calib.data.read.base import Array, ArrayInfo, Contents, check_size, reading
+from calib.formatting import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -217,11 +218,11 @@ def parse_cells(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> pa.
         n_percent = pc.sum(pc.match_substring_regex(column, r"\d\s*%\s*$")).as_py()
         cause = "A second header line, a comment or a decimal comma usually causes it."
         if 0 < n_percent < len(column) - column.null_count:
-            cause = f"{n_percent:,} cells have a percent sign and the others have none."
+            cause = f"{plural(n_percent, 'cell')} {verb(n_percent, 'has', 'have')} a percent sign, the others none."
         raise InvalidUpload(
             "text_in_cells",
-            f"{what} should hold numbers, but {n_bad:,} of {len(column):,} cells hold text; the first is "
-            f"{shortened(column[first].as_py())!r} in row {first + 1:,}. {cause}",
+            f"{what} should hold numbers, but {n_bad:,} of {len(column):,} cells {verb(n_bad, 'holds', 'hold')} text; "
+            f"the first is {shortened(column[first].as_py())!r} in row {first + 1:,}. {cause}",
             "Leave these rows out, or correct the cells.",
             drop_bad_rows=True,
         )

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calib.data.findings import InvalidUpload, count, info, shortened, verb
+from calib.data.findings import InvalidUpload, info, shortened, verb
 from calib.data.limits import check_count
 from calib.data.options import Choices
 from calib.data.read.base import reading
 from calib.data.read.dialect import Dialect, infer_dialect, infer_encoding
 from calib.data.read.nested import open_columns
 from calib.data.read.table import Table
+from calib.formatting import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,7 @@ def open_text(name: str, content: bytes, choices: Choices) -> Table:
         table = without_empty(table)
         contents = open_columns(name, table, choices, dialect.decimal, dialect.certain)
     if dialect.above:
-        text = f"{count(len(dialect.above), 'line')} above the table of {name} left out, such as"
+        text = f"{plural(len(dialect.above), 'line')} above the table of {name} left out, such as"
         contents.findings.insert(0, info("lines_above", f"{text} {shortened(dialect.above[0].strip())!r}."))
     contents.format_choices = {
         "delimiter": dialect.delimiter,
@@ -70,9 +71,9 @@ def parse(content: bytes, encoding: str, dialect: Dialect, name: str, drop_bad_r
         number, width = ragged[0]
         raise InvalidUpload(
             "ragged",
-            f"{count(len(ragged), 'line')} of {name} {verb(len(ragged), 'has', 'have')} another number of cells "
-            f"than the {len(dialect.names)} columns; the first is line {number:,} with {width}. A comma inside a name, "
-            "a line below the table or a file that was cut off usually causes it.",
+            f"{plural(len(ragged), 'line')} of {name} {verb(len(ragged), 'has', 'have')} another number of cells "
+            f"than the {plural(len(dialect.names), 'column')}; the first is line {number:,} with {width}. A comma "
+            "inside a name, a line below the table or a file that was cut off usually causes it.",
             "Leave these lines out, or put names with commas in quotes.",
             drop_bad_rows=True,
         )
