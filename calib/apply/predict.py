@@ -15,8 +15,10 @@ from calib.apply.parts import ENDINGS, Progress, no_progress, parts_of
 from calib.base import Calibrator
 from calib.canonical import Kind
 from calib.data import Choices
-from calib.data.findings import Notes
+from calib.data.assemble.outputs import check_sums
+from calib.data.findings import Finding, Notes
 from calib.data.load import check_choices, findings_as_error
+from calib.data.scales import PLAIN
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
@@ -86,7 +88,9 @@ def predict_file(
         with probabilities_file(target, part.n_rows, names, dtype) as write:
             for block in part.outputs():
                 try:
-                    write(calibrator.calibrate(calibrator.in_class_order(block, part.columns), kind)[:, first:])
+                    probs = calibrator.calibrate(calibrator.in_class_order(block, part.columns), kind)
+                    sums_of_rows(calibrator, block, f"{source.name}, rows {done + 1:,} to {done + len(block):,},")
+                    write(probs[:, first:])
                 except CalibrationError as error:
                     rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,} of {part.n_rows:,}"
                     raise CalibrationError(f"{rows}: {error}{_first_bad_row(block, done)}") from None
@@ -94,6 +98,19 @@ def predict_file(
                 done += len(block)
                 progress(done, part.n_rows)
     return done
+
+
+def sums_of_rows(calibrator: ExportedCalibrator, outputs: Any, name: str) -> tuple[Finding, ...]:
+    """What is to be said where rows of probabilities do not sum to one, as where a data set is loaded.
+
+    Raises
+    ------
+    InvalidUpload
+        If most of them are far off.
+    """
+    if calibrator.kind != "probabilities" or calibrator.scale not in (None, PLAIN):
+        return ()
+    return check_sums(np.asarray(outputs, dtype=np.result_type(outputs, np.float32)), name)
 
 
 def _first_bad_row(block: Floats, before: int) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
 from typer import Argument, Option
@@ -17,12 +15,10 @@ from calib.cli import arguments, text
 from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
-from calib.errors import CalibrationError, DataError
+from calib.errors import CalibrationError
 from calib.export import calibrated, runtime
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import plural
-
-Found = TypeVar("Found")
 
 
 def apply(
@@ -45,7 +41,8 @@ def apply(
     arguments.keep_inputs([path for path in (calibrator, file, features) if path], out=out)
     if file.is_dir() == bool(out.suffix):
         arguments.refuse("the results of a folder are a folder, and those of a file a file; give --out another name")
-    exported, how, ending = runtime.load(calibrator), arguments.choices(read), out.suffix.lower()
+    how, ending = arguments.choices(read), out.suffix.lower()
+    exported = arguments.saved_calibrator(calibrator, how)
     more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
     in_blocks = has_blocks(file) and not exported.needs_features and not isolate and not more
     if in_blocks and ending in ("", *ENDINGS):
@@ -79,7 +76,7 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
             def predicted(how: Choices, part: Path = part, to: Path = to) -> int:
                 return predict_file(exported, part, to, kind=kind, choices=how, progress=show)
 
-            n += _read_its_columns(exported, how, predicted)
+            n += arguments.read_its_columns(exported, how, predicted)
     return n
 
 
@@ -93,26 +90,15 @@ def _rows_at_once(
     if exported.kind == "topk":
         outputs = _top_k_in(file)
     else:
-        read = _read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
+        read = arguments.read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
         outputs = exported.in_class_order(read.outputs, read.columns)
         ids = {name: column.tolist() for name, column in read.ids.items()}
         if exported.needs_features:
             own, chosen = (features, None) if features else (file, how)
             inputs = read_features(own, chosen, isolate, beside_outputs=not features)
     logits = exported.to_logits(outputs, kind)
+    arguments.check_sums(exported, outputs, file.name)
     return calibrated.Rows(logits, features=exported.to_features(inputs), ids=ids)
-
-
-def _read_its_columns(exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]) -> Found:
-    """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator."""
-    if how.outputs is None and exported.columns:
-        columns = exported.columns if len(exported.columns) > 1 else exported.columns[0]
-        try:
-            return read(replace(how, outputs=columns))
-        except DataError as error:
-            if "no_such_array" not in {finding.code for finding in error.findings}:
-                raise
-    return read(how)
 
 
 def _top_k_in(path: Path) -> dict[str, Any]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from typer import Argument, Option
 
-from calib.cli import text
-from calib.cli.arguments import CalibratorFile, Features, Isolate, Json, Labels, Read, choices
-from calib.data import DataError, LoadOptions
+from calib.cli import arguments, text
+from calib.cli.arguments import CalibratorFile, Features, Isolate, Json, Labels, Read, choices, refuse
+from calib.data import LoadOptions
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
 from calib.diagnostics.new_rows import WithoutLabels, sentences, without_labels
 from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time
 from calib.evaluation import SCORES
-from calib.export import runtime
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS
@@ -38,11 +38,14 @@ def check(
     json: Json = False,
 ) -> int:
     """Say whether a saved calibrator is still calibrated on new data, or what to expect without labels."""
+    if unlabelled and batch is not None:
+        refuse("--batch looks at the outcomes of rows, and --unlabelled leaves them aside; give one of them")
     options = LoadOptions(labels=labels, features=features, choices=choices(read), isolate=isolate)
-    exported = runtime.load(calibrator)
-    new = shift_data.read_new_rows(exported, file, options, False if unlabelled else None)
-    if new.data is None:
-        raise DataError(list(new.inspection.findings))
+    exported = arguments.saved_calibrator(calibrator, options.choices)
+    new = arguments.read_new_rows(exported, file, options, False if unlabelled else None)
+    assert new.data is not None
+    if new.inspection.predictions is None:  # else reading the labelled rows has looked at them
+        arguments.check_sums(exported, np.exp(new.data.logits), file.name)
     if new.noticed:
         text.say(text.findings(new.noticed), apart=True)
     raw, now = shift_data.judge(exported, new.data)
@@ -52,6 +55,8 @@ def check(
         expected = without_labels(now)
         said = [text.plain_text(sentence) for sentence in sentences(expected, title)]
         answer.say("\n".join(said), **expectation_fields(expected), verdict=said)
+        if batch is not None:
+            answer.note("No batch was looked at, as that takes outcomes and these rows have no labels.", "note")
         for note in new.notes:
             answer.note(note, "note")
         return answer.end()

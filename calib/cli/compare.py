@@ -22,7 +22,7 @@ from calib.evaluation.compare import compare as compare_methods
 from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
 from calib.evaluation.scores import said_of_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
-from calib.evaluation.view import Viewpoint
+from calib.evaluation.view import Viewpoint, view_of
 from calib.formatting import aligned, plural, safe_table
 from calib.registry import is_top_k, presets, said_of_kind, title_of
 from calib.top_k import said_of_labels
@@ -48,8 +48,9 @@ def compare(
         int | None, Option(metavar="R", min=2, help="Compare on R random splits of the same sizes too.")
     ] = None,
     view: Annotated[
-        Viewpoint, Option(help="Of two classes, judge P(event) or the confidence in a prediction.")
-    ] = "event",
+        Viewpoint | None,
+        Option(help="Of two classes, judge P(event), the default, or the confidence in a prediction."),
+    ] = None,
     relevant: Annotated[list[str], Option(metavar="SCORE=DIFFERENCE", help=RELEVANT)] = [],  # noqa: B006
     calibration: arguments.Part = None,
     seed: arguments.Seed = 0,
@@ -61,12 +62,14 @@ def compare(
     if report:
         import calib.reporting  # noqa: F401  # where its packages are missing, that is said before anything is fitted
     data = given.load()
+    if view and view_of(data, view).name != view:
+        arguments.refuse(f"these outputs cannot be judged as --view {view}, which is for two classes; leave it out")
     fits = _methods(methods, own, data, seed)
     learned, test = arguments.split_data(data, calibration, seed)
     if test is None:
         arguments.refuse("a comparison needs rows to test on; --calibration all leaves none")
     with text.progress("fits") as show:
-        found = compare_methods(fits, learned, test, view, relevant=matters, callback=show)
+        found = compare_methods(fits, learned, test, view or "event", relevant=matters, callback=show)
     _say_comparison(answer, found, len(learned))
     answer.note(said_of_weights(test))
     answer.note(said_of_kind(data))
@@ -83,7 +86,7 @@ def compare(
         answer.say(f"The report is in {report}.")
     if repeats:
         with text.progress("fits") as show:
-            about: dict[str, Any] = {"n_repeats": repeats, "random_state": seed, "view": view}
+            about: dict[str, Any] = {"n_repeats": repeats, "random_state": seed, "view": view or "event"}
             table = repeated_splits(fits, data, len(learned), **about, callback=show)
         splits = summarise_splits(table, relevant=matters)
         answer.say(f"\nOver {repeats} random splits into {len(learned):,} and {plural(len(test), 'row')}:")

@@ -10,16 +10,15 @@ from typing import Annotated, Any
 from typer import Option
 
 from calib.cli import text
-from calib.cli.arguments import Given, on_data, refuse
-from calib.data import DataError, Predictions
+from calib.cli.arguments import Given, on_data, read_new_rows, refuse, saved_calibrator
+from calib.data import Predictions
 from calib.diagnostics.shift import SAME_DATA
-from calib.diagnostics.shift_data import judge, read_new_rows
+from calib.diagnostics.shift_data import judge
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.comparison_table import said_of_weights
 from calib.evaluation.limits import judge_limits
 from calib.evaluation.scores import weighted_scores
 from calib.evaluation.view import EVENT, TOP_LABEL
-from calib.export import runtime
 from calib.formatting import fixed, listed, plural
 
 FAILED, UNDECIDED = 3, 4
@@ -80,10 +79,9 @@ def _said_of_weights(data: Predictions, judged: Evaluation, limits: Iterable[str
 
 def _judged_calibrated(given: Given, calibrator: Path, answer: text.Answer) -> tuple[Predictions, Evaluation]:
     """The rows as a saved calibrator takes them, and what it makes of them, judged on all."""
-    exported = runtime.load(calibrator)
+    exported = saved_calibrator(calibrator, given.options.choices)
     new = read_new_rows(exported, given.file, given.options, True)
-    if new.data is None:
-        raise DataError(list(new.inspection.findings))
+    assert new.data is not None
     if new.fitted_on(exported.metadata.get("data_sha256", "")):
         answer.note(SAME_DATA, "warning")
     return new.data, judge(exported, new.data)[1]

@@ -7,6 +7,7 @@ from calib.cli.arguments import Given, on_data
 from calib.data import Inspection, Predictions
 from calib.data import inspect as inspect_file
 from calib.data.findings import shortened
+from calib.evaluation.comparison_table import said_of_weights
 from calib.formatting import aligned, one_line
 
 
@@ -19,6 +20,7 @@ def inspect(given: Given, answer: text.Answer) -> int:
     if data is not None:
         answer.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}
         answer.fields["model"] = text.means(text.judged_raw(data))
+        answer.note(said_of_weights(data), "note")
     return answer.end(0 if data is not None else 1)
 
 

@@ -12,8 +12,8 @@ from calib.decisions.sample_size import WIDTHS, rows_needed
 from calib.formatting import aligned, plural
 
 
-def _width(target: str) -> Any:
-    return Option(metavar="WIDTH", min=1e-6, help=f"Wanted width of the 95 % interval of {target}.")
+def _width(target: str, most: float | None = None) -> Any:
+    return Option(metavar="WIDTH", min=1e-6, max=most, help=f"Wanted width of the 95 % interval of {target}.")
 
 
 @on_data
@@ -22,7 +22,7 @@ def plan(
     answer: text.Answer,
     o_e: Annotated[float, _width("O:E")] = WIDTHS["O:E"],
     slope: Annotated[float, _width("slope")] = WIDTHS["slope"],
-    auroc: Annotated[float, _width("AUROC")] = WIDTHS["AUROC"],
+    auroc: Annotated[float, _width("AUROC", 0.99)] = WIDTHS["AUROC"],
     net_benefit: Annotated[float, _width("net benefit")] = WIDTHS["net benefit"],
     threshold: Annotated[
         float | None,

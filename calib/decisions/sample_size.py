@@ -101,8 +101,10 @@ def rows_needed(
         raise CalibrationError("All outcomes are equal, so that no number of rows follows; give rows of both kinds.")
     wanted = {**WIDTHS, **(widths or {})}
     for target, width in wanted.items():
-        if not 0.0 < width < np.inf:
-            raise CalibrationError(f"An interval of {target} of width {width:g} cannot be reached; give one above 0.")
+        most = 1.0 if target == "AUROC" else np.inf  # its interval lies between 0 and 1
+        if not 0.0 < width < most:
+            said = "above 0" if most > 1.0 else "between 0 and 1"
+            raise CalibrationError(f"An interval of {target} of width {width:g} plans nothing; give a width {said}.")
     if threshold is not None and not 0.0 < threshold < 1.0:
         raise CalibrationError(f"A threshold of {threshold:g} is no probability strictly between 0 and 1.")
     rate, inner, concordance = float(came.mean()), said[(said > 0.0) & (said < 1.0)], auroc(said, came)

@@ -11,12 +11,13 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import KINDS
+from calib.canonical import IN_UNIT, KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_TOP_K_CLASSES, megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source
+from calib.data.scales import PLAIN
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
 from calib.evaluation.view import view_of
@@ -87,8 +88,8 @@ def read_new_rows(
     options = options or LoadOptions()
     if exported.floor is not None and options.choices.floor is None:
         options = options.changed(floor=exported.floor)
-    if exported.scale is not None and options.choices.scale is None:
-        options = options.changed(scale=exported.scale)
+    if options.choices.scale is None and (exported.scale is not None or exported.kind in IN_UNIT):
+        options = options.changed(scale=exported.scale or PLAIN)
     inspection = inspect(source, options)
     by_name = set(exported.class_names) <= set(inspection.rows) and options.choices.outputs is None
     if by_name and (inspection.predictions is None or labelled is False):

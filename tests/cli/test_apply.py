@@ -98,15 +98,8 @@ def data():
 @pytest.fixture
 def file(tmp_path, data):
     path = tmp_path / "outputs.npz"
-    np.savez(
-        path,
-        logits=data.logits,
-        labels=data.labels,
-        features=data.features,
-        train_features=data.train_features,
-        train_labels=data.train_labels,
-        class_names=data.class_names,
-    )
+    names = ("logits", "labels", "features", "train_features", "train_labels", "class_names")
+    np.savez(path, **{name: getattr(data, name) for name in names})
     return path
 
 
@@ -207,6 +200,51 @@ def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(ove
     written = np.array([row.split(",")[1:5] for row in rows], dtype=float)
     np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)
     assert [row.split(",")[5] for row in rows] == [("cat", "dog", "cow", "'=hen")[k] for k in made.predict(logits[:9])]
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy"])
+@pytest.mark.parametrize(("whole", "status"), [(1.0, (0, 0)), (0.97, (0, 0)), (100.0, (1, 1)), ("loose", (1, 1))])
+def test_apply_and_check_read_new_probabilities_alike(whole, status, ending, tmp_path, capsys):
+    """Percent was divided by 100 by check alone, and check alone refused loose sums."""
+    generator = np.random.default_rng(0)
+    probs, labels = generator.dirichlet(np.ones(3), 300), generator.integers(0, 3, 300)
+    np.savez(tmp_path / "old.npz", probs=probs, labels=labels)
+    assert run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz") == 0
+    written = probs * (generator.uniform(0.8, 1, (300, 1)) if whole == "loose" else whole)
+    np.savez(tmp_path / "labelled.npz", probs=written, labels=labels)
+    np.save(tmp_path / "new.npy", written)
+    options = ["--out", tmp_path / f"out.{ending}"]
+    found = [run("apply", tmp_path / "c.npz", tmp_path / "new.npy", *options)]
+    found.append(run("check", tmp_path / "c.npz", tmp_path / "labelled.npz"))
+    assert tuple(found) == status == (found[0], run("check", tmp_path / "c.npz", tmp_path / "new.npy"))
+    if whole == 100.0:
+        how = ["--read", "scale=percent"]
+        for command, file, more in (
+            ("apply", "new.npy", options),
+            ("check", "new.npy", []),
+            ("check", "labelled.npz", []),
+        ):
+            assert run(command, tmp_path / "c.npz", tmp_path / file, *more, *how) == 0
+        if ending == "npy":
+            expected = runtime.load(tmp_path / "c.npz").calibrate(probs)
+            np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["x", "y", "labels", "features"])
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_a_lone_array_is_the_outputs_whatever_it_is_called(name, n_classes, tmp_path):
+    generator = np.random.default_rng(0)
+    probs = generator.random(200) if n_classes == 1 else generator.dirichlet(np.ones(3), 200)
+    labels = generator.integers(0, max(n_classes, 2), 200)
+    np.savez(tmp_path / "old.npz", probs=probs, labels=labels)
+    assert run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz") == 0
+    expected = runtime.load(tmp_path / "c.npz").calibrate(probs)
+    np.save(tmp_path / f"{name}.npy", probs)
+    np.savez(tmp_path / f"{name}.npz", **{name: probs})
+    for file in (f"{name}.npy", f"{name}.npz"):
+        assert run("apply", tmp_path / "c.npz", tmp_path / file, "--out", tmp_path / "out.npz") == 0
+        np.testing.assert_allclose(np.load(tmp_path / "out.npz")["probabilities"], expected, atol=1e-9)
+        assert run("check", tmp_path / "c.npz", tmp_path / file) == 0
 
 
 def test_apply_writes_actions_and_sets_of_rows_that_could_be_streamed(tmp_path, overconfident, capsys):

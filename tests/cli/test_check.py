@@ -103,3 +103,12 @@ def test_rows_of_one_class_cannot_tell_as_gate_says_of_them(loans, capsys) -> No
     said = capsys.readouterr().out
     assert said.startswith(f"Whether Platt is still calibrated cannot be said: {why}.")
     assert "after every batch" not in said
+
+
+def test_batches_of_rows_without_labels_are_not_left_out_in_silence(tmp_path, overconfident, capsys):
+    logits, labels = overconfident
+    np.savez(tmp_path / "old.npz", logits=logits, labels=labels)
+    np.save(tmp_path / "new.npy", logits)
+    assert run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz") == 0
+    assert run("check", tmp_path / "c.npz", tmp_path / "new.npy", "--batch", 50) == 0
+    assert "note: No batch was looked at" in capsys.readouterr().out

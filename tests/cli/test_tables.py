@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.metrics import ece
+from calib.metrics import ece, nll
 from calib.numerics import sigmoid
 
 READ = ["--read", "outcome=default", "--read", "outputs=risk_a"]
@@ -61,6 +62,24 @@ def test_a_named_column_goes_before_the_one_of_the_fit(table) -> None:
     assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
     assert main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
     np.testing.assert_allclose(np.load("out.npy"), calib.runtime.load("c.npz").calibrate(table["risk_b"]), atol=1e-9)
+
+
+@pytest.mark.parametrize("command", ["check", "gate"])
+def test_other_commands_take_the_column_of_the_fit_too(command, table, capsys) -> None:
+    """They asked which of the two columns was meant, where apply knew."""
+    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
+    capsys.readouterr()
+    of = ["c.npz", "loans.csv"] if command == "check" else ["loans.csv", "--calibrator", "c.npz", "--max-nll", "9"]
+    assert main([command, *of, "--read", "outcome=default", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (said,) = [each for each in found["scores"] if each["score"] == "NLL"]
+    probs = calib.runtime.load("c.npz").calibrate(table["risk_a"])
+    assert (said["now"] if command == "check" else said)["value"] == pytest.approx(nll(probs, table["default"]))
+
+
+def test_inspect_says_that_weights_are_left_aside(table, capsys) -> None:
+    assert main(["inspect", "loans.csv", *READ, "--read", "weights=weight"]) == 0
+    assert "weights, which are not applied" in capsys.readouterr().out
 
 
 def test_gate_says_what_the_scores_are_with_the_weights(table, capsys) -> None:

@@ -106,6 +106,7 @@ def test_what_cannot_be_is_refused() -> None:
         {"outcomes": [0, 0, 0]},
         {"threshold": 1.0},
         *({"widths": {"slope": w}} for w in (-1.0, 0.0, np.nan)),
+        *({"widths": {"AUROC": w}} for w in (1.0, 5.0)),
     ):
         with pytest.raises(CalibrationError):
             rows_needed([0.2, 0.4, 0.7], **{"outcomes": [0, 1, 0], **wrong})

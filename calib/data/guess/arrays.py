@@ -43,7 +43,8 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         raise nothing(contents, "no_outputs", "outputs of shape (rows, classes)", "logits or probabilities")
     labels = choices.labels or None
     if labels is None and not separate_labels:
-        labels = first_named(names, LABELS, part) or labels_by_shape(contents, str(outputs))
+        free = [name for name in names if name != outputs]
+        labels = first_named(free, LABELS, part) or labels_by_shape(contents, str(outputs))
         if labels is None:
             raise nothing(contents, "no_labels", "labels, the true class of each row", "labels")
     test_outputs, test_labels = choices.test_outputs, choices.test_labels
@@ -92,9 +93,14 @@ def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
 
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
-    """The widest array of floats, else the widest one of several columns; a single one whatever it is."""
-    free = [a for a in contents.arrays if is_free(a) and a.name != labels and canonical(a.name).base not in LABELS]
-    fit = [a for a in free if array_width(a) > 1 or a.dtype.startswith(FLOATS) or len(contents.arrays) == 1]
+    """The widest array of floats, else the widest one of several columns; a single one whatever it is and is called."""
+    n_arrays = len(contents.arrays)
+    others = [a for a in contents.arrays if a.name != labels and canonical(a.name).part != "train"]
+    told = [a for a in others if array_width(a) > 1 or a.dtype.startswith(FLOATS)]
+    if n_arrays == 1 and told:
+        return told[0].name
+    free = [a for a in others if is_free(a) and canonical(a.name).base not in LABELS]
+    fit = [a for a in free if a in told or n_arrays == 1]
     order = [(array_width(a) > 1, a.dtype.startswith(FLOATS), a.dtype.startswith(NUMBERS), array_width(a)) for a in fit]
     return fit[order.index(max(order))].name if fit else None
 
