@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
@@ -11,15 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calib.base import Calibrator
 from calib.data import Choices, Finding, Predictions
-from calib.evaluation import Evaluation
-from calib.evaluation.claims import Claims
-from calib.evaluation.compare import table_of
-from calib.evaluation.recommendation import recommend
-from calib.evaluation.scores import scored_on
-from calib.plots.style import method_style
-from calib.registry import calibrator, title_of
-from calib.reporting import Report, ReportedMethod, Source, html
+from calib.errors import CalibrationError
+from calib.evaluation.compare import compare
+from calib.registry import calibrator
+from calib.reporting import Report, Source, html
 from tests.conftest import simulate
 
 HOSTILE = (
@@ -90,6 +88,13 @@ class Reading(HTMLParser):
         )
 
 
+class Fails(Calibrator):
+    """Cannot be fitted, for a reason that is HTML."""
+
+    def _fit(self, logits, labels, *, progress):
+        raise CalibrationError(HOSTILE[-1])
+
+
 def make_report(names=HOSTILE, n=300, **changes) -> Report:
     logits, labels = simulate(n=n, n_classes=len(names))
     groups = np.array(names)[np.arange(n) % len(names)]
@@ -97,27 +102,16 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
     data = Predictions(
         logits, labels, tuple(names), sha256="ab" * 32, name=names[0], groups=groups, findings=(finding,)
     )
-    calibration, test = data.split(0.4, random_state=2)
-    methods, fitted, configurations = (
-        [],
-        {},
-        [("identity", {}), ("temperature", {}), ("isotonic", {"share_classes": False})],
-    )
-    for name, params in configurations:
-        made = calibrator(name, **params).fit(calibration.logits, calibration.labels)
-        evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
-        title = title_of(made, name, len(names))
-        fitted[title] = made
-        methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456))
-    evaluations = {method.key: method.evaluation for method in methods}
-    claims = Claims({key: scored_on(evaluation) for key, evaluation in evaluations.items()})
-    table = table_of(claims, evaluations, notes={names[-2]: f"failed: {names[-1]}"})
+    parts = data.split(0.4, random_state=2)
+    methods = {
+        "Temperature": calibrator("temperature"), "Isotonic": calibrator("isotonic", share_classes=False),
+        names[-2]: Fails(),
+    }  # fmt: skip
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]), part=0.4, seed=2)
-    answer = recommend(claims, fitted)
-    return Report.from_parts(
-        data, (calibration, test), methods, table,
-        **{"source": source, "recommendation": answer, "made": MADE} | changes,
-    )  # fmt: skip
+    found = compare(methods, *parts)
+    made = Report.from_comparison(found, data, parts, methods, **{"source": source, "made": MADE} | changes)
+    timed = [replace(method, fit_seconds=0.0123, predict_seconds=0.00456) for method in made.methods]
+    return replace(made, methods=timed)
 
 
 @pytest.fixture(scope="session")

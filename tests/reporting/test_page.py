@@ -13,20 +13,16 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.cli import main
 from calib.cli.arguments import method_with_parameters
-from calib.data import Choices
 from calib.data.samples import load_sample
-from calib.evaluation import SCORES, Evaluation
+from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import NO_BREAK, number, signed
-from calib.plots.style import method_style
-from calib.registry import calibrator, title_of
-from calib.reporting import Report, ReportedMethod, Source, commands, html, method_option
+from calib.registry import calibrator
+from calib.reporting import Source, commands, html, method_option
 from calib.reporting.figures import policy, scripts
 from calib.reporting.parts import MAIN
 from calib.reporting.sections import GAINED
-from tests.conftest import compare_evaluations
 from tests.reporting.conftest import HOSTILE, Reading, make_report
 
 
@@ -80,7 +76,7 @@ def test_it_says_everything_about_the_data_and_the_fits(report, reading):
     for said in (*data, *fits):
         assert said in reading.text.replace(NO_BREAK, " ")
     for paragraph in verdict_paragraphs(report.table, report.recommendation):
-        assert paragraph in reading.text
+        assert paragraph.replace("\x00", "\ufffd").replace("\u202e", "\ufffd") in reading.text
 
 
 def first_page(document: str) -> Reading:
@@ -125,7 +121,7 @@ def test_hostile_names_are_text(document, reading):
 
 
 def test_a_method_that_failed_is_there_with_its_reason(reading):
-    assert f"failed: {HOSTILE[3][:1]}" in reading.tables["overview"][-1][0]
+    assert HOSTILE[3].replace("\x00", "\ufffd").replace("\u202e", "\ufffd") in reading.tables["overview"][-1][0]
     assert set(reading.tables["overview"][-1][1:]) == {"–"}
 
 
@@ -161,41 +157,6 @@ def test_names_from_outside_are_one_word_for_the_shell():
     dashed = make_report(n=100, source=Source({"source": "-x.npz", "labels": "my labels.csv"}))
     words = shlex.split(commands(dashed)[-1].replace("\\\n", ""))
     assert words[4:7] == ["./-x.npz", "--labels", "my labels.csv"]
-
-
-@pytest.mark.long
-def test_the_commands_give_the_same_numbers(tmp_path, monkeypatch, overconfident):
-    """Files apart, choices by hand, another seed and split, parameters and a seed of a method's own."""
-    logits, labels = overconfident
-    monkeypatch.chdir(tmp_path)
-    np.savez("my outputs.npz", scores=logits, other=logits[:, ::-1])
-    np.save("my labels.npy", labels + 1)
-    choices = Choices(outputs="scores", kind="logits", label_values=tuple(range(1, logits.shape[1] + 1)))
-    data = calib.load("my outputs.npz", labels="my labels.npy", choices=choices)
-    calibration, test = data.split(0.35, random_state=7)
-    methods = []
-    for name, params in (
-        ("identity", {}),
-        ("temperature", {"random_state": 7}),
-        ("isotonic", {"share_classes": False}),
-        ("bayes_iso", {"n_maps": 300, "random_state": 5}),
-    ):
-        made = calibrator(name, **params).fit(calibration.logits, calibration.labels)
-        evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
-        title = title_of(made, name, data.n_classes)
-        methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation))
-    table = compare_evaluations({m.key: m.evaluation for m in methods}, baseline=methods[0].key)
-    source = Source({"source": "my outputs.npz", "labels": "my labels.npy"}, choices, part=0.35, seed=7)
-    report = Report.from_parts(data, (calibration, test), methods, table, source=source)
-    (line,) = commands(report)
-    words = shlex.split(line.replace("\\\n", ""))
-    assert words[:3] == ["python", "-m", "calib"]
-    assert main(words[3:]) == 0
-    again = pd.read_csv("comparison.csv")
-    assert len(again) == len(table)
-    numbers = ["value", "low", "high", "difference", "difference_low", "difference_high"]
-    np.testing.assert_allclose(again[numbers].to_numpy(float), table[numbers].to_numpy(float), rtol=1e-9, atol=1e-12)
-    assert (tmp_path / "report.html").stat().st_size > 50_000
 
 
 def test_its_command_repeats_what_was_said_to_matter():
