@@ -16,7 +16,7 @@ from calib.base import Calibrator
 from calib.cli import UNREAD
 from calib.data import Finding, Predictions
 from calib.data.findings import shortened
-from calib.diagnostics.subgroups import confidence_sentence, gap_and_extremes
+from calib.diagnostics.gap_sentences import confidence_sentence, gap_and_extremes
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
 from calib.evaluation.evaluation import raw_model

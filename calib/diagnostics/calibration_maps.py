@@ -16,8 +16,9 @@ from calib.calibrators.identity import Identity
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.data.samples import true_map
+from calib.diagnostics.frequencies import Frequencies, frequencies
 from calib.diagnostics.judgement import TEST, class_pair
-from calib.diagnostics.reliability import Frequencies, default_bins, frequencies
+from calib.diagnostics.reliability import default_bins
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid

@@ -1,4 +1,4 @@
-"""Decisions as pages ask a worker for them: sets, thresholds and costs on test rows, and rows beside a threshold."""
+"""Decisions as pages ask a worker for them: sets, thresholds, costs and intercepts of groups on test rows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
 from calib.decisions.conformal import PredictionSets
+from calib.decisions.group_recalibration import GroupGain, judge_groups, recalibrate_groups
 from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
 from calib.decisions.prior_shift import NewRate, estimate_rate
 from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, judged_sets, sets_change
 from calib.diagnostics.judgement import rows_to_judge
-from calib.diagnostics.reliability import SidedCounts, sided_counts
 from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_odds_of, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
 
 Sets = Judged[PredictionSets, SetScores]
 Certified = Judged[Guarantee, AnswerScores | None]
@@ -129,24 +128,18 @@ def _test_of(data: Mapping[str, Any]) -> Predictions:
     return test
 
 
-LEAST = 1e-5
-"""Probabilities nearer to 0 and 1 are counted there, since their log-odds have no end."""
+def recalibrated_by_group(column: int, weight_kind: Any = None, *, data: Mapping[str, Any]) -> GroupGain:
+    """Intercepts for groups beside one shared map, fitted to calibration rows and judged on the test rows.
 
+    Parameters
+    ----------
+    column : of the event.
+    data : a worker's arrays: "logits", "labels" and "groups" of the calibration rows, and "test_logits", "test_labels",
+        "test_groups", and where there are any "test_weights" and "test_clusters".
+    """
 
-@dataclass(frozen=True, eq=False)
-class ThresholdCounts(SidedCounts):
-    """Counts of rows on both sides of a threshold, in units of ``scale``, "linear" or "logit"."""
+    def event(part: str) -> tuple[Floats, Any, Any]:
+        return softmax(data[f"{part}logits"])[:, column], data[f"{part}labels"] == column, data[f"{part}groups"]
 
-    threshold: float
-    scale: str
-
-
-def threshold_counts(probs: Floats, outcome: Bools, threshold: float, scale: str = "linear") -> ThresholdCounts:
-    """Count (n,) rows by probability, and whether what it is about came true, on both sides of a threshold."""
-    found = sided_counts(_place(probs, scale), outcome, float(_place(threshold, scale)))
-    return ThresholdCounts(found.edges, found.right, found.wrong, found.at, threshold, scale)
-
-
-def _place(probability: Floats | float, scale: str) -> Floats:
-    values = np.asarray(probability, dtype=float)
-    return values if scale == "linear" else log_odds_of(values, LEAST)
+    made = recalibrate_groups(*event(""))
+    return judge_groups(made, *event("test_"), data.get("test_weights"), weight_kind, data.get("test_clusters"))

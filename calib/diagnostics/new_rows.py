@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from calib.data.predictions import Predictions
+from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
 from calib.diagnostics.judgement import first_curve
-from calib.diagnostics.reliability import (
-    ConfidenceHistogram,
-    ReliabilityCurve,
-    confidence_histogram,
-)
+from calib.diagnostics.reliability import ReliabilityCurve
 from calib.diagnostics.shift import CalibrationShift, calibration_shift, combined
 from calib.diagnostics.shift_data import judge
 from calib.evaluation import Evaluation, score_intervals

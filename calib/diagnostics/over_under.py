@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.diagnostics.subgroups import average_gap
+from calib.diagnostics.gaps import average_gap
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.scores import smooth_scores, sums_of_groups
 from calib.evaluation.view import TOP_LABEL, View
@@ -85,7 +85,7 @@ def over_under_confidence(evaluations: Sequence[Evaluation], level: float = 0.95
 
     Intervals are linearised, those of ratios on the scale of logarithms; the odds have Wilson's. With fewer than ten
     wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in [0, 1],
-    :func:`calib.diagnostics.subgroups.gaps_by_group`, and quotients of ends for ratios. The intervals are those of
+    :func:`calib.diagnostics.gaps.gaps_by_group`, and quotients of ends for ratios. The intervals are those of
     :func:`calib.evaluation.score_intervals`.
 
     Raises

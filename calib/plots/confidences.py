@@ -14,7 +14,7 @@ from calib.plots.reliability_frame import said_axis
 from calib.plots.style import NEUTRAL, Style, quiet, set_x, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram
+    from calib.diagnostics.histograms import ConfidenceHistogram
 
 HEIGHT = 260
 _LEAST_LENGTH = 2.4

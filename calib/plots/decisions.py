@@ -40,7 +40,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.judged_decisions import ThresholdCounts
+    from calib.diagnostics.histograms import ThresholdCounts
     from calib.diagnostics.risk_coverage import RiskCoverage
     from calib.metrics.net_benefit import NetBenefit
 

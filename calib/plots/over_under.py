@@ -30,8 +30,8 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
+    from calib.diagnostics.gaps import GroupGaps
     from calib.diagnostics.over_under import OverUnder, TheoremOne
-    from calib.diagnostics.subgroups import GroupGaps
     from calib.metrics.bootstrap import Interval
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.reliability import RankReliability
+from calib.diagnostics.ranks import RankReliability
 from calib.formatting import number
 from calib.plots.annotations import carry, draw_line, draw_marks, key_of, whiskers, write_key
 from calib.plots.style import DOTTED, Style, one_each, plain, quiet, set_x, set_y

@@ -29,7 +29,10 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram, ConsistencyBand, CorpCurve, ReliabilityCurve
+    from calib.diagnostics.consistency import ConsistencyBand
+    from calib.diagnostics.corp import CorpCurve
+    from calib.diagnostics.histograms import ConfidenceHistogram
+    from calib.diagnostics.reliability import ReliabilityCurve
 
 BEFORE_AFTER_HEIGHT = 440
 

@@ -17,7 +17,8 @@ from calib.plots.axes import Scale, crowded, from_scale, on_scale, probability_a
 from calib.plots.style import DOTTED, NEUTRAL, Limits, Style, fade, label, quiet, set_layout, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram, CorpCurve
+    from calib.diagnostics.corp import CorpCurve
+    from calib.diagnostics.histograms import ConfidenceHistogram
 
     Curve = ReliabilityCurve | CorpCurve
 

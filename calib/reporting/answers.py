@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib.decisions import judged_answers
+from calib.diagnostics.gap_sentences import confidence_sentence
 from calib.diagnostics.judged_decisions import Certified
 from calib.diagnostics.risk_coverage import (
     ROUND_ERRORS,
@@ -13,7 +14,6 @@ from calib.diagnostics.risk_coverage import (
     risk_coverage,
     usual_error,
 )
-from calib.diagnostics.subgroups import confidence_sentence
 from calib.evaluation.scores import said_of_intervals
 from calib.formatting import brackets, number, percent, round_percent
 from calib.metrics.bootstrap import Interval

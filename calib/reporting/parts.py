@@ -12,9 +12,12 @@ import plotly
 from markupsafe import Markup
 
 from calib.calibrators.backend import device_of
+from calib.diagnostics.consistency import binned_consistency
+from calib.diagnostics.gap_sentences import gap_sentence
+from calib.diagnostics.gaps import LEAST_ROWS
+from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.judgement import first_curve
-from calib.diagnostics.reliability import binned_consistency, confidence_histogram
-from calib.diagnostics.subgroups import LEAST_ROWS, gap_sentence, subgroups
+from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows, weighted_rows
 from calib.evaluation.scores import said_of_intervals

@@ -9,13 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from calib.diagnostics.reliability import (
-    ConfidenceHistogram,
-    ReliabilityCurve,
-    confidence_histogram,
-    default_bins,
-    reliability_curve,
-)
+from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
+from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.errors import CalibrationError, missing_package
 from calib.evaluation import SCORES
 from calib.evaluation.view import EVENT, TOP_LABEL, View

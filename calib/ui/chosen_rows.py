@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.subgroups import gaps_by_group
+from calib.diagnostics.gaps import gaps_by_group
 from calib.formatting import percent, plural, points, points_between
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints

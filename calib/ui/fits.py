@@ -15,6 +15,7 @@ import numpy as np
 
 from calib.base import Calibrator
 from calib.data import Predictions
+from calib.diagnostics.gap_sentences import gap_and_extremes
 from calib.diagnostics.judgement import (
     GapCurve,
     Judgement,
@@ -26,7 +27,6 @@ from calib.diagnostics.judgement import (
     raw_on_all_rows,
 )
 from calib.diagnostics.reliability import ReliabilityCurve
-from calib.diagnostics.subgroups import gap_and_extremes
 from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation

@@ -13,7 +13,7 @@ from typing import Literal
 
 import streamlit as st
 
-from calib.diagnostics import subgroups
+from calib.diagnostics import gap_sentences
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import escape_markdown, number, percent, with_interval
@@ -37,15 +37,15 @@ def binning_name(binning: str) -> str:
 
 
 def confidence_sentence(evaluation: Evaluation, subject: str, gap: Interval, extremes: str) -> str:
-    """:func:`calib.diagnostics.subgroups.confidence_sentence` in Markdown."""
-    return subgroups.confidence_sentence(
+    """:func:`calib.diagnostics.gap_sentences.confidence_sentence` in Markdown."""
+    return gap_sentences.confidence_sentence(
         evaluation, subject, gap, extremes, literal(evaluation.view.event_name), strong="**"
     )
 
 
 def leaning(gap: Interval, view: View) -> str:
-    """:func:`calib.diagnostics.subgroups.leaning` in Markdown."""
-    return subgroups.leaning(gap, view, literal(view.event_name), strong="**")
+    """:func:`calib.diagnostics.gap_sentences.leaning` in Markdown."""
+    return gap_sentences.leaning(gap, view, literal(view.event_name), strong="**")
 
 
 def interval_cell(interval: Interval | None, write: Callable[[float], str] = number) -> str:

@@ -21,8 +21,8 @@ from calib.diagnostics.calibration_maps import (
     most_by_chance,
     posterior_map,
 )
+from calib.diagnostics.frequencies import frequencies
 from calib.diagnostics.judgement import TEST
-from calib.diagnostics.reliability import frequencies
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import one_vs_rest_log_odds

@@ -10,9 +10,9 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.data.predictions import Predictions
 from calib.decisions import CostMatrix, decide_classes, estimate_rate
 from calib.diagnostics import judged_decisions
-from calib.diagnostics.judged_decisions import costs_beside_raw, rates_of_rows, threshold_counts
+from calib.diagnostics.histograms import sided_counts, threshold_counts
+from calib.diagnostics.judged_decisions import costs_beside_raw, rates_of_rows
 from calib.diagnostics.judgement import arrays_to_judge
-from calib.diagnostics.reliability import sided_counts
 from calib.numerics import softmax
 from tests.conftest import simulate
 

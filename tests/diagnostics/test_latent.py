@@ -9,7 +9,8 @@ import pytest
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
-from calib.diagnostics.latent import ConfidenceEffect, changes, confidence_effect, effect_curve, latent_curve
+from calib.diagnostics.latent import latent_curve
+from calib.diagnostics.latent_effect import ConfidenceEffect, changes, confidence_effect, effect_curve
 from calib.errors import CalibrationError
 from calib.numerics import softmax
 from tests.conftest import simulate

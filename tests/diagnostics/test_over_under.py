@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib import metrics
+from calib.diagnostics.gap_sentences import too_extreme
+from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
-from calib.diagnostics.subgroups import by_band, gaps_by_group, subgroups, too_extreme
+from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate, score_intervals
 from calib.evaluation.view import EVENT

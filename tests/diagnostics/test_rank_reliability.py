@@ -7,7 +7,7 @@ import pytest
 
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
-from calib.diagnostics.reliability import ranks_of_rows
+from calib.diagnostics.ranks import ranks_of_rows
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
 from calib.plots.annotations import figure_data
@@ -39,7 +39,7 @@ def ranks(logits, labels, method=None):
 
 
 def test_each_rank_is_counted(monkeypatch):
-    monkeypatch.setattr("calib.diagnostics.reliability.PREDICTED_ENTRIES", 100)  # in blocks
+    monkeypatch.setattr("calib.diagnostics.ranks.PREDICTED_ENTRIES", 100)  # in blocks
     logits, labels = simulate(200, 4)
     found = ranks(logits, labels, Rounded())
     predicted, observed = naive(Rounded().predict_proba(logits), labels, logits)

@@ -11,16 +11,10 @@ from sklearn.isotonic import IsotonicRegression
 
 import calib
 from calib import metrics
-from calib.diagnostics.reliability import (
-    LOGIT_LIMITS,
-    binned_consistency,
-    confidence_histogram,
-    corp_consistency,
-    corp_curve,
-    default_bins,
-    ece_interval,
-    reliability_curve,
-)
+from calib.diagnostics.consistency import binned_consistency, corp_consistency
+from calib.diagnostics.corp import corp_curve
+from calib.diagnostics.histograms import LOGIT_LIMITS, confidence_histogram
+from calib.diagnostics.reliability import default_bins, ece_interval, reliability_curve
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, score_intervals, scores
 from calib.evaluation.view import EVENT

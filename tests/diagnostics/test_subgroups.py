@@ -5,16 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.subgroups import (
-    MEASURES,
-    GroupGap,
-    folded,
-    gap_sentence,
-    gaps_by_group,
-    group_panels,
-    recalibrated_by_group,
-    subgroups,
-)
+from calib.diagnostics.gap_sentences import GroupGap, gap_sentence
+from calib.diagnostics.gaps import gaps_by_group
+from calib.diagnostics.group_panels import MEASURES, group_panels
+from calib.diagnostics.judged_decisions import recalibrated_by_group
+from calib.diagnostics.subgroups import folded, subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.metrics import risk_model

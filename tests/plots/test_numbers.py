@@ -8,11 +8,11 @@ from scipy.special import expit, logit
 
 from calib.diagnostics.binning import binning_picture
 from calib.diagnostics.calibration_maps import balanced_edges, class_pairs
-from calib.diagnostics.judged_decisions import threshold_counts
+from calib.diagnostics.frequencies import frequencies
+from calib.diagnostics.gaps import by_band
+from calib.diagnostics.histograms import threshold_counts
 from calib.diagnostics.over_under import over_under_confidence
-from calib.diagnostics.reliability import frequencies
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
-from calib.diagnostics.subgroups import by_band
 from calib.evaluation.view import EVENT
 from calib.metrics import risk_model
 from calib.numerics import sigmoid

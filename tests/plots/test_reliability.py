@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from calib.diagnostics.reliability import (
-    confidence_histogram,
-    reliability_curve,
-)
+from calib.diagnostics.histograms import confidence_histogram
+from calib.diagnostics.reliability import reliability_curve
 from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from calib.plots.annotations import figure_data

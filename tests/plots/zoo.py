@@ -14,23 +14,19 @@ from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
 from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map, score_axis
-from calib.diagnostics.judged_decisions import threshold_counts
+from calib.diagnostics.consistency import binned_consistency
+from calib.diagnostics.corp import corp_curve
+from calib.diagnostics.frequencies import Frequencies, frequencies
+from calib.diagnostics.gaps import by_band, gaps_by_group
+from calib.diagnostics.histograms import confidence_histogram, sided_counts, threshold_counts
 from calib.diagnostics.judgement import gap_curve
-from calib.diagnostics.latent import EffectCurve, LatentCurve
+from calib.diagnostics.latent import LatentCurve
+from calib.diagnostics.latent_effect import EffectCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
-from calib.diagnostics.reliability import (
-    Frequencies,
-    binned_consistency,
-    confidence_histogram,
-    corp_curve,
-    frequencies,
-    reliability_curve,
-    sided_counts,
-)
+from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.separation import success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
-from calib.diagnostics.subgroups import by_band, gaps_by_group
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate
 from calib.evaluation.scores import Unit

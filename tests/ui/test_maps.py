@@ -13,7 +13,7 @@ from calib.calibrators.auto import in_words
 from calib.calibrators.identity import Identity
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.reliability import ranks_of_rows
+from calib.diagnostics.ranks import ranks_of_rows
 from calib.engine import Engine
 from calib.formatting import for_terminal, percent
 from calib.registry import METHODS

@@ -6,7 +6,9 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
-from calib.diagnostics.subgroups import gap_sentence, group_panels, subgroups
+from calib.diagnostics.gap_sentences import gap_sentence
+from calib.diagnostics.group_panels import group_panels
+from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.ui.session import OpenSession

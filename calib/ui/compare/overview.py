@@ -14,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.reliability import confidence_histogram
+from calib.diagnostics.histograms import confidence_histogram
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY

@@ -17,7 +17,8 @@ from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
-from calib.diagnostics.reliability import binned_curve, confidence_histogram, default_bins
+from calib.diagnostics.histograms import confidence_histogram
+from calib.diagnostics.reliability import binned_curve, default_bins
 from calib.evaluation import Evaluation
 from calib.formatting import escape_markdown, listed, percent, plural
 from calib.plots.axes import Scale

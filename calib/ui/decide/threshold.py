@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from calib.diagnostics.judged_decisions import ThresholdCounts, threshold_counts
+from calib.diagnostics.histograms import ThresholdCounts, threshold_counts
 from calib.evaluation import Evaluation
 from calib.plots.axes import crowded
 from calib.plots.decisions import dragged_to, threshold_chart

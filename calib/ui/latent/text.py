@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.diagnostics.latent import EffectCurve, EffectStudy, GroupChange
+from calib.diagnostics.latent_effect import EffectCurve, EffectStudy, GroupChange
 from calib.formatting import listed, number, percent
 
 HALF_A_POINT = 0.005

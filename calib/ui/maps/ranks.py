@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.reliability import RankReliability, ranks_of_rows
+from calib.diagnostics.ranks import RankReliability, ranks_of_rows
 from calib.formatting import escape_markdown, listed, percent
 from calib.plots.ranks import rank_chart
 from calib.ui import widgets

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.calibrators.bayes_iso import BayesIsoMap
 from calib.diagnostics.calibration_maps import JudgedMap, most_by_chance
-from calib.diagnostics.reliability import Frequencies
+from calib.diagnostics.frequencies import Frequencies
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, sigmoid

@@ -11,19 +11,11 @@ import streamlit as st
 
 from calib.data import Predictions
 from calib.decisions.group_recalibration import GroupGain
-from calib.diagnostics.subgroups import (
-    LEAST_EVENTS,
-    LEAST_ROWS,
-    MEASURES,
-    GroupGaps,
-    GroupPanels,
-    Subgroups,
-    folded,
-    gap_sentence,
-    group_panels,
-    recalibrated_by_group,
-    subgroups,
-)
+from calib.diagnostics.gap_sentences import gap_sentence
+from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps
+from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanels, group_panels
+from calib.diagnostics.judged_decisions import recalibrated_by_group
+from calib.diagnostics.subgroups import Subgroups, folded, subgroups
 from calib.engine import Data
 from calib.evaluation.evaluation import row_arrays
 from calib.evaluation.view import View

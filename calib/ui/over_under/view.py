@@ -11,9 +11,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from calib.diagnostics.gaps import GroupGaps, by_band
+from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_of_all
-from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.subgroups import GroupGaps, by_band
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import number, percent, plural, points

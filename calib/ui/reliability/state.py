@@ -8,19 +8,10 @@ from functools import partial
 
 import streamlit as st
 
-from calib.diagnostics.reliability import (
-    Binned,
-    ConfidenceHistogram,
-    ConsistencyBand,
-    CorpCurve,
-    ReliabilityCurve,
-    binned_consistency,
-    binned_curve,
-    confidence_histogram,
-    corp_consistency,
-    corp_curve,
-    default_bins,
-)
+from calib.diagnostics.consistency import ConsistencyBand, binned_consistency, corp_consistency
+from calib.diagnostics.corp import CorpCurve, corp_curve
+from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
+from calib.diagnostics.reliability import Binned, ReliabilityCurve, binned_curve, default_bins
 from calib.formatting import listed
 from calib.metrics import BINNINGS, CumulativeTest, cumulative_test
 from calib.metrics.confidence import Bools

@@ -1,0 +1,152 @@
+"""Over- and underconfidence of all rows, of groups of them, and of bands of confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from calib.diagnostics.reliability import independent_rows
+from calib.evaluation.evaluation import Evaluation
+from calib.metrics.bootstrap import Interval, drawn_units, wilson_interval
+from calib.metrics.confidence import Bools
+from calib.metrics.estimate import Rows
+from calib.numerics import Floats, Ints
+
+LEAST_ROWS = 10
+"""Fewer rows than this are too few to say anything about a group."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupGaps:
+    """Over- and underconfidence of each group of rows; every array has shape (n_groups,), means over nothing are NaN.
+
+    Attributes
+    ----------
+    wrong, right : counts of wrong and right predictions.
+    confidence : mean confidence.
+    gap, gap_low, gap_high : mean confidence minus accuracy with its interval, see :func:`gaps_by_group`.
+    over, under : mean confidence of the wrong ones, and of 1 - confidence of the right ones.
+    """
+
+    wrong: Ints
+    right: Ints
+    confidence: Floats
+    gap: Floats
+    gap_low: Floats
+    gap_high: Floats
+    over: Floats
+    under: Floats
+
+    @property
+    def rows(self) -> Ints:
+        """Rows of each group."""
+        return self.wrong + self.right
+
+    @property
+    def accuracy(self) -> Floats:
+        """Share of right predictions of each group."""
+        return _ratio(self.right, self.rows)
+
+    @property
+    def share(self) -> Floats:
+        """Each group's share of all rows."""
+        return self.rows / max(1, self.rows.sum())
+
+    @property
+    def contribution(self) -> Floats:
+        """Share of rows times gap: what each group adds to the overall signed gap; 0 where it has no rows."""
+        return self.share * np.where(self.rows > 0, self.gap, 0.0)
+
+    def worst_first(self, least_rows: int = 1) -> Ints:
+        """Numbers of the groups with at least ``least_rows`` rows, by how far chance lets their gap be from 0.
+
+        The gap's end nearest to 0 decides, so that a group of a few odd rows does not come first; among groups whose
+        interval holds 0, the size of the gap.
+        """
+        kept = np.flatnonzero(self.rows >= max(1, least_rows))
+        return kept[np.lexsort((-np.abs(self.gap[kept]), -self.sure_gap[kept]))]
+
+    @property
+    def sure_gap(self) -> Floats:
+        """Distance of each gap's interval from 0; 0 where the interval holds it, NaN for groups without rows."""
+        return np.maximum(np.maximum(self.gap_low, -self.gap_high), 0.0)
+
+
+def gaps_by_group(
+    confidence: Floats, correct: Bools, group: Ints, n_groups: int, level: float = 0.95, clusters: Any = None
+) -> GroupGaps:
+    """Over- and underconfidence within each group of rows.
+
+    The interval of a gap is the wider of two at either end: Wilson's of the accuracy, which does not collapse where all
+    of a few rows are right, and the normal one of the row-wise difference, which knows how the confidences spread.
+    Between clusters both take Student's quantile in place of the normal one, for how a few of them differ is hardly
+    known: with 8 clusters in each of five groups the normal one held all gaps together in 83 % of simulated draws at
+    95 %, Student's in 94 %.
+
+    Parameters
+    ----------
+    confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
+    group : (n,) number of each row's group, in [0, n_groups).
+    level : coverage of the intervals.
+    clusters : (n,) what rows that belong together share, or None; a group then counts as many rows as they are worth.
+    """
+    right = np.bincount(group[correct], minlength=n_groups)
+    wrong = np.bincount(group[~correct], minlength=n_groups)
+    rows = right + wrong
+    said = _ratio(np.bincount(group, confidence, n_groups), rows)
+    over = _ratio(np.bincount(group[~correct], confidence[~correct], n_groups), wrong)
+    under = _ratio(np.bincount(group[correct], 1.0 - confidence[correct], n_groups), right)
+    accuracy, independent = _ratio(right, rows), independent_rows(group, n_groups, correct, clusters)
+    independent = independent * _allowance_for_clusters(group, n_groups, clusters, level)
+    low, high = wilson_interval(np.nan_to_num(accuracy) * independent, independent, level)
+    gap = said - accuracy
+    spread = np.sqrt(_ratio(np.bincount(group, (confidence - correct - gap[group]) ** 2, n_groups), rows))
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * spread / np.sqrt(np.maximum(independent - 1.0, 1.0))
+    lowest, highest = np.minimum(said - high, gap - half), np.maximum(said - low, gap + half)
+    return GroupGaps(wrong, right, said, gap, np.maximum(lowest, -1.0), np.minimum(highest, 1.0), over, under)
+
+
+def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: float) -> Floats:
+    """What the independent rows of a group are multiplied by, so that normal intervals become Student's.
+
+    Both intervals of a gap depend on the quantile z and the number n of rows by z^2 / n alone. A group within a single
+    cluster keeps its own.
+    """
+    from scipy.special import stdtrit
+
+    unit, n_units, clustered = drawn_units(len(group), clusters)
+    if not clustered:
+        return np.ones(n_groups)
+    degrees = np.bincount(np.unique(group * n_units + unit) // n_units, minlength=n_groups) - 1
+    upper = 0.5 + level / 2.0
+    student = stdtrit(np.maximum(degrees, 1), upper)
+    return np.where(degrees > 0, (NormalDist().inv_cdf(upper) / student) ** 2, 1.0)
+
+
+def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
+    """The gap of all rows with the interval that every page gives it.
+
+    That of a mean of differences, as among the scores; with fewer than ten wrong or right rows that of
+    :func:`gaps_by_group`.
+    """
+    said, outcome = evaluation.pair
+    if min(outcome.sum(), (~outcome).sum()) < LEAST_ROWS:
+        whole = gaps_by_group(said, outcome, np.zeros(len(said), dtype=np.int64), 1, level, evaluation.clusters)
+        return Interval(float(whole.gap[0]), float(whole.gap_low[0]), float(whole.gap_high[0]))
+    value, low, high = Rows.of(len(said), evaluation.clusters).mean_of(said - outcome).interval(level)
+    return Interval(value, max(low, -1.0), min(high, 1.0))
+
+
+def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
+    """Over- and underconfidence in each band of the view; contributions add up to the overall signed gap."""
+    said, outcome = evaluation.pair
+    edges = evaluation.view.bands  # a band holds its lower edge, the last one its upper edge too
+    band = np.searchsorted(edges[1:-1], said, side="right")
+    return gaps_by_group(said, outcome, band, len(edges) - 1, level, evaluation.clusters)
+
+
+def _ratio(total: Floats | Ints, count: Ints) -> Floats:
+    return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)

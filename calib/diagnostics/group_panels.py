@@ -1,0 +1,140 @@
+"""The panel of a risk model in each of several groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import check_event
+from calib.metrics.estimate import Rows
+from calib.metrics.risk_measures import closed_form
+from calib.metrics.risk_model import default_floor
+
+MEASURES = {
+    "oe": "O:E",
+    "slope": "Calibration slope",
+    "auroc": "AUROC",
+    "citl": "Calibration in the large",
+    "scaled_brier": "Scaled Brier score",
+}
+"""Those of the panel that have a closed form, with their titles."""
+IDEALS = {"oe": 1.0, "slope": 1.0, "citl": 0.0}
+LEAST_EVENTS = 20
+"""Of each outcome that a group must have to be judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPanel:
+    """One group of rows.
+
+    Attributes
+    ----------
+    rows, events : counts.
+    rate, mean_risk : event rate and mean risk, weighted.
+    measures : of :data:`MEASURES`; empty where there are too few events, or too few rows without.
+    """
+
+    name: str
+    rows: int
+    events: int
+    rate: float
+    mean_risk: float
+    measures: dict[str, Interval]
+
+    @property
+    def too_few(self) -> str:
+        """Why the group is not judged, such as "12 events"; "" where it is."""
+        for noun, count in (("event", self.events), ("non-event", self.rows - self.events)):
+            if count < LEAST_EVENTS:
+                return f"{count} {noun}{'' if count == 1 else 's'}"
+        return ""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPanels:
+    """The panel in each group.
+
+    Attributes
+    ----------
+    groups : by falling distance of the O:E interval from 1, and then of O:E itself; those with too few events last.
+    """
+
+    groups: tuple[GroupPanel, ...]
+
+    @property
+    def judged(self) -> tuple[GroupPanel, ...]:
+        """Groups with enough events, and enough rows without."""
+        return tuple(group for group in self.groups if group.measures)
+
+    def off(self, key: str) -> tuple[GroupPanel, ...]:
+        """Groups in which a measure's interval leaves out what a calibrated model has."""
+        ideal = IDEALS[key]
+        return tuple(g for g in self.judged if not g.measures[key].low <= ideal <= g.measures[key].high)
+
+
+def group_panels(
+    probs: Any,
+    labels: Any,
+    groups: Any,
+    weights: Any = None,
+    weight_kind: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> GroupPanels:
+    """The measures of a risk model in each group, with intervals that hold for all groups together.
+
+    Intervals of m judged groups have the level ``1 - (1 - level) / m`` each (Bonferroni), so that in ``level`` of cases
+    no group's interval at all misses its measure; this holds for each measure by itself.
+
+    Parameters
+    ----------
+    probs, labels : (n,) probabilities of the event, and 1 where it happened.
+    groups : (n,) name of each row's group.
+    weights, weight_kind, clusters : as in :func:`calib.metrics.risk_model`.
+    level : joint coverage.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p, group = rng.uniform(0.1, 0.6, 3000), rng.choice(["a", "b"], 3000)
+    >>> found = group_panels(np.where(group == "b", p / 2, p), rng.random(3000) < p, group)
+    >>> [group.name for group in found.off("oe")]
+    ['b']
+    """
+    said, came = check_event(probs, labels)
+    names = np.asarray(groups)
+    if names.shape != said.shape:
+        raise CalibrationError(f"There must be one group for each of {len(said):,} rows; got shape {names.shape}.")
+    kept, all_rows = Rows.checked(came, weights, weight_kind, clusters)
+    said, came, names = said[kept], came[kept], names[kept]
+    floor = default_floor(said)
+    every, of_row = np.unique(names.astype(str), return_inverse=True)
+    rarer = np.minimum(*(np.bincount(of_row[part], minlength=len(every)) for part in (came, ~came)))
+    enough = rarer >= LEAST_EVENTS
+    joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
+    found = []
+    for k, name in enumerate(every):
+        rows = np.flatnonzero(of_row == k)
+        risk, event = said[rows], came[rows]
+        sample = all_rows.take(rows, event)
+        measured = closed_form(risk, event, sample, floor, joint)[0] if enough[k] else {}
+        measures = {key: measured[key] for key in MEASURES if enough[k]}
+        about = str(name), len(risk), int(event.sum()), sample.mean(event), sample.mean(risk)
+        found.append(GroupPanel(*about, measures))
+    return GroupPanels(tuple(sorted(found, key=_order)))
+
+
+def _order(group: GroupPanel) -> tuple[float, float, int]:
+    if not group.measures:
+        return np.inf, np.inf, -group.rows
+    value, low, high = np.log(np.maximum(group.measures["oe"], 1e-300))
+    return -max(low, -high, 0.0), -abs(value), -group.rows

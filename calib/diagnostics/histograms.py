@@ -1,0 +1,144 @@
+"""Histograms of confidences, right and wrong predictions apart, and of rows on both sides of a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.evaluation.view import TOP_LABEL
+from calib.metrics.confidence import (
+    Bools,
+    top_label,
+)
+from calib.numerics import Floats, Ints, log_odds_of
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceHistogram:
+    """Counts of confidences on a common fine grid, right and wrong predictions apart; small at any n.
+
+    Attributes
+    ----------
+    edges : (n_bins + 1,) in the units of ``scale``; the end bins also hold everything beyond.
+    right, wrong : (n_bins,) counts.
+    scale : "linear" (edges are confidences) or "logit" (edges are log-odds of the confidence).
+    """
+
+    edges: Floats
+    right: Ints
+    wrong: Ints
+    scale: str
+
+    @property
+    def count(self) -> Ints:
+        """Rows in each bin, right and wrong together."""
+        return self.right + self.wrong
+
+    def density(self, which: str) -> Floats:
+        """Density of the "right" or "wrong" predictions per unit of the scale; zeros where there are none."""
+        count = self.right if which == "right" else self.wrong
+        return count / (max(1, count.sum()) * np.diff(self.edges))
+
+
+LOGIT_LIMITS = TOP_LABEL.logit_limits
+"""Ends of the log-odds grid: confidences of 0.018 and 0.999994."""
+
+
+def confidence_histogram(
+    probs: Any,
+    labels: Any,
+    n_bins: int = 50,
+    scale: str = "linear",
+    logit_limits: tuple[float, float] = LOGIT_LIMITS,
+) -> ConfidenceHistogram:
+    """Histogram of the confidence of right and of wrong predictions.
+
+    The grid does not depend on the data, so the histograms of several methods lie on the same one.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : number of bins on [0, 1], or between the ends of the log-odds.
+    scale : "linear" or "logit".
+    logit_limits : these ends.
+    """
+    if scale not in ("linear", "logit"):
+        raise CalibrationError(f"There is no scale {scale!r}; choose 'linear' or 'logit'.")
+    confidence, correct = top_label(probs, labels)
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    if scale == "logit":
+        edges = np.linspace(*logit_limits, n_bins + 1)
+        confidence = log_odds_of(confidence)
+    cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct
+    counts = np.bincount(cell, minlength=2 * n_bins)
+    return ConfidenceHistogram(edges=edges, right=counts[n_bins:], wrong=counts[:n_bins], scale=scale)
+
+
+CELLS = 44
+
+
+@dataclass(frozen=True, eq=False)
+class SidedCounts:
+    """Counts in cells of equal width, one of which begins at a place, so that each lies on one side of it.
+
+    Attributes
+    ----------
+    edges : (m + 1,)
+    right, wrong : (m,) rows with the outcome, and those without.
+    at : the place.
+    """
+
+    edges: Floats
+    right: Ints
+    wrong: Ints
+    at: float
+
+    @property
+    def reached(self) -> Bools:
+        """(m,) whether a cell lies at or above the place."""
+        return self.edges[:-1] >= self.at - 1e-9 * (self.edges[-1] - self.edges[0])
+
+
+def sided_counts(values: Floats, outcome: Bools, at: float) -> SidedCounts:
+    """Count (n,) rows in about 44 cells on both sides of a place, which need not lie between their values.
+
+    Examples
+    --------
+    >>> found = sided_counts(np.array([0.1, 0.3, 0.5, 0.9]), np.array([False, False, True, True]), 0.5)
+    >>> int(found.right[found.reached].sum()), int(found.wrong[~found.reached].sum())
+    (2, 2)
+    """
+    low, high = min(float(values.min()), at), max(float(values.max()), at)
+    width = (high - low) / CELLS or 1.0
+    first, last = int(np.floor((low - at) / width)), int(np.floor((high - at) / width)) + 1
+    steps = np.floor((values - at) / width).astype(int)
+    steps = np.where(values >= at, np.maximum(steps, 0), np.minimum(steps, -1))  # whatever was rounded
+    cell = np.clip(steps - first, 0, last - first - 1)
+    right, wrong = (np.bincount(cell[rows], minlength=last - first) for rows in (outcome, ~outcome))
+    return SidedCounts(at + width * np.arange(first, last + 1), right, wrong, at)
+
+
+LEAST = 1e-5
+"""Probabilities nearer to 0 and 1 are counted there, since their log-odds have no end."""
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCounts(SidedCounts):
+    """Counts of rows on both sides of a threshold, in units of ``scale``, "linear" or "logit"."""
+
+    threshold: float
+    scale: str
+
+
+def threshold_counts(probs: Floats, outcome: Bools, threshold: float, scale: str = "linear") -> ThresholdCounts:
+    """Count (n,) rows by probability, and whether what it is about came true, on both sides of a threshold."""
+    found = sided_counts(_place(probs, scale), outcome, float(_place(threshold, scale)))
+    return ThresholdCounts(found.edges, found.right, found.wrong, found.at, threshold, scale)
+
+
+def _place(probability: Floats | float, scale: str) -> Floats:
+    values = np.asarray(probability, dtype=float)
+    return values if scale == "linear" else log_odds_of(values, LEAST)
