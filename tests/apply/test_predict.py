@@ -12,11 +12,11 @@ import calib
 from calib import CalibrationError, DataError
 from calib.apply import predict_file
 from calib.apply.predict import probabilities_file
-from calib.cli import main
 from calib.export import runtime
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import softmax
 from tests.apply.conftest import write
+from tests.cli.conftest import run
 from tests.conftest import ROOT, wait_until
 
 
@@ -161,10 +161,6 @@ def folder(tmp_path, overconfident):
     for i, rows in enumerate([slice(0, 150), slice(150, 300), slice(300, 400)]):
         write(tmp_path / "parts" / f"part-{i}.parquet", logits[rows], labels[rows])
     return tmp_path / "parts"
-
-
-def run(*arguments):
-    return main([str(argument) for argument in arguments])
 
 
 def test_the_command_says_what_is_wrong(tmp_path, overconfident, folder, capsys, monkeypatch):

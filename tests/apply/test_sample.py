@@ -11,11 +11,11 @@ import pytest
 import calib
 from calib import CalibrationError, DataError
 from calib.apply import fewer_rows, sample_rows
-from calib.cli import main
 from calib.data import Choices
 from calib.export.predict import load
 from calib.numerics import softmax
 from tests.apply.conftest import write
+from tests.cli.conftest import run
 from tests.conftest import simulate
 
 
@@ -29,10 +29,6 @@ def data():
 def files(tmp_path, data):
     np.save(tmp_path / "labels.npy", data[1])
     return write(tmp_path / "big.npy", data[0]), tmp_path / "labels.npy"
-
-
-def run(*arguments):
-    return main([str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("name", ["plain.npy", "fortran.npy", "table.parquet"])

@@ -43,6 +43,12 @@ def network(name: str) -> tuple[np.ndarray, np.ndarray]:
     return np.log(np.maximum(probs, np.finfo(float).tiny))[order], labels[order]
 
 
+def split_of(name: str, n: int = 1000) -> tuple[np.ndarray, ...]:
+    """Logits and labels of the first n rows of a network, and of all others."""
+    logits, labels = network(name)
+    return logits[:n], labels[:n], logits[n:], labels[n:]
+
+
 @pytest.fixture
 def pretend_gpu(monkeypatch):
     """A machine that says it has a GPU; what is placed on it runs on the CPU, in TensorFlow."""

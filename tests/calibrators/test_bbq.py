@@ -20,10 +20,6 @@ from calib.canonical import to_canonical
 from tests.calibrators.conftest import binary, learned
 
 
-def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
-    return learned(BayesianBinning(), log_odds, labels, test)
-
-
 def naive_histograms(scores: np.ndarray, labels: np.ndarray, test: np.ndarray):
     """Log evidence and answers of every smoothed histogram, with loops over bins and pairs."""
     distinct = sorted(set(scores))
@@ -57,7 +53,7 @@ def test_smoothed_histograms_are_averaged_or_chosen_by_their_evidence(n, digits)
     test = np.linspace(-12, 12, 301)
     evidence, answers = naive_histograms(log_odds, labels, test)
     weights = np.exp(evidence - evidence.max())
-    found = fitted_map(log_odds, labels, test)
+    found = learned(BayesianBinning(), log_odds, labels, test)
     ends = 1 / (n + 2), 1 - 1 / (n + 2)
     np.testing.assert_allclose(found, np.clip(weights @ answers / weights.sum(), *ends), atol=1e-9)
     found = learned(HistogramBinning(), log_odds, labels, test)
@@ -71,7 +67,7 @@ def test_scores_of_exactly_zero_and_one_are_in_the_outer_bins():
     """A forest says exactly 0 and 1 most of the time; 0 must not be taken for the top bin."""
     log_odds = np.repeat([-1e3, 1e3], [300, 150])
     labels = np.concatenate([np.arange(300) % 20 == 0, np.arange(150) % 10 > 0]).astype(int)
-    zero, one = fitted_map(log_odds, labels, np.array([-1e3, 1e3]))
+    zero, one = learned(BayesianBinning(), log_odds, labels, np.array([-1e3, 1e3]))
     assert zero == pytest.approx(0.05, abs=0.005)
     assert one == pytest.approx(0.9, abs=0.02)  # drawn towards 1
 

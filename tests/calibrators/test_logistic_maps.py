@@ -132,12 +132,6 @@ def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
     assert reached == pytest.approx(bounded_reference(log_odds, positives).fun, rel=1e-5)
 
 
-def binary_scaling_binning(n: int = 200, seed: int = 0):
-    generator = np.random.default_rng(seed)
-    log_odds = 3 * generator.normal(size=n)
-    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
-
-
 def naive(log_odds, labels, test, n_bins):
     """scikit-learn's curve, and for each test score the mean curve of the rows between the same two edges.
 
@@ -154,7 +148,7 @@ def naive(log_odds, labels, test, n_bins):
 
 @pytest.mark.parametrize("n_bins", [1, 4, 10, 40])
 def test_bins_one_by_one(n_bins):
-    log_odds, labels = binary_scaling_binning()
+    log_odds, labels = binary(200, digits=9)
     test = np.concatenate([np.linspace(-12, 12, 301), log_odds])
     probs = learned(ScalingBinning(n_bins=n_bins), log_odds, labels, test)
     np.testing.assert_allclose(probs, naive(log_odds, labels, test, n_bins), atol=1e-5)

@@ -11,6 +11,7 @@ import calib
 from calib.calibrators.one_vs_rest import OneVsRest, filled_in_proportion
 from calib.errors import CalibrationError
 from calib.numerics import argmax_with_ties, one_vs_rest_log_odds, softmax
+from tests.conftest import simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,7 @@ class Step(OneVsRest):
 
 
 def data(n_classes: int = 3, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(3)
-    logits = generator.normal(size=(n, n_classes)) * 2
-    return logits, np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    return simulate(n, n_classes, scale=1.0, seed=3)
 
 
 def test_shared_maps_see_all_pairs_of_all_classes():

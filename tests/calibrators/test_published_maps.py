@@ -15,7 +15,7 @@ from calib.base import Calibrator
 from calib.calibrators.isotonic import IsotonicCalibration
 from calib.calibrators.one_vs_rest import platt_targets
 from calib.calibrators.venn_abers import VennAbers
-from tests.calibrators.conftest import NETWORKS, network
+from tests.calibrators.conftest import NETWORKS, split_of
 from tests.conftest import REFERENCE
 
 CELLS = [(name, n) for name in NETWORKS for n in (300, 1000, 3000)]
@@ -24,12 +24,6 @@ CELLS = [(name, n) for name in NETWORKS for n in (300, 1000, 3000)]
 @cache
 def stored(name: str) -> Any:
     return json.loads((REFERENCE / "numbers" / f"{name}.json").read_text())
-
-
-def split(name: str, n: int) -> tuple[np.ndarray, ...]:
-    """Logits and labels of the first n rows, and of all others."""
-    logits, labels = network(name)
-    return logits[:n], labels[:n], logits[n:], labels[n:]
 
 
 @cache
@@ -116,7 +110,7 @@ def test_the_spline_loses_less_than_the_published_ones(data):
 @pytest.mark.parametrize(("name", "n"), CELLS)
 def test_venn_abers_shared_after_temperature(name, n):
     expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_pooled_after_TS"]
-    parts = split(name, n)
+    parts = split_of(name, n)
     probs = predicted(VennAbers(), parts)
     # 300,000 pairs are more than a table holds, and neighbours are merged.
     assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if n * probs.shape[1] > 262_144 else 1e-7)
@@ -127,7 +121,7 @@ def test_venn_abers_shared_after_temperature(name, n):
 def test_the_confidence_of_venn_abers_on_the_top_class(name, n):
     """The package fills nothing, so that scores of the confidence alone are comparable."""
     expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_top1_TvA"]
-    logits, labels, test, truth = split(name, n)
+    logits, labels, test, truth = split_of(name, n)
     made = VennAbers(classes="top", after_temperature=False).fit(logits, labels)
     probs, right = made.predict_proba(test), test.argmax(axis=1) == truth
     np.testing.assert_array_equal(made.predict(test), test.argmax(axis=1))

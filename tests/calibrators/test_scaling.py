@@ -17,7 +17,7 @@ from calib.calibrators.vector import VectorScaling
 from calib.errors import CalibrationError
 from calib.metrics import nll
 from calib.numerics import softmax
-from tests.calibrators.conftest import network
+from tests.calibrators.conftest import split_of
 from tests.conftest import simulate
 
 FAMILY = (
@@ -161,12 +161,6 @@ def test_without_a_penalty_the_numbers_are_those_of_another_package(name, value,
     np.testing.assert_allclose((1 + change)[:3], scales, atol=5e-4)
     np.testing.assert_allclose((bias - bias[0])[:3], np.array(biases) - biases[0], atol=5e-3)
     assert nll(softmax(log_softmax(test, axis=1) * (1 + change) + bias), labels) == pytest.approx(value, abs=1e-5)
-
-
-def split_of(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The first 1000 rows of a network with their labels, and all others."""
-    logits, labels = network(name)
-    return logits[:1000], labels[:1000], logits[1000:], labels[1000:]
 
 
 @pytest.mark.parametrize("value", [1e101, -1.7e308])

@@ -10,22 +10,14 @@ from calib.arrays import TAKE_WEIGHTS
 from calib.calibrators import auto
 from calib.errors import CalibrationError
 from calib.registry import METHODS
+from tests.conftest import simulate
 
 MEANS = ("temperature",)
 """Methods of a mean over the rows, to which the sum of the weights does not matter."""
 
 
-def drawn(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Logits, and labels drawn from their probabilities at a temperature of 2."""
-    generator = np.random.default_rng(seed)
-    logits = 3 * generator.normal(size=(n, n_classes))
-    odds = np.exp(logits / 2)
-    cumulative = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
-    return logits, (generator.random((n, 1)) > cumulative[:, :-1]).sum(axis=1)
-
-
 def weighted(name: str, n_classes: int, weights: np.ndarray, **params: object) -> calib.Calibrator:
-    return calib.calibrator(name, **params).fit(*drawn(len(weights), n_classes), weights=weights)
+    return calib.calibrator(name, **params).fit(*simulate(len(weights), n_classes), weights=weights)
 
 
 @pytest.fixture
@@ -47,7 +39,7 @@ OPTIONS: list[tuple[str, dict[str, object]]] = [
 @pytest.mark.parametrize(("name", "params"), OPTIONS)
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_whole_weights_are_repeated_rows(name, params, n_classes, members_that_weigh):
-    logits, labels = drawn(300, n_classes)
+    logits, labels = simulate(300, n_classes)
     times = np.random.default_rng(1).integers(0, 12, 300)
     counted = calib.calibrator(name, **params).fit(logits, labels, weights=times)
     repeated = calib.calibrator(name, **params).fit(np.repeat(logits, times, axis=0), np.repeat(labels, times))
@@ -56,7 +48,7 @@ def test_whole_weights_are_repeated_rows(name, params, n_classes, members_that_w
 
 @pytest.mark.parametrize("name", [*TAKE_WEIGHTS, "structured_matrix", "dirichlet", "order_preserving"])
 def test_the_order_of_rows_changes_nothing(name):
-    logits, labels = drawn(300, 4)
+    logits, labels = simulate(300, 4)
     order = np.random.default_rng(0).permutation(300)
     first, again = (calib.calibrator(name).fit(logits[rows], labels[rows]) for rows in (slice(None), order))
     np.testing.assert_allclose(again.predict_proba(logits), first.predict_proba(logits), atol=1e-5)
@@ -76,12 +68,12 @@ def test_weights_that_are_no_counts_are_pointed_out(name, each, total):
 @pytest.mark.parametrize("each", [1e-310, 1e-99, 1e99, 1e308])
 def test_weights_on_any_scale_end_in_probabilities(name, each):
     fitted = weighted(name, 3, np.full(60, each))
-    np.testing.assert_allclose(fitted.predict_proba(drawn(60, 3)[0]).sum(axis=1), 1)
+    np.testing.assert_allclose(fitted.predict_proba(simulate(60, 3)[0]).sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("name", TAKE_WEIGHTS)
 def test_rows_without_a_weight_are_no_rows(name):
-    logits, labels = drawn(300, 3)
+    logits, labels = simulate(300, 3)
     held = np.arange(300) % 3 > 0
     part = calib.calibrator(name).fit(logits[held], labels[held], weights=np.ones(200))
     whole = calib.calibrator(name).fit(logits, labels, weights=held)
@@ -97,4 +89,4 @@ def test_auto_names_the_members_whose_fits_cannot_weigh_rows():
     left_out = set(auto.candidates(3)) - {each.method for each in fitted.judged}
     assert left_out
     assert all(METHODS[name].title in note for name in left_out)
-    assert not any(note.startswith("Left out") for note in fitted.fit(*drawn(300, 3)).notes())
+    assert not any(note.startswith("Left out") for note in fitted.fit(*simulate(300, 3)).notes())
