@@ -11,6 +11,7 @@ from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
 from calib.numerics import softmax
 from tests.conftest import simulate
+from tests.published import cifar, known
 
 MATRIX = np.ones((4, 4)) - np.eye(4)
 MATRIX[2, 1] = MATRIX[1, 2] = 5.0
@@ -63,7 +64,7 @@ def test_the_intervals_hold_the_truth(rng):
 
 
 @pytest.mark.parametrize("name", ["raw", "temperature"])
-def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(cifar, known, name):
+def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(name):
     numbers = known("decisions")["k_class_cost"][name]
     (fit, fit_labels), (test, labels) = cifar(10)
     matrix = np.ones((10, 10)) - np.eye(10)

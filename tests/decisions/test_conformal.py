@@ -12,6 +12,7 @@ from calib.decisions.conformal import PredictionSets, conformal_sets, fewest_row
 from calib.decisions.set_scores import coverage_range
 from calib.errors import CalibrationError
 from calib.numerics import softmax
+from tests.published import cifar
 
 
 def naive_quantile(scores, alpha):
@@ -109,7 +110,7 @@ MEASURED = {
 
 
 @pytest.mark.parametrize(("n_classes", "alpha"), MEASURED)
-def test_sets_of_real_outputs_are_those_that_were_measured(cifar, n_classes, alpha):
+def test_sets_of_real_outputs_are_those_that_were_measured(n_classes, alpha):
     quantile, coverage, size, empty, first = MEASURED[n_classes, alpha]
     (probs, labels), (new, truth) = cifar(n_classes)
     made = conformal_sets(probs, labels, alpha, allow_empty=True)
@@ -122,7 +123,7 @@ def test_sets_of_real_outputs_are_those_that_were_measured(cifar, n_classes, alp
     assert [np.flatnonzero(row).tolist() for row in inside[: len(first)]] == first
 
 
-def test_sets_by_class_of_real_outputs_are_those_that_were_measured(cifar):
+def test_sets_by_class_of_real_outputs_are_those_that_were_measured():
     (probs, labels), (new, truth) = cifar(10)
     made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     expected = [

@@ -13,6 +13,7 @@ from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
 from calib.numerics import log_odds_of, sigmoid
+from tests.published import known, risks
 
 COSTS = Costs(false_alarm=1.0, miss=10.0)
 
@@ -235,7 +236,7 @@ def test_the_same_probabilities_change_nothing_and_too_few_events_are_said():
 # -- numbers computed elsewhere -----------------------------------------------------------------------
 
 
-def test_cuts_of_the_credit_data_are_those_computed_elsewhere(risks, known):
+def test_cuts_of_the_credit_data_are_those_computed_elsewhere():
     (probs, labels), numbers = risks("credit"), known("decisions")["decisions"]
     plain = outcome_of(probs >= COSTS.cut, labels, COSTS)
     assert plain.cost.value == pytest.approx(numbers["cost_at_t_star_raw"], abs=1e-9)
@@ -251,7 +252,7 @@ def test_cuts_of_the_credit_data_are_those_computed_elsewhere(risks, known):
 
 
 @pytest.mark.parametrize("name", ["credit", "breast", "llm"])
-def test_costs_on_real_data_are_those_of_the_stratos_script(risks, known, name):
+def test_costs_on_real_data_are_those_of_the_stratos_script(name):
     (probs, labels), numbers = risks(name), known("risk_model")[name]
     if name == "llm":
         probs, numbers = np.clip(probs, 0.005, 0.995), numbers["clipped_0.005"]

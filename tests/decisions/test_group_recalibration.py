@@ -9,6 +9,7 @@ from scipy.special import expit
 from calib.decisions.group_recalibration import judge_groups, recalibrate_groups
 from calib.errors import CalibrationError
 from calib.metrics import nll
+from tests.published import known, risks, table
 
 
 def simulated(n: int, spread: float, seed: int = 0, n_groups: int = 20, slope: float = 0.7):
@@ -79,7 +80,7 @@ def test_the_log_loss_is_the_nll_also_where_risks_are_written_with_one_decimal(r
     assert gain.shared_loss == pytest.approx(nll(made.shared(probs), event), rel=1e-12)
 
 
-def test_intercepts_of_branches_are_those_of_lme4(table, risks, known):
+def test_intercepts_of_branches_are_those_of_lme4():
     mixed = known("risk_model")["credit"]["cluster"]["mixed"]["recalibration"]
     found = recalibrate_groups(*risks("credit"), table("credit")["branch"])
     assert (found.centre, found.group_slope) == pytest.approx(mixed["intercept_slope"], abs=0.02)

@@ -10,6 +10,7 @@ from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.risk_model import default_floor
 from calib.numerics import log_odds_of, sigmoid
+from tests.published import known, risks
 
 # The first rows of simulated loans with a default rate of 0.079, and the same for a rate of 0.02, as two other packages
 # give them (probcal 0.4.0, calzone); the first eight of a label-shifted half of them before and after EM (QuaPy 0.2.3).
@@ -106,7 +107,7 @@ def test_what_cannot_be_used_is_said(call, word):
 
 
 @pytest.mark.parametrize("name", ["breast", "credit"])
-def test_rates_are_those_that_quapy_finds(risks, known, name):
+def test_rates_are_those_that_quapy_finds(name):
     (probs, labels), numbers = risks(name), known("risk_model")[name]["recalibration_split"]
     order = np.random.default_rng(7).permutation(len(probs))
     fit, test = np.split(order, [len(order) // 2])

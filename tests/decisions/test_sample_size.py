@@ -18,6 +18,7 @@ from calib.decisions.sample_size import (
 )
 from calib.errors import CalibrationError
 from calib.numerics import log_odds_of, sigmoid
+from tests.published import risks
 
 
 def loans(n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -89,7 +90,7 @@ def test_clusters_need_more_rows(rng) -> None:
     assert looser < 1.5 * loose
 
 
-def test_the_numbers_of_credit(risks) -> None:
+def test_the_numbers_of_credit() -> None:
     """Computed independently from the paper's formulas; the package pmvalsampsize 0.2.1 gives 4483, 5625, 1306, 1475.
 
     It rounds the standard error of ln O:E, takes normal log-odds, and another sensitivity and specificity.

@@ -17,6 +17,7 @@ from calib.decisions.selective import (
 )
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.errors import CalibrationError
+from tests.published import cifar
 
 
 @pytest.mark.parametrize(("wrong", "answered"), [(0, 149), (7, 755), (5, 5)])
@@ -119,7 +120,7 @@ def pair(probs, labels):
         (100, 0.02, 1000, None, 0, 0),
     ],
 )
-def test_thresholds_of_real_outputs_are_those_that_were_measured(cifar, n_classes, risk, n, threshold, answered, wrong):
+def test_thresholds_of_real_outputs_are_those_that_were_measured(n_classes, risk, n, threshold, answered, wrong):
     (confidence, correct), (others, _) = (pair(*rows) for rows in cifar(n_classes, n))
     found = certify(confidence, correct, others, risk)  # the others give the thresholds
     if threshold is None:
@@ -129,7 +130,7 @@ def test_thresholds_of_real_outputs_are_those_that_were_measured(cifar, n_classe
     assert (found.answered, found.wrong) == (answered, wrong)
 
 
-def test_the_areas_of_real_outputs_average_over_ties_as_measured(cifar):
+def test_the_areas_of_real_outputs_average_over_ties_as_measured():
     for n_classes, area in ((10, 0.012710202485231612), (100, 0.07222766750218837)):
         (rows, _) = cifar(n_classes, 10_000)
         assert risk_coverage(*pair(*rows)).aurc == pytest.approx(area, abs=1e-12)

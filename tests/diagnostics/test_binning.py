@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,6 +27,7 @@ from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.imax import naive
 from tests.conftest import simulate
+from tests.published import cifar, known
 
 
 @pytest.mark.parametrize("target", [None, 2])
@@ -185,12 +184,9 @@ def test_the_uncertain_span_holds_its_share_of_the_labels_entropy():
 
 
 @pytest.mark.parametrize("n", [1000, 5000])
-def test_information_is_the_authors_to_their_digits(reference_data, n):
-    reference = json.loads((reference_data.parent / "numbers" / "imax.json").read_text())
-    rows = np.random.RandomState(0).permutation(10000)[:n]
-    with np.load(reference_data / "wideresnet-16-4-cifar-100.npz") as stored:
-        log_odds = one_vs_rest_log_odds(np.log(stored["predictions"][rows].astype(float)))
-        labels = stored["ground_truth"].ravel()[rows]
+def test_information_is_the_authors_to_their_digits(n):
+    reference, ((probs, labels), _) = known("imax"), cifar(100, n)
+    log_odds = one_vs_rest_log_odds(np.log(probs))
     density = log_odds_density(log_odds, log_odds[np.arange(n), labels])
     table = reference["scores"]["c100_wrn"]
     names = {"eqsize": "equal size sCW", "eqmass": "equal mass sCW", "imax": "I-Max sCW"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pytest
 
@@ -17,6 +15,7 @@ from calib.evaluation.view import EVENT
 from calib.formatting import percent, points
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
+from tests.published import cifar, risks
 
 
 def events(scores: np.ndarray, came: np.ndarray) -> Evaluation:
@@ -96,17 +95,13 @@ def test_sentences_carry_the_numbers(rng) -> None:
     assert "3,000 labelled rows" in said[3]
 
 
-def test_expected_numbers_on_real_rows(reference_data) -> None:
+def test_expected_numbers_on_real_rows() -> None:
     """Measured independently: credit.csv as it stands, and CIFAR-10 after temperature scaling by 1.8405524."""
-    with (reference_data / "credit.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    probs = np.array([float(row["pd"]) for row in rows])
+    probs, _ = risks("credit")
     found = without_labels(events(np.log(probs / (1 - probs)), np.zeros(len(probs))))
     assert len(probs) * found.rate.value == pytest.approx(248.385553)
-    with np.load(reference_data / "wideresnet-16-4-cifar-10.npz") as file:
-        predictions, labels = file["predictions"].astype(float), file["ground_truth"].ravel()
-    test = np.random.RandomState(0).permutation(10_000)[1000:]
-    scaled = predictions[test] ** (1 / 1.8405524263577075)
+    _, (probs, labels) = cifar(10)
+    scaled = probs ** (1 / 1.8405524263577075)
     scaled /= scaled.sum(axis=1, keepdims=True)
-    found = without_labels(evaluate(scaled, labels[test]))
+    found = without_labels(evaluate(scaled, labels))
     assert found.accuracy.value == pytest.approx(0.9256538997024769, abs=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from itertools import product
 
 import numpy as np
@@ -21,6 +20,7 @@ from calib.diagnostics.sequential_tests import (
 )
 from calib.errors import CalibrationError
 from calib.numerics import sigmoid
+from tests.published import risks
 
 
 def probability_of(outcomes: np.ndarray, chances: np.ndarray) -> float:
@@ -107,11 +107,9 @@ def test_batches_of_dates_of_numbers_and_of_rows() -> None:
         batches_of(3000, np.arange(3000).astype(str))
 
 
-def test_the_e_process_for_o_e_on_real_rows(reference_data) -> None:
+def test_the_e_process_for_o_e_on_real_rows() -> None:
     """Natural logarithms measured independently on credit.csv: 40 shifts in [-1, 1] with weights of N(0, .4^2)."""
-    with (reference_data / "credit.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    probs, came = (np.array([float(row[name]) for row in rows]) for name in ("pd", "default"))
+    probs, came = risks("credit")
     shifts = np.delete(np.linspace(-1.0, 1.0, 41), 20)
     weights = np.exp(-0.5 * (shifts / 0.4) ** 2)
     for n, log_e in ((1000, 3.594648394841406), (4000, 8.382002221168968)):

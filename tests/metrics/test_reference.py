@@ -1,38 +1,30 @@
 """Numbers measured with the papers' own code and with other public libraries, on real CNN outputs."""
 
-import json
-
 import numpy as np
 import pytest
 
 import calib
 from benchmarks.folds import printed_ece
 from calib import metrics
+from tests.published import cifar, known
 
 
 @pytest.fixture(scope="module")
-def reference(reference_data):
-    return {file.stem: json.loads(file.read_text()) for file in (reference_data.parent / "numbers").glob("*.json")}
-
-
-@pytest.fixture(scope="module")
-def predictions(reference_data):
+def predictions():
     """(network, method) -> probabilities and labels of the rows after the first 1000 of the seeded permutation."""
     made = {}
-    order = np.random.RandomState(0).permutation(10000)
-    for network in ("cifar-10", "cifar-100"):
-        with np.load(reference_data / f"wideresnet-16-4-{network}.npz") as file:
-            logits, labels = np.log(file["predictions"].astype(float)), file["ground_truth"].ravel()
+    for n_classes in (10, 100):
+        (probs, labels), (others, their_labels) = cifar(n_classes)
         for method in ("identity", "temperature"):
-            fitted = calib.calibrator(method).fit(logits[order[:1000]], labels[order[:1000]])
-            made[network, method] = fitted.predict_proba(logits[order[1000:]]), labels[order[1000:]]
+            fitted = calib.calibrator(method).fit(np.log(probs), labels)
+            made[f"cifar-{n_classes}", method] = fitted.predict_proba(np.log(others)), their_labels
     return made
 
 
 @pytest.mark.parametrize("network", ["cifar-10", "cifar-100"])
 @pytest.mark.parametrize("method", ["identity", "temperature"])
-def test_scores_are_those_of_the_authors_code_to_the_printed_digits(reference, predictions, network, method):
-    table = reference["gpcalib"][f"{network.replace('-', '')}_wideresnet"]
+def test_scores_are_those_of_the_authors_code_to_the_printed_digits(predictions, network, method):
+    table = known("gpcalib")[f"{network.replace('-', '')}_wideresnet"]
     row = next(v for k, v in table.items() if k.startswith("uncalibrated" if method == "identity" else "temperature"))
     pair = predictions[network, method]
     scores = (metrics.accuracy, metrics.nll, metrics.brier)
@@ -56,16 +48,16 @@ def test_scores_are_those_of_the_authors_code_to_the_printed_digits(reference, p
         ("cifar-100", "temperature", 4, 15),
     ],
 )
-def test_the_papers_own_ece_is_close_to_the_authors_code(reference, predictions, network, method, column, n_bins):
-    table = reference["gpcalib"][f"{network.replace('-', '')}_wideresnet"]
+def test_the_papers_own_ece_is_close_to_the_authors_code(predictions, network, method, column, n_bins):
+    table = known("gpcalib")[f"{network.replace('-', '')}_wideresnet"]
     row = next(v for k, v in table.items() if k.startswith("uncalibrated" if method == "identity" else "temperature"))
     value = printed_ece(*predictions[network, method], n_bins)
     assert value == pytest.approx(row[column], abs=4e-4)
 
 
 @pytest.mark.parametrize("method", ["identity", "temperature"])
-def test_calibration_errors_are_those_of_other_libraries(reference, predictions, method):
-    peers = reference["peers_cifar100_wideresnet"]["uncalibrated" if method == "identity" else "temperature"]
+def test_calibration_errors_are_those_of_other_libraries(predictions, method):
+    peers = known("peers_cifar100_wideresnet")["uncalibrated" if method == "identity" else "temperature"]
     pair = predictions["cifar-100", method]
     assert metrics.nll(*pair) == pytest.approx(peers["NLL"], abs=1e-5)
     assert metrics.brier(*pair) == pytest.approx(peers["Brier"], abs=1e-5)
@@ -75,12 +67,9 @@ def test_calibration_errors_are_those_of_other_libraries(reference, predictions,
         assert equal_mass == pytest.approx(peers[f"equal_mass_ECE{n_bins}"], abs=1e-5)
 
 
-def test_classwise_errors_are_those_of_the_imax_code(reference, reference_data):
-    rows = reference["imax"]["scores"]["c100_wrn"]
-    order = np.random.RandomState(0).permutation(10000)
-    with np.load(reference_data / "wideresnet-16-4-cifar-100.npz") as file:
-        probs, labels = file["predictions"].astype(float)[order[-5000:]], file["ground_truth"].ravel()[order[-5000:]]
-    row = rows["uncalibrated (15 equal-width)"]
+def test_classwise_errors_are_those_of_the_imax_code():
+    _, (probs, labels) = cifar(100, 5000)
+    row = known("imax")["scores"]["c100_wrn"]["uncalibrated (15 equal-width)"]
     assert metrics.top_k_accuracy(probs, labels, 5) == pytest.approx(row[2], abs=1e-9)
     assert metrics.classwise_ece(probs, labels, threshold="1/K") == pytest.approx(row[6], abs=6e-5)
     assert metrics.classwise_ece(probs, labels) == pytest.approx(row[7], abs=6e-6)
