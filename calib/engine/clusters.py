@@ -122,11 +122,10 @@ class Cluster:
         if process is not None and process.stdin is not None and process.stdout is not None:
             process.stdin.close()
             process.stdout.close()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()
             if hasattr(os, "killpg"):
                 with suppress(ProcessLookupError):  # there is nobody left, as it should be
                     os.killpg(process.pid, signal.SIGKILL)

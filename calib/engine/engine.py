@@ -57,11 +57,10 @@ class _Task:
     job : what pages are told; None of what a page itself waits for.
     priority : a worker takes the highest first.
     name : by which workers report about it.
-    future : takes the result.
+    future : takes the result; cancelled where the task is to stop.
     sent, cluster : Dask's future of it, and where it was sent.
     started : by the monotonic clock; 0 while it waits.
     pid : of the process that has begun it, 0 from when that says that it ended; None before.
-    cancelled : whether it is to stop.
     """
 
     kind: Kind
@@ -77,7 +76,6 @@ class _Task:
     cluster: Cluster | None = None
     started: float = 0.0
     pid: int | None = None
-    cancelled: bool = False
 
 
 class Engine:
@@ -88,8 +86,8 @@ class Engine:
 
     Parameters
     ----------
-    address : of the scheduler of a Dask cluster on which fits and studies run; without one they run on workers of
-        this machine, as what pages wait for always does.
+    address : of the scheduler of a Dask cluster on which fits and studies run, then in ``cluster``; without one they
+        run on workers of this machine, as what pages wait for always does.
     fit : the task of a :class:`FitSpec`, called as ``fit(method, params, data=..., callback=...)``.
     on_done : called with each job that is done, before anybody sees that it is, so that it can be stored first.
     most_waiting : tasks of one owner that may wait.
@@ -104,7 +102,7 @@ class Engine:
         most_waiting: int = 60,
     ):
         topic = f"calib-{uuid4().hex}"
-        self._topic, self._fit, self._on_done = topic, fit, on_done
+        self.cluster, self._topic, self._fit, self._on_done = address, topic, fit, on_done
         self._most_waiting = most_waiting
         self._here = Cluster("", topic, self._report)
         self._for_fits = Cluster(address, topic, self._report) if address else self._here
@@ -126,17 +124,36 @@ class Engine:
             If too many tasks of the owner wait already.
         """
         with self._lock:
-            task = self._tasks.get(spec.key)
-            if task is None or task.job is None or task.job.state in ("failed", "cancelled"):
-                self._ask(spec, data, owner)
+            before = self._tasks.get(spec.key)
+            if before is not None and before.job is not None and before.job.state not in ("failed", "cancelled"):
+                before.owners.add(owner)
+                return spec.key
+            own = sum(
+                owner in task.owners and task.job is not None and task.job.state == "queued"
+                for task in self._going.values()
+            )
+            if own >= self._most_waiting:
+                raise QueueFull(
+                    f"{own} fits and studies of yours are waiting, and a visitor may have {self._most_waiting}. "
+                    "Cancel some, or start the rest when these are done."
+                )
+            owners = {owner} if before is None else {owner, *before.owners}
+            if isinstance(spec, TaskSpec):
+                task = _Task(spec.kind, spec.function, spec.arguments, data, owners, Job(spec.key, spec))
             else:
-                task.owners.add(owner)
+                kind: Kind = "fast" if spec.fast(data.arrays["logits"].size) else "slow"
+                task = _Task(kind, self._fit, (spec.method, dict(spec.params)), data, owners, Job(spec.key, spec))
+            self._tasks[spec.key] = task
+            self._tasks.move_to_end(spec.key)
+            self._start(task, owner)
         return spec.key
 
     def compute(
         self, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, owner: str = "", kind: Kind = "page"
     ) -> Future[Any]:
         """Have something computed for a page, which never waits behind a fit; the caller keeps the result.
+
+        The future's own ``cancel`` stops it.
 
         Parameters
         ----------
@@ -149,32 +166,21 @@ class Engine:
         self._start(task, owner)
         return task.future
 
-    def give_up(self, future: Future[Any]) -> None:
-        """Stop what :meth:`compute` began."""
-        with self._lock:
-            for task in [task for task in self._going.values() if task.future is future]:
-                self._cancel(task)
-
     def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
         """The jobs of these keys in this order (all if None); unknown keys are left out."""
         with self._lock:
             wanted = [key for key in (list(self._tasks) if keys is None else keys) if key in self._tasks]
             for key in wanted:
                 self._tasks.move_to_end(key)
-            return [self._now(self._tasks[key]) for key in wanted]
-
-    @property
-    def cluster(self) -> str:
-        """Address of the scheduler on which fits run; empty where they run on this machine."""
-        return self._for_fits.address
+            return [job for key in wanted if (job := self._tasks[key].job) is not None]
 
     def cancel(self, key: str) -> None:
         """Stop a fit, whoever wants it: it counts as cancelled at once, and its worker stops or is ended after it."""
         with self._lock:
             task = self._tasks.get(key)
             if task is not None and task.job is not None and task.job.active:
-                task.job = replace(self._now(task), state="cancelled", message="Cancelled.")
-                self._cancel(task)
+                task.job = replace(task.job, state="cancelled", message="Cancelled.")
+                task.future.cancel()
 
     def leave(self, key: str, owner: str) -> bool:
         """Whether others want a fit that this owner wants no more; if not, and it waits or runs, it is cancelled."""
@@ -188,10 +194,7 @@ class Engine:
             return bool(task.owners)
 
     def forget(self, owner: str, *keys: str) -> None:
-        """Drop fits with their results, all of an owner if none is named, unless others want them.
-
-        What waits or runs is cancelled first.
-        """
+        """Drop an owner's fits, all if none is named, unless others want them; what waits or runs is cancelled."""
         with self._lock:
             for key in keys or [key for key, task in self._tasks.items() if owner in task.owners]:
                 if not self.leave(key, owner):
@@ -212,27 +215,6 @@ class Engine:
         for cluster in {self._for_fits, self._here}:
             cluster.close()
 
-    def _ask(self, spec: FitSpec | TaskSpec, data: Data, owner: str) -> None:
-        own = sum(
-            owner in task.owners and task.job is not None and task.job.state == "queued"
-            for task in self._going.values()
-        )
-        if own >= self._most_waiting:
-            raise QueueFull(
-                f"{own} fits and studies of yours are waiting, and a visitor may have {self._most_waiting}. "
-                "Cancel some, or start the rest when these are done."
-            )
-        if isinstance(spec, TaskSpec):
-            task = _Task(spec.kind, spec.function, spec.arguments, data, {owner})
-        else:
-            kind: Kind = "fast" if spec.fast(data.arrays["logits"].size) else "slow"
-            task = _Task(kind, self._fit, (spec.method, dict(spec.params)), data, {owner})
-        task.job = Job(spec.key, spec)
-        if (before := self._tasks.pop(spec.key, None)) is not None:
-            task.owners |= before.owners
-        self._tasks[spec.key] = task
-        self._start(task, owner)
-
     def _start(self, task: _Task, owner: str) -> None:
         with self._lock:
             if self._closed:
@@ -240,6 +222,7 @@ class Engine:
             turn = sum(owner in other.owners for other in self._going.values() if other.kind == task.kind)
             task.priority = URGENCY[task.kind] * MOST_TURNS - turn
             self._going[task.name] = task
+        task.future.add_done_callback(lambda _: _stop(task))
         threading.Thread(target=self._follow, args=(task,), name="calib-task", daemon=True).start()
 
     def _follow(self, task: _Task) -> None:
@@ -249,14 +232,15 @@ class Engine:
         try:
             value = self._result(task)
         except Exception as raised:
-            error = CancelledError() if task.cancelled or isinstance(raised, FitCancelled) else raised
-        if task.cancelled and task.sent is not None:
+            error = CancelledError() if isinstance(raised, FitCancelled) else raised
+        if task.future.cancelled() and task.sent is not None:
             self._await_end(task)
-        if task.job is not None:
-            self._settle(task, value, error)
+        self._settle(task, value, error)
         with self._lock:
             del self._going[task.name]
             task.sent, task.data = None, NO_DATA  # or its worker would keep what it gave, and this what it was given
+        if not task.future.set_running_or_notify_cancel():
+            return
         if error is None:
             task.future.set_result(value)
         else:
@@ -271,25 +255,25 @@ class Engine:
         call = pickle.dumps((task.function, task.arguments), protocol=5)
         own = {} if cluster.address else {"resources": {task.kind: 1}}
         for attempt in range(1 + MOST_LOST):
-            if task.cancelled:
+            if task.future.cancelled():
                 raise FitCancelled
             try:
                 client, task.pid = cluster.client(), None
                 given = cluster.given(task.data)
-                sent = client.submit(
+                task.sent = client.submit(
                     run, call, given, task.name, self._topic,
                     key=f"{task.name}/{attempt}", pure=False, priority=task.priority, **own,
                 )  # fmt: skip
-                with self._lock:
-                    task.sent = sent
-                if task.cancelled:
-                    _cancel(sent)
-                return _value(sent.result())
+                _stop(task)
+                outcome = task.sent.result()
+                if isinstance(outcome, Exception):
+                    raise outcome
+                return pickle.loads(outcome)
             except KilledWorker:
                 if task.pid is not None:  # else it only waited at workers that ended
                     break
             except (CancelledError, ClosedClientError, OSError) as error:
-                if task.cancelled or self._closed:
+                if task.future.cancelled() or self._closed:
                     raise FitCancelled from None
                 if isinstance(error, TimeoutError) and cluster.address:  # here it is a connection that was lost
                     raise CalibrationError(
@@ -321,10 +305,11 @@ class Engine:
 
     def _settle(self, task: _Task, value: Any, error: BaseException | None) -> None:
         """Tell how a job ended."""
-        with self._lock:
-            job = self._now(task)
-        if job.state == "cancelled":
+        job = task.job
+        if job is None or job.state == "cancelled":
             return
+        if task.started:
+            job = replace(job, seconds=time.monotonic() - task.started)
         changes = _ending(job, value, error)
         if changes["state"] == "done" and self._on_done is not None:
             try:
@@ -336,12 +321,6 @@ class Engine:
                 task.job = replace(job, **changes)
             self._drop_oldest()
 
-    def _cancel(self, task: _Task) -> None:
-        """Have a task stop: before it starts, at its next callback, or with its worker where that is ours."""
-        task.cancelled = True
-        if task.sent is not None:  # else it is being handed over, and is stopped when it is
-            threading.Thread(target=_cancel, args=(task.sent,), name="calib-cancel", daemon=True).start()
-
     def _await_end(self, task: _Task) -> None:
         """Give what was cancelled its time to stop, and end its worker if it does not."""
         deadline = time.monotonic() + GRACE
@@ -351,28 +330,21 @@ class Engine:
             with suppress(ProcessLookupError):
                 os.kill(task.pid, KILL)  # Dask starts another
 
-    def _now(self, task: _Task) -> Job:
-        assert task.job is not None
-        if task.job.state == "running":
-            return replace(task.job, seconds=time.monotonic() - task.started)
-        return task.job
-
     def _drop_oldest(self) -> None:
         finished = [key for key, task in self._tasks.items() if task.job is not None and not task.job.active]
         for key in finished[: max(0, len(finished) - MOST_FINISHED)]:
             del self._tasks[key]
 
 
+def _stop(task: _Task) -> None:
+    """Have Dask stop a task that was cancelled: before it starts, or at its next callback."""
+    if task.future.cancelled() and task.sent is not None:  # else it is being handed over, and is stopped when it is
+        threading.Thread(target=_cancel, args=(task.sent,), name="calib-cancel", daemon=True).start()
+
+
 def _cancel(sent: Any) -> None:
     with suppress(Exception):  # a connection that is being lost raises whatever its tasks make it raise
         sent.cancel()
-
-
-def _value(outcome: bytes | Exception) -> Any:
-    """What a task gave; raises what it raised."""
-    if isinstance(outcome, Exception):
-        raise outcome
-    return pickle.loads(outcome)
 
 
 def _ending(job: Job, value: Any, error: BaseException | None) -> dict[str, Any]:

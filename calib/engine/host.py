@@ -75,7 +75,6 @@ async def serve() -> None:
             nthreads=1,
             memory_limit=MEMORY_LIMIT // 2,
             resources=dict.fromkeys(kinds, 1),
-            env=ENVIRONMENT,
             preload=["calib.engine.worker"],
             silence_logs=logging.CRITICAL,
             **common,

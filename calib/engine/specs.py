@@ -62,7 +62,7 @@ class FitSpec:
     params : hyper-parameters that differ from the defaults, ``random_state`` among them.
     data_key : what identifies the calibration rows: the hash of the data set together with the split. Two specs
         with the same ``data_key`` must mean the same arrays.
-    label : how pages call this fit; the method's title and changed parameters if empty. Not part of the key.
+    label : how pages call this fit; as the method is called if empty. Not part of the key.
     """
 
     method: str
@@ -81,12 +81,8 @@ class FitSpec:
 
     @property
     def title(self) -> str:
-        """Label for people, such as ``GPcalib (n_inducing=20)``."""
-        if self.label:
-            return self.label
-        name = METHODS[self.method].title if self.method in METHODS else self.method
-        changed = ", ".join(f"{k}={v}" for k, v in sorted(self.params.items()) if k not in ("random_state", "device"))
-        return f"{name} ({changed})" if changed else name
+        """Label for people, such as ``GPcalib``."""
+        return self.label or (METHODS[self.method].title if self.method in METHODS else self.method)
 
     def fast(self, n_logits: int) -> bool:
         """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU."""
@@ -143,8 +139,7 @@ class Job:
     fraction : how far it is, 0 to 1; never goes back while it runs.
     step, total : iterations done and the most there can be; 0 before the first.
     message : one sentence for people: what it waits for, does, or why it failed.
-    seconds, cpu_seconds : since it began to run, wall time and the worker's CPU time; of a fit that is done, of the
-        fit alone.
+    seconds, cpu_seconds : what a job that is done took, wall time and the worker's CPU time; of a fit, the fit alone.
     result : what a job that is done gave, else None.
     """
 

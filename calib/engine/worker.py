@@ -59,10 +59,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
         try:
             callback(0, 0, math.nan)
             function, args = pickle.loads(call)
-            try:
-                arrays = pickle.loads(given) if isinstance(given, bytes) else given
-            except FileNotFoundError as gone:  # deleted since the task was handed over, as data are in private mode
-                return gone
+            arrays = pickle.loads(given) if isinstance(given, bytes) else given
             return dumps(function(*args, data=arrays, callback=callback))
         except FitCancelled:
             return FitCancelled()

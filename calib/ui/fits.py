@@ -219,7 +219,7 @@ def stop(session: OpenSession, because: str = "") -> None:
     for.
     """
     for computed in session.waiting.values():
-        queue().give_up(computed)
+        computed.cancel()
     session.waiting.clear()
     studies = [spec.key for spec in session.studies.values()]
     running = [job for job in queue().snapshot([*session.specs, *studies]) if job.active]

@@ -94,10 +94,6 @@ def where(*, data):
     return {name: (float(np.sum(array)), is_mapped(array)) for name, array in data.items()}
 
 
-def total(*, data, callback):
-    return data["logits"].sum()
-
-
 def give_back(*, data):
     return data
 
