@@ -6,6 +6,7 @@ Streamlit imports this file once for the server and runs it as a script whenever
 from __future__ import annotations
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from calib import settings
 from calib.isolation.logs import without_data
@@ -74,4 +75,4 @@ else:
     without_data()
     check_settings()
     guard.check_readers()
-    app = st.App(__file__, middleware=guard.middleware(), lifespan=guard.lifespan)
+    app = st.App(__file__, middleware=[Middleware(guard.Guard)], lifespan=guard.lifespan)

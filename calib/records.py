@@ -78,7 +78,10 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
     elif isinstance(value, (list, tuple)):
         items = {str(i): item for i, item in enumerate(value)}
     else:
-        return plain_scalar(value, path), {}
+        value = value.item() if isinstance(value, np.generic) else value
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            raise CalibrationError(f"{path or 'The value'} is a {type(value).__name__}, which cannot be written.")
+        return value, {}
     outlines, arrays = {}, {}
     for key, item in items.items():
         name = key.replace("~", "~0").replace("/", "~1").replace("\0", "~2")
@@ -98,18 +101,13 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
 
     Raises
     ------
-    BadRecord
+    ValueError, TypeError, KeyError, OverflowError or RecursionError
         For anything that was not written for this type.
     """
-    try:
-        reader = TypedReader(arrays)
-        made = reader.value(outline, expected)
-        checked("An array that nothing names", not reader.arrays)
-        return made
-    except BadRecord:
-        raise
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise BadRecord(f"{type(error).__name__}: {error}") from error
+    reader = TypedReader(arrays)
+    made = reader.value(outline, expected)
+    checked("An array that nothing names", not reader.arrays)
+    return made
 
 
 def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -182,8 +180,6 @@ def arrays_of(npz: bytes | BinaryIO, most: int = LARGEST) -> dict[str, np.ndarra
         members = archive.infolist()
         if sum(member.file_size for member in members) > most:
             raise CalibrationError("The arrays unpack to more than 1 GB, which no calibrator's do.")
-        if others := [member.filename for member in members if not member.filename.endswith(".npy")]:
-            raise CalibrationError(f"The npz holds {others[0][:80]!r}, which is no array.")
         arrays = {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
     checked("An array that is there twice", len(arrays) == len(members))
     return arrays
@@ -209,15 +205,6 @@ def without_arrays(value: Any) -> Any:
     """The value with every array as a nested list and every tuple as a list: what JSON can hold by itself."""
     outline, arrays = flatten(value)
     return unflatten(outline, {name: array.tolist() for name, array in arrays.items()})
-
-
-def plain_scalar(value: Any, path: str = "") -> Any:
-    """A Python scalar for a Python or NumPy one; :class:`CalibrationError` for anything else."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise CalibrationError(f"{path or 'The value'} is a {type(value).__name__}, which cannot be written.")
 
 
 class TypedReader:

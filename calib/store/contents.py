@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,26 +11,9 @@ from typing import Any
 from calib.data import Finding, Predictions
 from calib.diagnostics.judgement import from_state, state_of
 from calib.engine import FitSpec, Fitted, Job, TaskSpec
-from calib.evaluation.studies import COLUMNS, STUDIES, repeat_task
-from calib.records import flatten
+from calib.evaluation.studies import COLUMNS, repeat_task
 from calib.registry import calibrator
 from calib.store.index import Store
-
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
-
-
-@dataclass(frozen=True)
-class Study:
-    """A study asked for, of one of the kinds in :data:`calib.evaluation.studies.STUDIES`."""
-
-    arguments: tuple[Any, ...]
-    data_key: str
-    title: str
-
-    @property
-    def spec(self) -> TaskSpec:
-        """What computes it."""
-        return TaskSpec(repeat_task, self.arguments, self.data_key, self.title)
 
 
 @dataclass(frozen=True)
@@ -48,7 +30,7 @@ class Entry:
     choices : what was decided by hand about the upload.
     part, seed, most : the split, and the calibration rows to fit on at most.
     fits : fits asked for, on this split and others, by key.
-    studies : studies asked for on the split, by kind.
+    studies : arguments, data key and title of the studies asked for on the split, by kind.
     decisions : what the files of fits on the split decide, by key of the fit: the states of rule and prediction sets.
     settings : what was chosen on the pages, by widget.
     earlier : links of data that were open before in the same tab; they are deleted together.
@@ -64,31 +46,33 @@ class Entry:
     seed: int = 0
     most: int | None = None
     fits: Mapping[str, FitSpec] = field(default_factory=dict)
-    studies: Mapping[str, Study] = field(default_factory=dict)
+    studies: Mapping[str, tuple[tuple[Any, ...], str, str]] = field(default_factory=dict)
     decisions: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
 
+    def specs_of_studies(self) -> dict[str, TaskSpec]:
+        """What computes the studies, by kind."""
+        return {kind: TaskSpec(repeat_task, *study) for kind, study in self.studies.items()}
+
     def keys(self) -> set[str]:
         """The records that it leads to."""
-        studies = {study.spec.key for kind, study in self.studies.items() if kind in STUDIES}
+        studies = {spec.key for spec in self.specs_of_studies().values()}
         return self.fits.keys() | studies | ({self.data} if self.data else set())
 
 
 def new_link() -> tuple[str, str]:
     """The token of a new link, 256 random bits as 43 characters that a URL may hold, and the link's name."""
     token = secrets.token_urlsafe(32)
-    return token, hashlib.sha256(token.encode()).hexdigest()
+    return token, link_name(token)
 
 
-def link_name(token: object) -> str | None:
-    """The name under which a link is stored; None for anything that cannot be a token.
+def link_name(token: str) -> str:
+    """The name under which the link of a token is stored.
 
     It is a hash, so that the folder holds no secret, and how long a look-up takes says nothing about tokens that exist.
     """
-    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-        return None
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def plain_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -100,30 +84,18 @@ def put_data(store: Store, data: Predictions) -> None:
     """Store a data set under its hash, unless it is there.
 
     Its name and findings are not part of its content: another person may have given the same bytes another name.
-
-    Raises
-    ------
-    ValueError
-        If the store has no room for it beside what is in use.
     """
-
-    def made() -> Predictions:
-        size = sum(array.nbytes for array in flatten(data)[1].values())
-        if size > store.max_bytes or store.sweep(size) + size > store.max_bytes:
-            raise ValueError(f"the server has no room for {size / 1e9:.2g} GB beside what others keep")
-        return replace(data, name="", findings=())
-
-    store.put(data.sha256, made)
+    store.put(data.sha256, lambda: replace(data, name="", findings=()))
 
 
 def get_data(store: Store, sha256: str) -> Predictions | None:
-    """A stored data set, its large arrays mapped from disk, or None; raises as :meth:`Store.get` does."""
-    return store.get(sha256, Predictions, _checked)
+    """A stored data set, or None."""
 
+    def checked(data: Predictions) -> Predictions:
+        data.check()
+        return data
 
-def _checked(data: Predictions) -> Predictions:
-    data.check()
-    return data
+    return store.get(sha256, Predictions, checked)
 
 
 def put_job(store: Store, job: Job) -> None:
@@ -132,9 +104,7 @@ def put_job(store: Store, job: Job) -> None:
     def made() -> dict[str, Any]:
         said = {"seconds": job.seconds, "cpu_seconds": job.cpu_seconds, "message": job.message}
         if not isinstance(job.spec, FitSpec):
-            columns = {name: column.to_numpy() for name, column in job.result.items()}
-            table = {name: each if each.dtype.kind in "biuf" else each.tolist() for name, each in columns.items()}
-            return {"said": said, "result": table}
+            return {"said": said, "result": job.result.to_dict("list")}
         assert job.calibrator is not None
         job.calibrator.check_state()
         judgement = None if job.judgement is None else state_of(job.judgement)
@@ -144,24 +114,20 @@ def put_job(store: Store, job: Job) -> None:
 
 
 def get_job(store: Store, spec: FitSpec | TaskSpec) -> Job | None:
-    """The job of a stored fit or study, or None; raises as :meth:`Store.get` does."""
+    """The job of a stored fit or study, or None."""
+
+    import pandas as pd
 
     def job(stored: Mapping[str, Any]) -> Job:
-        result = _fitted(spec, stored["result"]) if isinstance(spec, FitSpec) else _table(spec, stored["result"])
+        result = stored["result"]
+        if isinstance(spec, FitSpec):
+            made, judgement = calibrator(spec.method, **spec.params), result["judgement"]
+            made.set_state(result["calibrator"])
+            result = Fitted(made, None if judgement is None else from_state(judgement))
+        elif tuple(result) == COLUMNS:
+            result = pd.DataFrame(result)
+        else:
+            raise ValueError("These are not the columns of the study.")
         return Job(spec.key, spec, "done", 1.0, result=result, **stored["said"])
 
     return store.get(spec.key, dict[str, Any], job)
-
-
-def _fitted(spec: FitSpec, stored: Mapping[str, Any]) -> Fitted:
-    made, judgement = calibrator(spec.method, **spec.params), stored["judgement"]
-    made.set_state(stored["calibrator"])
-    return Fitted(made, None if judgement is None else from_state(judgement))
-
-
-def _table(spec: TaskSpec, stored: Mapping[str, Any]) -> Any:
-    import pandas as pd
-
-    if spec.function is not repeat_task or tuple(stored) != COLUMNS:
-        raise ValueError("These are not the columns of the study.")
-    return pd.DataFrame(dict(stored))

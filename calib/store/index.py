@@ -26,9 +26,10 @@ from calib.isolation.logs import trace
 from calib.records import BadRecord, read, write
 from calib.settings import limit, text
 
+log = logging.getLogger("calib.store")
+
 T = TypeVar("T")
 
-DAY = 86_400.0
 IN_USE = 1200.0
 """Seconds after its last use in which a link makes no room for others; an open page uses its link more often."""
 BUSY = 30.0
@@ -39,11 +40,8 @@ KEY = re.compile(r"[A-Za-z0-9_-]{1,200}")
 """Of a record: a hash, or another plain name; it names the file."""
 PART = ".part"
 """Ending of a file that is being written."""
-DELETED = "it was deleted in another window"
-"""Why something is not stored, where it is not the disk."""
 SWEEP_SECONDS = 3600.0
-"""Between two looks at what is to be deleted, beside the one before a data set is stored."""
-
+"""Between two looks at what is to be deleted, beside the one before something is stored."""
 # Of a link that was deleted, name and time stay.
 _SETUP = """
 PRAGMA auto_vacuum = FULL;
@@ -54,15 +52,8 @@ COMMIT;
 """
 
 
-class Damaged(Exception):
-    """Something stored cannot be read as it was written; the text is one sentence."""
-
-    def __init__(self) -> None:
-        super().__init__("What is stored does not hold what it should; it was damaged on disk.")
-
-
-class Deleted(Exception):
-    """A link was deleted, in another tab or on another server, and nothing is written under it again."""
+class NotKept(Exception):
+    """Something is not stored though the disk is well; the text says why, as part of a sentence."""
 
 
 class Store:
@@ -87,16 +78,27 @@ class Store:
         Parameters
         ----------
         make : gives what :func:`calib.records.flatten` takes.
+
+        Raises
+        ------
+        NotKept
+            If it does not fit beside what is in use.
         """
+        path, aside = self._file(key), self._folder / f"{uuid4().hex}{PART}"
+        if path.exists():
+            return
+        leads = "SELECT 1 FROM holds WHERE key = ?"
         with self._connected() as db:
-            if not self._lacks(db, key):
+            if not _one(db, leads, key):
                 return
-        aside = self._folder / f"{uuid4().hex}{PART}"
         try:
             _write(aside, make())
+            size = aside.stat().st_size
+            if size > self.max_bytes or self.sweep(size) + size > self.max_bytes:
+                raise NotKept(f"the server has no room for {size / 1e9:.2g} GB beside what others keep")
             with self._transaction() as db:
-                if self._lacks(db, key):  # still
-                    os.replace(aside, self._file(key))
+                if _one(db, leads, key):  # still
+                    os.replace(aside, path)
                     if os.name != "nt":  # Windows cannot, and does not need it
                         _flush(self._folder)  # the name of the file, which a power cut would lose
         finally:
@@ -106,10 +108,7 @@ class Store:
     def get(self, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
         """What ``make`` makes of a record of the expected type, or None if there is none.
 
-        Raises
-        ------
-        Damaged
-            If it is not as it was stored; it is deleted, so that it can be stored anew.
+        One that is not as it was stored is deleted, so that it can be stored anew.
         """
         path = self._file(key)
         try:
@@ -120,15 +119,9 @@ class Store:
         except (OSError, MemoryError):
             raise
         except Exception as error:  # the methods raise many types on what they have not written
-            with suppress(OSError):
-                path.unlink()
-            raise Damaged from error
-
-    def lacking(self, name: str) -> set[str]:
-        """Keys of the records that a link leads to and that are not there."""
-        with self._connected() as db:
-            keys = db.execute("SELECT key FROM holds WHERE link = ?", (name,)).fetchall()
-        return {key for (key,) in keys if not self._file(key).exists()}
+            log.error("a record was damaged on disk\n%s", trace(error))
+            path.unlink(missing_ok=True)
+            return None
 
     def put_link(self, name: str, entry: Any, keys: Collection[str]) -> None:
         """Store what a link leads to, and count it as used; what it led to before is still deleted with it.
@@ -139,27 +132,24 @@ class Store:
 
         Raises
         ------
-        Deleted
-            If the link was deleted.
+        NotKept
+            If the link was deleted, in another tab or on another server.
         """
         content = io.BytesIO()
         write(content, entry)
         with self._transaction() as db:
             if _one(db, "SELECT entry FROM links WHERE name = ?", name) == (None,):
-                raise Deleted(name)
+                raise NotKept("it was deleted in another window")
             db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (name, time.time(), content.getvalue()))
             db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
 
     def get_link(self, name: str, expected: type[T]) -> T | None:
-        """What a link leads to, or None where nothing is stored under it. Raises Damaged and Deleted."""
+        """What a link leads to, or None where that was deleted, damaged or never stored."""
         with self._connected() as db:
-            found = _one(db, "SELECT entry FROM links WHERE name = ?", name)
-        if found == (None,):
-            raise Deleted(name)
-        try:
-            made: T | None = None if found is None else read(io.BytesIO(found[0]), expected)
-        except BadRecord as error:
-            raise Damaged from error
+            found = _one(db, "SELECT entry FROM links WHERE name = ? AND entry NOT NULL", name)
+        made: T | None = None
+        with suppress(BadRecord):
+            made = None if found is None else read(io.BytesIO(found[0]), expected)
         return made
 
     def delete(self, names: Collection[str]) -> None:
@@ -181,7 +171,7 @@ class Store:
         now = time.time()
         oldest = "SELECT name FROM links WHERE used < ? AND entry NOT NULL ORDER BY used LIMIT 1"
         with self._transaction() as db:
-            db.execute("DELETE FROM links WHERE used < ?", (now - self.max_days * DAY,))
+            db.execute("DELETE FROM links WHERE used < ?", (now - self.max_days * 86_400,))
             self._tidy(db)
             while self._nbytes(db) + need > self.max_bytes and (link := _one(db, oldest, now - IN_USE)):
                 db.execute("DELETE FROM links WHERE name = ?", link)
@@ -193,19 +183,16 @@ class Store:
         db.execute("DELETE FROM holds WHERE link NOT IN (SELECT name FROM links WHERE entry NOT NULL)")
         needed = {key for (key,) in db.execute("SELECT key FROM holds")}
         for path in self._folder.glob("*"):
-            written = path.suffix == PART and time.time() - path.stat().st_mtime < ABANDONED
-            if path.name not in needed and not written:
-                path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # another server has removed what it was writing
+                written = path.suffix == PART and time.time() - path.stat().st_mtime < ABANDONED
+                if path.name not in needed and not written:
+                    path.unlink()
 
     def _file(self, key: str) -> Path:
         """The file of a record; a key that is no plain name, as in a forged link, leads nowhere."""
         if not KEY.fullmatch(key):
-            raise Damaged
+            raise BadRecord("A key names a file, and this is no name.")
         return self._folder / key
-
-    def _lacks(self, db: sqlite3.Connection, key: str) -> bool:
-        """Whether a link leads to a record that is not there."""
-        return _one(db, "SELECT 1 FROM holds WHERE key = ?", key) is not None and not self._file(key).exists()
 
     def _nbytes(self, db: sqlite3.Connection) -> int:
         """Bytes of the index and of all records."""
@@ -274,8 +261,6 @@ def server_store() -> Store | None:
 
 def in_words(error: BaseException) -> str:
     """Why something is not stored, as part of a sentence and without any path."""
-    if isinstance(error, Deleted):
-        return DELETED
     why = reason(error) or type(error).__name__
     return f"the server's disk failed ({why})" if isinstance(error, OSError) else why
 
@@ -286,5 +271,5 @@ def _sweep_often(store: Store) -> None:
             if store.root.exists():
                 store.sweep()
         except OSError as error:
-            logging.getLogger("calib.store").error("the store could not be tidied\n%s", trace(error))
+            log.error("the store could not be tidied\n%s", trace(error))
         time.sleep(SWEEP_SECONDS)

@@ -41,7 +41,7 @@ from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
 from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
-from calib.store.index import Damaged, in_words, server_store
+from calib.store.index import in_words, server_store
 from calib.ui.ready import asked, awaited
 from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
 from calib.ui.text import add_notice, literal
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 RAW = "raw"
 _ONE = Lock()
-LOST = "Not finished: it was interrupted or cancelled, or its result was removed to make room."
+LOST = "Not finished: it was interrupted or cancelled, or its result was damaged or removed to make room."
 
 
 @dataclass(frozen=True)
@@ -196,8 +196,6 @@ def _as_stored(spec: FitSpec | TaskSpec) -> Job:
     store, job, why = server_store(), None, LOST
     try:
         job = None if store is None else get_job(store, spec)
-    except Damaged as error:
-        why = str(error)
     except OSError as error:
         why = f"What is stored cannot be read now: {in_words(error)}."
     job = job or Job(spec.key, spec, state="failed", message=why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.formatting import escape_markdown
-from calib.store.index import DELETED, in_words, server_store
+from calib.store.index import in_words, server_store
 from calib.ui import fits, link
 from calib.ui.link import ARRIVED, PRIVATE, find_link, private, remember
 from calib.ui.session import find_session
@@ -90,9 +90,8 @@ def trouble() -> None:
     """At the top of every page, what could not be kept, until it is; nothing where all was done."""
     if (current := find_link()) is None or not current.trouble:
         return
-    again = "" if current.trouble == DELETED else "Saving is tried again as you go on. "
     st.warning(
-        f"Not kept on disk, because {escape_markdown(current.trouble)}. {again}Export what you need before you close "
-        "this page.",
+        f"Not kept on disk, because {escape_markdown(current.trouble)}. Export what you need before you close this "
+        "page.",
         icon=":material/cloud_off:",
     )

@@ -20,12 +20,12 @@ from calib.engine import FitSpec
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
 from calib.export.decisions import check_decisions
-from calib.formatting import listed, plural
+from calib.formatting import plural
 from calib.isolation.logs import trace
 from calib.records import without_arrays
 from calib.registry import calibrator, extras_for
-from calib.store.contents import Entry, Study, get_data, link_name, new_link, plain_findings, put_data, put_job
-from calib.store.index import Damaged, Deleted, in_words, server_store
+from calib.store.contents import Entry, get_data, link_name, new_link, plain_findings, put_data, put_job
+from calib.store.index import NotKept, in_words, server_store
 from calib.ui import fits
 from calib.ui.server.memory import admit
 from calib.ui.session import (
@@ -47,8 +47,6 @@ ARRIVED = "calib_arrived"
 PARAMETER = "w"
 SETTINGS = ("fit/methods", VIEWPOINT)
 """Widgets whose choices come back too."""
-AGAIN = 5.0
-"""Seconds after which what could not be stored is tried again, when a page is drawn."""
 USED = 600.0
 """Seconds after which a link is stored once more, so that it counts as used."""
 
@@ -63,7 +61,7 @@ class Link:
     name : under which the server knows it.
     entry : what it leads to.
     stored : what this tab has stored under it, or found there first.
-    tried : when it was stored, or could not be, by the monotonic clock.
+    used : when that was, by the monotonic clock.
     trouble : why not all of it is stored; empty where it is.
     """
 
@@ -71,7 +69,7 @@ class Link:
     name: str
     entry: Entry
     stored: Entry | None = None
-    tried: float = 0.0
+    used: float = 0.0
     trouble: str = ""
 
 
@@ -98,20 +96,14 @@ def arrive() -> None:
     """
     token, arrived = st.query_params.get(PARAMETER), st.session_state.get(ARRIVED, SESSION in st.session_state)
     st.session_state[ARRIVED] = True
-    if token is None:
-        return
     link = find_link()
-    if not arrived:
+    back = link is not None and token is not None and link_name(token) in _names() - {link.name}
+    if token is not None and (back or not arrived):
         with st.spinner("Bringing back what was open…"):
             trouble = _follow(token)
         if trouble:
-            for key in (SESSION, LINKS):
-                st.session_state.pop(key, None)
             add_notice(trouble)
-    elif link is not None and link_name(token) in _names() - {link.name}:
-        if trouble := _follow(token):
-            add_notice(f"What was open before could not be opened again. {trouble}")
-        else:
+        elif arrived:
             st.session_state[FROM_THE_TOP] = True
 
 
@@ -124,8 +116,6 @@ def _follow(token: str) -> str:
     except OSError as error:
         why = in_words(error)
         return f"What is kept cannot be read now: {why}. Your link is as good as before: open it again later."
-    except Damaged as error:
-        return f"{error} Upload your files again."
     except Exception as error:  # nothing that lies on the disk may keep a page from opening
         logging.getLogger("calib").error("a link could not be followed\n%s", trace(error))
         return "What is kept under this link could not be brought back. Upload your files again."
@@ -134,15 +124,12 @@ def _follow(token: str) -> str:
 def _bring_back(token: str) -> str:
     """Open what a token leads to; else why it leads nowhere."""
     store, name, entry, data = server_store(), link_name(token), None, None
-    if store is not None and name is not None:
-        with suppress(Deleted):
-            entry = store.get_link(name, Entry)
-        if entry is not None:
-            data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
-    if name is None or entry is None or data is None:
+    if store is not None and (entry := store.get_link(name, Entry)) is not None:
+        data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
+    if entry is None or data is None:
         return (
             "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for long, its "
-            "room was needed, or this server keeps nothing on disk. Upload your files again."
+            "room was needed, it was damaged, or this server keeps nothing on disk. Upload your files again."
         )
     session = session_of(entry, data)
     admit(session)
@@ -150,8 +137,7 @@ def _bring_back(token: str) -> str:
         _leave(before)
     session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
     st.session_state[SESSION] = session
-    too = f" with {listed(_counted(session))}" if _counted(session) else ""
-    add_notice(f"Brought back from your link: {shortened(session.data.name)}{too}.")
+    add_notice(f"Brought back from your link: {shortened(session.data.name)}, as you left it.")
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
@@ -182,8 +168,7 @@ def open_data(opened: OpenSession) -> None:
         opened.visitor = entry.visitor  # or what was done before would be another's, and stay when that is deleted
         opened.split(entry.part, entry.seed, entry.most)
         _take_in(opened, entry)
-        if back := _counted(opened):
-            add_notice(f"These data were open before: {listed([*back, 'their split'])} are back.")
+        add_notice("These data were open before, and are as you left them.")
 
 
 def _leave(session: OpenSession) -> None:
@@ -204,32 +189,27 @@ def remember() -> None:
 
 
 def _keep(session: OpenSession) -> None:
-    """Store what a link is to lead to, unless it is stored, or could not be a moment ago."""
+    """Store what a link is to lead to, unless it is stored."""
     link, store = _noted(session), server_store()
-    seconds = time.monotonic() - link.tried
-    if store is None or private() or (link.trouble and seconds < AGAIN):
+    if store is None or private():
         return
     try:
-        found = None
-        with suppress(Damaged):  # it is written anew
-            found = store.get_link(link.name, Entry)
+        found = store.get_link(link.name, Entry)
         if found is not None:  # perhaps another tab or server has added something
             _take_in(session, found, link.stored)
             _noted(session)
-        if found is None or link.entry != link.stored or seconds >= USED:
+        if found is None or link.entry != link.stored or time.monotonic() - link.used >= USED:
             store.put_link(link.name, link.entry, link.entry.keys())
-            link.stored, link.tried = link.entry, time.monotonic()
-        lacking = store.lacking(link.name)
-        if session.data.sha256 in lacking:
-            put_data(store, session.data)
-        for job in fits.queue().snapshot(lacking):
+            link.stored, link.used = link.entry, time.monotonic()
+        put_data(store, session.data)
+        for job in fits.queue().snapshot(link.entry.keys()):
             if job.state == "done":
                 put_job(store, job)
         link.trouble = ""
     except Exception as error:
-        if not isinstance(error, Deleted):
+        if not isinstance(error, NotKept):
             logging.getLogger("calib").error("something could not be stored\n%s", trace(error))
-        link.trouble, link.tried = in_words(error), time.monotonic()
+        link.trouble = in_words(error)
 
 
 def _noted(session: OpenSession) -> Link:
@@ -286,7 +266,7 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
         seed=session.seed,
         most=session.most,
         fits={spec.key: spec for spec in session.all_specs if isinstance(spec, FitSpec)},
-        studies={kind: Study(spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()},
+        studies={kind: (spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()},
         decisions={
             key: (rule_state(held.decision), held.sets and without_arrays(held.sets.as_state()))
             for key, held in session.carried.items()
@@ -294,14 +274,6 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
         settings={key: st.session_state[key] for key in SETTINGS if key in st.session_state},
         earlier=tuple(sorted(earlier)),
     )
-
-
-def _counted(session: OpenSession) -> list[str]:
-    """How many fits, studies and decisions of the open split are there, in words."""
-    studies = sum(kind in STUDIES for kind in session.studies)
-    counts = [("fit", "fits", len(session.specs)), ("study", "studies", studies)]
-    counts += [("decision", "decisions", len(session.carried))]
-    return [plural(count, one, many) for one, many, count in counts if count]
 
 
 def session_of(entry: Entry, data: Predictions) -> OpenSession:
@@ -325,19 +297,15 @@ def _take_in(session: OpenSession, entry: Entry, known: Entry | None = None) -> 
             with suppress(CalibrationError):  # a fit that this version cannot do is left out
                 extras_for(calibrator(spec.method, **spec.params), session.data)
                 session.specs_of_splits.setdefault(spec.data_key, {}).setdefault(key, spec)
-    for kind, study in entry.studies.items():
-        if kind in STUDIES and kind not in known.studies and study.data_key == session.data.sha256:
-            session.studies.setdefault(kind, study.spec)
-    for key, states in entry.decisions.items():
+    for kind, study in entry.specs_of_studies().items():
+        if kind not in known.studies and study.data_key == session.data.sha256:
+            session.studies.setdefault(kind, study)
+    for key, (rule, sets) in entry.decisions.items():
         if key in session.specs and key not in session.carried and key not in known.decisions:
-            with suppress(CalibrationError):
-                session.carried[key] = _carried(session, session.specs[key], *states)
+            with suppress(CalibrationError):  # what this version cannot decide for the fit
+                made = Carried(rule_from_state(rule), PredictionSets.from_state(sets))
+                of, data = session.specs[key], session.data
+                probabilities = calibrator(of.method, **of.params).gives_probabilities
+                check_decisions(None, made.decision, made.sets, data.n_classes, data.kind, probabilities)
+                session.carried[key] = made
                 session.picked[EXPORTED] = key  # the page Export shows the one that decides
-
-
-def _carried(session: OpenSession, of: FitSpec, rule: Any, sets: Any) -> Carried:
-    """What a fit's files decide; CalibrationError where nobody can have written it so for this fit."""
-    made = Carried(rule_from_state(rule), PredictionSets.from_state(sets))
-    probabilities = calibrator(of.method, **of.params).gives_probabilities
-    check_decisions(None, made.decision, made.sets, session.data.n_classes, session.data.kind, probabilities)
-    return made

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import calib
 from calib.base import silent
@@ -23,7 +20,6 @@ from calib.engine import FitSpec, Fitted, Job, TaskSpec
 from calib.evaluation.studies import SPLITS, repeat_task
 from calib.store.contents import (
     Entry,
-    Study,
     get_data,
     get_job,
     link_name,
@@ -32,7 +28,7 @@ from calib.store.contents import (
     put_data,
     put_job,
 )
-from calib.store.index import Damaged, Store
+from calib.store.index import Store
 from calib.top_k import TopK
 from tests.store.conftest import fit, link_to, name_of
 
@@ -75,8 +71,9 @@ def test_a_top_k_comes_back_and_one_that_is_none_is_refused(store: Store) -> Non
     data = Predictions(as_outputs(outputs), indices[:, 0].copy(), names, "topk").identified()
     assert_same(stored(store, data), replace(data, name=""))
     wrong = replace(data, logits=replace(outputs, indices=indices + 2000), sha256="").identified()
-    with pytest.raises(Damaged):
-        stored(store, wrong)
+    link_to(store, 2, wrong.sha256)
+    put_data(store, wrong)
+    assert get_data(store, wrong.sha256) is None
 
 
 @pytest.mark.parametrize("method", ["isotonic", "geometric", "auto"])
@@ -120,9 +117,9 @@ def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
     with monkeypatch.context() as another_writer:
         another_writer.setattr("calib.base.Calibrator.check_state", lambda made: None)
         put_job(store, job)
-    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
-        get_job(store, job.spec)
+        assert list((store.root / "records").iterdir())
     assert get_job(store, job.spec) is None
+    assert not list((store.root / "records").iterdir())
 
 
 def study(data: Predictions) -> Job:
@@ -145,8 +142,6 @@ def test_a_study_comes_back_exactly_and_one_without_its_columns_does_not(store: 
     store.delete([name_of(1)])
     link_to(store, 2, job.key)
     put_job(store, replace(job, result=job.result.drop(columns="note")))
-    with pytest.raises(Damaged):
-        get_job(store, job.spec)
     assert get_job(store, job.spec) is None
 
 
@@ -154,7 +149,7 @@ def test_an_entry_comes_back(store: Store, sample: Predictions) -> None:
     spec = FitSpec("isotonic", {"share_classes": False}, "split", "Isotonic")
     entry = Entry(
         "visitor", "d" * 64, None, "<b>mine</b>", plain_findings(sample.findings), {"kind": "logits"}, 0.3, 7, 1000,
-        {spec.key: spec}, {SPLITS: Study(([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat")},
+        {spec.key: spec}, {SPLITS: (([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat")},
         {spec.key: (rule_state(AnswerAbove(threshold=0.9)), None)},
         {"fit/methods": ["isotonic"]}, (name_of(2),),
     )  # fmt: skip
@@ -172,9 +167,9 @@ def test_a_token_is_secret_and_its_name_says_nothing(store: Store, tmp_path: Pat
     assert not any(token.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-@given(st.one_of(st.none(), st.integers(), st.binary(), st.text(), st.text("./\\\0é", min_size=43, max_size=43)))
-def test_what_is_no_token_names_nothing(token: object) -> None:
-    assert link_name(token) is None
+@pytest.mark.parametrize("token", ["", "../../kept", "a\0b", "é" * 43, "\ud800"])
+def test_what_is_no_token_leads_nowhere(store: Store, token: str) -> None:
+    assert store.get_link(link_name(token), Entry) is None
 
 
 def small(seed: int = 0, rows: int = 20) -> Predictions:
@@ -192,9 +187,8 @@ def test_a_record_that_was_changed_is_refused_forgotten_and_stored_anew(tmp_path
     changed = content[:999_999] + bytes([content[999_999] ^ 1]) + content[1_000_000:]
     path.write_bytes({"empty": b"", "cut": content[:-1], "changed": changed, "pickle": b"\x80\x04N."}[spoil])
     again = Store(tmp_path)
-    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
-        get_data(again, data.sha256)
     assert get_data(again, data.sha256) is None
+    assert not path.exists()
     assert_same(stored(again, data), replace(data, name=""))
 
 
@@ -206,5 +200,5 @@ def test_wherever_a_record_is_changed_it_comes_back_as_it_was_or_not_at_all(tmp_
         content = bytearray(path.read_bytes())
         content[chance.integers(len(content))] ^= 1 << chance.integers(8)
         path.write_bytes(content)
-        with suppress(Damaged):
-            assert_same(get_data(Store(tmp_path), data.sha256), replace(data, name=""))
+        if (back := get_data(Store(tmp_path), data.sha256)) is not None:
+            assert_same(back, replace(data, name=""))

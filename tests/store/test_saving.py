@@ -16,7 +16,7 @@ import pytest
 from calib.data import Predictions
 from calib.engine import Job
 from calib.store.contents import Entry, get_data, get_job, put_data, put_job
-from calib.store.index import DELETED, Deleted, Store, in_words, server_store
+from calib.store.index import NotKept, Store, in_words, server_store
 from tests.store.conftest import fit, name_of
 
 LINK = name_of(1)
@@ -47,7 +47,7 @@ def why(store: Store, link: str, data: Predictions, job: Job, entry: Entry) -> s
         store.put_link(link, entry, entry.keys())
         put_data(store, data)
         put_job(store, job)
-    except (OSError, ValueError, Deleted) as error:
+    except (OSError, NotKept) as error:
         return in_words(error)
     return ""
 
@@ -195,7 +195,7 @@ def test_what_is_deleted_while_it_is_stored_is_not_there(store: Store, mine, mon
     monkeypatch.setattr(job.calibrator, "get_state", deleted_meanwhile)
     put_job(store, job)
     assert get_job(store, job.spec) is None and not list((store.root / "records").iterdir())
-    assert why(store, LINK, *mine) == DELETED
+    assert why(store, LINK, *mine) == "it was deleted in another window"
 
 
 def test_settings_say_where_and_how_much_and_it_is_tidied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

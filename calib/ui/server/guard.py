@@ -18,7 +18,6 @@ import streamlit as st
 import uvicorn
 from google.protobuf.message import DecodeError
 from starlette.datastructures import Headers
-from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
@@ -43,8 +42,6 @@ HERE = {"localhost", "127.0.0.1", "::1"}
 """Names by which nobody but this machine reaches a server."""
 SHUTDOWN_SECONDS = 5
 """After which requests that have not ended are given up when the server ends; Docker waits for 10."""
-
-
 REFRESH_SHARE = 0.1
 """Seconds between two refreshes of a part of a page, for each open page: each costs 10 ms, so that those of all
 visitors together leave the processor to pages, however many they are."""
@@ -72,11 +69,6 @@ def check_readers() -> None:
             "for what reads uploads, so that a hostile file could do whatever you can; run it in a Linux container "
             "(docker compose up)."
         )
-
-
-def middleware() -> list[Middleware]:
-    """For ``st.App``, which calls it before its own."""
-    return [Middleware(Guard)]
 
 
 @asynccontextmanager

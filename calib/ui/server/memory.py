@@ -60,15 +60,12 @@ def nbytes(*things: Any) -> int:
         elif isinstance(thing, _CONTAINERS):
             # As they are at this moment: other threads add to what their visitors hold meanwhile.
             parts = [*thing, *thing.values()] if isinstance(thing, dict) else list(thing)
-            sizes[id(thing)] = sys.getsizeof(thing) + sum(map(sys.getsizeof, filter(_is_number, parts)))
-            todo.extend((part, depth) for part in parts if not _is_number(part))
+            numbers = [part for part in parts if isinstance(part, _NUMBERS)]
+            sizes[id(thing)] = sys.getsizeof(thing) + sum(map(sys.getsizeof, numbers))
+            todo.extend((part, depth) for part in parts if not isinstance(part, _NUMBERS))
         elif isinstance(thing, (str, bytes, bytearray)):
             sizes[id(thing)] = len(thing)
         else:
             sizes[id(thing)] = 0
             todo.extend((part, depth + 1) for part in list(getattr(thing, "__dict__", {}).values()))
     return sum(sizes.values())
-
-
-def _is_number(part: Any) -> bool:
-    return isinstance(part, _NUMBERS)
