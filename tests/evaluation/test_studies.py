@@ -28,6 +28,7 @@ from calib.evaluation.studies import (
     summarise_splits,
 )
 from tests.conftest import simulate, wait_until
+from tests.evaluation.test_evaluation import ConfidenceOnly
 
 
 class Counting(Calibrator):
@@ -44,7 +45,7 @@ class Counting(Calibrator):
         return np.full(logits.shape, 1 / logits.shape[1])
 
 
-class FailsOnOdd(Calibrator):
+class FailsOnOdd(Counting):
     """Refuses every second fit."""
 
     fits = 0
@@ -53,18 +54,6 @@ class FailsOnOdd(Calibrator):
         FailsOnOdd.fits += 1
         if FailsOnOdd.fits % 2:
             raise ZeroDivisionError("nothing to divide by")
-
-    def _predict(self, logits):
-        return np.full(logits.shape, 1 / logits.shape[1])
-
-
-class Unsure(Calibrator):
-    """Gives a confidence only."""
-
-    def _fit(self, logits, labels, *, progress): ...
-
-    def predict_confidence(self, logits, features=None):
-        return np.full(len(logits), 0.5)
 
 
 def data(n=400, seed=0, **more):
@@ -75,7 +64,7 @@ def data(n=400, seed=0, **more):
 @pytest.fixture(scope="module")
 def table():
     temperature = calib.calibrator("temperature")
-    methods = {"temperature": temperature, "again": temperature, "unsure": Unsure()}
+    methods = {"temperature": temperature, "again": temperature, "unsure": ConfidenceOnly()}
     return repeated_splits(methods, data(), 100, n_repeats=4, random_state=7)
 
 
