@@ -6,6 +6,7 @@ import doctest
 import importlib
 import json
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -67,15 +68,10 @@ NO_MODULES = {"calib.example.org", "calib.log"}
 
 def is_there(name: str) -> bool:
     """Whether a dotted name leads from a package through modules to what they hold."""
-    first, *parts = name.split(".")
-    found: Any = importlib.import_module(first)
-    for part in parts:
-        try:  # first as a module: a package may hold a function of the same name
-            found = importlib.import_module(f"{found.__name__}.{part}")
-        except (ImportError, AttributeError):
-            if not hasattr(found, part):
-                return False
-            found = getattr(found, part)
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
     return True
 
 
