@@ -153,13 +153,16 @@ def saved_calibrator(path: Path, how: Choices) -> ExportedCalibrator:
 
 
 def read_its_columns(exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]) -> Found:
-    """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator."""
+    """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator.
+
+    So it is where these columns alone leave open which one holds the labels.
+    """
     if how.outputs is None and exported.columns:
         columns = exported.columns if len(exported.columns) > 1 else exported.columns[0]
         try:
             return read(replace(how, outputs=columns))
         except DataError as error:
-            if "no_such_array" not in {finding.code for finding in error.findings}:
+            if not {"no_such_array", "ambiguous"} & {finding.code for finding in error.findings}:
                 raise
     return read(how)
 

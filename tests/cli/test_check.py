@@ -11,6 +11,7 @@ from calib.diagnostics.shift import calibration_shift, recorded_scores, verdict
 from calib.diagnostics.shift_data import judge
 from calib.export.runtime import load
 from calib.formatting import for_terminal
+from calib.settings import studio
 from tests.cli.conftest import run
 from tests.conftest import simulate
 
@@ -103,6 +104,13 @@ def test_rows_of_one_class_cannot_tell_as_gate_says_of_them(loans, capsys) -> No
     said = capsys.readouterr().out
     assert said.startswith(f"Whether Platt is still calibrated cannot be said: {why}.")
     assert "after every batch" not in said
+
+
+def test_the_columns_of_the_fit_need_not_say_which_one_holds_the_labels(tmp_path, capsys):
+    sample = studio() / "sample_data" / "wine-forest.xlsx"
+    assert run("fit", sample, "--method", "temperature", "--out", tmp_path / "c.npz") == 0
+    assert run("check", tmp_path / "c.npz", sample) == 0
+    assert "On 178 new rows" in capsys.readouterr().out
 
 
 def test_batches_of_rows_without_labels_are_not_left_out_in_silence(tmp_path, overconfident, capsys):
