@@ -62,11 +62,6 @@ def rounds_table(runs: Mapping[tuple[str, int], list[Round]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def final_rounds(table: pd.DataFrame) -> pd.DataFrame:
-    """The last round of each arm and shuffle."""
-    return table.loc[table.groupby(["arm", "shuffle"], sort=False)["round"].idxmax()].reset_index(drop=True)
-
-
 LABELS, FOR_CALIBRATION = "n_labels", "n_calibration"
 ERROR_AT_EQUAL = "error_at_equal_labels"
 QUANTITIES = (LABELS, FOR_CALIBRATION, *MEASURES, ERROR_AT_EQUAL)
@@ -78,8 +73,8 @@ ENOUGH = 5
 """Shuffles from which an arm is said to save labels or to cost some."""
 
 
-def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Means over shuffles with intervals, and differences to the first arm, shuffle by shuffle.
+def compare_arms(table: pd.DataFrame) -> pd.DataFrame:
+    """Means over shuffles with 95 % t intervals, and differences to the first arm, shuffle by shuffle.
 
     Shuffles share their pool and their test rows: intervals say what another shuffle would change, not what other data
     would. ``error_at_equal_labels`` is the error after as many labels as the arm that asked for the fewest took on
@@ -88,7 +83,6 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     Parameters
     ----------
     table : from :func:`rounds_table`. Shuffles that not all arms have finished are left out.
-    level : coverage of the t intervals.
 
     Returns
     -------
@@ -104,7 +98,7 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         table = table[table["shuffle"].isin(n_arms[n_arms == table["arm"].nunique()].index)]
     if table.empty:
         return pd.DataFrame(rows, columns=COLUMNS)
-    finals = final_rounds(table)
+    finals = table.loc[table.groupby(["arm", "shuffle"], sort=False)["round"].idxmax()].reset_index(drop=True)
     fewest = finals.groupby("shuffle")[LABELS].min()
     runs = dict(iter(table.groupby(["arm", "shuffle"])))
     for place, (arm, shuffle) in enumerate(zip(finals["arm"], finals["shuffle"], strict=True)):
@@ -115,17 +109,17 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         values = finals.pivot(index="shuffle", columns="arm", values=quantity)
         reference = values[arms[0]]
         for arm in arms:
-            own = mean_interval(values[arm].dropna(), level)
-            change = mean_interval((values[arm] - reference).dropna(), level)
+            own = mean_interval(values[arm].dropna())
+            change = mean_interval((values[arm] - reference).dropna())
             share = change.value / reference.mean() if reference.mean() else math.nan
             about = (arm, ARMS[arm].title if arm in ARMS else arm, quantity, len(values))
             rows.append(dict(zip(COLUMNS, (*about, *own, *change, share), strict=True)))
     return pd.DataFrame(rows)
 
 
-def mean_interval(values: Any, level: float = 0.95) -> Interval:
+def mean_interval(values: Any) -> Interval:
     """Mean with its t interval; unbounded for one value, NaN for none."""
-    return corrected_interval(values, n_calibration=1, n_test=0, level=level)  # no row of one value is in another
+    return corrected_interval(values, n_calibration=1, n_test=0)  # no row of one value is in another
 
 
 def verdicts(summary: pd.DataFrame) -> list[str]:
@@ -189,7 +183,7 @@ class LearningCurve:
     shuffles: tuple[tuple[Floats, Floats], ...]
 
 
-def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0.95) -> LearningCurve:
+def learning_curve(table: pd.DataFrame, arm: str, measure: str) -> LearningCurve:
     """Average one arm's rounds over shuffles.
 
     A shuffle that has ended keeps its last value, as no further labels change it.
@@ -199,7 +193,6 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
     table : from :func:`rounds_table`.
     arm : one of its arms.
     measure : a column, such as "error".
-    level : coverage of the band.
     """
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(
@@ -212,7 +205,7 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
     last = float(np.mean([labels[-1] for labels, _ in shuffles]))
     grid = np.linspace(first, last, N_POINTS) if last > first else np.array([first])
     lines = np.array([np.interp(grid, *shuffle) for shuffle in shuffles])
-    mean, low, high = np.transpose([mean_interval(line, level) for line in lines.T])
+    mean, low, high = np.transpose([mean_interval(line) for line in lines.T])
     if len(shuffles) == 1:
         low = high = np.full(len(grid), math.nan)
     return LearningCurve(grid, mean, low, high, shuffles)

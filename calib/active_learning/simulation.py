@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.active_learning.classifiers import Learner, classifier
 from calib.active_learning.strategies import ARMS, Plan, normalised_entropy
-from calib.base import Calibrator, Progress, silent
+from calib.base import Progress
 from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
@@ -80,32 +80,24 @@ def pool_from_predictions(data: Predictions, part: float | int | None = None, se
     CalibrationError
         If there are no features.
     """
-    features = _features(data)
-    if data.train_features is not None and data.train_labels is not None:
-        return Pool(_flat(data.train_features), data.train_labels, features, data.labels, data.n_classes)
-    pool, test = data.split(part, random_state=seed)
-    return Pool(_features(pool), pool.labels, _features(test), test.labels, data.n_classes)
-
-
-def _features(data: Predictions) -> npt.NDArray[Any]:
     if data.features is None:
         raise CalibrationError(
             "Active learning trains a classifier, which these data have no features for. Upload features beside the "
             "labels, and train_features with train_labels if there is a training set."
         )
-    return _flat(data.features)
+    if data.train_features is not None and data.train_labels is not None:
+        return Pool(_flat(data.train_features), data.train_labels, _flat(data.features), data.labels, data.n_classes)
+    pool, test = data.split(part, random_state=seed)
+    return Pool(_flat(pool.features), pool.labels, _flat(test.features), test.labels, data.n_classes)
 
 
-def _flat(features: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return features.reshape(len(features), -1)
+def _flat(features: Any) -> npt.NDArray[Any]:
+    return np.asarray(features).reshape(len(features), -1)
 
 
 def shuffled(pool: Pool, seed: int) -> Ints:
     """The order in which the rows of a pool come, the same for every arm."""
     return np.random.default_rng(seed).permutation(len(pool))
-
-
-NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -132,29 +124,6 @@ class Round:
     under: float
     nll: float
     note: str = ""
-
-
-@dataclass(eq=False)
-class _Rows:
-    """Where each row of the pool is: waiting in the order of the shuffle, training, or calibrating."""
-
-    waiting: Ints
-    training: Ints = field(default_factory=lambda: NO_ROWS)
-    calibration: Ints = field(default_factory=lambda: NO_ROWS)
-
-    @property
-    def n_labels(self) -> int:
-        return len(self.training) + len(self.calibration)
-
-    def move(self, places: Ints, calibrates: bool) -> Ints:
-        """Ask for the labels of waiting rows, by their places in line."""
-        rows = self.waiting[places]
-        self.waiting = np.delete(self.waiting, places)
-        if calibrates:
-            self.calibration = np.concatenate([self.calibration, rows])
-        else:
-            self.training = np.concatenate([self.training, rows])
-        return rows
 
 
 def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progress | None = None) -> list[Round]:
@@ -190,98 +159,66 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
     """
     if arm not in ARMS:
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
-    tell = callback or silent
-    rounds: list[Round] = []
-    most = _most_labels(plan, pool)
-
-    def tell_last() -> None:
-        if rounds:
-            tell(rounds[-1].n_labels, most, rounds[-1].error)
-
-    for latest in _rounds(plan, arm, pool, seed, tell_last):
-        rounds.append(latest)
-        tell_last()
-    return rounds
-
-
-def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, tell_last: Callable[[], None]) -> Iterator[Round]:
-    rows = _Rows(shuffled(pool, seed))
+    first = min(plan.pretraining, len(pool))
+    most = len(pool) if plan.budget is None else min(len(pool), first + plan.budget)
+    waiting = shuffled(pool, seed)
+    new, waiting, calibration = waiting[:first], waiting[first:], np.empty(0, np.int64)
     learner = Learner(classifier(plan.classifier, seed), pool.n_classes)
-    most, n_batches, spent = _most_labels(plan, pool), 0, "pretraining"
-    new = rows.move(np.arange(min(plan.pretraining, len(pool))), calibrates=False)
-    last = False
+    rounds: list[Round] = []
+    spent, n_batches, last = "pretraining", 0, False
+
+    def tell(*within: float) -> None:
+        if callback is not None and rounds:  # a fit can be cancelled; its own progress is none of the simulation's
+            callback(rounds[-1].n_labels, most, rounds[-1].error)
+
     while True:
         if spent != "calibration":  # otherwise the classifier, and all it says, is what it was
             learner.learn(pool.features[new], pool.labels[new])
-            known, test = _outputs(learner, pool, rows)
-        fitted, note = _calibrated(plan, known, pool.labels, rows.calibration, seed, tell_last)
-        unsure = _unsure(plan, arm, fitted, known[rows.waiting])
-        probs, truth = _probabilities(fitted, test), pool.test_labels
-        yield Round(
-            rows.n_labels,
-            len(rows.calibration),
-            spent,
-            len(unsure),
-            float((probs.argmax(axis=1) != truth).mean()),
-            ece(probs, truth),
-            overconfidence(probs, truth),
-            underconfidence(probs, truth),
-            nll(probs, truth),
-            note,
+            known, test = _outputs(learner, pool, np.concatenate([waiting, calibration]))
+        predicted, note = softmax, ""
+        if len(calibration):
+            try:
+                fitted = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
+                predicted = fitted.fit(known[calibration], pool.labels[calibration], progress=tell).predict_proba
+            except CalibrationError as error:
+                note = str(error)
+        unsure = np.arange(len(waiting))
+        if len(waiting) and not ARMS[arm].asks_any:
+            unsure = np.flatnonzero(normalised_entropy(predicted(known[waiting])) > plan.threshold)
+        probs, truth, n_labels = predicted(test), pool.test_labels, len(pool) - len(waiting)
+        rounds.append(
+            Round(
+                n_labels=n_labels,
+                n_calibration=len(calibration),
+                spent=spent,
+                n_unsure=len(unsure),
+                error=float((probs.argmax(axis=1) != truth).mean()),
+                ece=ece(probs, truth),
+                over=overconfidence(probs, truth),
+                under=underconfidence(probs, truth),
+                nll=nll(probs, truth),
+                note=note,
+            )
         )
-        places = unsure[: min(plan.batch, most - rows.n_labels)]
+        tell()
+        places = unsure[: min(plan.batch, most - n_labels)]
         if last or not len(places):
-            return
-        calibrates = ARMS[arm].calibrates and n_batches % plan.every == 0
-        spent = "calibration" if calibrates else "training"
-        new = rows.move(places, calibrates)
-        n_batches += 1
-        last = len(places) < plan.batch
+            return rounds
+        new, waiting = waiting[places], np.delete(waiting, places)
+        spent = "calibration" if ARMS[arm].calibrates and n_batches % plan.every == 0 else "training"
+        if spent == "calibration":
+            calibration = np.concatenate([calibration, new])
+        n_batches, last = n_batches + 1, len(places) < plan.batch
 
 
-def _most_labels(plan: Plan, pool: Pool) -> int:
-    """Labels there can be in the end."""
-    first = min(plan.pretraining, len(pool))
-    return len(pool) if plan.budget is None else min(len(pool), first + plan.budget)
-
-
-def _outputs(learner: Learner, pool: Pool, rows: _Rows) -> tuple[Floats, Floats]:
-    """Log-probabilities of the pool, those of training rows unset, and of the test rows."""
-    asked = np.concatenate([rows.waiting, rows.calibration])
+def _outputs(learner: Learner, pool: Pool, asked: Ints) -> tuple[Floats, Floats]:
+    """Log-probabilities of these rows of the pool, those of all others unset, and of the test rows."""
     probs = learner.probabilities(pool.features[asked])
     positive = probs[probs > 0]
     floor = zero_floor(float(positive.min()) if len(positive) else 1.0, pool.n_classes)
     known = np.full((len(pool), pool.n_classes), np.nan)
     known[asked] = to_canonical(probs, "probabilities", floor)
     return known, to_canonical(learner.probabilities(pool.test_features), "probabilities", floor)
-
-
-def _calibrated(
-    plan: Plan, known: Floats, labels: Ints, rows: Ints, seed: int, tell_last: Callable[[], None]
-) -> tuple[Calibrator | None, str]:
-    """The calibrator for the classifier as it is now, or None and why."""
-    if not len(rows):
-        return None, ""
-
-    def within(step: int, total: int, value: float) -> None:
-        tell_last()  # a fit can be cancelled; its progress is none of the simulation's
-
-    try:
-        fitted = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
-        return fitted.fit(known[rows], labels[rows], progress=within), ""
-    except CalibrationError as error:
-        return None, str(error)
-
-
-def _unsure(plan: Plan, arm: str, fitted: Calibrator | None, waiting: Floats) -> Ints:
-    """Places in line of the rows to ask about, in the order in which to ask."""
-    if ARMS[arm].asks_any or not len(waiting):
-        return np.arange(len(waiting))
-    return np.flatnonzero(normalised_entropy(_probabilities(fitted, waiting)) > plan.threshold)
-
-
-def _probabilities(fitted: Calibrator | None, logits: Floats) -> Floats:
-    return fitted.predict_proba(logits) if fitted else softmax(logits)
 
 
 def run_arm(
