@@ -21,7 +21,7 @@ from calib.decisions.rules import check_array, check_number, made_of
 from calib.errors import CalibrationError
 from calib.formatting import round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
-from calib.parameters import shown, unusable
+from calib.parameters import number_fault, shown, unusable
 
 SLACK = 1e-15
 """By how much a score may exceed the quantile: the last digits of equal probabilities differ between machines."""
@@ -163,8 +163,8 @@ def conformal_sets(
     >>> conformal_sets(probs, np.array([0, 0, 1, 0]), alpha=0.25).quantiles.round(2)
     array([0.6, 0.6])
     """
-    if not 1e-9 <= alpha <= 1 - 1e-9:
-        raise CalibrationError(f"Sets leave out the label with a probability between 0 and 1; got alpha={alpha:g}.")
+    if fault := number_fault(alpha, False, 1e-9, 1 - 1e-9):
+        raise CalibrationError(f"alpha={shown(alpha)} {fault}; it is the share of sets that may leave out the label.")
     probs = np.asarray(probs)
     if probs.ndim != 2 or not len(probs):
         raise CalibrationError(f"Sets are fitted on (n, n_classes) probabilities; got shape {probs.shape}.")

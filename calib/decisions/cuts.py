@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.data.split import split_rows
 from calib.decisions.judgement import resampled
-from calib.decisions.outcomes import Change, Costs, Outcome, change, check_threshold, outcome_of
+from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
 from calib.decisions.recalibration import recalibrated_cut
 from calib.errors import CalibrationError
 from calib.formatting import plural
@@ -56,8 +57,10 @@ class Goal:
     def __post_init__(self) -> None:
         if self.basis not in get_args(Basis):
             raise CalibrationError(f"A threshold comes from one of {', '.join(get_args(Basis))}; got {self.basis!r}.")
-        for value in ([] if self.basis == "costs" else [self.value]) + ([] if self.today is None else [self.today]):
-            check_threshold(value)
+        if self.basis != "costs":
+            check_number("value", self.value, 0, 1, ends=False)
+        if self.today is not None:
+            check_number("today", self.today, 0, 1, ends=False)
 
 
 @dataclass(frozen=True, eq=False)

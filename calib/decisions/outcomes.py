@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.estimate import Shares, shares_of_rows
-from calib.numerics import Floats
+from calib.numerics import LARGEST, Floats
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,9 @@ class Costs:
     true_positive: float = 0.0
 
     def __post_init__(self) -> None:
-        costs = (self.false_alarm, self.miss, self.true_negative, self.true_positive)
-        if (
-            not np.isfinite(costs).all()
-            or min(self.false_alarm - self.true_negative, self.miss - self.true_positive) <= 0
-        ):
+        for name, cost in vars(self).items():
+            check_number(name, cost, -LARGEST, LARGEST)
+        if min(self.false_alarm - self.true_negative, self.miss - self.true_positive) <= 0:
             raise CalibrationError(
                 f"A false alarm must cost more than a true negative (here {self.false_alarm:g} and "
                 f"{self.true_negative:g}) and a miss more than a true positive ({self.miss:g} and "
@@ -172,20 +171,6 @@ def change(
     saved = shares.of_combination(factors, level)
     changed, newly, no_longer = (shares.of_share(k, level) for k in (4, 5, 6))
     return Change(changed, _of_thousand(newly), _of_thousand(no_longer), saved)
-
-
-def check_threshold(threshold: Any) -> float:
-    """A threshold between 0 and 1, both excluded.
-
-    Raises
-    ------
-    CalibrationError
-        If it is not.
-    """
-    value = float(threshold)
-    if not 0.0 < value < 1.0:
-        raise CalibrationError(f"A threshold of a probability lies between 0 and 1, ends excluded; got {value:g}.")
-    return value
 
 
 def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.calibrators.logistic import fit_logistic as fit_logistic_map
-from calib.decisions.outcomes import check_threshold
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_event
@@ -41,7 +41,7 @@ def recalibrated_cut(
         If the arrays do not fit together, one outcome is missing, or the outcome does not rise with the probability.
     """
     said, came = check_event(probs, labels)
-    wanted = check_threshold(threshold)
+    check_number("threshold", threshold, 0, 1, ends=False)
     score = log_odds_of(said, default_floor(said))
     kept, rows = Rows.checked(came, weights, "sampling", clusters)
     fit = fit_logistic(np.column_stack([np.ones(len(score)), score])[kept], came[kept], rows)
@@ -52,7 +52,7 @@ def recalibrated_cut(
             "separates them. Check that the column is the event's probability, or give the threshold itself."
         )
     covariance = fit.model_cov if rows.is_simple else fit.estimate.covariance
-    at = (np.log(wanted / (1.0 - wanted)) - a) / b
+    at = (np.log(threshold / (1.0 - threshold)) - a) / b
     gradient = -np.array([1.0, at]) / b
     half = fit.estimate.critical(level) * float(np.sqrt(gradient @ covariance @ gradient))
     low, value, high = sigmoid(np.array([at - half, at, at + half]))

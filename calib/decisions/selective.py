@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import check_number
 from calib.decisions.rules import AnswerAbove
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
@@ -87,7 +88,8 @@ def fewest_answers(risk: float, delta: float) -> int:
     >>> fewest_answers(0.02, 0.05), fewest_answers(0.1, 0.05)
     (149, 29)
     """
-    _check_shares(risk, delta)
+    check_number("risk", risk, 0, 1, ends=False)
+    check_number("delta", delta, 0, 1, ends=False)
     return math.ceil(math.log(delta) / math.log1p(-risk) - 1e-9)
 
 
@@ -170,9 +172,3 @@ def counts_at(confidence: Floats, correct: Bools, thresholds: Floats) -> tuple[I
     order = np.argsort(-confidence, kind="stable")
     answered = np.searchsorted(-confidence[order], -thresholds, side="right")
     return answered, np.append(0, np.cumsum(~correct[order]))[answered]
-
-
-def _check_shares(risk: float, delta: float) -> None:
-    for name, value in (("accepted error", risk), ("delta", delta)):
-        if not 0.0 < value < 1.0:
-            raise CalibrationError(f"The {name} is a share between 0 and 1; got {value:g}.")

@@ -60,13 +60,13 @@ class GroupGaps:
         """Share of rows times gap: what each group adds to the overall signed gap; 0 where it has no rows."""
         return self.share * np.where(self.rows > 0, self.gap, 0.0)
 
-    def worst_first(self, least_rows: int = 1) -> Ints:
-        """Numbers of the groups with at least ``least_rows`` rows, by how far chance lets their gap be from 0.
+    def worst_first(self) -> Ints:
+        """Numbers of the groups with rows, by how far chance lets their gap be from 0.
 
         The gap's end nearest to 0 decides, so that a group of a few odd rows does not come first; among groups whose
         interval holds 0, the size of the gap.
         """
-        kept = np.flatnonzero(self.rows >= max(1, least_rows))
+        kept = np.flatnonzero(self.rows)
         return kept[np.lexsort((-np.abs(self.gap[kept]), -self.sure_gap[kept]))]
 
     @property

@@ -53,27 +53,9 @@ class GroupPanel:
                 return f"{count} {noun}{'' if count == 1 else 's'}"
         return ""
 
-
-@dataclass(frozen=True, eq=False)
-class GroupPanels:
-    """The panel in each group.
-
-    Attributes
-    ----------
-    groups : by falling distance of the O:E interval from 1, and then of O:E itself; those with too few events last.
-    """
-
-    groups: tuple[GroupPanel, ...]
-
-    @property
-    def judged(self) -> tuple[GroupPanel, ...]:
-        """Groups with enough events, and enough rows without."""
-        return tuple(group for group in self.groups if group.measures)
-
-    def off(self, key: str) -> tuple[GroupPanel, ...]:
-        """Groups in which a measure's interval leaves out what a calibrated model has."""
-        ideal = IDEALS[key]
-        return tuple(g for g in self.judged if not g.measures[key].low <= ideal <= g.measures[key].high)
+    def off(self, key: str) -> bool:
+        """Whether a measure's interval leaves out what a calibrated model has; no group that is not judged is off."""
+        return bool(self.measures) and not self.measures[key].low <= IDEALS[key] <= self.measures[key].high
 
 
 def group_panels(
@@ -84,7 +66,7 @@ def group_panels(
     weight_kind: Any = None,
     clusters: Any = None,
     level: float = 0.95,
-) -> GroupPanels:
+) -> list[GroupPanel]:
     """The measures of a risk model in each group, with intervals that hold for all groups together.
 
     Intervals of m judged groups have the level ``1 - (1 - level) / m`` each (Bonferroni), so that in ``level`` of cases
@@ -97,6 +79,11 @@ def group_panels(
     weights, weight_kind, clusters : as in :func:`calib.metrics.risk_model`.
     level : joint coverage.
 
+    Returns
+    -------
+    list of GroupPanel
+        By falling distance of the O:E interval from 1, and then of O:E itself; those with too few events last.
+
     Raises
     ------
     CalibrationError
@@ -107,7 +94,7 @@ def group_panels(
     >>> rng = np.random.default_rng(0)
     >>> p, group = rng.uniform(0.1, 0.6, 3000), rng.choice(["a", "b"], 3000)
     >>> found = group_panels(np.where(group == "b", p / 2, p), rng.random(3000) < p, group)
-    >>> [group.name for group in found.off("oe")]
+    >>> [group.name for group in found if group.off("oe")]
     ['b']
     """
     said, came = check_event(probs, labels)
@@ -130,7 +117,7 @@ def group_panels(
         measures = {key: measured[key] for key in MEASURES if enough[k]}
         about = str(name), len(risk), int(event.sum()), sample.mean(event), sample.mean(risk)
         found.append(GroupPanel(*about, measures))
-    return GroupPanels(tuple(sorted(found, key=_order)))
+    return sorted(found, key=_order)
 
 
 def _order(group: GroupPanel) -> tuple[float, float, int]:

@@ -167,30 +167,18 @@ def _exp(logs: Interval) -> Interval:
     return Interval(*(float(np.exp(value)) for value in logs))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TheoremOne:
     """``gap <= ECE_1 <= ECE_2 <= ECE_inf`` on the same bins (Wenger et al. 2020, Theorem 1).
 
     Attributes
     ----------
     signed_gap : ``o P(wrong) - u P(right)``, which is mean confidence minus accuracy.
-    ece_1, ece_2, ece_inf : calibration errors.
+    chain : (4,) its size, ECE_1, ECE_2 and ECE_inf: no number is below the one before it, rounding apart.
     """
 
     signed_gap: float
-    ece_1: float
-    ece_2: float
-    ece_inf: float
-
-    @property
-    def gap(self) -> float:
-        """What no calibration error can be below."""
-        return abs(self.signed_gap)
-
-    @property
-    def chain(self) -> Floats:
-        """(4,) gap, ECE_1, ECE_2 and ECE_inf: no number is below the one before it, rounding apart."""
-        return np.array([self.gap, self.ece_1, self.ece_2, self.ece_inf])
+    chain: Floats
 
 
 def theorem_one(confidence: Floats, correct: Bools, n_bins: int = 15, binning: str = "equal_width") -> TheoremOne:
@@ -203,7 +191,8 @@ def theorem_one(confidence: Floats, correct: Bools, n_bins: int = 15, binning: s
     """
     bins = bins_of(confidence, correct, n_bins, binning)
     errors = [norm_of_gaps(bins.gap, bins.weight, norm) for norm in (1, 2, np.inf)]
-    return TheoremOne(float(confidence.mean() - correct.mean()), *errors)
+    signed_gap = float(confidence.mean() - correct.mean())
+    return TheoremOne(signed_gap, np.array([abs(signed_gap), *errors]))
 
 
 def theorem_of_all(

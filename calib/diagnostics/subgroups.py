@@ -38,19 +38,10 @@ class Subgroups:
     level: float
 
     @property
-    def overconfident(self) -> Ints:
-        """Groups whose whole interval is above 0, the worst first."""
-        return self._off(self.gaps.gap_low > 0)
-
-    @property
-    def underconfident(self) -> Ints:
-        """Groups whose whole interval is below 0, the worst first."""
-        return self._off(self.gaps.gap_high < 0)
-
-    @property
     def off(self) -> list[GroupGap]:
         """Groups whose interval leaves out 0 and the average gap, the worst first."""
         gaps, low, high = self.gaps, min(self.average.value, 0.0), max(self.average.value, 0.0)
+        beyond = (gaps.gap_low > high) | (gaps.gap_high < low)
         return [
             GroupGap(
                 self.names[k],
@@ -59,7 +50,8 @@ class Subgroups:
                 float(gaps.accuracy[k]),
                 Interval(float(gaps.gap[k]), float(gaps.gap_low[k]), float(gaps.gap_high[k])),
             )
-            for k in self._off((gaps.gap_low > high) | (gaps.gap_high < low))
+            for k in self.worst_first
+            if beyond[k]
         ]
 
     @property
@@ -67,10 +59,6 @@ class Subgroups:
         """Groups of enough rows; see :meth:`calib.diagnostics.gaps.GroupGaps.worst_first`."""
         order = self.gaps.worst_first()
         return order[self.enough[order]]
-
-    def _off(self, chosen: npt.NDArray[np.bool_]) -> Ints:
-        order = self.worst_first
-        return order[chosen[order]]
 
 
 def subgroups(

@@ -259,8 +259,8 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], view: View = 
     chains : (title, theorem, style) of each method.
     view : whose words are used.
     """
-    lowest = min((max(theorem.gap, _LEFT_END) for _, theorem, _ in chains), default=_LEFT_END)
-    highest = max((theorem.ece_inf for _, theorem, _ in chains), default=1.0)
+    lowest = min((max(theorem.chain[0], _LEFT_END) for _, theorem, _ in chains), default=_LEFT_END)
+    highest = max((theorem.chain[-1] for _, theorem, _ in chains), default=1.0)
     low, high = np.log10(lowest) - 0.12, np.log10(max(highest, 2 * lowest)) + 0.12
     fig = go.Figure()
     texts: list[dict[str, Any]] = []
@@ -299,7 +299,8 @@ def _tick_labels(places: Floats, touching: float) -> list[tuple[str, float]]:
 
 def _side(theorem: TheoremOne, view: View) -> str:
     """The gap and its sign in words."""
-    if theorem.gap < 5e-5:
+    gap = theorem.chain[0]
+    if gap < 5e-5:
         return "gap 0.0000"
     word = view.too_high if theorem.signed_gap > 0 else view.too_low
-    return f"gap {theorem.gap:.4f}, {word}"
+    return f"gap {gap:.4f}, {word}"

@@ -13,7 +13,7 @@ from calib.data import Predictions
 from calib.decisions.group_recalibration import GroupGain
 from calib.diagnostics.gap_sentences import gap_sentence
 from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps
-from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanels, group_panels
+from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanel, group_panels
 from calib.diagnostics.judged_decisions import recalibrated_by_group
 from calib.diagnostics.subgroups import Subgroups, folded, subgroups
 from calib.engine import Data
@@ -113,7 +113,7 @@ def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.
     """All groups, the worst first and those with too few rows last."""
     gaps, known = result.gaps, result.enough
     verdict = np.where(known, "no significant gap", "too few rows").astype(object)
-    verdict[result.overconfident], verdict[result.underconfident] = view.too_high, view.too_low
+    verdict[known & (gaps.gap_low > 0)], verdict[known & (gaps.gap_high < 0)] = view.too_high, view.too_low
     table = pd.DataFrame(
         {
             "group": result.names,
@@ -154,8 +154,9 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     kind = None if one.weights is None else session.test.weight_kind
     given = *one.pair, session.test.groups, one.weights, kind, one.clusters
     what = f"the panel of {fit.title} in each group"
-    found: GroupPanels = ready(("group panels", fit.key), what, group_panels, *given)
-    off, judged = found.off("oe"), plural(len(found.judged), "group")
+    found: list[GroupPanel] = ready(("group panels", fit.key), what, group_panels, *given)
+    off = [group for group in found if group.off("oe")]
+    judged = plural(sum(bool(group.measures) for group in found), "group")
     named = [f"{literal(group.name)} {with_interval(group.measures['oe'])}" for group in off[:MOST_NAMED]]
     more = [f"{len(off) - MOST_NAMED} more"] * (len(off) > MOST_NAMED)
     said = f"in {len(off)} of {judged}**: {listed(named + more)}" if off else f"significantly in none of {judged}**"
@@ -168,20 +169,19 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     )
 
 
-def _panel_table(found: GroupPanels) -> pd.DataFrame:
+def _panel_table(found: list[GroupPanel]) -> pd.DataFrame:
     table = pd.DataFrame(
         {
-            "group": [group.name for group in found.groups],
-            "rows": [group.rows for group in found.groups],
-            "events": [group.events for group in found.groups],
-            "event rate": [percent(group.rate) for group in found.groups],
-            "mean risk": [percent(group.mean_risk) for group in found.groups],
+            "group": [group.name for group in found],
+            "rows": [group.rows for group in found],
+            "events": [group.events for group in found],
+            "event rate": [percent(group.rate) for group in found],
+            "mean risk": [percent(group.mean_risk) for group in found],
         }
     )
     for key, title in MEASURES.items():
         table[title] = [
-            with_interval(group.measures[key]) if group.measures else f"too few: {group.too_few}"
-            for group in found.groups
+            with_interval(group.measures[key]) if group.measures else f"too few: {group.too_few}" for group in found
         ]
     return table
 
