@@ -10,14 +10,14 @@ import pytest
 import calib
 from calib.data import Predictions
 from calib.diagnostics.over_under import over_under_confidence
-from calib.diagnostics.reliability import ece_interval, reliability_curve
+from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.scores import scored_on, scores
 from calib.metrics.bootstrap import effective_count, groups_of_units, wilson_interval
 
-ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "underconfidence")
+ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "overconfidence", "underconfidence")
 
 
 def clustered(n_clusters: int, size: int, seed: int = 0) -> Predictions:
@@ -50,47 +50,26 @@ def test_the_standard_error_of_a_mean_is_that_between_clusters(rng):
     assert (total / rows).std() == pytest.approx(means.std(ddof=1) / 5, rel=0.03)
 
 
+def widths(one: Evaluation) -> dict[str, float]:
+    """How wide the intervals of scores, curves and other diagnostics are."""
+    found = score_intervals(one) | {"overconfidence": over_under_confidence([one])[0].over}
+    curve = reliability_curve(*one.pair, n_bins=5, clusters=one.clusters)
+    gaps = subgroups(one, np.where(one.confidence > 0.8, "high", "low")).gaps
+    answers = risk_coverage(one.confidence, one.correct, clusters=one.clusters)
+    return {key: found[key].high - found[key].low for key in ESTABLISHED} | {
+        "bins": np.nanmean(curve.high - curve.low),
+        "groups": np.nanmean(gaps.gap_high - gaps.gap_low),
+        "answers": answers.high[-1] - answers.low[-1],
+    }
+
+
 def test_copies_of_rows_leave_intervals_as_wide_as_without_them():
     data = replace(clustered(200, 1), clusters=None)
-    once, copies = score_intervals(judged(data)), score_intervals(judged(copied(data, 5)))
-    as_rows = score_intervals(judged(replace(copied(data, 5), clusters=None)))
-    for key in ESTABLISHED:
-        widths = [interval[key].high - interval[key].low for interval in (once, copies, as_rows)]
-        assert widths[1] == pytest.approx(widths[0], rel=0.2), key
-        if "ECE" not in key:  # single rows also make its noise look smaller, and so raise it
-            assert widths[2] < 0.75 * widths[0], key
-
-
-def test_curves_and_other_diagnostics_draw_clusters_too():
-    data = replace(clustered(200, 1), clusters=None)
-    few, many = judged(data), judged(copied(data, 5))
-    rows = replace(many, clusters=None)
-
-    def widths(of):
-        return [np.nanmean(np.subtract(*of(one))) for one in (few, many, rows)]
-
-    def bins(one):
-        curve = reliability_curve(*one.pair, n_bins=5, clusters=one.clusters)
-        return curve.high, curve.low
-
-    def of_error(one):
-        return ece_interval(*one.pair, clusters=one.clusters)[:0:-1]
-
-    def over(one):
-        return over_under_confidence([one])[0].over[:0:-1]
-
-    def group(one):
-        gaps = subgroups(one, np.where(one.confidence > 0.8, "high", "low")).gaps
-        return gaps.gap_high, gaps.gap_low
-
-    def answered(one):
-        curve = risk_coverage(one.confidence, one.correct, clusters=one.clusters)
-        return curve.high[-1:], curve.low[-1:]
-
-    for of in (bins, of_error, over, group, answered):
-        independent, whole, narrow = widths(of)
-        assert whole == pytest.approx(independent, rel=0.25), of.__name__
-        assert narrow < 0.75 * independent or of is of_error, of.__name__
+    once, many = judged(data), judged(copied(data, 5))
+    independent, whole, narrow = (widths(one) for one in (once, many, replace(many, clusters=None)))
+    for key, width in independent.items():
+        assert whole[key] == pytest.approx(width, rel=0.25), key
+        assert narrow[key] < 0.75 * width or key == "ECE", key  # single rows also make its noise look smaller
 
 
 def test_a_proportion_counts_as_many_rows_as_vary_like_its_clusters():

@@ -7,11 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import calib
-from calib.cli import main
 from calib.errors import CalibrationError
 from calib.numerics import softmax
 from tests.conftest import ROOT, simulate
@@ -22,17 +20,6 @@ LOGITS, LABELS = simulate(n=200, n_classes=4)
 
 def tables(path: Path) -> dict[str, list[list[str]]]:
     return Reading(path.read_text(encoding="utf-8")).tables
-
-
-@pytest.mark.long
-def test_it_says_what_the_command_says_of_the_same_rows(tmp_path):
-    np.savez(tmp_path / "outputs.npz", logits=LOGITS, labels=LABELS)
-    there, here = tmp_path / "there.html", tmp_path / "here.html"
-    main(["compare", str(tmp_path / "outputs.npz"), "--methods", "temperature", "--report", str(there)])
-    made = calib.report(LOGITS, LABELS, path=here, methods=["temperature"])
-    for name in ("overview", "changes", "others-0"):
-        assert tables(here)[name] == tables(there)[name]
-    assert [method.key for method in made.methods] == ["identity", "temperature"]
 
 
 def test_its_last_section_holds_the_call_that_makes_it_again(tmp_path, monkeypatch):
