@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from calib.errors import reason
 from calib.isolation.logs import trace
-from calib.records import BadRecord, read, write
+from calib.records import BadRecord, flatten, read, write
 from calib.settings import limit, text
 
 log = logging.getLogger("calib.store")
@@ -91,11 +91,12 @@ class Store:
         with self._connected() as db:
             if not _one(db, leads, key):
                 return
+        value = make()
+        size = sum(array.nbytes for array in flatten(value)[1].values())
+        if size > self.max_bytes or self.sweep(size) + size > self.max_bytes:
+            raise NotKept(f"the server has no room for {size / 1e9:.2g} GB beside what others keep")
         try:
-            _write(aside, make())
-            size = aside.stat().st_size
-            if size > self.max_bytes or self.sweep(size) + size > self.max_bytes:
-                raise NotKept(f"the server has no room for {size / 1e9:.2g} GB beside what others keep")
+            _write(aside, value)
             with self._transaction() as db:
                 if _one(db, leads, key):  # still
                     os.replace(aside, path)

@@ -74,13 +74,17 @@ def test_a_finished_fit_is_stored_if_a_link_leads_there(store: Store, mine, monk
     assert get_job(store, job.spec) is not None
 
 
-def test_what_is_too_large_is_said_and_deletes_nothing(tmp_path: Path, mine, theirs, clock) -> None:
+def test_what_is_too_large_is_said_and_neither_written_nor_deletes_anything(
+    tmp_path: Path, mine, theirs, clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path, max_bytes=2_500_000)
     assert not why(store, LINK, *mine)
     assert why(store, name_of(2), *theirs) == "the server has no room for 0.0018 GB beside what others keep"
     clock(1)
     huge, job, entry = made(2, 40_000)
-    assert "no room for 0.0035 GB" in why(store, name_of(3), huge, job, entry)
+    with monkeypatch.context() as patch:
+        patch.setattr("calib.store.index._write", lambda *given: pytest.fail("it was written"))
+        assert "no room for 0.0035 GB" in why(store, name_of(3), huge, job, entry)
     assert whole(tmp_path, LINK, *mine)
     assert not why(store, name_of(2), *theirs)  # once the others are idle
     assert whole(tmp_path, name_of(2), *theirs) and not whole(tmp_path, LINK, *mine)
