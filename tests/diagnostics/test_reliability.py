@@ -14,10 +14,9 @@ from calib import metrics
 from calib.diagnostics.consistency import binned_consistency, corp_consistency
 from calib.diagnostics.corp import corp_curve
 from calib.diagnostics.histograms import LOGIT_LIMITS, confidence_histogram
-from calib.diagnostics.reliability import default_bins, ece_interval, reliability_curve
+from calib.diagnostics.reliability import default_bins, reliability_curve
 from calib.errors import CalibrationError
-from calib.evaluation import SCORES, evaluate, score_intervals, scores
-from calib.evaluation.view import EVENT
+from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay
 from tests.conftest import compare_evaluations, simulate
@@ -83,12 +82,6 @@ def test_logit_histogram_keeps_saturated_confidences_in_its_end_bins():
         confidence_histogram(confidence, np.ones(5, bool), scale="log")
 
 
-def test_ece_interval_is_that_of_the_shared_scores() -> None:
-    logits, labels = simulate(n=3000)
-    evaluation = evaluate(softmax(logits), labels)
-    np.testing.assert_allclose(ece_interval(*evaluation.pair), score_intervals(evaluation)["ECE"], rtol=1e-9)
-
-
 def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generator) -> None:
     logits, labels = simulate(n=700, n_classes=3)
     probs = softmax(logits)
@@ -103,14 +96,6 @@ def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generato
     weights = rng.integers(1, 4, 700)
     written = np.repeat(probs, weights, axis=0), np.repeat(labels, weights)
     assert reliability_curve(probs, labels, 7, weights=weights).ece == pytest.approx(calib.ece(*written))
-
-
-def test_the_ece_of_an_event_is_that_of_its_probability(rng: np.random.Generator) -> None:
-    risk = rng.beta(1, 6, 500)
-    happened = rng.random(500) < 0.7 * risk
-    evaluation = evaluate(np.stack([1 - risk, risk], axis=1), happened.astype(int)).seen(EVENT)
-    assert calib.ece(risk, happened) == pytest.approx(scores(evaluation)["ECE"], rel=1e-12)
-    assert SCORES["ECE"].seen(EVENT).title == "ECE of P(event)"
 
 
 rows_corp_curve = st.lists(
