@@ -17,9 +17,6 @@ LARGEST = 1e100
 
 _FEW_COLUMNS = 8
 
-_MOST_CELLS = 65_536
-"""Most cells in which edges are looked up; their table stays in the processor's cache."""
-
 CACHED_ENTRIES = 65_536
 """Blocks of about this many numbers stay in the processor's cache from one operation to the next."""
 
@@ -161,46 +158,7 @@ def _log_odds_of_rows(logits: Floats) -> Floats:
 
 def bin_index(values: Floats, edges: Floats) -> Ints:
     """Number of the bin of each value, in [0, len(edges) - 1)."""
-    return edges_at_or_below(values, edges[1:-1])
-
-
-def edges_at_or_below(values: Floats, edges: Floats) -> Ints:
-    """How many edges are at or below each value, as ``np.searchsorted(edges, values, side="right")`` counts them.
-
-    Many values are put into cells of equal width, most of which hold at most one edge; values in the other cells are
-    searched for. Cells are found by a function that never falls, so rounding changes no count.
-
-    Parameters
-    ----------
-    values : array of any shape, without NaN.
-    edges : (m,) finite, increasing.
-
-    Returns
-    -------
-    Integers of the shape of ``values``.
-    """
-    n_cells = min(64 * len(edges), _MOST_CELLS)
-    span = float(edges[-1]) - float(edges[0]) if len(edges) > 1 else 0.0
-    if values.size < n_cells or not SMALLEST_UNIT < span < 1 / SMALLEST_UNIT:
-        return np.searchsorted(edges, values, side="right")
-    low, scale = float(edges[0]), n_cells / span
-
-    def cells(some: Floats) -> Ints:
-        return np.clip(np.subtract(some, low, dtype=np.float64) * scale, -1.0, n_cells + 1.0).astype(np.int32) + 1
-
-    n_inside = np.bincount(cells(edges), minlength=n_cells + 3)
-    n_below = np.cumsum(n_inside) - n_inside
-    only_edge = np.append(edges, np.inf)[n_below]
-    only_edge[n_inside > 1] = np.nan
-    flat = values.reshape(-1)
-    counts = np.empty(flat.size, dtype=np.intp)
-    for block in blocks(flat.size):
-        cell = cells(flat[block])
-        edge, count = only_edge[cell], np.take(n_below, cell, out=counts[block], mode="clip")
-        count += flat[block] >= edge
-        others = np.flatnonzero(np.isnan(edge))
-        count[others] = np.searchsorted(edges, flat[block][others], side="right")
-    return np.minimum(counts, len(edges), out=counts).reshape(values.shape)  # infinite values come to one more
+    return np.searchsorted(edges[1:-1], values, side="right")
 
 
 def logit_unit(logits: Floats) -> float:

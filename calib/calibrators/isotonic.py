@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.calibrators.steps import Step, lines
-from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid
+from calib.numerics import Floats, Ints, sigmoid
 from calib.parameters import ROUNDING, param
 
 
@@ -182,7 +182,7 @@ def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
     """
     if len(knots) == 1:
         return np.full(np.shape(points), values[0])
-    left = edges_at_or_below(points, knots[1:-1])
+    left = np.searchsorted(knots[1:-1], points, side="right")
     start, stop, first = values[left], values[left + 1], knots[left]
     share = np.clip((points - first) / (knots[left + 1] - first), 0.0, 1.0)
     between = np.clip(start + share * (stop - start), np.minimum(start, stop), np.maximum(start, stop))

@@ -15,7 +15,7 @@ from calib.calibrators.minimisation import newton
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step
-from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid, softplus
+from calib.numerics import Floats, Ints, sigmoid, softplus
 
 STRENGTHS = 10.0 ** np.arange(5.0, -2.5, -0.5)
 """Penalties tried, from all but straight lines to all but free."""
@@ -67,7 +67,7 @@ class SplineMap:
     def score(self, log_odds: Floats) -> Floats:
         """Log-odds that the map gives to an array of any shape."""
         knots, slopes, values = self.knots, self.slopes, self.values
-        left = np.clip(edges_at_or_below(log_odds, knots), 1, len(knots) - 1) - 1
+        left = np.clip(np.searchsorted(knots, log_odds, side="right"), 1, len(knots) - 1) - 1
         width = np.diff(knots)[left]
         along = np.clip(log_odds, knots[0], knots[-1]) - knots[left]
         score = values[left] + along * (slopes[left] + np.diff(slopes)[left] * (along / width) / 2)
@@ -202,19 +202,6 @@ class SplineCalibration(OneVsRest):
 
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
     map_type: ClassVar[type[Map]] = SplineMap
-
-    def notes(self) -> list[str]:
-        maps = [each for each in self.maps_ if each is not None]
-        straight = sum(bool(np.ptp(each.slopes) <= 1e-3 * each.slopes.max()) for each in maps)
-        if not straight:
-            return super().notes()
-        one = len(self.maps_) == 1
-        which = "The map is a straight line" if one else f"{straight} of {len(self.maps_)} maps are straight"
-        return [
-            *super().notes(),
-            f"{which} on the log-odds, as of Platt scaling: no curve has a smaller loss in {FOLDS} folds of the "
-            f"calibration rows, which take {FEWEST} rows and {FOLDS} different rows or clusters.",
-        ]
 
     def _fit(
         self,

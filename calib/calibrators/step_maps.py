@@ -10,7 +10,7 @@ import numpy as np
 from calib.calibrators.isotonic import Tally
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.steps import Step, table
-from calib.numerics import Floats, Ints, edges_at_or_below, softplus
+from calib.numerics import Floats, Ints, softplus
 
 N_BINS = (5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
 """Numbers of bins of the smoothed histograms."""
@@ -30,7 +30,7 @@ class StepMap:
     values: Floats
 
     def apply(self, log_odds: Floats) -> Floats:
-        return self.values[edges_at_or_below(log_odds, self.edges)]
+        return self.values[np.searchsorted(self.edges, log_odds, side="right")]
 
     def steps(self) -> list[Step]:
         return [table(self.edges, self.values)]

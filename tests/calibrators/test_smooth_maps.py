@@ -141,12 +141,10 @@ def test_a_few_scores_that_stand_for_zeros_do_not_make_a_spline_stiff():
     assert np.abs(learned(SplineCalibration(), log_odds, labels, test) - expit(bent(test))).max() < 0.15
 
 
-def test_few_rows_get_a_line_and_it_is_said():
+def test_few_rows_get_a_line():
     log_odds, labels = binary(9)
     fitted = SplineCalibration().fit(as_logits(log_odds), labels)
     np.testing.assert_allclose(np.diff(fitted.maps_[0].slopes), 0, atol=1e-3)
-    assert "straight line" in fitted.notes()[-1]
-    assert "10 rows" in fitted.notes()[-1]
 
 
 def test_pairs_of_a_row_and_rows_of_a_cluster_stay_in_one_fold(monkeypatch):

@@ -10,7 +10,6 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.isotonic import IsotonicCalibration, Tally, interpolate, isotonic_map
 from calib.calibrators.step_maps import even_cuts, shares_below
-from calib.numerics import edges_at_or_below
 from tests.calibrators.conftest import as_logits, binary
 
 
@@ -41,28 +40,6 @@ def test_isotonic_has_scikit_learns_knots(digits, weighted):
     margin = 1 / ((weights.sum() if weighted else 300) + 2)
     expected = np.clip(regression.y_thresholds_, margin, 1 - margin)
     np.testing.assert_allclose(fitted.maps_[0].values, expected, atol=1e-12)
-
-
-@given(st.integers(0, 1000), st.integers(1, 400), st.sampled_from(["even", "dense", "far", "tied", "close"]))
-def test_edges_in_cells_are_counted_as_by_a_binary_search(seed, n_edges, kind):
-    """Cells with no edge, one and many, values on edges, beyond all and infinite."""
-    generator = np.random.default_rng(seed)
-    edges = generator.normal(size=n_edges) * 5
-    if kind == "dense":
-        edges[: n_edges // 2] = 1 + generator.normal(size=n_edges // 2) * 1e-7
-    elif kind == "far":
-        edges[0] = generator.choice([-1e300, 1e12])
-    elif kind == "tied":
-        edges = np.round(edges)
-    elif kind == "close":
-        edges = 1 + 1e-16 * np.arange(n_edges)
-    edges.sort()
-    values = generator.normal(size=(20, 1000)) * 6
-    values[:, 0], values[0, :2] = generator.choice(edges, 20), [-np.inf, np.inf]
-    values[1, :200] = np.nextafter(generator.choice(edges, 200), generator.choice([-np.inf, np.inf], 200))
-    expected = np.searchsorted(edges, values, side="right")
-    np.testing.assert_array_equal(edges_at_or_below(values, edges), expected)
-    np.testing.assert_array_equal(edges_at_or_below(values[:, :3], edges), expected[:, :3])
 
 
 @given(st.integers(0, 1000), st.integers(2, 60), st.integers(0, 2))

@@ -12,7 +12,7 @@ from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, scheme_edges
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, StepMapCalibrator
-from calib.numerics import Floats, Ints, edges_at_or_below, sigmoid
+from calib.numerics import Floats, Ints, sigmoid
 from calib.parameters import param, parameter_names
 from calib.registry import METHODS
 
@@ -118,7 +118,7 @@ class IMaxBinning(StepMapCalibrator):
             log_odds, probs = log_odds.reshape(-1, 1), probs.reshape(-1, 1)
         for k, bins in enumerate(self.maps_):
             if bins is not None:
-                index = edges_at_or_below(log_odds[:, k], bins.edges)
+                index = np.searchsorted(bins.edges, log_odds[:, k], side="right")
                 count, total = (np.bincount(index, each, len(bins.values)) for each in (None, probs[:, k]))
                 self.maps_[k] = self._represented(bins.edges, total, count.astype(np.int64))
 

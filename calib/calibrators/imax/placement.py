@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics import Floats, Ints, blocks, softplus
+from calib.numerics import Floats, Ints, softplus
 
 LARGEST_LOG_ODDS = 700.0
 """Beyond it the smaller of the two probabilities is no number of its own in double precision."""
@@ -42,22 +42,12 @@ class SigmoidSums:
 
     @classmethod
     def _summed(cls, ordered: Floats, weights: Floats | Ints | None) -> SigmoidSums:
+        from scipy.special import expit
+
         np.clip(ordered, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, out=ordered)
-        n = len(ordered)
-        one, zero = np.zeros(n + 1), np.zeros(n + 1)
-        for block in blocks(n):
-            small = np.exp(-np.abs(ordered[block]))
-            large = 1.0 / (1.0 + small)
-            small *= large
-            if weights is not None:
-                small *= weights[block]
-                large *= weights[block]
-            positive = ordered[block] >= 0
-            one[block.start + 1 : block.stop + 1] = np.where(positive, large, small)
-            zero[block] = np.where(positive, small, large)
-        np.cumsum(one, out=one)
-        np.cumsum(zero[::-1], out=zero[::-1])
-        return cls(ordered, one, zero)
+        each = 1.0 if weights is None else weights
+        one, zero = (np.append(0.0, np.cumsum(of)) for of in (each * expit(ordered), (each * expit(-ordered))[::-1]))
+        return cls(ordered, one, zero[::-1])
 
     @property
     def n_pairs(self) -> int:
@@ -189,21 +179,11 @@ def kmeans_edges(sums: SigmoidSums, n_bins: int, generator: np.random.Generator)
 
 def divergence(first: Floats, second: Floats) -> Floats:
     """Jensen-Shannon divergence in nats of the Bernoulli distributions with these log-odds; broadcasts."""
-    p, q = _sigmoids(first), _sigmoids(second)
-    mixed = _entropy((p[0] + q[0]) / 2, (p[1] + q[1]) / 2)
-    return np.maximum(mixed - (_entropy(*p) + _entropy(*q)) / 2, 0.0)
+    from scipy.special import entr, expit
 
-
-def _sigmoids(log_odds: Floats) -> tuple[Floats, Floats]:
-    small = np.exp(-np.abs(log_odds))
-    large = 1.0 / (1.0 + small)
-    small = small * large
-    positive = log_odds >= 0
-    return np.where(positive, large, small), np.where(positive, small, large)
-
-
-def _entropy(one: Floats, zero: Floats) -> Floats:
-    return -(one * np.log(one) + zero * np.log(zero))
+    p, q = ((expit(log_odds), expit(-log_odds)) for log_odds in (first, second))
+    mixed = sum(entr((a + b) / 2) - (entr(a) + entr(b)) / 2 for a, b in zip(p, q, strict=True))
+    return np.maximum(mixed, 0.0)
 
 
 def _cells(sums: SigmoidSums) -> tuple[Floats, Floats]:
