@@ -19,7 +19,7 @@ import numpy.typing as npt
 from calib.arrays import check_labels
 from calib.decisions.rules import check_array, check_number, made_of
 from calib.errors import CalibrationError
-from calib.formatting import round_percent
+from calib.formatting import plural, round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
 from calib.parameters import number_fault, shown, unusable
 
@@ -115,8 +115,8 @@ class PredictionSets:
     def said(self) -> str:
         """What they are, in a sentence."""
         each = "one quantile for each class" if self.per_class else f"quantile {self.quantiles[0]:.6g}"
-        always = f"; {len(self.always):,} classes are in every set" if len(self.always) else ""
-        return f"Promised coverage {round_percent(1 - self.alpha)}, {each}, from {self.n_rows:,} rows{always}."
+        always = f"; in every set {plural(len(self.always), 'class', 'classes')}" if len(self.always) else ""
+        return f"Promised coverage {round_percent(1 - self.alpha)}, {each}, from {plural(self.n_rows, 'row')}{always}."
 
     def as_state(self) -> dict[str, Any]:
         """Its fields by name."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.formatting import round_percent
+from calib.formatting import plural, round_percent
 from calib.numerics import LARGEST, Floats, Ints, normalised
 from calib.parameters import number_fault, shown, unusable
 
@@ -142,7 +142,7 @@ class CostMatrix(Rule):
         if self.hand_over is not None:
             check_number("hand_over", self.hand_over)
         if len(self.actions) not in (0, self.costs.shape[1]):
-            raise CalibrationError(f"{len(self.actions)} names were given for {self.costs.shape[1]} actions.")
+            raise CalibrationError(f"{plural(len(self.actions), 'name')} for {plural(self.costs.shape[1], 'action')}.")
 
     def expected(self, probs: Floats) -> Floats:
         """Expected cost of each action, (n, n_actions), for (n, n_classes) probabilities, whose rows are normalised."""
@@ -174,7 +174,7 @@ class CostMatrix(Rule):
         """What it does, in a sentence."""
         rows, actions = self.costs.shape
         over = "" if self.hand_over is None else f", and hand over where it is above {self.hand_over:.6g}"
-        return f"Take the action of the least expected cost, of {rows:,} classes and {actions:,} actions{over}."
+        return f"Take the action of the least expected cost, of {rows:,} classes and {plural(actions, 'action')}{over}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
         """What each action is called."""

@@ -17,7 +17,7 @@ from calib.diagnostics.shift_data import judge
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import listed, percent, points, points_between, round_percent
+from calib.formatting import listed, percent, plural, points, points_between, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import LOGIT, Estimate, Rows
@@ -214,7 +214,9 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
     if found.rate is not None:
         parts.insert(0, f"an {view.outcome} of **{_percent(found.rate)}**")
     earlier = "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
-    said = [f"These {found.n:,} rows have no labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."]
+    said = [
+        f"{plural(found.n, 'row')} without labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."
+    ]
     if found.shift is not None:
         value, low, high = found.shift
         way = "**higher**" if low > 0 else "**lower**" if high < 0 else "not significantly different"

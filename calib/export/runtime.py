@@ -34,6 +34,7 @@ from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.decisions import check_decisions, held
 from calib.export.seen import AmbiguousOutputs, Seen, in_unit
+from calib.formatting import plural
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
 from calib.records import COMPRESSIONS, LARGEST, arrays_of, without_arrays
@@ -138,7 +139,7 @@ class ExportedCalibrator:
         self.columns = tuple(map(str, self.columns))
         self.class_names = tuple(map(str, self.class_names)) or tuple(map(str, range(n_columns)))
         if len(self.class_names) < n_columns or (len(self.class_names) > n_columns and not top_k):
-            raise CalibrationError(f"{len(self.class_names)} class names were given for {n_columns} classes.")
+            raise CalibrationError(f"{plural(len(self.class_names), 'class name')} for {n_columns} classes.")
         if self.kind in ONE_COLUMN and self.n_classes != 2:
             raise CalibrationError(
                 f"Outputs of kind {self.kind!r} have 2 classes; the calibrator has {self.n_classes}."
@@ -321,7 +322,7 @@ class ExportedCalibrator:
         shape = np.shape(outputs)
         if len(shape) == 2 and shape[1] != self.n_outputs:
             raise CalibrationError(
-                f"The outputs have {shape[1]:,} columns, but the calibrator takes {self.n_outputs:,} for the "
+                f"The outputs have {plural(shape[1], 'column')}, but the calibrator takes {self.n_outputs:,} for the "
                 f"{self.n_classes:,} classes that it was fitted on. Give it outputs of the same model."
             )
         written, outputs = outputs, to_plain(outputs, self.scale)

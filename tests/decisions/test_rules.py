@@ -85,7 +85,7 @@ def test_a_rule_comes_back_from_its_state(rule):
     [
         (lambda: EventCut(cut=1.5), "between 0 and 1"),
         (lambda: EventCut(cut=float("nan")), "number between"),
-        (lambda: CostMatrix(costs=np.eye(2), actions=("one",)), "1 names were given for 2 actions"),
+        (lambda: CostMatrix(costs=np.eye(2), actions=("one",)), "1 name for 2 actions"),
         (lambda: CostMatrix(costs=np.array([[np.inf, 0.0]])), "between"),
         (lambda: AnswerAbove(threshold=-0.1), "between 0 and 1"),
         (lambda: AnswerAbove.from_costs(0.0, 1.0), "must be positive"),

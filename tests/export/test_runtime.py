@@ -136,7 +136,7 @@ def test_outputs_that_cannot_be_of_the_kind_say_why(fitted, kind, outputs, says)
 def test_what_cannot_be_exported_says_why(fitted):
     with pytest.raises(CalibrationError, match="not fitted"):
         ExportedCalibrator(calib.calibrator("platt"))
-    with pytest.raises(CalibrationError, match="2 class names were given for 4"):
+    with pytest.raises(CalibrationError, match="2 class names for 4 classes"):
         ExportedCalibrator(fitted, class_names=("a", "b"))
     with pytest.raises(CalibrationError, match="Unknown kind"):
         ExportedCalibrator(fitted, kind="odds")

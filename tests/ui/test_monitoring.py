@@ -41,19 +41,6 @@ def exported() -> list[tuple[str, bytes]]:
 
 
 @pytest.fixture(scope="module")
-def given(exported: list[tuple[str, bytes]]) -> AppTest:
-    return give(open_page(PAGE), exported)
-
-
-@pytest.fixture
-def checking(given: AppTest) -> AppTest:
-    """The page with the exported calibrator, which takes new rows in place of those of the test before."""
-    for key in ("monitoring/kind", "monitoring/unlabelled"):
-        given.toggle(key=key).set_value(False)
-    return given
-
-
-@pytest.fixture(scope="module")
 def rows() -> bytes:
     logits, labels = simulate(n=600, seed=1)
     return npz(logits=logits, labels=np.array(NAMES)[labels])
@@ -117,17 +104,12 @@ def test_a_file_that_is_no_calibrator_is_refused_in_a_sentence() -> None:
     assert ["is a pickle, which can run code" in error.value for error in app.error] == [True]
 
 
-def followed(app: AppTest) -> str:
-    """What is said of the tests after every batch."""
-    return next(element.value for element in app.markdown if "e-value" in element.value)
-
-
 def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
     app = give_rows(app, "new.npz", npz(logits=fits_to_read.test.logits))
     assert clean(app)
     n = len(fits_to_read.test)
-    assert app.markdown[0].value.startswith(f"These {n:,} rows have no labels.")
+    assert app.markdown[0].value.startswith(f"{n:,} rows without labels.")
     assert "is not significantly different on these rows" in app.markdown[0].value
     assert "assumes" in app.warning[0].value
     assert f"fitted to {n:,} labelled rows" in said(app)
@@ -135,13 +117,14 @@ def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSessi
     assert not [frame for frame in app.dataframe if "now" in frame.value.columns]
 
 
-def test_weeks_are_followed_and_batches_can_be_chosen(checking: AppTest) -> None:
+def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
     logits, labels = simulate(n=500, seed=3)
     frame = pd.DataFrame(3 * logits, columns=list(NAMES))
     frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(500) // 25)
-    app = give_rows(checking, "new.csv", frame.to_csv(index=False).encode())
+    app = give_rows(give(open_page(PAGE), exported), "new.csv", frame.to_csv(index=False).encode())
     assert clean(app)
-    assert "of 20** (" in followed(app)
+    (followed,) = [element.value for element in app.markdown if "e-value" in element.value]
+    assert "of 20** (" in followed
     assert "20 batches: weeks" in said(app)
     choice = next(box for box in app.selectbox if box.label == "Batches by")
     assert choice.value == "week"
