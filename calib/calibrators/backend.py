@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -24,14 +25,8 @@ _CPU = "CPU"
 WORTH_A_GPU = 100_000_000
 """Logits from which ``device="auto"`` takes a GPU: NumPy takes a second for each pass, TensorFlow 6 s to start."""
 
-OUT_OF_MEMORY = (
-    "out of memory",
-    "out_of_memory",
-    "oom when allocating",
-    "failed to allocate",
-    "dst tensor is not init",
-)
-"""How TensorFlow words it, in lower case; the last: a failed copy."""
+OUT_OF_MEMORY = re.compile("out.of.memory|oom when allocating|failed to allocate|dst tensor is not init", re.IGNORECASE)
+"""How TensorFlow words it; the last: a failed copy."""
 
 
 def cpu_description() -> str:
@@ -143,7 +138,7 @@ def first_gpu() -> tuple[str, str] | None:
 def out_of_memory(error: BaseException | None) -> bool:
     """Whether an error, or one that led to it, says that a device's memory was not enough."""
     while error is not None:
-        if any(words in str(error).lower() for words in OUT_OF_MEMORY):
+        if OUT_OF_MEMORY.search(str(error)):
             return True
         error = error.__cause__ or error.__context__
     return False

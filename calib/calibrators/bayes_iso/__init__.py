@@ -106,8 +106,9 @@ class BayesIso(OneVsRest):
     and right. Equal scores share a value; between scores the average map is linear, and constant beyond them. It is
     kept at least 1 / (m + 2) away from 0 and 1, m the number of calibration pairs.
 
-    The average over maps at up to 64 pools of scores (``knots``) is computed exactly, over all orders of picking. The
-    paper samples maps over all scores (``plain``), which degenerates with many pairs: one map gets all the weight.
+    The average over maps at up to 64 pools of scores (``knots``) is summed over all orders of picking, exact but for
+    cells of the values, and nothing is sampled. The paper samples maps over all scores (``plain``), which degenerates
+    with many pairs: one map gets all the weight.
     """
 
     scheme: str = param(

@@ -52,7 +52,7 @@ class GPCalib(Calibrator):
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
     kernel on the probabilities. A fit runs in NumPy and SciPy, its matrix products on a GPU in TensorFlow; prediction
-    is NumPy on a grid of a few hundred nodes. ``prediction`` may be chosen after the fit.
+    is NumPy on a grid of at most 2,048 nodes. ``prediction`` may be chosen after the fit.
 
     A constant added to all logits changes nothing. One that differs from row to row does, and so does the unit of the
     logits, since the paper's prior mean is the logit itself and its lengthscale 10; with ``inputs="probs"`` rows may be
@@ -92,7 +92,7 @@ class GPCalib(Calibrator):
     def partial_fit(self, logits: Any, labels: Any, *, progress: Progress = silent) -> Self:
         """Learn from more calibration rows as if they had been in the fit, without the earlier rows.
 
-        A fit keeps a second-order expansion of its rows' likelihood (33 kB, also in exports;
+        A fit keeps a second-order expansion of its rows' likelihood (33 kB, also in pickles;
         :class:`calib.calibrators.gpcalib.statistics.QuadraticLikelihood`). It is added to the objective of
         the new rows, and posterior, kernel and inducing inputs are fitted again, at the cost of the new rows alone. An
         unfitted calibrator is fitted; a cancelled or failed ``partial_fit`` leaves the calibrator as it was. The scale

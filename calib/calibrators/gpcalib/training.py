@@ -44,8 +44,8 @@ def maximise(
 
     Returns
     -------
-    (p,) parameters, (n_iter + 1,) values at the start and after each iteration, whether the optimiser finished, and why
-    it stopped in words.
+    (p,) parameters, (n_iter + 1,) values at the start and after each iteration, whether the optimiser finished, and
+    this in words.
     """
     trace = [value_and_gradient(start)[0]]
     last = start
@@ -71,18 +71,9 @@ def maximise(
         callback=after_iteration,
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
     )
-    return last, np.array(trace), *_ending(result, len(trace) - 1)
-
-
-def _ending(result: OptimizeResult, n_iter: int) -> tuple[bool, str]:
-    iterations = plural(n_iter, "iteration")
-    if not np.isfinite(result.fun):
-        return False, f"stopped where the objective overflows, after {iterations}"
-    if result.success:
-        return True, f"converged after {iterations}"
-    if result.status == 1:
-        return False, f"stopped at the limit of {iterations}"
-    return False, f"the line search found no better point after {iterations}"  # which may be on a slope
+    finished = bool(result.success and np.isfinite(result.fun))
+    said = f"{'converged' if finished else 'stopped'} after {plural(len(trace) - 1, 'iteration')}"
+    return last, np.array(trace), finished, said
 
 
 MOST_ROWS = 50_000

@@ -43,11 +43,11 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
     result = fit(*overconfident)
     assert runs == [5]
     assert not result.converged
-    assert result.message == "stopped where the objective overflows, after 5 iterations"
+    assert result.message == "stopped after 5 iterations"
     monkeypatch.undo()
     stopped = fit(*overconfident, max_iter=5)
     assert not stopped.converged
-    assert stopped.message == "stopped at the limit of 5 iterations"
+    assert stopped.message == "stopped after 5 iterations"
     np.testing.assert_allclose(result.posterior.q_mean, stopped.posterior.q_mean)
     np.testing.assert_allclose(result.trace, stopped.trace)
 
