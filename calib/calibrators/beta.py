@@ -11,7 +11,7 @@ from calib.base import POSITIVE
 from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
 from calib.calibrators.steps import Step
-from calib.numerics import Floats, blocks, sigmoid, softplus
+from calib.numerics import Floats, sigmoid, softplus
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +56,5 @@ class BetaCalibration(LogisticCurves):
 
 def _logarithms(log_odds: Floats) -> Floats:
     """``ln p`` and ``-ln(1 - p)`` of ``p = sigmoid(log_odds)``; both rise with the log-odds."""
-    made = np.empty((2, *log_odds.shape))
-    flat, parts = log_odds.reshape(-1), made.reshape(2, -1)
-    for block in blocks(flat.size):
-        some = flat[block]
-        rest = softplus(-np.abs(some))
-        np.subtract(np.minimum(some, 0.0), rest, out=parts[0, block])
-        np.add(np.maximum(some, 0.0), rest, out=parts[1, block])
-    return made
+    rest = softplus(-np.abs(log_odds))
+    return np.stack([np.minimum(log_odds, 0.0) - rest, np.maximum(log_odds, 0.0) + rest])

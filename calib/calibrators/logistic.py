@@ -92,7 +92,7 @@ def fit_logistic(
     weights = np.full(m, 1 / m) if weights is None else weights / weights.sum()
     mean = float(weights @ targets)
     centre = features @ weights
-    spread = np.sqrt(_mean_squares(features, centre, weights))
+    spread = np.sqrt((features - centre[:, None]) ** 2 @ weights)
     spread[spread == 0] = 1.0
     prior = np.append(np.full(d, PRIOR_SD**-2 / m), 0.0)
 
@@ -118,9 +118,3 @@ def fit_logistic(
     at, _, _ = newton(objective, start, TOLERANCE, low=lowest)
     slopes = at[:d] / spread
     return slopes, float(at[d] - slopes @ centre)
-
-
-def _mean_squares(features: Floats, centre: Floats, weights: Floats) -> Floats:
-    """Mean square of each feature around its centre, without an array of their size."""
-    parts = [(features[:, block] - centre[:, None]) ** 2 @ weights[block] for block in blocks(features.shape[1])]
-    return np.sum(parts, axis=0)

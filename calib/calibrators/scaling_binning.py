@@ -10,7 +10,7 @@ import numpy as np
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, edges_at
-from calib.numerics import Floats, blocks
+from calib.numerics import Floats
 from calib.parameters import param
 
 
@@ -35,18 +35,6 @@ class ScalingBinning(OneVsRest):
     mirrored: ClassVar[bool] = False  # bins are closed on the left: from the other class they are closed on the right
     weighted: ClassVar[bool] = False
 
-    def notes(self) -> list[str]:
-        notes = super().notes()
-        class_wise = not self.share_classes and self.classes != "top"
-        if class_wise and self.n_classes_ > 2 and self.n_bins < self.n_classes_:
-            rows = self.n_rows_ / self.n_classes_
-            notes.append(
-                f"With {self.n_bins} bins for each of {self.n_classes_} classes the highest bin of a class holds more "
-                f"than the {rows:.0f} rows that are of it, the sure and the unsure alike. Share the classes, or use at "
-                f"least {self.n_classes_} bins."
-            )
-        return notes
-
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         shared = self.share_classes and self.classes != "top" and self.n_classes_ > 2
         n_bins = self.n_bins * (self.n_classes_ if shared else 1)
@@ -56,8 +44,6 @@ class ScalingBinning(OneVsRest):
         lowest = lowest[lowest > ordered[0]]  # ties stay together, and no bin is empty
         starts = np.append(0, np.searchsorted(ordered, lowest))
         edges = edges_at(ordered, starts[1:])
-        for block in blocks(len(ordered)):  # in place: there may be very many pairs
-            ordered[block] = curve.apply(ordered[block])
-        values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
+        values = np.add.reduceat(curve.apply(ordered), starts) / np.diff(starts, append=len(ordered))
         # Means of neighbours that are all but equal may come out in the other order by a rounding error.
         return StepMap(edges, np.maximum.accumulate(values))
