@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,21 +72,15 @@ DECLARED = (
 SETTINGS = {setting.name: setting for setting in DECLARED}
 
 
-def text(name: str, variables: Mapping[str, str] | None = None) -> str:
-    """What is set, without spaces around it, or the default.
-
-    Parameters
-    ----------
-    name : of a declared setting.
-    variables : in place of the environment.
-    """
+def text(name: str) -> str:
+    """What is set under the name of a declared setting, without spaces around it, or the default."""
     declared = SETTINGS[name]
-    given = (os.environ if variables is None else variables).get(name, "").strip()
+    given = os.environ.get(name, "").strip()
     return given or (declared.default if isinstance(declared.default, str) else "")
 
 
-def number(name: str, variables: Mapping[str, str] | None = None) -> float:
-    """The positive number that is set, or the default; parameters as in :func:`text`.
+def number(name: str) -> float:
+    """The positive number that is set, or the default.
 
     Raises
     ------
@@ -95,7 +88,7 @@ def number(name: str, variables: Mapping[str, str] | None = None) -> float:
         If something else is set; the text is one sentence.
     """
     declared = SETTINGS[name]
-    given = text(name, variables)
+    given = text(name)
     if not given:
         return float(declared.default)
     try:
