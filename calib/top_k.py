@@ -245,25 +245,22 @@ class TopK:
                 raise CalibrationError(f"{int(rows.sum()):,} of {len(self):,} rows have {what}.")
 
     def _check_arrays(self) -> None:
-        values, indices = self.values, self.indices
-        if values.ndim != 2 or values.shape != indices.shape:
+        values, indices, rows = self.values, self.indices, (self.rest, self.label_logit)
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays().items())
+        if values.ndim != 2 or values.shape != indices.shape or any(each.shape != (len(values),) for each in rows):
             raise CalibrationError(
-                f"values and indices must have one shape (n, k); got {values.shape} and {indices.shape}."
+                f"values and indices must have one shape (n, k), rest and label_logit the shape (n,); got {shapes}."
             )
         if not values.size:
-            raise CalibrationError(
-                f"values hold no number: their shape is {values.shape}. Give at least one row of at least one logit."
-            )
-        if values.dtype != np.float64 or indices.dtype.kind != "i":
-            raise CalibrationError(f"indices must be integers and values numbers; got {indices.dtype}, {values.dtype}.")
+            raise CalibrationError(f"values hold no number; give at least one row of at least one logit. Got {shapes}.")
+        if {values.dtype, *(each.dtype for each in rows)} != {np.dtype(np.float64)} or indices.dtype.kind != "i":
+            types = ", ".join(f"{name} {array.dtype}" for name, array in self.arrays().items())
+            raise CalibrationError(f"indices must be integers and all else float64 numbers; got {types}.")
         if not isinstance(self.n_classes, (int, np.integer)) or self.n_classes < max(3, self.k):
             raise CalibrationError(
                 f"n_classes must be a whole number, 3 at least and no fewer than the {self.k:,} values of a row; got "
                 f"{self.n_classes!r}."
             )
-        for name, array in (("rest", self.rest), ("label_logit", self.label_logit)):
-            if array.shape != (len(self),) or array.dtype != np.float64:
-                raise CalibrationError(f"{name} must have the shape ({len(self)},); got {array.shape}, {array.dtype}.")
 
 
 @dataclass(frozen=True, eq=False)
