@@ -167,10 +167,6 @@ def _literal(value: float) -> str:
     return _number(value + 0.0) if value >= 0 else f"({_number(value)})"  # two minus signs would begin a comment
 
 
-def _minus(text: str) -> str:
-    return text[2:-1] if re.fullmatch(rf"\(-(ABS\()?{SCORE}\)?\)", text) else f"-{text}"
-
-
 def _bare(text: str) -> str:
     """A text without the parentheses around all of it."""
     return text[1:-1] if text.startswith("(") else text
@@ -199,11 +195,11 @@ def _guarded(x: str, at: Floats, below: str, inside: str, above: str) -> str:
 
 
 def _sigmoid(x: str, at: Floats) -> str:
-    return _guarded(x, at, "0e0", f"1e0 / (1e0 + EXP({_minus(x)}))", "1e0")
+    return _guarded(x, at, "0e0", f"1e0 / (1e0 + EXP(-{x}))", "1e0")
 
 
 def _log_sigmoid(x: str, at: Floats) -> str:
-    return _guarded(x, at, x, f"-LN(1e0 + EXP({_minus(x)}))", "0e0")
+    return _guarded(x, at, x, f"-LN(1e0 + EXP(-{x}))", "0e0")
 
 
 def _gaps(of: Callable[[str, Floats], str]) -> Callable[..., Columns]:
@@ -253,8 +249,6 @@ def _piecewise(title: str, x: Columns, at: Floats, breaks: Floats, origins: Floa
         leaves = [
             _polynomial(text, origins[i], coefficients[:, i].tolist()) for i in range(first, first + len(tests) + 1)
         ]
-        if sum(map(len, [*tests, *leaves])) > LONGEST:
-            raise _refused(title, f"has a map of {len(tests):,} steps, more than {LONGEST:,} characters of SQL")
         made.append(_tree(tests, leaves))
     return made
 
