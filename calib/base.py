@@ -127,6 +127,14 @@ class Calibrator(Displayed):
         ------
         CalibrationError
             If a parameter or an array is not usable; the message says what to change.
+
+        Examples
+        --------
+        >>> import calib
+        >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
+        >>> fitted = calib.calibrator("platt").fit(logits, labels)
+        >>> fitted.predict_proba([[1.0, 0.0], [0.0, 1.0]]).shape
+        (2, 2)
         """
         self.check_params()
         given = as_array(logits, "logits")
@@ -166,7 +174,17 @@ class Calibrator(Displayed):
         return type(self)._predict is not Calibrator._predict
 
     def predict_proba(self, logits: Any) -> Floats:
-        """Calibrated probabilities, shape (n, n_classes), float64."""
+        """Calibrated probabilities, shape (n, n_classes), float64.
+
+        Parameters
+        ----------
+        logits : (n, n_classes) finite array, as in :meth:`fit`.
+
+        Raises
+        ------
+        CalibrationError
+            If it is not fitted, the array is not usable, or the method gives a confidence alone.
+        """
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
             given = ", features=features" if "features" in self.needs else ""

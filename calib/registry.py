@@ -216,10 +216,20 @@ OFFERED = sorted(METHODS, key=lambda name: name not in ("identity", "auto"))
 def calibrator(name: str, **params: Any) -> Calibrator:
     """Make an unfitted calibrator by its registry name.
 
+    Parameters
+    ----------
+    name : as in :data:`METHODS`.
+    **params : of the method; others are at their defaults.
+
     Raises
     ------
     CalibrationError
         For a name or a parameter that does not exist, or a value outside its range.
+
+    Examples
+    --------
+    >>> calibrator("isotonic", share_classes=False)
+    IsotonicCalibration(share_classes=False)
     """
     if name not in METHODS:
         raise CalibrationError(f"There is no calibrator {shown(name)}; choose from {', '.join(METHODS)}.")
