@@ -7,9 +7,8 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 # One BLAS thread: on small matrices two threads are slower, and tests run side by side.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -32,6 +31,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "tests" / "reference"
+DOCUMENTS = [
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "sample_data/README.md"),
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+]
 
 
 Found = TypeVar("Found")
@@ -47,21 +50,6 @@ def wait_until(condition: Callable[[], Found], seconds: float = 300.0) -> Found:
         assert time.monotonic() < until, f"still waiting after {seconds:g} s"
         time.sleep(0.01)
     return found
-
-
-class Later:
-    """A module that is imported when a test first uses it.
-
-    Every process reads every file of tests, and only the one that runs the reference in TensorFlow is to pay for it.
-    """
-
-    def __init__(self, name: str):
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # pytest asks everything in a file for such names
-            raise AttributeError(name)
-        return getattr(import_module(self._name), name)
 
 
 @contextmanager

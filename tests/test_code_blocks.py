@@ -25,15 +25,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from calib.cli import main
-from tests.conftest import ROOT, simulate, write_model
+from tests.conftest import DOCUMENTS, ROOT, simulate, write_model
 
-DOCUMENTS = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "sample_data/README.md",
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
-]
 SAMPLES = {"outputs.npz": "digits-cnn.npz", "new.npz": "digits-cnn.npz", "loans.csv": "simulated-loans.csv"}
 """Files that documents name, and the samples that stand for them."""
 FIRST = {"docs/library.md": "README.md"}

@@ -28,12 +28,7 @@ from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
 from calib.ui.menu import MENU
 from documentation import methods
-from tests.conftest import ROOT
-
-DOCUMENTS = [
-    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "sample_data/README.md"),
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
-]
+from tests.conftest import DOCUMENTS, ROOT
 
 
 def anchors(path: Path) -> set[str]:

@@ -15,9 +15,7 @@ from calib.calibrators import backend
 from calib.calibrators.backend import Loss, run, wants_gpu
 from calib.errors import FitCancelled
 from calib.numerics import blocks
-from tests.conftest import Later, simulate
-
-tf = Later("tensorflow")
+from tests.conftest import simulate
 
 METHODS = ("temperature", "vector", "structured_vector")
 SHAPE = (1000, 50_000)
@@ -123,13 +121,13 @@ def test_a_gpu_that_tensorflow_cannot_use_is_said(hidden, monkeypatch):
     assert "needs TensorFlow and its CUDA libraries" in note
 
 
-def internal(message: str) -> tf.errors.InternalError:
-    return tf.errors.InternalError(None, None, message)
+def internal(message: str) -> Exception:
+    return backend.tensorflow().errors.InternalError(None, None, message)
 
 
 def wrapped() -> Exception:
     error = RuntimeError("the optimiser failed")
-    error.__cause__ = tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+    error.__cause__ = backend.tensorflow().errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
     return error
 
 

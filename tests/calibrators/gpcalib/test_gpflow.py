@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,7 @@ from calib.calibrators.gpcalib.posterior import Posterior
 from calib.numerics import log_softmax, softmax
 from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_objective import objective_of, some_objective
-from tests.conftest import Later, simulate
-
-gpflow = Later("gpflow")
+from tests.conftest import simulate
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
@@ -49,8 +48,10 @@ def test_where_the_gpu_is_full_the_cpu_fits_the_same(pretend_gpu, monkeypatch):
     np.testing.assert_array_equal(fitted.predict_proba(logits), alone.predict_proba(logits))
 
 
-def plain_gpflow(posterior: Posterior, full: bool) -> gpflow.models.SVGP:
+def plain_gpflow(posterior: Posterior, full: bool) -> Any:
     """GPflow's own sparse variational model with the parameters of a posterior."""
+    import gpflow
+
     kernel = gpflow.kernels.SquaredExponential(posterior.variance, posterior.lengthscale) + gpflow.kernels.White(
         posterior.noise_variance
     )
