@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calib.active_learning.classifiers import Learner, classifier
 from calib.active_learning.strategies import ARMS, Plan, normalised_entropy
+from calib.arrays import check_labels
 from calib.base import Progress
 from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
@@ -40,25 +41,9 @@ class Pool:
     n_classes: int
 
     def __post_init__(self) -> None:
-        """Refuse parts that do not belong together.
-
-        Raises
-        ------
-        CalibrationError
-            Naming the part.
-        """
-        d = self.features.shape[-1]
-        parts = (("pool", self.features, self.labels), ("test set", self.test_features, self.test_labels))
-        for name, features, labels in parts:
-            if (
-                not len(labels)
-                or features.shape != (len(labels), d)
-                or not 0 <= labels.min() <= labels.max() < self.n_classes
-            ):
-                raise CalibrationError(
-                    f"The {name} needs features (n, {d}) with n labels in 0..{self.n_classes - 1}; got the shapes "
-                    f"{features.shape} and {labels.shape}."
-                )
+        """Refuse labels that are none of the classes, or not one for each row (:class:`CalibrationError`)."""
+        check_labels(self.labels, (len(self.features), self.n_classes))
+        check_labels(self.test_labels, (len(self.test_features), self.n_classes))
 
     def __len__(self) -> int:
         return len(self.labels)

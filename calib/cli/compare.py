@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +59,7 @@ def compare(
     arguments.keep_inputs(given.paths, csv=csv, report=report)
     own, matters = [arguments.method_with_parameters(each) for each in method], dict(map(_relevant, relevant))
     if report:
-        import calib.reporting  # noqa: F401  # where its packages are missing, that is said before anything is fitted
+        from calib import reporting  # where its packages are missing, that is said before anything is fitted
     data = given.load()
     if view and view_of(data, view).name != view:
         arguments.refuse(f"these outputs cannot be judged as --view {view}, which is for two classes; leave it out")
@@ -82,7 +81,9 @@ def compare(
         safe_table(found.table).to_csv(csv, index=False)
         answer.say(f"All scores, intervals and differences are in {csv}.")
     if report:
-        write_report(report, given, (data, learned, test), fits, found, calibration, seed)
+        source = _source(given, calibration, seed)
+        made = reporting.Report.from_comparison(found, data, (learned, test), fits, source=source)
+        report.write_text(reporting.html(made), encoding="utf-8")
         answer.say(f"The report is in {report}.")
     if repeats:
         with text.progress("fits") as show:
@@ -144,32 +145,10 @@ def _methods(
     return methods
 
 
-def write_report(
-    path: Path,
-    given: arguments.Given,
-    rows: tuple[Predictions, Predictions, Predictions],
-    methods: Mapping[str, Calibrator],
-    found: Comparison,
-    part: Any,
-    seed: int,
-) -> None:
-    """Write the report of a finished comparison.
+def _source(given: arguments.Given, part: Any, seed: int) -> Any:
+    """Where the rows of a report came from, and how they were split."""
+    from calib.reporting import Source
 
-    Parameters
-    ----------
-    rows : all of them, those for calibration, and those for the test.
-    methods : fitted, by their names in ``found``.
-    part, seed : how the rows were split.
-    """
-    from calib.reporting import Report, Source, html
-
-    files = {"source": given.file, **given.options.files}
-    sample = given.file.stem if _is_sample(given.file) else None
-    named = {role: str(file) for role, file in files.items() if file is not None}
-    source = Source(named, given.options.choices, sample, part=part, seed=seed)
-    report = Report.from_comparison(found, rows[0], rows[1:], methods, source=source)
-    path.write_text(html(report), encoding="utf-8")
-
-
-def _is_sample(path: Path) -> bool:
-    return path.resolve().parent.name == FOLDER and path.stem in SAMPLES
+    files = {role: str(file) for role, file in {"source": given.file, **given.options.files}.items() if file}
+    is_sample = given.file.resolve().parent.name == FOLDER and given.file.stem in SAMPLES
+    return Source(files, given.options.choices, given.file.stem if is_sample else None, part=part, seed=seed)
