@@ -49,6 +49,17 @@ def test_a_table_of_text_alone_has_its_names_in_its_first_line(make, ending):
     assert inspect(make.csv(frame, header=False)).choices.header is False
 
 
+def test_words_in_no_list_are_asked_for_where_the_column_is_called_a_confidence(make):
+    levels = np.array(["low", "medium", "high"])[make.labels % 3]
+    frame = pd.DataFrame({"confidence": levels, "correct": make.binary == 1})
+    assert inspect(make.csv(frame)).words == {"high": None, "low": None, "medium": None}
+    given = ("high=0.9", "medium=0.6", "low=0.3")
+    data = load(make.csv(frame), verbal=given)
+    np.testing.assert_allclose(data.confidence, np.array([0.3, 0.6, 0.9])[make.labels % 3], rtol=1e-9)
+    scored = load(make.csv(frame.assign(score=make.probs[:, 0])))
+    np.testing.assert_allclose(scored.confidence, make.probs[:, 0], rtol=1e-9)
+
+
 def test_numbers_of_ones_own_win_and_rows_without_a_word_are_left_out(make):
     words = WORDS[make.labels].astype(object)
     words[3] = None

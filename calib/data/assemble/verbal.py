@@ -10,9 +10,11 @@ import numpy as np
 
 from calib.data.assemble.labels import is_missing
 from calib.data.findings import InvalidUpload, Step, info, shortened
+from calib.data.guess.names import has, is_prediction
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, Contents, distinct
 from calib.data.roles import Question
+from calib.data.words import CONFIDENCE
 from calib.formatting import plural
 from calib.numerics import Floats
 
@@ -53,7 +55,7 @@ def words_as_numbers(contents: Contents, outputs: Any, choices: Choices) -> Step
     if not contents.tabular or len(names) != 1 or "string" not in contents.info(names[0]).dtype:
         return Step(None)
     values, places = distinct(contents.read(names[0]))
-    numbers = numbers_of(values, choices, choices.kind == "pairs")
+    numbers = numbers_of(values, choices, choices.kind == "pairs" or has(names[0], CONFIDENCE))
     if numbers is None:
         return Step(None)
     words = [plain_word(word) for word in values.tolist()]
@@ -68,19 +70,21 @@ def words_as_numbers(contents: Contents, outputs: Any, choices: Choices) -> Step
 def words_in_sample(sample: Mapping[str, Array], choices: Choices) -> dict[str, Array]:
     """The sample of a table with columns of such words as numbers, so that they can be told from other text.
 
-    A column is one of them where it was chosen as the confidence of pairs, or half of its words are known; a word
-    without a number counts as one half.
+    A column is one of them where it was chosen as the confidence of pairs, is called a confidence where no numbers are
+    called a score, or half of its words are known; a word without a number counts as one half.
     """
     chosen, numbered = names_in(choices.outputs) if choices.kind == "pairs" else (), dict(sample)
+    scored = any(cells.dtype.kind in "iuf" and is_prediction(name) for name, cells in sample.items())
     for name, cells in sample.items():
         if cells.dtype.kind != "U":
             continue
         values, places = distinct(cells)
-        numbers = numbers_of(values, choices, chosen == (name,))
+        is_confidence = chosen == (name,) or (not scored and has(name, CONFIDENCE))
+        numbers = numbers_of(values, choices, is_confidence)
         if numbers is None:
             continue
         told = {word: PROPOSED.get(word) if number is None else number for word, number in numbers.items()}
-        if chosen == (name,) or 2 * list(told.values()).count(None) <= len(told):
+        if is_confidence or 2 * list(told.values()).count(None) <= len(told):
             own = [told.get(plain_word(word), np.nan) for word in values.tolist()]
             numbered[name] = np.array([0.5 if value is None else value for value in own])[places]
     return numbered

@@ -144,8 +144,9 @@ def infer_delimiter(lines: list[str], file: str) -> str:
     for delimiter in DELIMITERS:
         widths = [len(cells) for cells in cells_of(lines, delimiter)]
         usual = mode(widths)
+        by_chance = delimiter == " " and any(width != usual for width in widths[1:])  # as between two words
         if usual > 1 and widths.count(usual) > len(widths) / 2:
-            found.append((not max(2, usual - 1) <= widths[0] <= usual, delimiter))
+            found.append((by_chance or not max(2, usual - 1) <= widths[0] <= usual, delimiter))
     aligned = len(lines) > 1 and sum("  " in line.strip() for line in lines) > len(lines) / 2
     if aligned and (not found or found[0][1] == " "):
         reason = f"The columns of {file} are aligned by blanks, with no delimiter between them."
@@ -161,23 +162,22 @@ def is_value(cell: str) -> bool:
 def lines_above(texts: list[str], rows: list[list[str]]) -> int:
     """How many lines stand above the table.
 
-    Comments, lines with at most half as many filled cells as most have, and lines with gaps right above a header
-    without any, as merged cells leave them.
+    Whatever has fewer filled cells than most lines, where the first that has as many holds names and the next one
+    values; else comments, and lines with at most half as many filled cells as most have.
     """
     width = mode(map(len, rows))
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
     usual = mode(filled)
+    first = next(n for n in range(len(rows)) if filled[n] >= usual)
+    if first + 1 < len(rows) and not any(map(is_value, rows[first])) and any(map(is_value, rows[first + 1])):
+        return first
 
     def is_above(n: int) -> bool:
         is_row = len(rows[n]) == width > 1 and any(map(is_value, rows[n]))
         return not is_row and (texts[n].lstrip().startswith(COMMENTS) or 2 * filled[n] <= usual)
 
     last = min(MAX_ABOVE, len(rows) - 1)
-    n = next((n for n in range(last) if not is_above(n)), last)
-    if len(rows) > n + 2 and filled[n] < filled[n + 1] == width:
-        merged = not any(map(is_value, rows[n + 1])) and any(map(is_value, rows[n + 2]))
-        return n + merged
-    return n
+    return next((n for n in range(last) if not is_above(n)), last)
 
 
 def infer_header(rows: list[list[str]]) -> bool:

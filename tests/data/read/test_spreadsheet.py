@@ -44,6 +44,10 @@ def read(content: bytes, **chosen) -> Inspection:
     [
         ("empty sheets", {"Sheet1": [], "Data": TABLE, "Sheet3": []}),
         ("title and merged heads", {"Data": [("Report",), (), (None, "Model A", None, "Outcome"), *TABLE]}),
+        (
+            "below titles and to their right",
+            {"Data": [("Report",), ("as of", "31 March"), ("rows", 240), *((None, *row) for row in TABLE)]},
+        ),
         ("dates", {"Data": [(*row, "when" if row is HEADER else datetime(2024, 1, 5, 12)) for row in TABLE]}),
         ("names of lines", {"Data": [("cla,ss\n0", "cla,ss\n1", "cla,ss\n2", "label"), *ROWS]}),
     ],

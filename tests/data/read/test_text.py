@@ -34,6 +34,11 @@ WRITINGS = [
     ("semicolon, decimal comma", table(";", comma)),
     ("percent", table(";", lambda v: f"{comma(100 * v)} %")),
     ("lines above", "Model: resnet\nDate;2024\n\n" + table(";", comma)),
+    (
+        "two words above",
+        "Report 2024\nModel: v3\n"
+        + "".join(f"{line},{f'row {n}' if n else 'item'}\n" for n, line in enumerate(table().splitlines())),
+    ),
     ("Excel's delimiter", "sep=;\n" + table(";", comma)),
     ("empty columns at the end", table(end=",,")),
     ("a delimiter at the end of rows", ",".join(HEADER) + "\n" + ROWS.replace("\n", ",\n")),
