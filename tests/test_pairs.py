@@ -10,6 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import calib
+from benchmarks.exports import QUICK
 from calib import base
 from calib.base import KEEPS_HALF, Calibrator
 from calib.canonical import to_canonical
@@ -23,7 +24,6 @@ NEEDS_CLASSES = {
     "geometric",
 }
 """A weight for each class or rank, the number of classes or the predicted class: one confidence holds none of them."""
-SMALL = {"bayes_iso": {"n_maps": 300}, "gpcalib": {"max_iter": 5}}
 
 
 def pairs(n: int = 400, seed: int = 0) -> Predictions:
@@ -39,7 +39,7 @@ def pairs(n: int = 400, seed: int = 0) -> Predictions:
 @cache
 def fitted(name: str) -> Calibrator:
     data = pairs()
-    return calib.calibrator(name, **SMALL.get(name, {})).fit(data.logits, data.labels)
+    return calib.calibrator(name, **QUICK.get(name, {})).fit(data.logits, data.labels)
 
 
 each = pytest.mark.parametrize("name", calib.METHODS)

@@ -22,7 +22,6 @@ from calib.numerics import softmax
 from tests.forged_records import forged, reread
 
 COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6)
-NAMES = ("cat", "dog", "=cow", "emu")
 
 
 def markdown_free(text: str) -> str:

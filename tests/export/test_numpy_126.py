@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import calib
+from benchmarks.exports import QUICK
 from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove, fit_sets
 from calib.export import predict, writer
 from calib.registry import extras_for
-
-PARAMS: dict[str, dict[str, int]] = {"gpcalib": {"max_iter": 20}, "bayes_iso": {"n_maps": 300}}
 
 PREDICTS = """
 import importlib.util
@@ -57,7 +56,7 @@ def test_every_method_predicts_the_same_on_numpy_126_alone(tmp_path: Path) -> No
     for name, method in calib.METHODS.items():
         if method.needs:
             continue
-        made = calib.calibrator(name, **PARAMS.get(name, {}))
+        made = calib.calibrator(name, **QUICK.get(name, {}))
         made.fit(data.logits, data.labels, **extras_for(made, data))
         expected[name] = made.predict_proba(fresh.logits)
         decided = {"decision": AnswerAbove(threshold=0.7), "sets": fit_sets(made, fresh, 0.1)}

@@ -52,7 +52,6 @@ def fitted_once(method):
 
 
 IN_SQL = [name for name in METHODS if name != "geometric"]
-QUICK = ("beta", "isotonic")
 
 
 @pytest.mark.parametrize(

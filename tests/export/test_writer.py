@@ -18,6 +18,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import calib
+from benchmarks.exports import QUICK
 from calib.data import Predictions
 from calib.decisions import AnswerAbove, CostMatrix, conformal_sets
 from calib.errors import CalibrationError
@@ -38,7 +39,6 @@ sys.meta_path.insert(0, Blocker())
 """
 
 METHODS = [name for name, method in calib.METHODS.items() if not method.needs]
-PARAMS = {"gpcalib": {"max_iter": 3}, "bayes_iso": {"n_maps": 100}}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def everything(overconfident):
     """Each method fitted once, and logits that also lie far outside the calibration data."""
     logits, labels = overconfident
     test = np.concatenate([logits[:50], [[1e3, -1e3, 0, 0], [0, 0, 0, 0]]])
-    return {name: calib.calibrator(name, **PARAMS.get(name, {})).fit(logits, labels) for name in METHODS}, test
+    return {name: calib.calibrator(name, **QUICK.get(name, {})).fit(logits, labels) for name in METHODS}, test
 
 
 def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:

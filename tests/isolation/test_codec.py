@@ -8,7 +8,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -74,9 +74,6 @@ def test_a_value_of_many_parts():
     assert (back.columns, back.numbers, back.share, back.given) == (("a", "b"), (1, 2), 0.5, True)
     assert there_and_back(outer(columns="a", numbers=("1",)), Outer).columns == "a"
     assert there_and_back(outer(share=float("nan")), Outer).share != 0
-
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @pytest.mark.parametrize(

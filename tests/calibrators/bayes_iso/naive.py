@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.integrate import dblquad
+
+from calib.calibrators.isotonic import Tally
+
+
+def tally_of(positives: list[float], negatives: list[float]) -> Tally:
+    """Labels at the scores 0, 1, 2 ..."""
+    counts = np.add(positives, negatives).astype(float)
+    return Tally(np.arange(len(counts), dtype=float), counts, np.array(positives, dtype=float))
 
 
 def posterior_mean_of_two(positives: tuple[int, int], negatives: tuple[int, int]) -> tuple[float, float]:

@@ -15,13 +15,7 @@ from calib.calibrators.bayes_iso.exact_posterior import (
 )
 from calib.calibrators.bayes_iso.importance_sampling import sample_posterior
 from calib.calibrators.isotonic import Tally
-from tests.calibrators.bayes_iso.naive import posterior_mean_of_two
-
-
-def tally_of(positives: list[float], negatives: list[float]) -> Tally:
-    counts = np.add(positives, negatives).astype(float)
-    return Tally(np.arange(len(counts), dtype=float), counts, np.array(positives, dtype=float))
-
+from tests.calibrators.bayes_iso.naive import posterior_mean_of_two, tally_of
 
 EDGES = np.array([0.0, 0.0, 0.3, 0.6, 1.0, 1.0])
 CHANCES = np.random.default_rng(3).uniform(0.05, 1, size=(3, 5)) * np.diff(EDGES)

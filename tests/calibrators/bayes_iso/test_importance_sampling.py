@@ -15,19 +15,11 @@ from calib.calibrators.bayes_iso.importance_sampling import (
     sample_maps,
 )
 from calib.calibrators.isotonic import Tally
-
-
-def groups_of(positives: list[float], negatives: list[float]) -> Tally:
-    counts = np.add(positives, negatives)
-    return Tally(np.arange(len(counts), dtype=float), counts.astype(float), np.array(positives, dtype=float))
-
-
-def unbounded(groups: Tally) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(len(groups.scores)), np.ones(len(groups.scores))
+from tests.calibrators.bayes_iso.naive import tally_of
 
 
 def test_likelihood_is_a_product_of_binomials(rng):
-    groups = groups_of([0, 3, 1, 5], [2, 0, 4, 1])
+    groups = tally_of([0, 3, 1, 5], [2, 0, 4, 1])
     maps = np.sort(rng.random((20, 4)), axis=1)
     orders = binom.logpmf(groups.positives, groups.counts, 0.5) - groups.counts * np.log(0.5)  # of the labels in a tie
     expected = binom.logpmf(groups.positives, groups.counts, maps) - orders
