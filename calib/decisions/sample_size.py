@@ -103,8 +103,8 @@ def rows_needed(
     for target, width in wanted.items():
         most = 1.0 if target == "AUROC" else np.inf  # its interval lies between 0 and 1
         if not 0.0 < width < most:
-            said = "above 0" if most > 1.0 else "between 0 and 1"
-            raise CalibrationError(f"An interval of {target} of width {width:g} plans nothing; give a width {said}.")
+            ends = "above 0" if most > 1.0 else "between 0 and 1"
+            raise CalibrationError(f"An interval of {target} of width {width:g} plans nothing; give a width {ends}.")
     if threshold is not None and not 0.0 < threshold < 1.0:
         raise CalibrationError(f"A threshold of {threshold:g} is no probability strictly between 0 and 1.")
     rate, inner, concordance = float(came.mean()), said[(said > 0.0) & (said < 1.0)], auroc(said, came)

@@ -115,10 +115,9 @@ class ReliabilityDisplay:
                 f"{probs.shape}; give (n,) labels and (n, n_classes) probabilities, or the (n,) of one class of two. "
                 "classes=[...] names classes that no label has, in the order of the columns."
             )
-        codes, pos_label = (
-            class_indices(labels, known),
-            known[-1] if len(known) == 2 and pos_label is None else pos_label,
-        )
+        codes = class_indices(labels, known)
+        if len(known) == 2 and pos_label is None:
+            pos_label = known[-1]
         pair, view = (probs, codes), TOP_LABEL
         if pos_label is not None:
             column = next((k for k, label in enumerate(known.tolist()) if label == pos_label), None)
