@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,7 @@ from calib.plots.over_under import band_chart, before_after, per_class_chart, ra
 from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, reliability_panels
 from calib.plots.reliability import before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
-from calib.plots.style import method_style
+from calib.plots.style import Style, method_style
 
 RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "gpcalib"))
 
@@ -148,10 +149,8 @@ def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
                 curve, RAW, scale, name, histogram=histogram, view=view, band=binned_consistency(curve, said)
             )
     for scale in ("linear", "logit"):
-        for line in (corp_curve(said, outcome),):
-            figures[f"reliability {type(line).__name__} {scale}"] = reliability_diagram(
-                curve, RAW, scale, name, view=view, line=line
-            )
+        line = corp_curve(said, outcome)
+        figures[f"reliability CORP {scale}"] = reliability_diagram(curve, RAW, scale, name, view=view, line=line)
     both = [confidence_histogram(s, outcome, scale="logit") for s in (said, said**1.3)]
     figures["drift"] = confidence_drift(*both, GP, view=view)
     figures["panels"] = _panels(said, outcome, name)
@@ -170,22 +169,20 @@ def _panels(said: np.ndarray, outcome: np.ndarray, name: str) -> go.Figure:
 def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
     probs = softmax(case.logits)
     evaluations = [evaluate(p, case.labels) for p in (probs, softmax(case.logits / 2))]
-    results = over_under_confidence(evaluations)
-    rows = [(title, result, style) for title, result, style in zip(("raw", name), results, (RAW, GP), strict=True)]
-    chains = [(title, theorem_one(*e.pair), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
-    banded = [(title, by_band(e), style) for (title, _, style), e in zip(rows, evaluations, strict=True)]
-    classes = [
-        (title, gaps_by_group(*e.pair, e.predicted, e.n_classes), style)
-        for (title, _, style), e in zip(rows, evaluations, strict=True)
-    ]
+
+    def rows_of(found: list[Any]) -> list[tuple[str, Any, Style]]:
+        return list(zip(("raw", name), found, (RAW, GP), strict=True))
+
+    rows = rows_of(over_under_confidence(evaluations))
+    classes = rows_of([gaps_by_group(*e.pair, e.predicted, e.n_classes) for e in evaluations])
     names = [f"{name} {k}" for k in range(probs.shape[1])]
     order = classes[0][1].worst_first()[:12]
     figures = {
         "over": before_after(rows, "over"),
         "under": before_after(rows, "under"),
         "ratio": ratio_to_odds(rows),
-        "theorem": theorem_chain(chains),
-        "bands": band_chart(banded),
+        "theorem": theorem_chain(rows_of([theorem_one(*e.pair) for e in evaluations])),
+        "bands": band_chart(rows_of([by_band(e) for e in evaluations])),
         "classes": per_class_chart(names, order, classes, title=name),
     }
     for scale in ("linear", "logit"):
@@ -195,40 +192,34 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
 
 
 def _compare(case: Case, name: str) -> dict[str, go.Figure]:
-    rows = []
-    probs = [softmax(case.logits / t) for t in (1, 2, 0.5, 30)]
-    for method, p in zip(("identity", "temperature", "vector", "gpcalib"), probs, strict=True):
-        nll = float(-np.log(np.clip(p[np.arange(len(p)), case.labels], 1e-12, 1)).mean())
-        rows.append({"method": method, "title": f"{name} {method}", "entry": name, "score": "NLL", "value": nll,
-                     "low": nll * 0.97, "high": nll * 1.03 if method != "vector" else np.inf, "better": "lower",
-                     "n_splits": 3, "score_title": "NLL"})  # fmt: skip
-    table = pd.DataFrame(rows)
-    for part in ("", "_low", "_high"):
-        table[f"difference{part}"] = table["value"] - table["value"].iloc[0]
-    sizes = pd.concat([table.assign(size=size, value=table["value"] * (1 + 40 / size)) for size in (50, 100, 400)])
+    factors = {"identity": 1, "temperature": 2, "vector": 0.5, "gpcalib": 30}
+    said = {method: softmax(case.logits / t)[np.arange(len(case.labels)), case.labels] for method, t in factors.items()}
+    nll = {method: float(-np.log(np.clip(p, 1e-12, 1)).mean()) for method, p in said.items()}
+    above = {method: value - nll["identity"] for method, value in nll.items()}
+    sizes = pd.DataFrame(
+        {"method": method, "title": f"{name} {method}", "score": "NLL", "score_title": "NLL", "n_splits": 3,
+         "size": size, "value": value * (1 + 40 / size)}
+        for size in (50, 100, 400) for method, value in nll.items()
+    )  # fmt: skip
     sizes["low"], sizes["high"] = sizes["value"] * 0.9, sizes["value"] * 1.1
-    raw = table["value"].iloc[0]
     strip = [
-        StripRow(row["title"], method_style(row["method"]), row["value"],
-                 Interval(row["value"] - raw, row["value"] - raw - 0.01, row["value"] - raw + 0.01), "better")
-        for row in rows
-    ]  # fmt: skip
+        StripRow(f"{name} {method}", method_style(method), nll[method], Interval(d, d - 0.01, d + 0.01), "better")
+        for method, d in above.items()
+    ]
     return {
         "sizes": size_curves(sizes, "NLL"),
         "strip": difference_strip(strip, "NLL", SCORES["NLL"].unit, 0.001),
         "strip in points": difference_strip(strip, "ECE", Unit("points", 100.0), 0.001),
-        "members": member_rows([Judged(row["method"], 0.25, row["value"], 0.01, row["value"] - raw, 0.01)
-                                for row in rows]),
+        "members": member_rows([Judged(method, 0.25, nll[method], 0.01, d, 0.01) for method, d in above.items()]),
     }  # fmt: skip
 
 
 def _decide(case: Case, name: str) -> dict[str, go.Figure]:
     probs = softmax(case.logits)
     confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == case.labels
-    curves = [risk_coverage(confidence, correct), risk_coverage(confidence[::-1], correct)]
-    named = list(zip(("raw", name), curves, (RAW, GP), strict=True))
+    named = [("raw", risk_coverage(confidence, correct), RAW), (name, risk_coverage(confidence[::-1], correct), GP)]
     counts = np.bincount(np.minimum((probs > 0.05).sum(axis=1), probs.shape[1]), minlength=probs.shape[1] + 1)
-    view = EVENT if case.binary else TOP_LABEL
+    view = _view(case, name)
     sides = [threshold_counts(*_pair(case), cut, scale) for cut, scale in ((0.8, "linear"), (0.02, "logit"))]
     figures = {
         "threshold": threshold_chart(sides[0], GP, view, "act"),
@@ -239,8 +230,8 @@ def _decide(case: Case, name: str) -> dict[str, go.Figure]:
     if case.binary:
         said, happened = _pair(case)
         grid = np.linspace(0.01, 0.6, 40)
-        curves = [net_benefit(p, happened, grid) for p in (said, said**1.2)]
-        figures["decision curve"] = decision_curves(list(zip(("raw", name), curves, (RAW, GP), strict=True)), 0.2)
+        curves = [("raw", net_benefit(said, happened, grid), RAW), (name, net_benefit(said**1.2, happened, grid), GP)]
+        figures["decision curve"] = decision_curves(curves, 0.2)
         found = sequential_tests(said, happened, *batches_of(len(said), size=40))
         figures |= {"e-values": e_value_chart(found, GP), "O:E": o_e_chart(found, GP)}
     return figures
