@@ -73,11 +73,6 @@ def fit(queue: Engine, session: OpenSession, *wanted: str | tuple[str, dict[str,
     return session
 
 
-def wait(queue: Engine, session: OpenSession) -> None:
-    """Until no fit of the session runs."""
-    finished(queue, session.specs)
-
-
 def twice(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, **about: Any) -> OpenSession:
     """A session whose rows are all calibration rows first and the same rows again as test rows."""
     n, n_classes = logits.shape

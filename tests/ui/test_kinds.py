@@ -191,16 +191,6 @@ def test_compare_draws_clusters_and_shows_both_numbers(kinds: dict[str, OpenSess
     assert len(table) == 3
 
 
-def test_compare_claims_nothing_of_its_nll(kinds: dict[str, OpenSession]) -> None:
-    app = unfold(open_page("pages/2_Compare.py", kinds["beside"]), "compare/scores")
-    table = app.dataframe[0].value.set_index("method")
-    assert np.isnan(table.loc["Geometric", "NLL"])
-    assert np.isnan(table.loc["Geometric", "Brier score"])
-    assert 0 < table.loc["Geometric", "ECE"] < 1
-    finding = app.markdown[0].value
-    assert "Geometric gives a confidence only" in finding and "ECE" in finding
-
-
 def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(kinds: dict[str, OpenSession]) -> None:
     app = unfold(open_page("pages/5_Export.py", kinds["alone"]), "export/others")
     words = said(app)
