@@ -287,12 +287,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
         held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
-        for number, (train, test) in enumerate(splits, 1):
-            if self.ensemble and held[test].sum() < 2:
-                raise CalibrationError(
-                    f"The test part of fold {number} of {len(splits)} holds {held[test].sum()} rows with a "
-                    "sample_weight above 0, and its calibrator needs two; use other folds, or ensemble=False."
-                )
+        for number, (train, _) in enumerate(splits, 1):
             if len(absent := np.setdiff1d(y[held], y[train][held[train]])):
                 raise CalibrationError(
                     f"The training part of fold {number} of {len(splits)} holds no row of class "
