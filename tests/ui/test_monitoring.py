@@ -123,8 +123,7 @@ def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
     frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(500) // 25)
     app = give_rows(give(open_page(PAGE), exported), "new.csv", frame.to_csv(index=False).encode())
     assert clean(app)
-    (followed,) = [element.value for element in app.markdown if "e-value" in element.value]
-    assert "of 20** (" in followed
+    assert "of 20** (" in said(app)
     assert "20 batches: weeks" in said(app)
     choice = next(box for box in app.selectbox if box.label == "Batches by")
     assert choice.value == "week"
