@@ -43,8 +43,8 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
     "geometric": [
         {},
         {"exact": True, "map": "sigmoid"},
-        {"distance": "l1", "signal": "combined", "reduction": "kmeans"},
-        {"distance": "linf", "map": "sigmoid", "signal": "combined", "reduction": "pca", "factor": 1},
+        {"distance": "l1", "reduction": "kmeans"},
+        {"distance": "linf", "map": "sigmoid", "reduction": "pca", "factor": 1},
     ],
     # Each is the fits of all its members, four times.
     "auto": [{}, {"keep_accuracy": True}],

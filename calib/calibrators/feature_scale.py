@@ -25,16 +25,8 @@ FARTHER = 20
 
 @dataclass(frozen=True)
 class Scale:
-    """What the usual inputs of a set look like; the size of an input is its largest absolute number.
+    """How large the inputs of a set are: 5 %, 50 % and 95 % quantiles of the largest absolute number of an input."""
 
-    Attributes
-    ----------
-    low, high : medians of the least and of the largest number of an input.
-    small, middle, large : 5 %, 50 % and 95 % quantiles of the sizes.
-    """
-
-    low: float
-    high: float
     small: float
     middle: float
     large: float
@@ -45,14 +37,12 @@ class Scale:
         array = np.asarray(features)
         if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
             return None
-        axes = tuple(range(1, array.ndim))
-        low, high = (end(axis=axes).astype(np.float64) for end in (array.min, array.max))
-        sizes = np.maximum(-low, high)
+        flat = array.reshape(len(array), -1)
+        sizes = np.maximum(-flat.min(axis=1).astype(np.float64), flat.max(axis=1))
         known = np.isfinite(sizes) & (sizes > 0)
         if known.sum() < LEAST_ROWS:
             return None
-        quantiles = np.quantile(sizes[known], (0.05, 0.5, 0.95))
-        return cls(*(float(v) for v in (np.median(low[known]), np.median(high[known]), *quantiles)))
+        return cls(*np.quantile(sizes[known], (0.05, 0.5, 0.95)).tolist())
 
     def differs(self, others: list[Scale]) -> bool:
         """Whether its usual input is far smaller, or far larger, than nearly all of each of the others."""
@@ -60,11 +50,10 @@ class Scale:
         return bool(others) and (smaller or all(self.middle > TIMES * other.large for other in others))
 
     def against(self, other: Scale, whose: str) -> str:
-        """The first half of a sentence: both ranges and what probably happened; ``whose`` names the other set."""
+        """The first half of a sentence: both sizes and what probably happened; ``whose`` names the other set."""
         return (
-            f"A usual row of features runs from {self.low:.3g} to {self.high:.3g}, but one of {whose} from "
-            f"{other.low:.3g} to {other.high:.3g}; one was probably divided by 255 or standardised (pixels in 0..255 "
-            "against 0..1) and the other was not"
+            f"A usual row of features reaches {self.middle:.3g} in size, but one of {whose} {other.middle:.3g}; one "
+            "was probably divided by 255 or standardised (pixels in 0..255 against 0..1) and the other was not"
         )
 
 
@@ -100,7 +89,7 @@ def check_against_mean(features: Any, mean: Floats) -> None:
     scale, largest = Scale.from_features(features), float(np.abs(mean).max())
     if scale and FARTHER * scale.middle < largest:
         raise CalibrationError(
-            f"A usual row of features runs from {scale.low:.3g} to {scale.high:.3g}, but a column of the training "
-            f"set has a mean of {largest:.3g} in size; these were probably divided by 255 or standardised "
-            "already, so give them as they were in the calibration data."
+            f"A usual row of features reaches {scale.middle:.3g} in size, but a column of the training set has a mean "
+            f"of {largest:.3g}; these were probably divided by 255 or standardised already, so give them as they "
+            "were in the calibration data."
         )

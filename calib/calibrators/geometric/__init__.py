@@ -19,12 +19,11 @@ from calib.calibrators.geometric.reductions import (
 )
 from calib.calibrators.geometric.search import DISTANCES, TrainingSet, exact, nearest
 from calib.calibrators.isotonic import LinearMap, isotonic_map
-from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.one_vs_rest import Bools
-from calib.calibrators.platt import PlattMap
+from calib.calibrators.platt import PlattMap, platt_map
 from calib.errors import CalibrationError
 from calib.formatting import plural
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks
 from calib.parameters import param
 
 __all__ = [
@@ -87,26 +86,21 @@ SuccessMap = LinearMap | PlattMap
 MAPS: dict[str, type[SuccessMap]] = {"isotonic": LinearMap, "sigmoid": PlattMap}
 
 
-def fit_success_map(kind: str, signal: Floats, right: Bools) -> SuccessMap:
-    """Learn the success rate (section 3.3) as a function that does not fall as the signal rises.
+def fit_success_map(kind: str, separation: Floats, right: Bools) -> SuccessMap:
+    """Learn the success rate (section 3.3) as a function that does not fall as the separation rises.
 
-    Rows of equal signal count together, by their number.
+    Rows of equal separation count together, by their number. Where all predictions are right, or all wrong, the sigmoid
+    is Platt's target for them.
 
     Parameters
     ----------
     kind : "isotonic", linear between its steps and constant beyond them; or "sigmoid", a logistic curve.
-    signal : (n,) finite values.
+    separation : (n,) finite values.
     right : (n,) whether the prediction was right.
     """
     if kind == "isotonic":
-        return isotonic_map(signal, right)
-    if right.any() and not right.all():
-        slopes, intercept = fit_logistic(signal[None], right.astype(float))
-        if slopes[0] > 0:
-            return PlattMap(float(slopes[0]), float(intercept))
-    # Nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows.
-    rate = (right.sum() + 1) / (len(right) + 2)
-    return PlattMap(0.0, float(np.log(rate) - np.log1p(-rate)))
+        return isotonic_map(separation, right)
+    return platt_map(separation, right, platt_correction=bool(right.all() or not right.any()))
 
 
 _MOST_ROWS = 1024
@@ -119,27 +113,33 @@ class Geometric(Calibrator):
 
     Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023. The separation is the radius
     around an input within which the nearest training row stays on the same side: in the predicted class (positive,
-    a *safe* input) or in another (negative, a *dangerous* one; definitions 1 to 3). ``exact`` takes the largest such
-    radius (section 3.1), otherwise it is the lower bound of section 3.2. A map learned from the calibration rows
-    turns it into how often the model is right (section 3.3).
+    a *safe* input) or in another (negative, a *dangerous* one; definitions 1 to 3). With ``exact`` it is that of
+    section 3.1, otherwise the lower bound of section 3.2. A map learned from the calibration rows turns it into how
+    often the model is right (section 3.3).
 
     It gives a confidence in the model's own prediction, no probabilities of all classes. The training set, reduced
-    or not, is part of what it learned and of its exports.
+    or not, is part of what it learned and of its export, which is a pickle.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> train_labels, labels = rng.integers(0, 2, (2, 100))
+    >>> train_features, features = (rng.normal(each[:, None], size=(100, 3)) for each in (train_labels, labels))
+    >>> logits = np.stack([np.full(100, 1.5), features.sum(axis=1)], axis=1)
+    >>> made = Geometric()
+    >>> made = made.fit(logits, labels, features=features, train_features=train_features, train_labels=train_labels)
+    >>> made.predict_confidence(logits[:5], features[:5]).shape
+    (5,)
     """
 
     traits: ClassVar[frozenset[str]] = frozenset({KEEPS_ACCURACY, EQUIVARIANT, NEEDS_CLASSES})
 
     distance: str = param("l2", choices=DISTANCES, help="How the distance of two inputs is measured.")
-    exact: bool = param(False, help="The largest zone instead of a lower bound of it: slower, and for l2 alone.")
+    exact: bool = param(False, help="The exact separation instead of a lower bound of it: slower, and for l2 alone.")
     map: str = param(
         "isotonic",
         choices=tuple(MAPS),
-        help="How the signal becomes a confidence: a free monotone map, or a logistic curve.",
-    )
-    signal: str = param(
-        "separation",
-        choices=("separation", "combined"),
-        help="What is mapped: the separation, or its logistic blend with the model's own confidence.",
+        help="How the separation becomes a confidence: a free monotone map, or a logistic curve.",
     )
     reduction: str = param(
         "none", choices=REDUCTIONS, help="What makes the training set smaller and predictions faster."
@@ -155,7 +155,7 @@ class Geometric(Calibrator):
         super().check_params()
         if self.exact and self.distance != "l2":
             raise CalibrationError(
-                f"exact=True goes with distance='l2', not with {self.distance!r}: the largest zone is known in l2 only."
+                f"exact=True goes with distance='l2', not with {self.distance!r}: exact separation is known in l2 only."
             )
 
     def notes(self) -> list[str]:
@@ -221,7 +221,7 @@ class Geometric(Calibrator):
         scales = {"training": Scale.from_features(train_features), "calibration": Scale.from_features(features)}
         self.scales_ = {name: dict(vars(scale)) for name, scale in scales.items() if scale}
 
-        separation, log_odds = self._signals(logits, features, progress)
+        separation = self._separations(logits, features, progress)
         right = np.argmax(logits, axis=1) == labels
         safe = separation > 0
         self.safe_, self.dangerous_ = ([int(rows.sum()), int(right[rows].sum())] for rows in (safe, ~safe))
@@ -235,13 +235,9 @@ class Geometric(Calibrator):
                 f"({rows}, {classes}) lacks their predicted classes or holds no other; give training rows of every "
                 "class."
             )
-        self.limits_ = [float(finite.min()), float(finite.max())]
-        self.slopes_ = [1.0, 0.0]  # of the separation, within its limits, and of the log-odds
-        if self.signal == "combined" and right.any() and not right.all():
-            slopes, _ = fit_logistic(np.stack([self._blend(separation, 0 * log_odds), log_odds]), right.astype(float))
-            self.slopes_ = slopes.tolist()
-        self.map_ = dict(vars(fit_success_map(self.map, self._blend(separation, log_odds), right)))
-        confidence = self.confidence_at(separation, log_odds)
+        low, high = self.limits_ = [float(finite.min()), float(finite.max())]
+        self.map_ = dict(vars(fit_success_map(self.map, np.clip(separation, low, high), right)))
+        confidence = self.confidence_at(separation)
         self.certain_, self.hopeless_ = (int(np.count_nonzero(confidence == end)) for end in (1, 0))
 
     def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
@@ -270,18 +266,18 @@ class Geometric(Calibrator):
         if scale and scale.differs(list(known.values())):
             name, first = next(iter(known.items()))
             raise CalibrationError(f"{scale.against(first, f'the {name} rows')}; prepare both in the same way.")
-        return self.confidence_at(*self._signals(logits, features, silent))
+        return self.confidence_at(self._separations(logits, features, silent))
 
     def _scales(self) -> dict[str, Scale]:
         """Scales of the training and the calibration features, of those that have one."""
         return {name: Scale(**numbers) for name, numbers in self.scales_.items()}
 
-    def confidence_at(self, separation: Floats, log_odds: Floats) -> Floats:
-        """Confidence at separations, shape (n,), and log-odds of the predicted class, which "combined" looks at too."""
-        return MAPS[self.map](**self.map_).apply(self._blend(separation, log_odds))
+    def confidence_at(self, separation: Floats) -> Floats:
+        """Confidence at separations, shape (n,), which count within the limits of the calibration rows."""
+        return MAPS[self.map](**self.map_).apply(np.clip(separation, self.limits_[0], self.limits_[1]))
 
-    def _signals(self, logits: Floats, features: Any, progress: Progress) -> tuple[Floats, Floats]:
-        """Separation of each row, +-inf included, and the log-odds of its predicted class, both (n,)."""
+    def _separations(self, logits: Floats, features: Any, progress: Progress) -> Floats:
+        """Separation of each row, (n,), +-inf included."""
         n, n_classes = logits.shape
         features = np.asarray(features)
         if features.ndim < 2 or len(features) != n:
@@ -290,20 +286,13 @@ class Geometric(Calibrator):
             )
         reduced = Reduced(**self.reduced_)
         training = TrainingSet.from_arrays(reduced.train_features, reduced.train_labels)
-        separation, log_odds = np.empty(n), np.zeros(n)
+        separation = np.empty(n)
         step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, prod(features.shape[1:])), MEMORY_ENTRIES)))
         for rows in blocks(n, entries=step):
-            block = self._hook_input(logits[rows])
-            queries = training.queries(reduced.transform(features[rows]), np.argmax(block, axis=1))
+            queries = training.queries(reduced.transform(features[rows]), np.argmax(logits[rows], axis=1))
             if self.exact:
                 separation[rows] = exact(training, *queries).exact
             else:
                 separation[rows] = nearest(training, *queries, self.distance).fast
-            if self.signal == "combined":
-                log_odds[rows] = one_vs_rest_log_odds(block).max(axis=1)
             progress(rows.stop, n, 0.0)
-        return separation, log_odds
-
-    def _blend(self, separation: Floats, log_odds: Floats) -> Floats:
-        """The signal: a weighted sum of the separation, within the limits of the calibration rows, and the log-odds."""
-        return self.slopes_[0] * np.clip(separation, self.limits_[0], self.limits_[1]) + self.slopes_[1] * log_odds
+        return separation

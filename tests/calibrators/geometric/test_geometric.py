@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import calib
-from calib.calibrators.geometric import Geometric, exact_separation, fast_separation
+from calib.calibrators.geometric import Geometric, exact_separation, fast_separation, fit_success_map
 from calib.data.samples import load_sample
 from calib.diagnostics import shift_data
 from calib.errors import CalibrationError
@@ -23,9 +23,9 @@ from tests.export.test_writer import BLOCKER, run_python
 VARIANTS = [
     {},
     {"exact": True, "map": "sigmoid"},
-    {"distance": "l1", "signal": "combined"},
+    {"distance": "l1"},
     {"distance": "linf", "reduction": "mean_pool"},
-    {"reduction": "pca", "signal": "combined", "map": "sigmoid"},
+    {"reduction": "pca", "map": "sigmoid"},
     {"reduction": "kmeans"},
 ]
 
@@ -79,21 +79,23 @@ def test_the_isotonic_map_is_that_of_the_separation(small, exact):
     np.testing.assert_allclose(made.predict_confidence(other_logits, others), expected.predict(seen), atol=1e-9)
 
 
-@pytest.mark.parametrize("signal", ["separation", "combined"])
-def test_the_sigmoid_map_is_a_logistic_regression(small, signal):
+def test_the_sigmoid_map_is_a_logistic_regression(small):
     extras, logits, labels = small
     predicted = logits.argmax(axis=1)
-    signals = [fast_separation(extras["train_features"], extras["train_labels"], extras["features"], predicted)]
-    if signal == "combined":
-        top = np.exp(logits - logits.max(axis=1, keepdims=True))
-        top /= top.sum(axis=1, keepdims=True)
-        signals.append(np.log(top.max(axis=1)) - np.log1p(-top.max(axis=1)))
-    columns = np.stack(signals, axis=1)
-    spread = columns.std(axis=0)
-    regression = LogisticRegression(C=1e4, tol=1e-10, max_iter=1000).fit(columns / spread, predicted == labels)
-    made = Geometric(map="sigmoid", signal=signal).fit(logits, labels, **extras)
-    expected = regression.predict_proba(columns / spread)[:, 1]
+    separation = fast_separation(extras["train_features"], extras["train_labels"], extras["features"], predicted)
+    column = separation[:, None] / separation.std()
+    regression = LogisticRegression(C=1e4, tol=1e-10, max_iter=1000).fit(column, predicted == labels)
+    made = Geometric(map="sigmoid").fit(logits, labels, **extras)
+    expected = regression.predict_proba(column)[:, 1]
     np.testing.assert_allclose(made.predict_confidence(logits, extras["features"]), expected, atol=1e-5)
+
+
+def test_a_separation_that_tells_right_from_wrong_is_fitted_to_platts_targets():
+    """Likelihood alone has no best slope there, and confidences of 1e-108 would come of it."""
+    separation = np.linspace(-1, 1, 40)
+    said = fit_success_map("sigmoid", separation, separation > 0).apply(separation)
+    assert said.mean() == pytest.approx(0.5)
+    assert said[0] > 1e-3
 
 
 # -- awkward training sets -----------------------------------------------------------------------------
@@ -112,7 +114,7 @@ def test_a_class_without_training_rows_is_the_least_safe(small, map):
     assert made.notes()[-1].startswith(f"{absent.sum():,} of 400 calibration rows have no finite separation")
 
 
-@pytest.mark.parametrize("params", [{}, {"map": "sigmoid", "signal": "combined"}])
+@pytest.mark.parametrize("params", [{}, {"map": "sigmoid"}])
 def test_a_training_set_of_one_class_is_refused(small, params):
     """Its separations are all infinite: a confidence of them would know nothing of the inputs."""
     extras, logits, labels = small
@@ -249,7 +251,7 @@ def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, p
     writer.save(made, tmp_path / "c.pkl", **provenance.describe(calibration))
     wrong = test.features.astype(float) * times
     for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.pkl").confidence):
-        with pytest.raises(CalibrationError, match=r"(?s)runs from 0 to .* but one of .* from 0 to 1; .*255.*prepare"):
+        with pytest.raises(CalibrationError, match=r"(?s)reaches .* but one of .* 1; .*255.*prepare"):
             confidence(test.logits, wrong)
     with pytest.raises(CalibrationError, match="prepare both in the same way"):
         shift_data.judge(runtime.load(tmp_path / "c.pkl"), replace(test, features=wrong))
