@@ -287,7 +287,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
         held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
-        for number, (train, _) in enumerate(splits, 1):
+        for number, (train, test) in enumerate(splits, 1):
+            if self.ensemble and (n_test := int(held[test].sum())) < 2:  # scikit-learn wants sample_weight to be named
+                raise CalibrationError(
+                    f"The test part of fold {number} of {len(splits)} holds {plural(n_test, 'row')} with a "
+                    "sample_weight above 0, and its calibrator needs two; use other folds, or ensemble=False."
+                )
             if len(absent := np.setdiff1d(y[held], y[train][held[train]])):
                 raise CalibrationError(
                     f"The training part of fold {number} of {len(splits)} holds no row of class "
