@@ -8,42 +8,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import calib
 from calib import metrics
 from calib.arrays import check_logits
 from calib.errors import CalibrationError
 from calib.metrics.confidence import target_pair
-
-rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)
-
-
-def test_the_example_of_the_paper():
-    # Wenger et al. 2020, S1: 90 % confidence where 75 % are right gives o = .9 and u = .1.
-    confidence, correct = np.full(100, 0.9), np.arange(100) < 75
-    assert metrics.overconfidence(confidence, correct) == pytest.approx(0.9)
-    assert metrics.underconfidence(confidence, correct) == pytest.approx(0.1)
-    assert metrics.signed_confidence_gap(confidence, correct) == pytest.approx(0.15)
+from tests.metrics.conftest import pair, rows
 
 
 @given(rows)
 def test_signed_gap_is_the_weighted_difference_of_over_and_underconfidence(rows):
-    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+    confidence, correct = pair(rows)
     p_right = correct.mean()
     over = metrics.overconfidence(confidence, correct) * (1 - p_right) if p_right < 1 else 0.0
     under = metrics.underconfidence(confidence, correct) * p_right if p_right > 0 else 0.0
     signed = metrics.signed_confidence_gap(confidence, correct)
     assert signed == pytest.approx(over - under, abs=1e-12)
     assert metrics.confidence_gap(confidence, correct) == abs(signed)
-
-
-@given(rows, st.integers(1, 30), st.sampled_from(sorted(metrics.BINNINGS)))
-def test_theorem_1_gap_is_at_most_every_calibration_error(rows, n_bins, binning):
-    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
-    chain = [metrics.confidence_gap(confidence, correct)]
-    chain += [metrics.ece(confidence, correct, n_bins, norm, binning) for norm in (1, 1.5, 2, 7, np.inf)]
-    assert (np.diff(chain) >= -1e-12).all()
 
 
 def test_a_mean_over_nothing_is_nan_and_takes_no_part_in_the_gap():

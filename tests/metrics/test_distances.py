@@ -49,12 +49,6 @@ def test_few_different_risks_are_compared_with_the_rates_of_their_rows(values):
     assert other["emax"].value == pytest.approx(gaps.max())
 
 
-def test_a_perfectly_separated_outcome_has_distances_too():
-    risk = np.linspace(0.01, 0.99, 60)
-    panel = risk_model(risk, risk > 0.5, n_resamples=20)
-    assert panel["ici"].value == pytest.approx(np.minimum(risk, 1 - risk).mean())  # of a step from 0 to 1
-
-
 def test_separated_outcomes_are_compared_with_a_step():
     rng = np.random.default_rng(0)
     event = rng.random(300) < 0.4
