@@ -189,6 +189,16 @@ def test_a_slip_among_probabilities_is_named_by_its_row(make):
     assert "1.02 in row 6" in finding.message and list(finding.readings) == ["Leave these rows out"]
 
 
+@pytest.mark.parametrize("every", [60, 3])
+def test_a_code_for_a_missing_probability_makes_no_log_odds(every):
+    risk, happened = risks()
+    coded = np.where(np.arange(300) % every == 1, -999.0, risk)
+    finding = the(inspect({"outputs": coded, "labels": happened}), "out_of_range")
+    assert f"{300 // every} rows of 300 leave [0, 1]: -999 in row 2 is the first" in finding.message
+    data = load({"outputs": coded, "labels": happened}, drop_bad_rows=True)
+    np.testing.assert_allclose(np.exp(data.logits[:, 1]), risk[coded >= 0])
+
+
 def test_fractions_that_are_named_as_percent_are_asked_about():
     name, risk = "risk (%)", np.random.default_rng(0).uniform(0, 0.9, 200).round(4)
     happened = (np.arange(200) % 3 == 0).astype(int)

@@ -35,6 +35,9 @@ FEW, FEW_FLAGS = 20, 5
 A_SLIP = 0.02
 """Share of rows up to which values outside [0, 1] are slips among probabilities."""
 
+MOST_CODES = 2
+"""Different numbers that stand for a missing probability."""
+
 WHOLES = (100.0, 255.0, 256.0, 1000.0, 10_000.0, 1_000_000.0)
 """What rows of rounded numbers may sum to: percent, bytes, per mille, basis points and parts per million."""
 
@@ -119,15 +122,21 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
 
 
 def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> Bools:
-    """(n,) rows that leave [0, 1] by at most a half, where nearly all others hold probabilities."""
+    """(n,) rows that leave [0, 1], upwards by at most a half, where nearly all others hold probabilities.
+
+    In a single column as many as half of the rows may hold one or two negative numbers, codes such as -999.
+    """
     none = np.zeros(len(outputs), dtype=bool)
     plain = (choices.kind is None or choices.kind in IN_UNIT) and choices.scale in (None, PLAIN)
     if not plain or len(outputs) < FEW:
         return none
     low, high = outputs.min(axis=1), outputs.max(axis=1)
     outside = ((low < -ROUNDING) | (high > 1 + ROUNDING)) & ~bad
-    near = bool(low[outside].min(initial=0) >= -0.5 and high[outside].max(initial=1) <= 1.5)
-    if not outside.any() or not near or outside.mean() > A_SLIP:
+    if not outside.any() or high[outside].max() > 1.5:
+        return none
+    inside = outputs.shape[1] == 1 and len(np.unique(high[~outside & ~bad])) >= FEW
+    codes = inside and high[outside].max() < 0 and len(np.unique(low[outside])) <= MOST_CODES
+    if outside.mean() > (0.5 if codes else A_SLIP):
         return none
     total = outputs[~outside & ~bad].sum(axis=1, dtype=np.float64)
     sums_to_one = outputs.shape[1] == 1 or (np.abs(total - 1) <= 5 * SLACK).mean() >= 1 - A_SLIP

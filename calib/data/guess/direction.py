@@ -72,7 +72,14 @@ def speaks_of_the_event(score: Column, outcome: Column) -> bool:
     if score.words & w.UNSURE or (labels & w.GOOD and labels & w.BAD):
         return False
     own, theirs = tone(score), tone(outcome)
-    return own == theirs or ("no" not in own and share_a_word(tokens(score.name), tokens(outcome.name)))
+    shared = share_a_word(tokens(score.name), tokens(outcome.name))
+    return own == theirs or (shared and "no" not in own | theirs)
+
+
+def names_event(name: str) -> bool:
+    """Whether the name of a class says that something happened, or something bad."""
+    words = {*tokens(name)}
+    return bool(words & (w.HAPPENED | w.EVENTS - w.GOOD)) and not words & w.NEGATIONS
 
 
 def tone(column: Column) -> set[str]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import Column, columns_of, follows
-from calib.data.guess.direction import LabelValues, named_value, orders, tells_correct
+from calib.data.guess.direction import LabelValues, named_value, names_event, orders, tells_correct
 from calib.data.guess.names import class_names, is_anonymous, plain_name, share_a_word, tokens
 from calib.data.guess.outputs import Candidates, Outputs, columns_in
 from calib.data.guess.problems import Problem, problem_of
@@ -315,8 +315,10 @@ def _orders_of_several(outputs: Outputs, outcome: Column, chosen: bool) -> Seque
     in_order = names == sorted(names)
     if len(names) == len(outcome.values) == 2:
         named = {plain_name(value) for value in outcome.values} <= {plain_name(name) for name in outputs.classes}
-        # Encoders number classes in the order of their names.
-        usual = named or outputs.counts_up or (outcome.numbers is not None and in_order)
+        # Encoders number classes in the order of their names, people the one that happens as 1.
+        told = [names_event(name) or share_a_word(tokens(outcome.name), tokens(name)) for name in names]
+        by_place = outcome.numbers is not None and in_order and told != [True, False]
+        usual = named or outputs.counts_up or by_place
         return [None] if usual else orders(outcome)
     numbered = outcome.numbers is not None and not any(map(str.isdecimal, names)) and len(names) > 2
     if chosen or in_order or not numbered:

@@ -113,6 +113,7 @@ def test_names_say_of_which_class_a_column_speaks(outcome, labels, score, last):
         ("died", (0, 1), "survival_prob"),
         ("diagnosis", ("B", "M"), "prob_malignant"),
         ("churn", (0, 1), "prob_no_churn"),
+        ("no_show", (0, 1), "prob_show"),
     ],
 )
 def test_where_names_do_not_say_it_both_are_offered(outcome, labels, score):
@@ -127,6 +128,15 @@ def test_columns_of_names_in_no_order_beside_numbers_are_asked_about():
     found = of(label=LABELS, **columns)
     assert [reading.label_values for reading in found.readings] == [(0, 1, 2), (2, 1, 0)]
     assert of(label=LABELS, **dict(sorted(columns.items()))).is_clear
+
+
+@pytest.mark.parametrize(("names", "outcome"), [("bad good", "label"), ("approved rejected", "approved")])
+def test_a_first_column_of_what_happens_beside_zeros_and_ones_is_asked_about(names, outcome):
+    first, second = (f"p_{name}" for name in names.split())
+    for columns in ({first: RISK, second: 1 - RISK}, {second: 1 - RISK, first: RISK}):
+        found = of(**{outcome: HAPPENED}, **columns)
+        offered = {(reading.outputs.names, reading.label_values) for reading in found.readings}
+        assert not found.is_clear and {values for names, values in offered if len(names) == 2} == {(0, 1), (1, 0)}
 
 
 # What is beside.
