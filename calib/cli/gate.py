@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +14,10 @@ from calib.cli.arguments import Given, on_data, read_new_rows, refuse, saved_cal
 from calib.data import Predictions
 from calib.diagnostics.shift import SAME_DATA
 from calib.diagnostics.shift_data import judge
-from calib.evaluation import SCORES, Evaluation
+from calib.errors import CalibrationError
+from calib.evaluation import SCORES, Evaluation, score_intervals
+from calib.evaluation.claims import untold
 from calib.evaluation.comparison_table import said_of_weights
-from calib.evaluation.limits import judge_limits
 from calib.evaluation.scores import weighted_scores
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.formatting import fixed, listed, plural
@@ -55,17 +56,41 @@ def gate(
     else:
         data, judged = _judged_calibrated(given, calibrator, answer)
     found = judge_limits(judged, limits)
-    words = {verdict.word for verdict in found}
+    words = {each["verdict"] for each in found}
     word = next(word for word in ("fails", "undecided", "passes") if word in words)
-    lines = [f"On {plural(len(judged), 'row')}:", *(each.sentence for each in found)]
-    scores = [
-        {"score": each.score, **text.plain(each.found), "limit": each.limit, "verdict": each.word, "why": each.why}
-        for each in found
-    ]
     passed = None if word == "undecided" else word == "passes"
-    answer.say("\n".join(lines), passed=passed, rows=len(judged), scores=scores)
+    lines = "\n".join([f"On {plural(len(judged), 'row')}:", *(each.pop("sentence") for each in found)])
+    answer.say(lines, passed=passed, rows=len(judged), scores=found)
     answer.note(_said_of_weights(data, judged, limits), "note")
     return answer.end({"passes": 0, "fails": FAILED, "undecided": UNDECIDED}[word])
+
+
+def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[dict[str, Any]]:
+    """What the answer holds of each score with a limit, and its sentence; it fails where its 95 % interval lies beyond.
+
+    The interval of an ECE reaches down to where the truth may be, so that the noise of few rows in many bins breaks no
+    limit. Rows that cannot tell decide nothing.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no such score, as of a calibrator that gives a confidence alone.
+    """
+    intervals, why, made = score_intervals(judged), untold(judged), []
+    for key, limit in limits.items():
+        score = SCORES[key].seen(judged.view)
+        if key not in intervals or math.isnan(intervals[key].value):
+            raise CalibrationError(f"These {len(judged):,} rows have no {score.title}; leave out its limit.")
+        value, low, high = intervals[key]
+        more = score.better == "higher"
+        within, beyond = (high >= limit, value < limit) if more else (low <= limit, value > limit)
+        word = "undecided" if why else "passes" if within else "fails"
+        bound = f"{'at least' if more else 'at most'} {limit:g}: {word}"
+        reason = f": {why}" if why else ", worse by no more than chance" if within and beyond else ""
+        said = f"{score.title} {fixed(value)} (95 %: {fixed(low)} to {fixed(high)}), {bound}{reason}"
+        about = {"score": key, **text.plain(intervals[key]), "limit": limit, "verdict": word, "why": why}
+        made.append({**about, "sentence": said})
+    return made
 
 
 def _said_of_weights(data: Predictions, judged: Evaluation, limits: Iterable[str]) -> str:

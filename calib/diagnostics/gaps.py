@@ -10,9 +10,9 @@ import numpy as np
 
 from calib.diagnostics.reliability import independent_rows
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.scores import scored_on
 from calib.metrics.bootstrap import Interval, drawn_units, wilson_interval
 from calib.metrics.confidence import Bools
-from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints
 
 LEAST_ROWS = 10
@@ -127,17 +127,8 @@ def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: fl
 
 
 def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
-    """The gap of all rows with the interval that every page gives it.
-
-    That of a mean of differences, as among the scores; with fewer than ten wrong or right rows that of
-    :func:`gaps_by_group`.
-    """
-    said, outcome = evaluation.pair
-    if min(outcome.sum(), (~outcome).sum()) < LEAST_ROWS:
-        whole = gaps_by_group(said, outcome, np.zeros(len(said), dtype=np.int64), 1, level, evaluation.clusters)
-        return Interval(float(whole.gap[0]), float(whole.gap_low[0]), float(whole.gap_high[0]))
-    value, low, high = Rows.of(len(said), evaluation.clusters).mean_of(said - outcome).interval(level)
-    return Interval(value, max(low, -1.0), min(high, 1.0))
+    """The gap of all rows with the interval that it has among the scores."""
+    return scored_on(evaluation).intervals(level)["signed gap"]
 
 
 def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.evaluation.claims import FEW_ROWS
+from calib.evaluation.claims import FEW_ROWS, untold
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.limits import untold
 from calib.evaluation.scores import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, points_between

@@ -13,6 +13,7 @@ import numpy as np
 
 from calib.arrays import check_number
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.scores import EVENT_RATE, FEW, PROPORTIONS, SCORES, Scored
 from calib.formatting import NO_BREAK, listed, number, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval, wilson_interval
@@ -43,6 +44,17 @@ CLAIMING = tuple(key for key, score in SCORES.items() if score.claims)
 """The scores that claim."""
 PRIMARY = "NLL"
 """The score that calibrators are fitted for, and that is compared with the raw model first."""
+
+
+def untold(judged: Evaluation) -> str:
+    """Why rows cannot tell whether they are calibrated: they are fewer than ten, or of one class; else ""."""
+    units = judged.n_clusters or len(judged)
+    if units < FEW_ROWS:
+        noun = plural(units, "row" if judged.n_clusters is None else "cluster")
+        return f"{noun} cannot tell, give at least {FEW_ROWS}"
+    if len(np.unique(judged.labels)) == 1 and judged.view.name != "pairs":
+        return "all labels are of one class, give rows of the others too"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -193,8 +193,8 @@ class Scored:
         few = min(n_right, self.n - n_right) < FEW
         if few:  # so few wrong (or right) rows tell of the accuracy no more than Wilson's interval
             said = signed.value + rate.value
-            low, high = min(signed.low, said - rate.high), max(signed.high, said - rate.low)
-            signed = found["signed gap"] = Interval(signed.value, low, high)
+            low, high = np.fmin(signed.low, said - rate.high), np.fmax(signed.high, said - rate.low)
+            signed = found["signed gap"] = Interval(signed.value, float(low), float(high))
         gap = found["gap"] = folded(self.value["gap"], signed)
         # Bins only take from the residuals what cancels, and in their mean over all rows everything does.
         if (error := found.get("ECE")) and not math.isnan(error.low):

@@ -9,10 +9,9 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.cli.gate import FAILED, UNDECIDED
+from calib.cli.gate import FAILED, UNDECIDED, judge_limits
 from calib.diagnostics.shift import SAME_DATA
 from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.evaluation.limits import judge_limits
 from calib.evaluation.view import EVENT, TOP_LABEL
 from tests.conftest import simulate
 
@@ -60,7 +59,7 @@ def test_a_calibrated_model_seldom_fails_at_a_limit_of_nothing() -> None:
         labels = (rng.random((300, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(max=2)
         method = calib.calibrator("identity").fit(np.log(probs), labels)
         judged = Evaluation.from_calibrator(method, np.log(probs), labels)
-        failed += judge_limits(judged, {"ECE": 0.0})[0].word == "fails"
+        failed += judge_limits(judged, {"ECE": 0.0})[0]["verdict"] == "fails"
     assert failed <= 4  # 2.5 % of 40; five or more have a probability of .004 at 5 %
 
 

@@ -28,7 +28,7 @@ def test_only_zeros_change_and_hold_half_the_smallest_positive_value_together(ma
     np.testing.assert_array_equal(data.logits[zero], np.log(data.floor))
     np.testing.assert_array_equal(data.logits[~zero], np.log(probs[~zero]))
     message = the(data, "zeros").message
-    assert "11 values in 11 rows of 300" in message and "became 1.7e-38" in message
+    assert "11 values in 11 rows of 300" in message and "put 1.7e-38 in place of zeros" in message
 
 
 def test_the_floor_can_be_chosen(make):
