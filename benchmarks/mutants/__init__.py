@@ -1,1 +1,1 @@
-"""Damaged uploads in a seeded sequence, through the call that the app makes and through its pages."""
+"""Damaged uploads in a seeded sequence, through the call that the app makes."""

@@ -119,6 +119,10 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
         of these names are chosen with ``choices=Choices(labels="y")``, and the columns of a table with
         ``roles={"outcome": "default", "outputs": "pd"}``.
     """
+    if not isinstance(options, LoadOptions | None):
+        reason = f"A {type(options).__name__} stands where options belong."
+        arrays = "Give arrays as calib.from_outputs(outputs, labels), and a file of labels as labels=."
+        return Inspection((), Choices(), (InvalidUpload("options", reason, arrays).finding,), None)
     options = (options or LoadOptions()).changed(**changes)
     notes = Notes(options.choices)
     try:
@@ -357,13 +361,13 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
         If the table cannot be used; :class:`calib.AmbiguousTable` where it is unclear for another reason than several
         models.
     """
-    options = (options or LoadOptions()).changed(**changes)
-    inspection = inspect(source, options)
-    if inspection.models:
-        return {name: _model(source, options, roles, name) for name, roles in inspection.models.items()}
+    inspection = inspect(source, options, **changes)
     data = inspection.predictions
-    if data is None:
+    if data is None and not inspection.models:
         raise unusable(inspection.findings, inspection.readings)
+    options = (options or LoadOptions()).changed(**changes)
+    if data is None or inspection.models:
+        return {name: _model(source, options, roles, name) for name, roles in inspection.models.items()}
     named = [role.column for role in data.roles if role.role == "group" and has(role.column, MODEL)]
     if not named:
         return {data.name: data}

@@ -75,6 +75,9 @@ def decode_labels(
     may_miss : whether rows without a label are only marked, as in tables; else they are refused.
     """
     flat = one_per_row(raw, n_classes, name)
+    if n_classes > 2 and flat.value.dtype.kind == "b":
+        reason = f"{name} holds True and False, but there are {n_classes} classes."
+        raise InvalidUpload("labels", reason, "Give the class of each row, not whether it was right.")
     values, positions = different(flat.value, name)
     cells, given = values.tolist(), choices.label_values
     named = {str(own) for own in (*(given or ()), *(columns or ()))}

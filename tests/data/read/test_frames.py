@@ -134,9 +134,13 @@ def test_what_is_no_array_is_refused_in_a_sentence():
         (LOGITS, LABELS[:7], "7"),
         (LOGITS, [object()] * 240, "labels is of the type list"),
         (LOGITS.astype(complex), LABELS, "complex"),
+        (LOGITS, LABELS == 1, "True and False, but there are 3 classes"),
     ):
         with pytest.raises(calib.DataError, match=said):
             from_outputs(outputs, labels)
+    for read in (calib.load, calib.load_models):  # arrays where options belong ended in NumPy's own error
+        with pytest.raises(calib.DataError, match=r"calib\.from_outputs\(outputs, labels\)"):
+            read(LOGITS, LABELS)
 
 
 def test_masked_outputs_are_missing_whatever_stands_below():
