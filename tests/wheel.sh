@@ -10,13 +10,13 @@ smoke=$PWD/tests/wheel_smoke.py
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 unset PYTHONPATH
-export CALIB_WORKSPACE=off
+export CALIB_WORKSPACE=off UV_PYTHON_DOWNLOADS=never
 install() { # name of the environment, Python, extras in brackets, options
     "$uv" venv --quiet --python "$2" "$folder/$1"
     "$uv" pip install --quiet --python "$folder/$1" --only-binary :all: $4 "$wheel$3"
 }
 for python in ${PYTHONS:-3.11 3.12 3.13 3.14}; do
-    if ! "$uv" python find --quiet --no-python-downloads "$python" >/dev/null; then
+    if ! "$uv" python find --quiet --system "$python" >/dev/null; then
         echo "Python $python is not on this machine, so that the wheel was not tried there."
         continue
     fi
