@@ -55,6 +55,7 @@ _MODULES = {
     "geometry": "calibrators.geometric",
     "metrics": "metrics",
     "runtime": "export.runtime",
+    "sklearn": "sklearn",
 }
 
 __all__ = [

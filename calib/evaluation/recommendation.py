@@ -111,7 +111,7 @@ class Recommendation(Displayed):
         if self.method != self.baseline and self.n_candidates > 1:
             if self.as_good:
                 shown = "is not shown to be better" if len(self.as_good) == 1 else "are not shown to be better"
-                said.append(f"{_named(self.as_good, title)} {shown}, and {title(self.method)} is the simplest.")
+                said.append(f"{_named(self.as_good, title)} {shown}, and none is simpler than {title(self.method)}.")
             elif self.n_candidates - 1 == len(set(self.worse) - {self.baseline}):
                 said.append("Every other method is worse.")
         if self.beside is not None:
