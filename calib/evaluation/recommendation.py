@@ -16,6 +16,7 @@ from calib.evaluation.view import TOP_LABEL
 from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import shares_of_rows
+from calib.numerics import PROBABILITY_FLOOR
 from calib.registry import simplicity
 
 _NAMED = 4
@@ -37,6 +38,8 @@ class Beside:
     worse : keys of those that are significantly worse than the raw model's.
     gap : what is said minus what came true with the method, where that differs significantly from 0; None elsewhere.
     without_gap : the methods as good of which it does not.
+    n_impossible : rows to whose outcome the raw model gave a probability below 1e-15, which the NLL puts at 1e-15.
+    impossible : what they add to its NLL.
     """
 
     changed: Interval
@@ -45,6 +48,8 @@ class Beside:
     worse: tuple[str, ...]
     gap: Interval | None
     without_gap: tuple[str, ...]
+    n_impossible: int
+    impossible: float
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,10 @@ class Recommendation(Displayed):
             elif self.n_candidates - 1 == len(set(self.worse) - {self.baseline}):
                 said.append("Every other method is worse.")
         if self.beside is not None:
+            if self.score == "NLL" and (n := self.beside.n_impossible):
+                makes = f"{'makes' if n == 1 else 'make'} up {number(self.beside.impossible)} of its {score}"
+                of_rows = f"{plural(n, 'row')} to whose outcome the raw model gave a probability below 1e-15"
+                said.append(f"{of_rows} {makes}.")
             said.append(f"{'; '.join(self._beside(self.beside, scores))}.")
             if self.beside.worse:
                 names = listed([self.titles[key] for key in self.beside.worse])
@@ -276,4 +285,6 @@ def _beside(
         worse=tuple(key for key in keys if claims.between(method, raw, key).word == "worse"),
         gap=after[GAP] if method in off else None,
         without_gap=tuple(name for name in as_good if name not in off),
+        n_impossible=evaluations[raw].n_clipped,
+        impossible=-math.log(PROBABILITY_FLOOR) * evaluations[raw].n_clipped / len(evaluations[raw]),
     )

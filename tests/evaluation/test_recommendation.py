@@ -187,6 +187,18 @@ def test_where_no_class_changes_the_accuracy_is_not_told_again(calibrators):
     assert "No predicted class changes" in text and "Accuracy" not in text
 
 
+def test_rows_that_the_raw_model_held_for_impossible_are_named_with_their_part_of_the_nll():
+    # Of risks in tenths a third of the NLL came from six rows at 0 that had the event, and nothing said so.
+    rng = np.random.default_rng(0)
+    true = rng.uniform(0.05, 0.95, 2000)
+    risk, event = np.where(true < 0.15, 0.0, true), (rng.random(2000) < true).astype(int)
+    calibration, test = calib.from_outputs(risk, event).split(0.5)
+    said = str(calib.compare({"temperature": calib.calibrator("temperature")}, calibration, test).recommendation)
+    impossible = int(((np.exp(test.logits[:, 1]) < 0.05) & (test.labels == 1)).sum())
+    nll = impossible * np.log(1e15) / len(test)
+    assert impossible > 5 and f"{impossible} rows to whose outcome" in said and f"make up {nll:.3g} of its NLL" in said
+
+
 def test_nothing_with_a_worse_value_than_the_raw_model_is_taken(calibrators):
     """The best is noisy and undecided; temperature is not worse than it, and significantly worse than raw."""
     generator = np.random.default_rng(0)
