@@ -23,9 +23,7 @@ class Identity(Calibrator):
     With that ``floor`` they are 0 again, so that scores are of what the model said.
     """
 
-    floor: float | None = param(
-        None, low=0.0, high=0.5, optional=True, help="What exact zeros of the model's probabilities became."
-    )
+    floor: float = param(0.0, low=0.0, high=0.5, help="What exact zeros of the probabilities became; 0 if none.")
 
     traits = Calibrator.traits | {KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING, LEARNS_NOTHING, MINDS_OFFSETS}
     min_rows = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import Signature, signature
@@ -143,7 +144,10 @@ NAMED = "NAME[:PARAMETER=VALUE,...]"
 
 def choices(read: Iterable[str]) -> Choices:
     """How files are read, from the values of ``--read``."""
-    return Choices(**dict(map(parse_choice, read)))
+    given = list(map(parse_choice, read))
+    if twice := [name for name, times in Counter(name for name, _ in given).items() if times > 1]:
+        refuse(f"--read {twice[0]} is given more than once; of several columns give one list, as {twice[0]}=a,b")
+    return Choices(**dict(given))
 
 
 def saved_calibrator(path: Path, how: Choices) -> ExportedCalibrator:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_event
@@ -97,6 +98,7 @@ def group_panels(
     >>> [group.name for group in found if group.off("oe")]
     ['b']
     """
+    check_number("level", level, 0, 1, ends=False)
     said, came = check_event(probs, labels)
     names = np.asarray(groups)
     if names.shape != said.shape:

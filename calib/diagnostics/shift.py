@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.evaluation.claims import FEW_ROWS, untold
+from calib.evaluation.claims import FEW_ROWS, NEGLIGIBLE, untold
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.scores import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
@@ -228,7 +228,7 @@ def _gain(shift: CalibrationShift) -> str:
         return ""
     near, far = sorted((abs(gain.low), abs(gain.high)))
     size = f"by {abs(gain.value):.2g} ({near:.2g} to {far:.2g})"
-    if not _beyond(gain):
+    if not _beyond(gain) or abs(gain.value) < NEGLIGIBLE:
         return "On the new data its NLL does not differ significantly from the raw model's."
     if gain.value < 0:
         return f"It still helps: its NLL is below the raw model's {size}."

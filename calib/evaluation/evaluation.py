@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calib.arrays import check_labels
-from calib.base import Calibrator
+from calib.base import LEARNS_NOTHING, Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.bootstrap import drawn_units
@@ -107,6 +107,8 @@ class Evaluation:
 
         Its clusters count, and its weights where their meaning was confirmed.
         """
+        if data.floor is not None and LEARNS_NOTHING in getattr(calibrator, "traits", ()):
+            calibrator = raw_model(data)
         features = data.features if "features" in getattr(calibrator, "needs", ()) else None
         evaluation = cls.from_calibrator(calibrator, data.logits, data.labels, features, **row_arrays(data))
         return evaluation.seen(view_of(data, view))
@@ -164,7 +166,7 @@ class Evaluation:
 
 def raw_model(data: Predictions) -> Calibrator:
     """The model as it is, as a calibrator that changes nothing: where it said exactly 0, that is what is judged."""
-    return fit_top_k(calibrator("identity", floor=data.floor), data.logits[:2], data.labels[:2])
+    return fit_top_k(calibrator("identity", floor=data.floor or 0.0), data.logits[:2], data.labels[:2])
 
 
 def row_arrays(data: Predictions) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import calib
-from calib.base import Calibrator, Progress, silent
+from calib.base import LEARNS_NOTHING, Calibrator, Progress, silent
 from calib.calibrators.backend import device_of
-from calib.canonical import ONE_COLUMN, class_order
+from calib.canonical import DEFAULT_FLOOR, ONE_COLUMN, class_order
 from calib.errors import CalibrationError
 from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator
@@ -61,6 +61,8 @@ def exported(
         raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
     if "features" not in calibrator.needs:
         special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
+    if LEARNS_NOTHING in calibrator.traits and special.get("floor"):
+        special["floor"] = DEFAULT_FLOOR  # no fit needed more, and so zeros stay zeros
     noted = {"notes": calibrator.notes(), "device": device_of(calibrator), "versions": versions()}
     recorded = {**noted, "exported_on": datetime.now(UTC).date().isoformat(), **known}
     return ExportedCalibrator(calibrator, metadata=recorded, **special)

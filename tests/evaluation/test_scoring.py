@@ -135,3 +135,18 @@ def test_one_row_has_no_interval_of_its_ece():
     found = score_intervals(Evaluation.from_calibrator(fitted, logits, labels))
     assert np.isnan([found["ECE"].low, found["ECE"].high]).all()
     assert not any(interval.low == interval.high for interval in found.values())
+
+
+def test_the_raw_model_is_the_same_however_it_is_asked_for(tmp_path):
+    # As a method among others it had half the smallest probability where the model said 0, and another verdict.
+    rng = np.random.default_rng(0)
+    risk = np.round(rng.random(400), 1)
+    event = (rng.random(400) < risk).astype(int)
+    calibration, test = calib.from_outputs(risk, event).split(0.5)
+    raw = calib.calibrator("identity").fit(calibration.logits, calibration.labels)
+    for methods in ({}, {"identity": raw}):
+        found = calib.compare(methods, calibration, test)
+        assert found.evaluations["identity"].row_nll.mean() == pytest.approx(calib.scores(test).loc["NLL", "value"])
+    calib.export.save(raw, tmp_path / "raw.npz", **calib.export.describe(calibration))
+    said = calib.runtime.load(tmp_path / "raw.npz").calibrate(risk)[:, 1]
+    np.testing.assert_allclose(said, risk, atol=1e-12)

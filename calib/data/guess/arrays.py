@@ -100,7 +100,8 @@ def outputs_by_shape(contents: Contents, labels: object) -> str | None:
     if n_arrays == 1 and told:
         return told[0].name
     free = [a for a in others if is_free(a) and canonical(a.name).base not in LABELS]
-    fit = [a for a in free if a in told or n_arrays == 1]
+    names = {a.name for a in told}
+    fit = [a for a in free if a.name in names or n_arrays == 1]
     order = [(array_width(a) > 1, a.dtype.startswith(FLOATS), a.dtype.startswith(NUMBERS), array_width(a)) for a in fit]
     return fit[order.index(max(order))].name if fit else None
 
