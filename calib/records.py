@@ -111,16 +111,20 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray], expected: Any = An
 
 
 def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An npz of arrays that hold no Python objects, which only a pickle could keep; equal arrays, equal bytes.
-
-    NumPy refuses such arrays itself from 2.1 on; before, it takes its option ``allow_pickle`` for an array's name.
-    """
+    """An npz of arrays that hold no Python objects, which only a pickle could keep; equal arrays, equal bytes."""
     if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
         raise TypeError(f"{', '.join(objects)} hold Python objects, which are not written")
     buffer = io.BytesIO()
-    save: Any = np.savez_compressed
-    save(buffer, **arrays)
+    _save(buffer, arrays, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
+
+
+def _save(file: BinaryIO, arrays: Mapping[str, np.ndarray], compression: int) -> None:
+    """What ``numpy.savez`` writes, which takes arrays of some names, such as "file", for its own options."""
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy_format.write_array(member, array, allow_pickle=False)
 
 
 def write(file: BinaryIO, value: Any) -> None:
@@ -129,8 +133,7 @@ def write(file: BinaryIO, value: Any) -> None:
     # Text of a file may hold lone surrogates, which UTF-8 cannot; escaped, they are ASCII.
     text = np.frombuffer(json.dumps(outline).encode("ascii"), np.uint8)
     native = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
-    save: Any = np.savez
-    save(file, **{TEXT: text}, **native)
+    _save(file, {TEXT: text, **native}, zipfile.ZIP_STORED)
 
 
 def read(file: BinaryIO, expected: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calib import records
@@ -55,6 +55,7 @@ def test_round_trip_through_json_is_exact(state):
     assert same(unflatten(json.loads(json.dumps(outline)), arrays), state)
 
 
+@example({"file": np.arange(3), "allow_pickle": np.zeros(1)})  # names of numpy.savez's own options
 @given(st.dictionaries(st.text(max_size=4), ARRAYS_FLAT_STATE, max_size=4))
 def test_round_trip_through_npz_and_through_bytes_is_exact(arrays):
     outline, by_name = flatten(arrays)
