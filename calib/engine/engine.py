@@ -61,6 +61,7 @@ class _Task:
     sent, cluster : Dask's future of it, and where it was sent.
     started : by the monotonic clock; 0 while it waits.
     pid : of the process that has begun it, 0 from when that says that it ended; None before.
+    runs : how often it was begun.
     """
 
     kind: Kind
@@ -76,6 +77,7 @@ class _Task:
     cluster: Cluster | None = None
     started: float = 0.0
     pid: int | None = None
+    runs: int = 0
 
 
 class Engine:
@@ -270,7 +272,8 @@ class Engine:
                     raise outcome
                 return pickle.loads(outcome)
             except KilledWorker:
-                if task.pid is not None:  # else it only waited at workers that ended
+                # It ended its worker twice. Else the second was one that ended while it waited there.
+                if task.runs > 1 or (attempt and task.runs):
                     break
             except (CancelledError, ClosedClientError, OSError) as error:
                 if task.future.cancelled() or self._closed:
@@ -292,6 +295,7 @@ class Engine:
             task.started = task.started or time.monotonic()
             if not said["total"]:  # it begins or ends
                 task.pid = said["pid"]
+                task.runs += task.pid != 0
             if task.job is None or not task.job.active:
                 return
             if task.job.state == "queued":
