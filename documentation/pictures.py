@@ -128,7 +128,7 @@ def _separation(method: Method) -> tuple[go.Figure, str]:
     counts = np.bincount(cell, minlength=8)
     error = 1.96 * np.sqrt(shares * (1 - shares) / counts)
     fig = go.Figure()
-    fig.add_scatter(x=grid, y=made.confidence_at(grid, np.zeros(len(grid))), name=method.title, mode="lines",
+    fig.add_scatter(x=grid, y=made.confidence_at(grid), name=method.title, mode="lines",
                     line={"color": method_style(method.name).color, "width": 2})  # fmt: skip
     fig.add_scatter(x=middles, y=shares, name="accuracy", mode="markers", marker={"color": NEUTRAL, "size": 7},
                     error_y=whiskers(shares, shares - error, np.minimum(shares + error, 1), NEUTRAL, 1.5, width=3),
