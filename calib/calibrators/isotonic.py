@@ -12,6 +12,19 @@ from calib.calibrators.steps import Step, lines
 from calib.numerics import Floats, Ints, sigmoid
 from calib.parameters import ROUNDING, param
 
+TIED = 1e-12
+"""Scores this near to each other are equal: 0.3 and 0.30000000000000004 are one probability, computed in two ways."""
+
+
+def without_noise(log_odds: Floats) -> Floats:
+    """The (n,) scores, equal where they differ by rounding alone, so that no step falls between these."""
+    scores = np.unique(log_odds)
+    apart = np.diff(scores) > TIED * min(1.0, float(np.abs(scores).max(initial=0.0)))
+    if apart.all():
+        return log_odds
+    firsts = scores[np.append(True, apart)]
+    return firsts[np.searchsorted(firsts, log_odds, side="right") - 1]
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -31,6 +44,7 @@ class Tally:
     @classmethod
     def of(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
         """Count (n,) pairs."""
+        log_odds = without_noise(log_odds)
         scores, counts = np.unique(log_odds, return_counts=True)
 
         def sums(places: Ints, each: Floats) -> Floats:
