@@ -312,3 +312,12 @@ def test_metadata_are_routed_to_the_estimator_and_the_scorer(named):
         asked = CalibratedModel(Recorder(), cv=3).set_fit_request(sample_weight=True)
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             asked.fit(X, y, sample_weight=weights)
+
+
+def test_identity_is_the_estimator_as_it_is_with_its_exact_zeros():
+    X, y = make_classification(300, random_state=0)
+    tree = KNeighborsClassifier(5).fit(X[:150], y[:150])
+    made = CalibratedModel(FrozenEstimator(tree), method="identity").fit(X[150:], y[150:])
+    raw = tree.predict_proba(X)
+    assert (raw == 0).any()
+    np.testing.assert_allclose(made.predict_proba(X), raw, atol=1e-12)

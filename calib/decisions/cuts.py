@@ -18,6 +18,7 @@ from calib.data.split import split_rows
 from calib.decisions.judgement import resampled
 from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
 from calib.decisions.recalibration import recalibrated_cut
+from calib.decisions.rules import reaches
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
@@ -174,10 +175,10 @@ def event_decision(
         cut = cut_for(goal, said[chosen], *rows)
         with suppress(CalibrationError):  # it may reach the precision nowhere
             cut_of_raw = cut_for(goal, before[chosen], *rows)
-        acts = said[judged] >= cut.value
-        acts_of_raw = before[judged] >= (np.inf if cut_of_raw is None else cut_of_raw.value)
+        acts = reaches(said[judged], cut.value)
+        acts_of_raw = reaches(before[judged], np.inf if cut_of_raw is None else cut_of_raw.value)
     held_out = came[judged], goal.costs, *about
-    now = None if goal.today is None else before[judged] >= goal.today
+    now = None if goal.today is None else reaches(before[judged], goal.today)
     outcome, of_raw = outcome_of(acts, *held_out), outcome_of(acts_of_raw, *held_out)
     if goal.basis == "capacity":  # how many are acted on was given
         outcome, of_raw = (replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
@@ -23,6 +24,13 @@ T = TypeVar("T")
 HAND_OVER = -1
 """The action of a row that is left to somebody else: a person, a second model."""
 HANDED_OVER = "hand over"
+NEAR = 1e-12
+"""A probability this little below a cut reaches it: 0.14 comes out of its logarithm as 0.13999999999999999."""
+
+
+def reaches(probs: Floats, cut: float) -> npt.NDArray[np.bool_]:
+    """Whether each probability is at least a cut."""
+    return probs >= cut - NEAR
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,7 +98,7 @@ class EventCut(Rule):
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut."""
-        return (probs[:, self.column] >= self.cut).astype(np.int64)
+        return reaches(probs[:, self.column], self.cut).astype(np.int64)
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
         """Refuse a calibrator without the probability of an event."""
@@ -240,7 +248,7 @@ class AnswerAbove(Rule):
 
     def decide(self, confidence: Floats, predicted: Ints) -> Ints:
         """Actions, shape (n,): the predicted class where a row is answered, -1 where it is handed over."""
-        return np.where(confidence >= self.threshold, predicted, HAND_OVER)
+        return np.where(reaches(confidence, self.threshold), predicted, HAND_OVER)
 
     def said(self, class_names: tuple[str, ...]) -> str:
         """What it does, in a sentence."""

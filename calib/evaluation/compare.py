@@ -9,7 +9,7 @@ from itertools import product
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from calib.base import Calibrator, Progress, silent
+from calib.base import LEARNS_NOTHING, Calibrator, Progress, silent
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
@@ -128,6 +128,8 @@ def compare(
             f"{others[0]!r} of calibrators is a {type(calibrators[others[0]]).__name__}, no calibrator; make one by "
             "its name, as calib.calibrator('temperature')."
         )
+    if (own := calibrators.get(BASELINE)) is not None and LEARNS_NOTHING not in own.traits:
+        raise CalibrationError(f'"{BASELINE}" is the raw model; give the {type(own).__name__} another name.')
     for part, what in ((calibration, "calibration"), (test, "test")):
         if not isinstance(part, Predictions):
             raise CalibrationError(

@@ -174,12 +174,12 @@ class Calibrator:
             largest, predicted = probs[:, 1], 1
             said = {"confidence": largest}
         if rule and rule["rule"] == "cut":
-            said["actions"] = (probs[:, rule["column"]] >= rule["cut"]).astype(int)
+            said["actions"] = (probs[:, rule["column"]] >= rule["cut"] - 1e-12).astype(int)
         elif rule and rule["rule"] == "costs":
             costs = shares @ rule["costs"]
             said["actions"] = np.where(costs.min(axis=1) > rule.get("hand_over", np.inf), -1, costs.argmin(axis=1))
         elif rule:
-            said["actions"] = np.where(largest >= rule["threshold"], predicted, -1)
+            said["actions"] = np.where(largest >= rule["threshold"] - 1e-12, predicted, -1)
         if sets:
             best = np.arange(probs.shape[1]) == probs.argmax(axis=1)[:, None]
             said["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (best & (not sets["allow_empty"]))

@@ -190,6 +190,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             "floor": _floor(values, kind),
             "class_names": tuple(map(str, self.classes_)),
         }
+        if self.method == "identity":  # which is the estimator as it is, exact zeros included
+            made.set_params(floor=self.outputs_["floor"] or 0.0)
         self.calibrator_ = made.fit(self._logits(values), class_indices(y, self.classes_), **extras)
         return self
 

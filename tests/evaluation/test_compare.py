@@ -280,3 +280,9 @@ def test_pages_and_shell_say_the_same_and_a_method_that_failed_says_why(table):
     assert any(mark in drawn for mark in MARKS.values())
     (broken,) = [row for row in rows if row.title == "broken"]
     assert broken.failed == "ZeroDivisionError: nothing to divide by" and broken.failed in printed
+
+
+def test_no_other_method_stands_under_the_name_of_the_raw_model(parts):
+    # Platt under this name was shown as "Uncalibrated".
+    with pytest.raises(calib.CalibrationError, match="is the raw model; give the PlattScaling another name"):
+        calib.compare({"identity": calib.calibrator("platt")}, *parts)

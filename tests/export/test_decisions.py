@@ -55,6 +55,17 @@ def decided(exported, outputs):
     return actions
 
 
+def test_a_probability_that_is_written_as_the_cut_reaches_it():
+    # At 19 of 99 cuts of two decimals it came out of its logarithm a trifle below: 0.14 was not acted on.
+    hundredths = np.arange(1, 100)
+    raw = calib.calibrator("identity").fit(np.zeros((2, 2)), [0, 1])
+    for cut in hundredths.tolist():
+        made = ExportedCalibrator(raw, "binary_probability", decision=EventCut(cut=cut / 100))
+        np.testing.assert_array_equal(decided(made, hundredths / 100), hundredths >= cut)
+    answered = ExportedCalibrator(raw, "binary_probability", decision=AnswerAbove(threshold=0.75))
+    np.testing.assert_array_equal(decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, HAND_OVER])
+
+
 def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary, sets, overconfident):
     logits, _ = overconfident
     probs = fitted.predict_proba(logits)
