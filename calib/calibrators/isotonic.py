@@ -16,14 +16,10 @@ TIED = 1e-12
 """Scores this near to each other are equal: 0.3 and 0.30000000000000004 are one probability, computed in two ways."""
 
 
-def without_noise(log_odds: Floats) -> Floats:
-    """The (n,) scores, equal where they differ by rounding alone, so that no step falls between these."""
-    scores = np.unique(log_odds)
-    apart = np.diff(scores) > TIED * min(1.0, float(np.abs(scores).max(initial=0.0)))
-    if apart.all():
-        return log_odds
-    firsts = scores[np.append(True, apart)]
-    return firsts[np.searchsorted(firsts, log_odds, side="right") - 1]
+def are_apart(scores: Floats) -> Bools:
+    """Which of the increasing (m,) scores differ from the one before by more than rounding: no step falls elsewhere."""
+    largest = float(np.abs(scores[[0, -1]]).max())
+    return np.append(True, np.diff(scores) > TIED * min(1.0, largest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +40,22 @@ class Tally:
     @classmethod
     def of(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
         """Count (n,) pairs."""
-        log_odds = without_noise(log_odds)
         scores, counts = np.unique(log_odds, return_counts=True)
+        begins = are_apart(scores)
+        if not begins.all():
+            counts = np.add.reduceat(counts, np.flatnonzero(begins))
+            scores = scores[begins]
+
+        def places(log_odds: Floats) -> Ints:
+            return np.searchsorted(scores, log_odds, side="right") - 1
 
         def sums(places: Ints, each: Floats) -> Floats:
             return np.bincount(places, each, len(scores)).astype(float, copy=False)
 
-        held = np.searchsorted(scores, log_odds[positives])
+        held = places(log_odds[positives])
         if weights is None:
             return cls(scores, counts.astype(float), sums(held, np.ones(len(held))))
-        return cls(scores, sums(np.searchsorted(scores, log_odds), weights), sums(held, weights[positives]))
+        return cls(scores, sums(places(log_odds), weights), sums(held, weights[positives]))
 
     def pooled(self, starts: Ints) -> Tally:
         """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""

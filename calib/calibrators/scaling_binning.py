@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calib.calibrators.isotonic import without_noise
+from calib.calibrators.isotonic import are_apart
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, edges_at
@@ -40,7 +40,9 @@ class ScalingBinning(OneVsRest):
         shared = self.share_classes and self.classes != "top" and self.n_classes_ > 2
         n_bins = self.n_bins * (self.n_classes_ if shared else 1)
         curve = platt_map(log_odds, positives)
-        ordered = np.sort(without_noise(log_odds))
+        ordered = np.sort(log_odds)
+        begins = are_apart(ordered)
+        ordered = ordered[begins][np.cumsum(begins) - 1]
         lowest = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])  # of each bin but the first
         lowest = lowest[lowest > ordered[0]]  # ties stay together, and no bin is empty
         starts = np.append(0, np.searchsorted(ordered, lowest))
