@@ -36,9 +36,16 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import calib
 from calib.errors import CalibrationError
-from calib.metrics import brier, ece, nll
+from calib.metrics import brier, classwise_ece, ece, nll
 from calib.numerics import log_softmax
-from calib.sklearn import CalibratedModel, Scorer, brier_scorer, ece_scorer, nll_scorer
+from calib.sklearn import (
+    CalibratedModel,
+    Scorer,
+    brier_scorer,
+    classwise_ece_scorer,
+    ece_scorer,
+    nll_scorer,
+)
 
 OTHERS = [name for name, method in calib.METHODS.items() if not method.needs and name != "temperature"]
 SPLITTERS = (3, ShuffleSplit(3, random_state=0), TimeSeriesSplit(3))
@@ -258,6 +265,8 @@ def test_weights_reach_the_estimator_and_methods_that_take_them(named):
         (CalibratedModel(GaussianNB(), method="isotnic"), "no calibrator 'isotnic'"),
         (CalibratedModel(GaussianNB(), method="geometric"), "features"),
         (CalibratedModel(GaussianNB(), parameters={"bins": 3}), "bins"),
+        (CalibratedModel(GaussianNB(), parameters=[1]), "must be a dictionary"),
+        (CalibratedModel(GaussianNB(), cv=[]), r"cv=\[\] gives no folds"),
         (CalibratedModel(GaussianNB(), cv=[(np.arange(5), np.arange(450))]), "fold 1 of 1"),
         (CalibratedModel(GaussianNB(), cv=LeaveOneOut(), ensemble=True), "fold 1 of 450 holds 1 row with"),
         (CalibratedModel(StandardScaler()), "StandardScaler has neither"),
@@ -285,7 +294,7 @@ def test_scorers_are_the_metrics_of_all_columns(named):
         np.take_along_axis(log_softmax(np.log(probs)), codes[:, None], 1).mean()
     )
     weights = np.arange(450) % 3
-    for scorer, metric in ((nll_scorer, nll), (ece_scorer, ece)):
+    for scorer, metric in ((nll_scorer, nll), (ece_scorer, ece), (classwise_ece_scorer, classwise_ece)):
         assert scorer(model, X, y, sample_weight=weights) == -metric(probs, codes, weights=weights)
     assert brier(probs, codes) == pytest.approx(squares.mean())
     of_ham = np.c_[1 - probs[:, 0], probs[:, 0]]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.active_learning.classifiers import Learner, classifier
 from calib.active_learning.strategies import ARMS, Plan, normalised_entropy
-from calib.arrays import check_labels
+from calib.arrays import check_labels, check_number
 from calib.base import Progress
 from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
@@ -41,7 +41,18 @@ class Pool:
     n_classes: int
 
     def __post_init__(self) -> None:
-        """Refuse labels that are none of the classes, or not one for each row (:class:`CalibrationError`)."""
+        """Refuse parts without rows, and labels that are none of the classes or not one for each row.
+
+        Raises
+        ------
+        CalibrationError
+            Naming what is wrong.
+        """
+        if not len(self.features) or not len(self.test_features):
+            raise CalibrationError(
+                f"A simulation needs rows to ask about and test rows; there are {len(self.features):,} and "
+                f"{len(self.test_features):,}."
+            )
         check_labels(self.labels, (len(self.features), self.n_classes))
         check_labels(self.test_labels, (len(self.test_features), self.n_classes))
 
@@ -140,10 +151,11 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
     Raises
     ------
     CalibrationError
-        If there is no such arm.
+        If there is no such arm, or the seed is no whole number from 0 upwards.
     """
     if arm not in ARMS:
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
+    check_number("seed", seed, 0, whole=True)
     first = min(plan.pretraining, len(pool))
     most = len(pool) if plan.budget is None else min(len(pool), first + plan.budget)
     waiting = shuffled(pool, seed)

@@ -16,12 +16,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import check_labels
-from calib.decisions.rules import check_array, check_number, made_of
+from calib.arrays import as_numbers, check_labels, check_number
+from calib.decisions.rules import check_array, made_of
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
-from calib.parameters import number_fault, shown, unusable
+from calib.parameters import number_fault, shown
 
 SLACK = 1e-15
 """By how much a score may exceed the quantile: the last digits of equal probabilities differ between machines."""
@@ -69,7 +69,7 @@ class PredictionSets:
         check_number("n_rows", self.n_rows, 1, whole=True)
         for name in ("per_class", "allow_empty"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise unusable(f"{name}={shown(getattr(self, name))} must be True or False")
+                raise CalibrationError(f"{name}={shown(getattr(self, name))} must be True or False.")
 
     @property
     def n_classes(self) -> int:
@@ -96,7 +96,7 @@ class PredictionSets:
         Raises
         ------
         CalibrationError
-            If there are other classes than those of the quantiles.
+            If there are other classes than those of the quantiles, or numbers that are no probabilities.
 
         Examples
         --------
@@ -104,7 +104,7 @@ class PredictionSets:
         >>> sets.predict([[0.6, 0.35, 0.05]])
         array([[ True,  True, False]])
         """
-        probs = np.asarray(probs)
+        probs = as_numbers(probs, "probabilities")
         if probs.ndim != 2 or probs.shape[1] != self.n_classes:
             raise CalibrationError(f"The sets are of {self.n_classes:,} classes; got an array of shape {probs.shape}.")
         inside = np.empty(probs.shape, dtype=bool)
@@ -165,7 +165,7 @@ def conformal_sets(
     """
     if fault := number_fault(alpha, False, 1e-9, 1 - 1e-9):
         raise CalibrationError(f"alpha={shown(alpha)} {fault}; it is the share of sets that may leave out the label.")
-    probs = np.asarray(probs)
+    probs = as_numbers(probs, "probabilities")
     if probs.ndim != 2 or not len(probs):
         raise CalibrationError(f"Sets are fitted on (n, n_classes) probabilities; got shape {probs.shape}.")
     labels = check_labels(labels, probs.shape)
@@ -181,6 +181,11 @@ def conformal_sets(
 
 def _scores(probs: Floats, allow_empty: bool) -> Floats:
     """Scores of all classes, (n, n_classes); that of the most probable one is 0, unless sets may be empty."""
+    if not (probs.min(initial=0.0) >= 0.0 and probs.max(initial=0.0) < np.inf):
+        raise CalibrationError(
+            "Sets are of probabilities, but some of these numbers are negative, infinite or NaN; take the softmax of "
+            "logits, and leave out rows that are missing."
+        )
     shares = normalised(probs)
     scores: Floats = 1.0 - shares
     if not allow_empty:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import as_numbers
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools, check_event
+from calib.metrics.confidence import Bools, check_event, check_range
 from calib.metrics.estimate import Rows
 from calib.metrics.risk_model import default_floor
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, log_odds_of, sigmoid
@@ -54,15 +55,21 @@ class GroupRecalibration:
 
     def shared(self, probs: Any) -> Floats:
         """Probabilities by the map without groups, (n,) for (n,) raw ones."""
-        return sigmoid(self.intercept + self.slope * log_odds_of(np.asarray(probs, dtype=float), self.floor))
+        return sigmoid(self.intercept + self.slope * self._score(probs))
 
     def by_group(self, probs: Any, groups: Any) -> Floats:
         """Probabilities by each row's group, (n,); of a group that is new, as of one that does not depart."""
-        names, of_row = np.unique(np.asarray(groups).astype(str), return_inverse=True)
+        score = self._score(probs)
+        names, of_row = np.unique(_names(groups, len(score)), return_inverse=True)
         known = dict(zip(self.names, self.offsets.tolist(), strict=True))
         offset = np.array([known.get(str(name), 0.0) for name in names])[of_row]
-        score = log_odds_of(np.asarray(probs, dtype=float), self.floor)
         return sigmoid(self.centre + self.group_slope * score + offset)
+
+    def _score(self, probs: Any) -> Floats:
+        said = as_numbers(probs, "probabilities").astype(float)
+        if said.ndim != 1:
+            raise CalibrationError(f"Groups take the (n,) probabilities of the event; got shape {said.shape}.")
+        return log_odds_of(check_range(said), self.floor)
 
 
 def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibration:

@@ -67,6 +67,7 @@ def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
     old, new = _check_rates(old_rate, said), _check_rates(new_rate, said)
     if not np.all((old > 0) & (old < 1)):
         raise CalibrationError(f"The old base rate must lie between 0 and 1, ends excluded; got {old_rate}.")
+    old = np.maximum(old, np.finfo(float).tiny)  # of which a ratio is finite
     classes = np.stack([1.0 - said, said], axis=1) if said.ndim == 1 else said
     ratio = np.append(1.0 - new, new) / np.append(1.0 - old, old) if said.ndim == 1 else new / old
     shifted = classes * ratio
@@ -159,7 +160,7 @@ def estimate_rate(
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together, or all calibration rows have the same outcome.
+        If the arrays do not fit together, all calibration rows have the same outcome, or an option is out of range.
 
     Examples
     --------
@@ -173,6 +174,8 @@ def estimate_rate(
     """
     said, came = check_event(probs, labels)
     new = _of_event(new_probs)
+    check_number("n_resamples", n_resamples, 1, whole=True)
+    check_number("random_state", random_state, 0, whole=True)
     if came.all() or not came.any():
         raise CalibrationError(
             "The rate takes calibration rows with the event and rows without; these are of one kind."

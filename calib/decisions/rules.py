@@ -14,10 +14,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import LARGEST, Floats, Ints, normalised
-from calib.parameters import number_fault, shown, unusable
+from calib.parameters import shown, unusable
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ class Rule(ABC):
 
     def __post_init__(self) -> None:
         if not isinstance(self.chosen, str):
-            raise unusable(f"chosen={shown(self.chosen)} must be a text")
+            raise CalibrationError(f"chosen={shown(self.chosen)} must be a text.")
 
     def as_state(self) -> dict[str, Any]:
         """Its fields by name, without those that are None."""
@@ -98,7 +99,7 @@ class EventCut(Rule):
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut."""
-        return reaches(probs[:, self.column], self.cut).astype(np.int64)
+        return reaches(np.asarray(probs)[:, self.column], self.cut).astype(np.int64)
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
         """Refuse a calibrator without the probability of an event."""
@@ -148,7 +149,7 @@ class CostMatrix(Rule):
         check_array("costs", self.costs, 2)
         check_texts("actions", self.actions)
         if self.hand_over is not None:
-            check_number("hand_over", self.hand_over)
+            check_number("hand_over", self.hand_over, -LARGEST, LARGEST)
         if len(self.actions) not in (0, self.costs.shape[1]):
             raise CalibrationError(f"{plural(len(self.actions), 'name')} for {plural(self.costs.shape[1], 'action')}.")
 
@@ -248,7 +249,7 @@ class AnswerAbove(Rule):
 
     def decide(self, confidence: Floats, predicted: Ints) -> Ints:
         """Actions, shape (n,): the predicted class where a row is answered, -1 where it is handed over."""
-        return np.where(reaches(confidence, self.threshold), predicted, HAND_OVER)
+        return np.where(reaches(np.asarray(confidence), self.threshold), predicted, HAND_OVER)
 
     def said(self, class_names: tuple[str, ...]) -> str:
         """What it does, in a sentence."""
@@ -299,9 +300,6 @@ def _without(kind: str, gives_probabilities: bool) -> str:
     return "" if gives_probabilities else " and gives a confidence only"
 
 
-# -- checks of what a file holds: anybody can write one ------------------------------------------------
-
-
 def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
     """A decision of the fields in a file, whose lists become tuples.
 
@@ -317,26 +315,20 @@ def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
         raise unusable(f"a decision has no field {shown(next(iter(set(values) - names)))}")
     try:
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
-    except TypeError as error:
-        raise unusable(f"a decision cannot be made of its fields: {error}") from error
-
-
-def check_number(name: str, value: Any, low: float = -LARGEST, high: float = LARGEST, whole: bool = False) -> None:
-    """Refuse what is no number, or no whole number, from ``low`` to ``high``."""
-    if fault := number_fault(value, whole, low, high):
-        raise unusable(f"{name}={shown(value)} {fault}")
+    except (TypeError, CalibrationError) as error:
+        raise unusable(f"a decision cannot be made of its fields: {str(error).rstrip('.')}") from error
 
 
 def check_texts(name: str, values: Any, size: int | None = None) -> None:
     """Refuse what is no tuple of texts, or not of ``size``."""
     texts = isinstance(values, (tuple, list)) and all(isinstance(value, str) for value in values)
     if not texts or size not in (None, len(values)):
-        raise unusable(f"{name} must be {'' if size is None else f'{size} '}texts")
+        raise CalibrationError(f"{name} must be {'' if size is None else f'{size} '}texts.")
 
 
 def check_array(name: str, value: Any, ndim: int, low: float = -LARGEST, high: float = LARGEST) -> None:
     """Refuse what is no array of float64 between ``low`` and ``high`` with so many axes, none of them empty."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.ndim != ndim or not value.size:
-        raise unusable(f"{name} must be an array of float64 with {ndim} {'axis' if ndim == 1 else 'axes'}")
+        raise CalibrationError(f"{name} must be an array of float64 with {plural(ndim, 'axis', 'axes')}.")
     if not (low <= value.min() and value.max() <= high):  # also of NaN
-        raise unusable(f"{name} must hold numbers between {low:g} and {high:g} alone")
+        raise CalibrationError(f"{name} must hold numbers between {low:g} and {high:g} alone.")

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
+from calib.metrics.confidence import check_event
 from calib.metrics.estimate import Rows
 from calib.metrics.scoring_rules import auroc
 from calib.numerics import Floats, log_odds_of, sigmoid
+from calib.parameters import shown
 
 Z = 1.96
 """Of an interval of 95 %, as the paper rounds it."""
@@ -94,11 +96,13 @@ def rows_needed(
     Raises
     ------
     CalibrationError
-        If all outcomes are equal, or a width or the threshold is none.
+        If the arrays do not fit together, all outcomes are equal, or a width or the threshold is none.
     """
-    said, came = np.asarray(probs, dtype=np.float64), np.asarray(outcomes, dtype=bool)
+    said, came = check_event(probs, outcomes)
     if not 0 < came.sum() < len(came):
         raise CalibrationError("All outcomes are equal, so that no number of rows follows; give rows of both kinds.")
+    if unknown := sorted(set(widths or {}) - set(WIDTHS)):
+        raise CalibrationError(f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(shown, unknown))}.")
     wanted = {**WIDTHS, **(widths or {})}
     for target, width in wanted.items():
         most = 1.0 if target == "AUROC" else np.inf  # its interval lies between 0 and 1

@@ -13,7 +13,7 @@ from calib.arrays import as_array, check_number
 from calib.diagnostics.gap_sentences import GroupGap, gap_sentence
 from calib.errors import CalibrationError
 from calib.formatting import aligned, for_terminal, percent, points, points_between
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import Interval, check_level
 from calib.metrics.confidence import target_pair
 from calib.numerics import Floats, Ints
 
@@ -115,7 +115,7 @@ def find_groups(
     """
     from scipy.sparse import csc_matrix, triu
 
-    check_number("level", level, 0, 1, ends=False)
+    check_level(level)
     check_number("most", most, 1, whole=True)
     check_number("least_rows", least_rows, 1, whole=True)
     said, came = target_pair(probs, labels, target)

@@ -10,8 +10,7 @@ import numpy as np
 
 from calib.diagnostics.reliability import independent_rows
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.scores import scored_on
-from calib.metrics.bootstrap import Interval, drawn_units, wilson_interval
+from calib.metrics.bootstrap import drawn_units, wilson_interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints
 
@@ -124,11 +123,6 @@ def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: fl
     upper = 0.5 + level / 2.0
     student = stdtrit(np.maximum(degrees, 1), upper)
     return np.where(degrees > 0, (NormalDist().inv_cdf(upper) / student) ** 2, 1.0)
-
-
-def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
-    """The gap of all rows with the interval that it has among the scores."""
-    return scored_on(evaluation).intervals(level)["signed gap"]
 
 
 def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.arrays import check_number
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import Interval, check_level
 from calib.metrics.confidence import check_event
 from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
@@ -98,7 +97,7 @@ def group_panels(
     >>> [group.name for group in found if group.off("oe")]
     ['b']
     """
-    check_number("level", level, 0, 1, ends=False)
+    check_level(level)
     said, came = check_event(probs, labels)
     names = np.asarray(groups)
     if names.shape != said.shape:

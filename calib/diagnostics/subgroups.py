@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.diagnostics.gap_sentences import GroupGap
-from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps, average_gap, gaps_by_group
+from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps, gaps_by_group
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.scores import average_gap
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Ints
 

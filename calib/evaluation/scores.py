@@ -261,23 +261,39 @@ def ece_interval(confidence: Floats, correct: Bools, clusters: npt.NDArray[np.ge
     return _scored(smooth, confidence, correct, clusters).intervals()["ECE"]
 
 
+def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
+    """What is said less what came true, on average, with the interval that it has among the scores."""
+    said, outcome = evaluation.pair
+    smooth = {"accuracy": _mean_among(outcome), **_gaps(said, outcome)}
+    return _smooth_scored(smooth, outcome, evaluation.clusters).intervals(level)["signed gap"]
+
+
 def _scored(smooth: dict[str, tuple[float, Floats]], said: Floats, came: Bools, clusters: Any) -> Scored:
     """Smooth scores, and the ECE of what was said and what came true."""
-    groups, rows = groups_of_units(len(said), clusters), Rows.with_outcome(came, clusters=clusters)
+    groups, alone = groups_of_units(len(said), clusters), _smooth_scored(smooth, came, clusters)
     bins = bins_of_ece(said, came, groups)
     error = float(ece_of_bins(bins.sum(axis=0)))
-    values = {key: value for key, (value, _) in smooth.items()} | {"ECE": error}
-    per_row = {key: added for key, (_, added) in smooth.items()} | {"ECE": _ece_influence(said, came, bins.sum(axis=0))}
+    values = alone.value | {"ECE": error}
+    return replace(
+        alone,
+        value={key: values[key] for key in SCORES if key in values},
+        influence=alone.influence | {"ECE": sums_of_groups(_ece_influence(said, came, bins.sum(axis=0)), groups)},
+        draws={"ECE": reflect(error, ece_of_bins(groups.resampled(bins, N_RESAMPLES)))},
+        debiased={"ECE": without_noise(error, bins.sum(axis=0))},
+    )
+
+
+def _smooth_scored(smooth: dict[str, tuple[float, Floats]], came: Bools, clusters: Any) -> Scored:
+    groups, rows = groups_of_units(len(came), clusters), Rows.with_outcome(came, clusters=clusters)
     return Scored(
-        {key: float(values[key]) for key in SCORES if key in values},
-        {key: sums_of_groups(added, groups) for key, added in per_row.items()},
-        {"ECE": reflect(error, ece_of_bins(groups.resampled(bins, N_RESAMPLES)))},
-        len(said),
+        {key: float(smooth[key][0]) for key in SCORES if key in smooth},
+        {key: sums_of_groups(added, groups) for key, (_, added) in smooth.items()},
+        {},
+        len(came),
         rows.n_units if rows.clustered else None,
-        {"ECE": without_noise(error, bins.sum(axis=0))},
-        {key: float(rows.estimate(0.0, added).error) for key, (_, added) in smooth.items()},
-        rows.degrees,
-        rows.rarer_units(came),
+        error={key: float(rows.estimate(0.0, added).error) for key, (_, added) in smooth.items()},
+        degrees=rows.degrees,
+        rarer=rows.rarer_units(came),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array
+from calib.arrays import as_array, check_number
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints
 
@@ -29,6 +29,11 @@ UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 """Of what does not exist."""
 
 
+def check_level(level: Any) -> None:
+    """Refuse a coverage that does not lie between 0 and 1."""
+    check_number("level", level, 0, 1, ends=False)
+
+
 def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Wilson's score interval of a proportion (Wilson 1927).
 
@@ -44,7 +49,13 @@ def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: flo
     Returns
     -------
     (low, high) : float arrays of that shape
+
+    Raises
+    ------
+    CalibrationError
+        Unless the level lies between 0 and 1.
     """
+    check_level(level)
     right, n = np.asarray(count_right, dtype=float), np.asarray(count, dtype=float)
     z2 = NormalDist().inv_cdf(0.5 + level / 2.0) ** 2
     share = right / np.maximum(n, 1.0)
@@ -190,6 +201,7 @@ def interval_of_draws(
     estimate: float, draws: Floats, level: float = 0.95, low: float = -np.inf, high: float = np.inf
 ) -> Interval:
     """Central interval of draws, stretched to hold the estimate and cut to [low, high]; NaN draws are left out."""
+    check_level(level)
     known = draws[np.isfinite(draws)]
     if not np.isfinite(estimate) or not len(known):
         return UNKNOWN

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.metrics.binning import bins_of
-from calib.metrics.confidence import check_columns, check_scored, top_label
+from calib.metrics.confidence import check_columns, check_scored, check_weights, top_label
 from calib.numerics import Floats
 from calib.parameters import number_fault, shown
 
@@ -70,6 +70,7 @@ def classwise_ece(
     threshold: str | float | None = None,
     binning: str = "equal_width",
     norm: float = 1,
+    weights: Any = None,
 ) -> float:
     """Calibration error of each class's probability, averaged over classes (Kull et al. 2019, section 3).
 
@@ -83,6 +84,7 @@ def classwise_ece(
         then of the count kept; a class with nothing kept contributes 0. None keeps all.
     binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
     norm : 1, 2 or ``inf``, for each class.
+    weights : (n,) weight of each row, as for :func:`ece`.
 
     Raises
     ------
@@ -90,18 +92,19 @@ def classwise_ece(
         For unknown options or arrays that do not fit together.
     """
     array, labels = check_scored(check_columns(probs), labels, sums=False)
-    n_classes = array.shape[1]
+    n_classes, of_rows = array.shape[1], check_weights(weights, len(array))
     above = 1.0 / n_classes if threshold == "1/K" else threshold
     if above is not None and (isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1):
         raise CalibrationError(f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1).")
     total = 0.0
     for k in range(n_classes):
-        values, outcome = array[:, k].astype(np.float64), labels == k
+        values, outcome, counted = array[:, k].astype(np.float64), labels == k, of_rows
         if above is not None:
             kept = values > above
-            if not kept.any():
+            counted = None if of_rows is None else of_rows[kept]
+            if not kept.any() or (counted is not None and not counted.any()):
                 continue
             values, outcome = values[kept], outcome[kept]
-        bins = bins_of(values, outcome, n_bins, binning)
+        bins = bins_of(values, outcome, n_bins, binning, counted)
         total += norm_of_gaps(bins.gap, bins.weight, norm)
     return total / n_classes

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import UNKNOWN, Interval, drawn_units, effective_count
+from calib.metrics.bootstrap import UNKNOWN, Interval, check_level, drawn_units, effective_count
 from calib.metrics.confidence import Bools, check_weights, effective_sample_size
 from calib.numerics import Floats, Ints, log_odds_of, sigmoid
 
@@ -83,6 +83,7 @@ class Estimate:
         """Half the width of a central interval, in standard errors."""
         from scipy.special import ndtri, stdtrit
 
+        check_level(level)
         upper = 0.5 + level / 2.0
         return float(ndtri(upper) if np.isinf(self.degrees) else stdtrit(self.degrees, upper))
 
@@ -94,10 +95,11 @@ class Estimate:
         chi draw for Student's t. Statistics that do not vary are left out. ``errors`` are (k,) standard errors in place
         of those of the statistics.
         """
+        single = self.critical(level)
         spread = self.error if errors is None else errors
         varies = spread > 1e-12 * max(float(spread.max(initial=0.0)), 1e-300)
         if not varies.any():
-            return self.critical(level)
+            return single
         standard = self.influence[:, varies] / spread[varies]
         values, vectors = np.linalg.eigh(standard.T @ standard)
         kept = values > 1e-10 * values[-1]
@@ -106,7 +108,7 @@ class Estimate:
         largest = np.abs(generator.normal(size=(JOINT_DRAWS, root.shape[1])) @ root.T).max(axis=1)
         if np.isfinite(self.degrees):
             largest /= np.sqrt(generator.chisquare(self.degrees, JOINT_DRAWS) / self.degrees)
-        return max(float(np.quantile(largest, level)), self.critical(level))
+        return max(float(np.quantile(largest, level)), single)
 
     def interval(
         self,

@@ -85,7 +85,7 @@ class ReliabilityDisplay:
         n_bins: int | None = None,
         binning: str = "equal_mass",
         sample_weight: Any = None,
-        name: str = "Classifier",
+        name: str | None = None,
     ) -> Self:
         """Draw the diagram of probabilities.
 
@@ -98,7 +98,7 @@ class ReliabilityDisplay:
         n_bins : by default about the third root of n.
         binning : "equal_mass" or "equal_width", as for :func:`calib.reliability_curve`.
         sample_weight : (n,) weights of rows, or None.
-        name : of the model.
+        name : of the model; "Classifier" unless given.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class ReliabilityDisplay:
             view = replace(EVENT, column=column, event_name=str(pos_label))
         bins = default_bins(len(labels)) if n_bins is None else n_bins
         curve = reliability_curve(*pair, n_bins=bins, binning=binning, weights=sample_weight)
-        return cls(curve, confidence_histogram(*pair, logit_limits=view.logit_limits), name, view)
+        return cls(curve, confidence_histogram(*pair, logit_limits=view.logit_limits), name or "Classifier", view)
 
     @cached_property
     def figure_(self) -> Any:

@@ -246,6 +246,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _calibrator(self) -> Calibrator:
         """The calibrator that is to be fitted."""
+        if not isinstance(self.parameters, Mapping | None):
+            raise CalibrationError(f"parameters={shown(self.parameters)} must be a dictionary of names and values.")
         parameters = dict(self.parameters or {})
         if self.random_state is not None:
             seed = self.random_state
@@ -288,6 +290,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if groups is not None and isinstance(folds, (int, np.integer)):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
+        if not splits:
+            raise CalibrationError(f"cv={shown(self.cv)} gives no folds; give a number of them, or a splitter.")
         held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
         for number, (train, test) in enumerate(splits, 1):
             if self.ensemble and (n_test := int(held[test].sum())) < 2:  # scikit-learn wants sample_weight to be named

@@ -13,7 +13,7 @@ from calib.active_learning.simulation import Pool, pool_from_predictions, shuffl
 from calib.base import Calibrator
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions
-from calib.errors import FitCancelled
+from calib.errors import CalibrationError, FitCancelled
 from calib.numerics import softmax
 from calib.registry import calibrator
 
@@ -122,6 +122,13 @@ def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
     rounds = simulate(plan(batch=1, every=1, budget=2), "set_points", pool)
     assert "needs at least 2" in rounds[1].note and not rounds[2].note
     assert rounds[1].nll == rounds[0].nll
+
+
+def test_a_pool_without_rows_and_a_seed_below_zero_are_refused(pool):
+    with pytest.raises(CalibrationError, match="there are 0 and"):
+        Pool(pool.features[:0], pool.labels[:0], pool.test_features, pool.test_labels, pool.n_classes)
+    with pytest.raises(CalibrationError, match="seed=-1 must"):
+        simulate(plan(), "plain", pool, seed=-1)
 
 
 def test_progress_and_cancelling(pool):

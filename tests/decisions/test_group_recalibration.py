@@ -55,6 +55,10 @@ def test_groups_that_do_not_depart_have_the_shared_map():
     np.testing.assert_allclose(one.by_group(probs, np.zeros(len(probs))), one.shared(probs), atol=0.02)
     with pytest.raises(CalibrationError, match="one group for each"):
         recalibrate_groups([0.2, 0.4], [0, 1], ["a"])
+    with pytest.raises(CalibrationError, match="one group for each"):
+        one.by_group([0.2, 0.4], ["a"])
+    with pytest.raises(CalibrationError, match="leave 0 to 1"):
+        one.shared([2.0])
 
 
 def test_groups_pay_on_other_rows_where_they_depart_and_not_elsewhere():

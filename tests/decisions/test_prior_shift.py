@@ -99,11 +99,17 @@ def test_clusters_are_drawn_whole(rng):
         (lambda: shift_prior([[0.2, 0.8]], [0.5, 0.6], [0.5, 0.5]), "sum to 1"),
         (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
         (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "of one kind"),
+        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=0), "n_resamples=0 must"),
+        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=2, level=2), "level=2 must"),
     ],
 )
 def test_what_cannot_be_used_is_said(call, word):
     with pytest.raises(CalibrationError, match=word):
         call()
+
+
+def test_a_rate_as_small_as_numbers_go_is_none_without_a_result():
+    assert shift_prior([0.0, 0.5], 1e-310, 0.5).tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("name", ["breast", "credit"])

@@ -84,7 +84,8 @@ def test_a_rule_comes_back_from_its_state(rule):
     ("made", "says"),
     [
         (lambda: EventCut(cut=1.5), "between 0 and 1"),
-        (lambda: EventCut(cut=float("nan")), "number between"),
+        (lambda: EventCut(cut=float("nan")), r"^cut=nan must be a number between 0 and 1\.$"),
+        (lambda: CostMatrix(costs=[[0.0, 1.0]]), "^costs must be an array"),
         (lambda: CostMatrix(costs=np.eye(2), actions=("one",)), "1 name for 2 actions"),
         (lambda: CostMatrix(costs=np.array([[np.inf, 0.0]])), "between"),
         (lambda: AnswerAbove(threshold=-0.1), "between 0 and 1"),
@@ -92,6 +93,7 @@ def test_a_rule_comes_back_from_its_state(rule):
         (lambda: rule_from_state({"rule": "guess"}), "one of cut, costs, answer"),
         (lambda: rule_from_state({"rule": "cut", "column": 1}), "cannot be made of its fields"),
         (lambda: rule_from_state({"rule": "cut", "cut": 0.5, "cot": 1}), "no field 'cot'"),
+        (lambda: rule_from_state({"rule": "cut", "cut": 2.0}), "cannot be used.*cut=2.0 must lie.*damaged or changed"),
     ],
 )
 def test_what_is_no_rule_is_refused(made, says):

@@ -108,6 +108,8 @@ def test_what_cannot_be_is_refused() -> None:
         {"threshold": 1.0},
         *({"widths": {"slope": w}} for w in (-1.0, 0.0, np.nan)),
         *({"widths": {"AUROC": w}} for w in (1.0, 5.0)),
+        {"widths": {"auroc": 0.1}},
+        {"outcomes": ["no", "yes", "no"]},
     ):
         with pytest.raises(CalibrationError):
             rows_needed([0.2, 0.4, 0.7], **{"outcomes": [0, 1, 0], **wrong})

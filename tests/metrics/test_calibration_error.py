@@ -68,6 +68,9 @@ def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     probs, labels = sample
     expected = classwise_by_loop(probs, labels, 16, above, "kept")
     assert metrics.classwise_ece(probs, labels, 16, threshold) == pytest.approx(expected, abs=1e-12)
+    weights = 1 + np.arange(len(labels)) % 3
+    repeated = metrics.classwise_ece(np.repeat(probs, weights, axis=0), np.repeat(labels, weights), 16, threshold)
+    assert metrics.classwise_ece(probs, labels, 16, threshold, weights=weights) == pytest.approx(repeated, abs=1e-12)
 
 
 @pytest.mark.parametrize("threshold", ["2/K", -0.1, 1.0])
