@@ -175,7 +175,7 @@ def test_a_recalibration_solves_the_score_equations(rows):
     for given in ([1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1]):
         with pytest.raises(CalibrationError, match="slope"):
             recalibrated_cut(np.array([0.1, 0.3, 0.6, 0.8]), np.array(given), 0.2)
-    with pytest.raises(CalibrationError, match="level=1.5 must lie between 0 and 1"):
+    with pytest.raises(CalibrationError, match=r"level=1\.5 must lie between 0 and 1"):
         recalibrated_cut(probs, labels, 0.2, level=1.5)
 
 
