@@ -85,6 +85,7 @@ class Engine:
 
     Owners are the visitors of a server. A fit that several of them want is computed once, and none of them ends it for
     the others. They take turns: of an owner who has three tasks already, the next comes behind the third of the others.
+    What pages wait for is computed in the order in which it was asked for.
 
     Parameters
     ----------
@@ -221,8 +222,9 @@ class Engine:
         with self._lock:
             if self._closed:
                 raise RuntimeError("The workers have been shut down.")
-            turn = sum(owner in other.owners for other in self._going.values() if other.kind == task.kind)
-            task.priority = URGENCY[task.kind] * MOST_TURNS - turn
+            task.priority = URGENCY[task.kind] * MOST_TURNS
+            if task.kind != "page":  # of which a visitor waits for one after the other
+                task.priority -= sum(owner in each.owners for each in self._going.values() if each.kind == task.kind)
             self._going[task.name] = task
         task.future.add_done_callback(lambda _: _stop(task))
         threading.Thread(target=self._follow, args=(task,), name="calib-task", daemon=True).start()

@@ -204,6 +204,15 @@ def test_no_more_may_wait_than_there_is_room_for():
     assert len(engine.snapshot()) == 3, "what is refused leaves nothing behind"
 
 
+@pytest.mark.usefixtures("nobody_works")
+def test_what_pages_wait_for_comes_in_the_order_in_which_it_was_asked_for():
+    """Who asked for two things would else wait behind everybody who came later, for as long as somebody comes."""
+    engine = Engine()
+    for owner in "aab":
+        engine.compute(sum, [1, 2], owner=owner)
+    assert len({task.priority for task in engine._going.values()}) == 1
+
+
 def test_finished_fits_are_kept_up_to_a_bound(data, monkeypatch):
     monkeypatch.setattr("calib.engine.engine.MOST_FINISHED", 2)
     engine, keys = Engine(), []
