@@ -103,6 +103,7 @@ class TestTheNumbersOfScikitLearn:
         own = CalibratedModel(estimator, method=ours, cv=cv, parameters=parameters, ensemble=ensemble, n_jobs=2)
         return reference, own.fit(X, y)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("folds", FOLDS)
     def test_sigmoid(self, binary, base, frozen, folds):
         # Their targets are Platt's, which are an option here. Their optimiser stops at about 1e-8.

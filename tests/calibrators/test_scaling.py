@@ -82,6 +82,7 @@ def test_weights_are_those_of_the_stated_loss():
     assert naive_loss(reached, *given) == pytest.approx(reference.fun, rel=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FAMILY)
 @pytest.mark.parametrize("n_classes", [3, 60])
 def test_no_array_of_the_rows_outlives_a_fit(name, n_classes):

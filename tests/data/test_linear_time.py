@@ -90,6 +90,7 @@ def many_arrays(n):
     return "a.npz", buffer.getvalue()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", [many_columns, no_names, long_names, many_arrays])
 def test_the_steps_taken_grow_with_the_number_of_columns_alone(build):
     inspect(build(10))  # loads the readers

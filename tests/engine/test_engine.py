@@ -384,6 +384,7 @@ def family(pid: int) -> list[int]:
     return [pid, *(each for child in children for each in family(int(child)))]
 
 
+@pytest.mark.long
 @linux
 @pytest.mark.parametrize("end", ["sys.exit(0)", "time.sleep(3600)"])
 def test_nothing_of_the_workers_stays(end, tmp_path):

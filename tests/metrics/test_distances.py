@@ -22,6 +22,7 @@ def overconfident(rate, n, seed):
     return sigmoid(2 * log_odds - centre), rng.random(n) < sigmoid(log_odds)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rate", [0.001, 0.005, 0.01, 0.035, 0.1, 0.3, 0.5])
 @pytest.mark.parametrize("n", [300, 5000])
 def test_no_distance_leaves_0_to_1_at_any_event_rate(rate, n):

@@ -145,6 +145,7 @@ def test_a_calibrated_model_is_within_what_chance_gives_it():
     assert (np.abs(np.mean(above, axis=0) - 0.05) < 0.045).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(12))
 def test_odd_rows_are_judged_or_said_to_have_no_such_measure(seed):
     # Risks of 0, 1 and next to them, weights over many orders of magnitude, few clusters: once this never ended.

@@ -94,6 +94,7 @@ def outside(fig: go.Figure) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @every_case
 def test_axes_contain_all_that_is_drawn(drawn, case) -> None:
     found = {name: lines for name, fig in drawn[case].items() if (lines := outside(fig))}
@@ -144,6 +145,7 @@ def test_the_data_of_each_trace_can_be_taken_as_a_table(drawn, case) -> None:
         assert all(isinstance(row, list) for block in rows if block is not None for row in block), name
 
 
+@pytest.mark.long
 @every_case
 def test_marks_can_be_seen_on_both_pages_and_ink_is_left_to_the_theme(drawn, case) -> None:
     for name, fig in drawn[case].items():

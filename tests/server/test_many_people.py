@@ -100,6 +100,7 @@ def nameless(pid: int) -> list[int]:
     return sizes
 
 
+@pytest.mark.long
 def test_nobody_takes_all_the_memory_that_there_is_for_uploads(running: tuple[str, int]) -> None:
     asyncio.run(upload_much(running[0]))
 
@@ -159,6 +160,7 @@ def threads(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
+@pytest.mark.long
 def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(running: tuple[str, int]) -> None:
     asyncio.run(look_while_others_come_and_go(*running))
 
@@ -191,6 +193,7 @@ async def stop_during_an_upload(served: Served) -> None:
     await visitor.leave()
 
 
+@pytest.mark.long
 def test_an_upload_that_never_ends_does_not_keep_the_server(tmp_path: Path) -> None:
     with serve(tmp_path / "log") as served:
         asyncio.run(stop_during_an_upload(served))

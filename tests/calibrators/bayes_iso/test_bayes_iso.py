@@ -40,6 +40,7 @@ def test_maps_rise_and_are_never_sure(scheme, n):
         assert probs.max() <= 1 - 1 / (n + 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "repeats", "scheme", "most"),
     [

@@ -19,6 +19,7 @@ from tests.calibrators.gpcalib.test_objective import objective_of, some_objectiv
 from tests.conftest import simulate
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("held", [np.asarray, csr_array], ids=["dense", "sparse"])
 def test_products_in_tensorflow_give_the_same_objective_gradient_and_expansion(covariance, held):
@@ -66,6 +67,7 @@ def plain_gpflow(posterior: Posterior, full: bool) -> Any:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variational", ["diagonal", "full"])
 @pytest.mark.parametrize(("n", "n_classes"), [(300, 10), (100, 100), (20, 1000)])
 def test_the_grid_objective_equals_that_of_plain_gpflow(variational, n, n_classes):
