@@ -86,6 +86,7 @@ def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSess
     assert told["Events found"] == percent(acts[event].mean(), 0)
     saved = 1000 * (6 * (acts & event).mean() - (acts & ~event).mean())  # against acting on no case
     assert told["Saved against acting on none"].replace("−", "-") == f"{saved:,.0f}"
+    assert len(told) == 3, "the raw model saves nothing against itself"
     app.number_input(key="decide/today").set_value(40.0).run()
     assert clean(app)
     assert f"Against today's threshold of {percent(0.4)}" in app.markdown[0].value
@@ -93,7 +94,10 @@ def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSess
     assert "Saved against today's threshold" in facts(app)
     unfold(app, "decide/beside", "decide/benefit")
     assert clean(app)
-    assert len(table(app, "of 1,000 cases").columns) == 4
+    assert list(table(app, "of 1,000 cases").columns[1:]) == [
+        f"uncalibrated, {percent(1 / 7)}",
+        "today: uncalibrated, 40.0\u00a0%",
+    ]
     assert len(charts(app)) == 2
 
 

@@ -66,9 +66,10 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         words(fit.title, session.view.event_name, found)
     with figure:
         threshold.picture(fit, fit.evaluation, "decide", found.cut.value, "act")
-    threshold.tiles(facts(found))
+    has_calibrator = fit.key != fits[0].key
+    threshold.tiles(facts(found, has_calibrator))
     offer_decision(session, fit, "act", rule(session, found))
-    beside = partial(numbers, found, fit.key != fits[0].key)
+    beside = partial(numbers, found, has_calibrator)
     widgets.folded("Beside the raw model and today's threshold, with intervals", "decide/beside", beside)
     drawn = partial(benefit, fits, fit, found.cut.value)
     widgets.folded("Net benefit over all thresholds", "decide/benefit", drawn)
@@ -131,10 +132,9 @@ def _same(found: EventDecision) -> str:
     return "all" if found.acting_on_all else "none"
 
 
-def facts(found: EventDecision) -> list[tuple[str, str, str]]:
-    """Four numbers: rows acted on, events found, and what is saved in false alarms, each with its interval."""
-    outcome, acted, change = found.outcome, found.outcome.acted, found.from_raw
-    against, title = (found.from_today, "today's threshold") if found.from_today else (change, "the raw model")
+def facts(found: EventDecision, has_calibrator: bool) -> list[tuple[str, str, str]]:
+    """Rows acted on, events found, and what is saved in false alarms, each with its interval."""
+    outcome, acted = found.outcome, found.outcome.acted
     fewest, most = f"{acted.low:,.0f}", f"{acted.high:,.0f}"
     ends = "" if fewest == most else f"{fewest} to {most}; "
 
@@ -142,12 +142,16 @@ def facts(found: EventDecision) -> list[tuple[str, str, str]]:
         value, low, high = (_count(1000.0 * part) for part in saved)
         return value, f"false alarms, {low} to {high}"
 
-    return [
+    told = [
         ("Acted on, of 1,000", f"{acted.value:,.0f}", f"{ends}{outcome.true_positives.value:,.0f} with the event"),
         ("Events found", percent(outcome.recall.value, 0), percents(outcome.recall, 0)),
         (f"Saved against acting on {_same(found)}", *alarms(found.from_same.saved)),
-        (f"Saved against {title}", *alarms(against.saved)),
     ]
+    if found.from_today:
+        told.append(("Saved against today's threshold", *alarms(found.from_today.saved)))
+    elif has_calibrator:
+        told.append(("Saved against the raw model", *alarms(found.from_raw.saved)))
+    return told
 
 
 def _count(alarms: float) -> str:
@@ -204,7 +208,8 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
     elif has_calibrator:
         st.markdown("Calibration changes **no decision**: both thresholds act on the same rows.")
     of_raw = "no threshold" if found.cut_of_raw is None else percent(found.cut_of_raw.value)
-    rules = {f"calibrated, {percent(found.cut.value)}": found.outcome, f"uncalibrated, {of_raw}": found.raw}
+    rules = {f"calibrated, {percent(found.cut.value)}": found.outcome} if has_calibrator else {}
+    rules[f"uncalibrated, {of_raw}"] = found.raw
     if found.today is not None and found.goal.today is not None:
         rules[f"today: uncalibrated, {percent(found.goal.today)}"] = found.today
     rows: dict[str, Callable[[Outcome], str]] = {
