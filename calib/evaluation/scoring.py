@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from calib import metrics
 from calib.data.load import from_outputs
@@ -61,6 +61,14 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     if weighted := weighted_scores(judged):
         table["weighted"] = pd.Series({named.get(key, key): value for key, value in weighted.items()})
     return table
+
+
+@overload
+def ece(probs: Any, labels: Any, *, ci: Literal[False] = False) -> float: ...
+
+
+@overload
+def ece(probs: Any, labels: Any, *, ci: Literal[True]) -> Interval: ...
 
 
 def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
