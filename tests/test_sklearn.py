@@ -331,12 +331,3 @@ def test_identity_is_the_estimator_as_it_is_with_its_exact_zeros():
     raw = tree.predict_proba(X)
     assert (raw == 0).any()
     np.testing.assert_allclose(made.predict_proba(X), raw, atol=1e-12)
-
-
-def test_identity_is_the_estimator_as_it_is_with_its_exact_zeros():
-    X, y = make_classification(300, random_state=0)
-    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:150], y[:150])
-    made = CalibratedModel(FrozenEstimator(tree), method="identity").fit(X[150:], y[150:])
-    raw = tree.predict_proba(X)
-    assert (raw == 0).any()
-    np.testing.assert_allclose(made.predict_proba(X), raw, atol=1e-12)

@@ -286,9 +286,3 @@ def test_no_other_method_stands_under_the_name_of_the_raw_model(parts):
     # Platt under this name was shown as "Uncalibrated".
     with pytest.raises(calib.CalibrationError, match="is the raw model; give the PlattScaling another name"):
         calib.compare({"identity": calib.calibrator("platt")}, *parts)
-
-
-def test_no_other_method_stands_under_the_name_of_the_raw_model(parts):
-    # Platt under this name was shown as "Uncalibrated".
-    with pytest.raises(calib.CalibrationError, match="is the raw model; give the PlattScaling another name"):
-        calib.compare({"identity": calib.calibrator("platt")}, *parts)
