@@ -21,7 +21,7 @@ from calib.decisions.rules import check_array, made_of
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
-from calib.parameters import number_fault, shown
+from calib.parameters import ROUNDING, number_fault, shown
 
 SLACK = 1e-15
 """By how much a score may exceed the quantile: the last digits of equal probabilities differ between machines."""
@@ -181,7 +181,7 @@ def conformal_sets(
 
 def _scores(probs: Floats, allow_empty: bool) -> Floats:
     """Scores of all classes, (n, n_classes); that of the most probable one is 0, unless sets may be empty."""
-    if not (probs.min(initial=0.0) >= 0.0 and probs.max(initial=0.0) < np.inf):
+    if not (probs.min(initial=0.0) >= -ROUNDING and probs.max(initial=0.0) < np.inf):
         raise CalibrationError(
             "Sets are of probabilities, but some of these numbers are negative, infinite or NaN; take the softmax of "
             "logits, and leave out rows that are missing."

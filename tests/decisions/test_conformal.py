@@ -76,6 +76,7 @@ def test_what_cannot_be_fitted_says_why():
     ):
         with pytest.raises(CalibrationError, match=says):
             conformal_sets(*arguments)
+    assert conformal_sets(probs, labels).predict([[1.0, -1e-17]]).any(), "a rounding error is no negative probability"
     with pytest.raises(CalibrationError, match=r"2 classes; got an array of shape \(1, 3\)"):
         conformal_sets(probs, labels).predict([[0.2, 0.3, 0.5]])
 
