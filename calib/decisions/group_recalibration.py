@@ -87,7 +87,7 @@ def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibrati
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together, or one outcome is missing.
+        If the arrays do not fit together, one outcome is missing, or all probabilities are equal.
 
     Examples
     --------
@@ -102,6 +102,8 @@ def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibrati
     names, group = np.unique(_names(groups, len(said)), return_inverse=True)
     floor = default_floor(said)
     score = log_odds_of(said, floor)
+    if not np.ptp(score):
+        raise CalibrationError("All probabilities are equal, so that no slope follows; give those of a model.")
     a, b = recalibrate(score, came)
     rows, events = np.bincount(group), np.bincount(group, weights=came).astype(int)
     centre, slope, offsets, spread = _departures(score, came, group, len(names), a, b)

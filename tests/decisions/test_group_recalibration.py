@@ -57,6 +57,8 @@ def test_groups_that_do_not_depart_have_the_shared_map():
         recalibrate_groups([0.2, 0.4], [0, 1], ["a"])
     with pytest.raises(CalibrationError, match="one group for each"):
         one.by_group([0.2, 0.4], ["a"])
+    with pytest.raises(CalibrationError, match="All probabilities are equal"):
+        recalibrate_groups([0.3, 0.3], [0, 1], ["a", "b"])
     with pytest.raises(CalibrationError, match="leave 0 to 1"):
         one.shared([2.0])
 
