@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import check_number
+from calib.arrays import as_numbers, check_number
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import LARGEST, Floats, Ints, normalised
@@ -32,6 +32,16 @@ NEAR = 1e-12
 def reaches(probs: Floats, cut: float) -> npt.NDArray[np.bool_]:
     """Whether each probability is at least a cut."""
     return probs >= cut - NEAR
+
+
+def of_classes(probs: Any, n_classes: int) -> Floats:
+    """Probabilities as an array; what is not of shape (n, n_classes), or not finite, is refused."""
+    array = as_numbers(probs, "probabilities")
+    if array.ndim != 2 or array.shape[1] != n_classes:
+        raise CalibrationError(f"This rule needs probabilities of shape (n, {n_classes:,}); got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise CalibrationError("A rule needs probabilities, but some of these numbers are infinite or NaN.")
+    return array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,7 +109,7 @@ class EventCut(Rule):
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut."""
-        return reaches(np.asarray(probs)[:, self.column], self.cut).astype(np.int64)
+        return reaches(of_classes(probs, 2)[:, self.column], self.cut).astype(np.int64)
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
         """Refuse a calibrator without the probability of an event."""
@@ -123,7 +133,8 @@ class EventCut(Rule):
 class CostMatrix(Rule):
     """Take the action of the least expected cost, the Bayes action (Elkan 2001; Chow 1970 for handing over).
 
-    The expected cost of action a is ``sum_k p_k costs[k, a]``; of equal ones the first is taken.
+    The expected cost of action a is ``sum_k p_k costs[k, a]``; of equal ones the first is taken, and an action rather
+    than handing over. Costs count as equal within 1e-12 of the largest, so that rounding does not decide.
 
     Attributes
     ----------
@@ -155,7 +166,7 @@ class CostMatrix(Rule):
 
     def expected(self, probs: Floats) -> Floats:
         """Expected cost of each action, (n, n_actions), for (n, n_classes) probabilities, whose rows are normalised."""
-        return normalised(probs) @ self.costs
+        return normalised(of_classes(probs, len(self.costs))) @ self.costs
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less."""
@@ -164,10 +175,10 @@ class CostMatrix(Rule):
     def decide_with_cost(self, probs: Floats) -> tuple[Ints, Floats]:
         """Actions, and what each is expected to cost, (n,) both."""
         expected = self.expected(probs)
-        action = np.argmin(expected, axis=1)
-        least = expected[np.arange(len(action)), action]
+        least, near = expected.min(axis=1), NEAR * np.abs(self.costs).max()
+        action = np.argmax(expected <= least[:, None] + near, axis=1)
         if self.hand_over is not None:
-            action[least > self.hand_over] = HAND_OVER
+            action[least > self.hand_over + near] = HAND_OVER
             least = np.minimum(least, self.hand_over)
         return action, least
 

@@ -3,8 +3,7 @@
 From Python::
 
     from predict import load
-    calibrator = load("calibrator.npz")
-    probs = calibrator.calibrate(outputs)      # what the model writes, as it was uploaded -> (n, n_classes)
+    probs = load("calibrator.npz").calibrate(outputs)      # what the model writes, as it was uploaded -> (n, n_classes)
 
 or from a shell, on a table or on arrays: ``python predict.py new.csv --out calibrated.csv``. The npz holds numbers and
 text, of which nothing is run or unpickled. It says what to compute as a list of steps, whose words stand in ``STEPS``.
@@ -176,8 +175,9 @@ class Calibrator:
         if rule and rule["rule"] == "cut":
             said["actions"] = (probs[:, rule["column"]] >= rule["cut"] - 1e-12).astype(int)
         elif rule and rule["rule"] == "costs":
-            costs = shares @ rule["costs"]
-            said["actions"] = np.where(costs.min(axis=1) > rule.get("hand_over", np.inf), -1, costs.argmin(axis=1))
+            costs, near = shares @ rule["costs"], 1e-12 * np.abs(rule["costs"]).max()
+            over = costs.min(axis=1) > rule.get("hand_over", np.inf) + near
+            said["actions"] = np.where(over, -1, (costs <= costs.min(axis=1, keepdims=True) + near).argmax(axis=1))
         elif rule:
             said["actions"] = np.where(largest >= rule["threshold"] - 1e-12, predicted, -1)
         if sets:

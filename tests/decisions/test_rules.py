@@ -59,6 +59,33 @@ def test_of_an_event_that_is_the_first_class_the_first_column_is_taken():
     assert "bad" in EventCut(cut=0.5, column=0).said(("bad", "good"))
 
 
+@pytest.mark.parametrize(
+    ("costs", "event"),
+    [([[0.0, 1.0], [3.0, 0.0]], 0.25), ([[0.0, 1.0], [9.0, 0.0]], 0.1), ([[0.0, 0.04], [0.96, 0.0]], 0.04)],
+)
+def test_of_costs_that_are_equal_but_for_rounding_the_first_is_taken_and_no_row_handed_over(costs, event):
+    given = np.array([[1 - event, event], [1 - event * (1 + 1e-15), event * (1 + 1e-15)]])
+    np.testing.assert_array_equal(CostMatrix(costs=np.array(costs)).decide(given), [0, 0])
+    least = CostMatrix(costs=np.array(costs)).expected(given).min()
+    for hand_over in (least, np.nextafter(least, 0)):
+        np.testing.assert_array_equal(CostMatrix(costs=np.array(costs), hand_over=hand_over).decide(given), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("probs", "says"),
+    [
+        (np.array([0.2, 0.8]), r"shape \(n, 2\); got shape \(2,\)"),
+        (np.full((4, 3), 1 / 3), r"shape \(n, 2\); got shape \(4, 3\)"),
+        ([[np.nan, 0.5]], "infinite or NaN"),
+        ([["a", "b"]], "numbers"),
+    ],
+)
+def test_no_rule_decides_of_what_are_no_probabilities(probs, says):
+    for rule in (EventCut(cut=0.5), CostMatrix(costs=np.eye(2))):
+        with pytest.raises(CalibrationError, match=says):
+            rule.decide(probs)
+
+
 RULES = [
     EventCut(cut=0.25, actions=("keep", "call"), chosen="costs 3 to 1."),
     CostMatrix(costs=np.array([[0.0, 1.0, 0.2], [5.0, 0.0, 0.2]]), actions=("a", "b", "c")),

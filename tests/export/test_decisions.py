@@ -62,6 +62,10 @@ def test_a_probability_that_is_written_as_the_cut_reaches_it():
     for cut in hundredths.tolist():
         made = ExportedCalibrator(raw, "binary_probability", decision=EventCut(cut=cut / 100))
         np.testing.assert_array_equal(decided(made, hundredths / 100), hundredths >= cut)
+    for alarm, miss in ((1.0, 3.0), (1.0, 9.0), (0.04, 0.96)):  # at one of the hundredths both actions cost the same
+        costs = np.array([[0.0, alarm], [miss, 0.0]])
+        made = ExportedCalibrator(raw, "binary_probability", decision=CostMatrix(costs=costs))
+        np.testing.assert_array_equal(decided(made, hundredths / 100), hundredths > round(100 * alarm / (alarm + miss)))
     answered = ExportedCalibrator(raw, "binary_probability", decision=AnswerAbove(threshold=0.75))
     np.testing.assert_array_equal(decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, HAND_OVER])
 
