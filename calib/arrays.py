@@ -55,7 +55,7 @@ def check_number(
     """Refuse an option that is no number, or no whole number, from ``low`` to ``high``, or none between these ends."""
     fault = number_fault(value, whole, low, high)
     if not fault and not ends and value in (low, high):
-        fault = f"must lie between {low} and {high}, ends excluded"
+        fault = f"must lie above {low}" if high is None else f"must lie between {low} and {high}, ends excluded"
     if fault:
         raise CalibrationError(f"{name}={shown(value)} {fault}.")
 

@@ -194,6 +194,11 @@ def estimate_rate(
         rows = np.repeat(np.arange(len(said)), old)
         if 0 < came[rows].sum() < len(rows):  # with few events some resamples have none, and tell nothing
             draws.append(rate_of(rows, counts))
+    if not draws:
+        raise CalibrationError(
+            "The clusters part the calibration rows with the event from those without, so that no resample of clusters "
+            "has both; give clusters that hold both kinds, or leave them out."
+        )
     rate = interval_of_draws(rate_of(slice(None)), np.array(draws), level, 0.0, 1.0)
     return NewRate(rate, len(new))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.metrics.confidence import check_event
 from calib.metrics.estimate import Rows
@@ -105,12 +106,10 @@ def rows_needed(
         raise CalibrationError(f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(shown, unknown))}.")
     wanted = {**WIDTHS, **(widths or {})}
     for target, width in wanted.items():
-        most = 1.0 if target == "AUROC" else np.inf  # its interval lies between 0 and 1
-        if not 0.0 < width < most:
-            ends = "above 0" if most > 1.0 else "between 0 and 1"
-            raise CalibrationError(f"An interval of {target} of width {width:g} plans nothing; give a width {ends}.")
-    if threshold is not None and not 0.0 < threshold < 1.0:
-        raise CalibrationError(f"A threshold of {threshold:g} is no probability strictly between 0 and 1.")
+        most = 1 if target == "AUROC" else None  # its interval lies between 0 and 1
+        check_number(f"widths[{target!r}]", width, 0, most, ends=False)
+    if threshold is not None:
+        check_number("threshold", threshold, 0, 1, ends=False)
     rate, inner, concordance = float(came.mean()), said[(said > 0.0) & (said < 1.0)], auroc(said, came)
     residual = came - said * (came.sum() / said.sum())  # whose variance over clusters is larger (Kish 1965)
     of_rows, of_clusters = (Rows.of(len(said), members).mean_of(residual).error for members in (None, clusters))

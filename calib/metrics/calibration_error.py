@@ -93,7 +93,7 @@ def classwise_ece(
     """
     array, labels = check_scored(check_columns(probs), labels, sums=False)
     n_classes, of_rows = array.shape[1], check_weights(weights, len(array))
-    above = 1.0 / n_classes if threshold == "1/K" else threshold
+    above = 1.0 / n_classes if isinstance(threshold, str) and threshold == "1/K" else threshold
     if above is not None and (isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1):
         raise CalibrationError(f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1).")
     total = 0.0

@@ -105,11 +105,11 @@ def test_the_numbers_of_credit() -> None:
 def test_what_cannot_be_is_refused() -> None:
     for wrong in (
         {"outcomes": [0, 0, 0]},
-        {"threshold": 1.0},
-        *({"widths": {"slope": w}} for w in (-1.0, 0.0, np.nan)),
+        *({"threshold": t} for t in (0, 1.0, "a", np.array([0.1, 0.2]))),
+        *({"widths": {"slope": w}} for w in (-1.0, 0, np.nan, "wide")),
         *({"widths": {"AUROC": w}} for w in (1.0, 5.0)),
         {"widths": {"auroc": 0.1}},
         {"outcomes": ["no", "yes", "no"]},
     ):
-        with pytest.raises(CalibrationError):
+        with pytest.raises(CalibrationError, match=r"\.$"):
             rows_needed([0.2, 0.4, 0.7], **{"outcomes": [0, 1, 0], **wrong})

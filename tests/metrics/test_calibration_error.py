@@ -73,7 +73,7 @@ def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     assert metrics.classwise_ece(probs, labels, 16, threshold, weights=weights) == pytest.approx(repeated, abs=1e-12)
 
 
-@pytest.mark.parametrize("threshold", ["2/K", -0.1, 1.0])
+@pytest.mark.parametrize("threshold", ["2/K", -0.1, 1.0, np.array([0.1, 0.2])])
 def test_wrong_thresholds_are_refused(sample, threshold):
     with pytest.raises(CalibrationError, match="threshold"):
         metrics.classwise_ece(*sample, threshold=threshold)
