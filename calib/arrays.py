@@ -78,11 +78,13 @@ def logits(probs: Any) -> Floats:
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities of all classes, or (n,) of class 1 of two.
+    probs : array_like of shape (n, n_classes) or (n,)
+        Probabilities of all classes, or those of class 1 of two.
 
     Returns
     -------
-    (n, n_classes) float64 log-probabilities; a probability of 0 counts as the smallest positive number.
+    ndarray of shape (n, n_classes)
+        Log-probabilities, float64; a probability of 0 counts as the smallest positive number.
 
     Raises
     ------

@@ -51,6 +51,11 @@ class Calibrator(Displayed):
     Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that each method is stored and
     exported in the same way. A method that knows only the confidence in the predicted class writes
     ``predict_confidence`` instead of ``_predict``.
+
+    Parameters
+    ----------
+    random_state : int, default 0
+        Seed of whatever the fit draws.
     """
 
     random_state: int = param(0, low=0, high=2**32 - 1, help="Seed of everything random in the fit.")
@@ -85,6 +90,11 @@ class Calibrator(Displayed):
         """What ``_predict`` computes as a list of named steps, which exports to other places are written from.
 
         :mod:`calib.export.predict` says what each step does. A method without steps is exported as a pickle alone.
+
+        Returns
+        -------
+        list of dict
+            Each with its name under ``step``.
         """
         raise CalibrationError(
             f"{type(self).__name__} is not written as steps, from which all files but the pickle are made; save a .pkl."
@@ -94,19 +104,52 @@ class Calibrator(Displayed):
         """Sentences about the finished fit that a person should read, most important first.
 
         Here the one about weights, for methods to which their sum matters: they add ``super().notes()`` to their own.
+
+        Returns
+        -------
+        list of str
+            Empty where there is nothing to say.
         """
         return [self.weights_note_] if self.weights_note_ else []
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""
+        """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        frozenset of str
+            Names of the guarantees.
+        """
         return self.traits
 
     def parts(self) -> dict[str, float]:
-        """The methods that the finished fit is a mean of, by registry name, with their weights; empty for others."""
+        """The methods that the finished fit is a mean of, by registry name, with their weights; empty for others.
+
+        Returns
+        -------
+        dict of str to float
+            Weight of each method.
+        """
         return {}
 
     def variant(self, n_classes: int) -> str:
-        """What tells this configuration from another of the same method for ``n_classes``; shown behind the title."""
+        """What tells this configuration from another of the same method for ``n_classes``; shown behind the title.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        str
+            Parameters that are not at their defaults, as ``name=value``; empty where all are.
+        """
         return ", ".join(self._changed())
 
     # -- what users call -------------------------------------------------------------------------------
@@ -116,12 +159,21 @@ class Calibrator(Displayed):
 
         Parameters
         ----------
-        logits : (n, n_classes) finite array; binary log-odds s are stored as the two columns (0, s).
-            :func:`calib.logits` makes them of probabilities.
-        labels : (n,) integers in [0, n_classes).
-        progress : called as ``progress(step, total, value)``; may raise :class:`FitCancelled`.
-        **extras : arrays of the rows that the method needs or takes. ``weights`` says for how many rows each counts: a
-            weight of 2 is the row given twice, and one of 0 leaves it out.
+        logits : array_like of shape (n, n_classes)
+            Finite; binary log-odds s are stored as the two columns (0, s). :func:`calib.logits` makes them of
+            probabilities.
+        labels : array_like of shape (n,)
+            Integers in [0, n_classes).
+        progress : callable, optional
+            Called as ``progress(step, total, value)``; may raise :class:`FitCancelled`.
+        **extras : array_like
+            Arrays of the rows that the method needs or takes. ``weights`` says for how many rows each counts: a weight
+            of 2 is the row given twice, and one of 0 leaves it out.
+
+        Returns
+        -------
+        Self
+            The calibrator itself, now fitted.
 
         Raises
         ------
@@ -178,7 +230,13 @@ class Calibrator(Displayed):
 
         Parameters
         ----------
-        logits : (n, n_classes) finite array, as in :meth:`fit`.
+        logits : array_like of shape (n, n_classes)
+            Finite, as in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Columns in the order of the classes.
 
         Raises
         ------
@@ -201,6 +259,16 @@ class Calibrator(Displayed):
         """Most probable class of each row; ties are broken by the raw logits, then by the lower class.
 
         A method that gives a confidence only keeps the class of the largest logit.
+
+        Parameters
+        ----------
+        logits : array_like of shape (n, n_classes)
+            Finite, as in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Numbers of classes, from 0.
         """
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
@@ -208,9 +276,19 @@ class Calibrator(Displayed):
         return argmax_with_ties(self.predict_proba(logits), logits)
 
     def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
-        """Confidence in the predicted class, shape (n,): the largest probability unless the method says otherwise.
+        """Confidence in the predicted class: the largest probability unless the method says otherwise.
 
-        ``features`` are the (n, ...) inputs of the rows; methods that do not need them leave them aside.
+        Parameters
+        ----------
+        logits : array_like of shape (n, n_classes)
+            Finite, as in :meth:`fit`.
+        features : array_like of shape (n, ...) or None, default None
+            Inputs of the rows; methods that do not need them leave them aside.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
         """
         return self.predict_proba(logits).max(axis=1)
 
@@ -222,11 +300,27 @@ class Calibrator(Displayed):
         return hasattr(self, "n_classes_")
 
     def get_state(self) -> dict[str, Any]:
-        """Everything learned: the attributes whose names end in ``_``."""
+        """Everything learned: the attributes whose names end in ``_``.
+
+        Returns
+        -------
+        dict of str to object
+            Numbers, strings, arrays, and lists and dicts of these.
+        """
         return {k: v for k, v in vars(self).items() if k.endswith("_") and not k.startswith("_")}
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
         """Take on what a calibrator with these parameters has learned, as :meth:`get_state` gave it.
+
+        Parameters
+        ----------
+        state : mapping of str to object
+            From :meth:`get_state`.
+
+        Returns
+        -------
+        Self
+            The calibrator itself, now fitted.
 
         Raises
         ------
@@ -242,11 +336,33 @@ class Calibrator(Displayed):
         check_learned(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Hyper-parameters by name (scikit-learn's convention)."""
+        """Hyper-parameters by name (scikit-learn's convention).
+
+        Parameters
+        ----------
+        deep : bool, default True
+            There for scikit-learn; makes no difference here.
+
+        Returns
+        -------
+        dict of str to object
+            Values as they are now.
+        """
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def set_params(self, **params: Any) -> Self:
-        """Change hyper-parameters by name; takes effect at the next fit."""
+        """Change hyper-parameters by name; takes effect at the next fit.
+
+        Parameters
+        ----------
+        **params
+            New values by name.
+
+        Returns
+        -------
+        Self
+            The calibrator itself.
+        """
         for name, value in params.items():
             if name not in parameter_names(type(self)):
                 raise CalibrationError(unknown_parameter(type(self), name))

@@ -18,14 +18,21 @@ class Finding:
 
     Attributes
     ----------
-    level : an error stops loading, a warning may invalidate results, an info says how the upload was read.
-    code : stable name of the check, for tests and for one-click fixes.
-    reason : what happened, with numbers, and the likely cause.
-    action : the one thing to do next; empty for most infos.
-    fix : changes to :class:`~calib.data.Choices` that resolve it, offered as one click; empty if none.
-    readings : where several ways to read the upload are plausible, what each is called and the changes that choose it.
-    left_out : the array that was given and could not be used for this reason: features, train_features or
-        train_labels; empty for every other finding.
+    level : {"error", "warning", "info"}
+        An error stops loading, a warning may invalidate results, an info says how the upload was read.
+    code : str
+        Stable name of the check, for tests and for one-click fixes.
+    reason : str
+        What happened, with numbers, and the likely cause.
+    action : str
+        The one thing to do next; empty for most infos.
+    fix : dict of str to object
+        Changes to :class:`~calib.data.Choices` that resolve it, offered as one click; empty if none.
+    readings : mapping of str to mapping
+        Where several ways to read the upload are plausible, what each is called and the changes that choose it.
+    left_out : str
+        The array that was given and could not be used for this reason: features, train_features or train_labels; empty
+        for every other finding.
     """
 
     level: Level
@@ -71,7 +78,8 @@ class DataError(CalibrationError):
 
     Attributes
     ----------
-    findings : why, the errors first.
+    findings : sequence of Finding
+        Why, the errors first.
     """
 
     def __init__(self, findings: Sequence[Finding]):
@@ -88,8 +96,10 @@ class AmbiguousTable(DataError):
 
     Attributes
     ----------
-    readings : the ways, the most plausible first, as :class:`calib.data.TableReading`; give the roles of one to
-        :func:`calib.load`.
+    readings : sequence of TableReading
+        The ways, the most plausible first; give the roles of one to :func:`calib.load`.
+    findings : sequence of Finding
+        Why, the errors first.
     """
 
     def __init__(self, findings: Sequence[Finding], readings: Sequence[Any]):

@@ -218,8 +218,15 @@ def calibrator(name: str, **params: Any) -> Calibrator:
 
     Parameters
     ----------
-    name : as in :data:`METHODS`.
-    **params : of the method; others are at their defaults.
+    name : str
+        Name in :data:`METHODS`.
+    **params
+        Parameters of the method; others are at their defaults.
+
+    Returns
+    -------
+    Calibrator
+        Not fitted yet.
 
     Raises
     ------

@@ -92,14 +92,20 @@ def open_app(
 
     Parameters
     ----------
-    data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
-        tensor; without ``labels`` a path, a DataFrame that holds the outcome too, a pair of outputs and labels, or
+    data : array_like, DataFrame, str, Path, tuple or Predictions
+        (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a tensor;
+        without ``labels`` a path, a DataFrame that holds the outcome too, a pair of outputs and labels, or
         :class:`calib.Predictions`.
-    labels : (n,) true classes.
-    port : where it listens; by default one that is free.
-    browser : whether to show it in the browser.
-    name : how its pages call the data.
-    **options : of :func:`calib.load`, such as ``kind="logits"``.
+    labels : array_like of shape (n,) or None, default None
+        True classes.
+    port : int or None, default None
+        Where it listens; None takes one that is free.
+    browser : bool, default False
+        Whether to show it in the browser.
+    name : str or None, default None
+        How its pages call the data.
+    **options
+        Options of :func:`calib.load`, such as ``kind="logits"``.
 
     Returns
     -------

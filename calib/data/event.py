@@ -19,10 +19,12 @@ class Event:
 
     Attributes
     ----------
-    column : 0 or 1, the class's column.
-    name : what happened, for sentences: the class's name, or that of the outcome's column where labels only say yes
-        or no.
-    reason : why this class is taken for the event.
+    column : int
+        0 or 1, the class's column.
+    name : str
+        What happened, for sentences: the class's name, or that of the outcome's column where labels only say yes or no.
+    reason : str
+        Why this class is taken for the event.
     """
 
     column: int
@@ -37,10 +39,19 @@ class Event:
 
         Parameters
         ----------
-        class_names : the two classes as they are labelled.
-        labels : (n,) integers, 0 or 1.
-        outcome : name of the outcome's column, where it says what happened; empty where it does not.
-        scored : whether the outputs are one column, which holds the probability of the second class.
+        class_names : sequence of str
+            The two classes as they are labelled.
+        labels : ndarray of int of shape (n,)
+            Integers, 0 or 1.
+        outcome : str, default ""
+            Name of the outcome's column, where it says what happened; empty where it does not.
+        scored : bool, default False
+            Whether the outputs are one column, which holds the probability of the second class.
+
+        Returns
+        -------
+        Self
+            With the reason.
         """
         if said := _said_by_labels(class_names):
             column, reason = said
@@ -59,7 +70,22 @@ class Event:
 
     @classmethod
     def chosen(cls, class_names: Sequence[str], column: int, outcome: str = "") -> Self:
-        """The event that was chosen by hand; where the labels say that it is what did not happen, it is named so."""
+        """The event that was chosen by hand; where the labels say that it is what did not happen, it is named so.
+
+        Parameters
+        ----------
+        class_names : sequence of str
+            The two classes as they are labelled.
+        column : int
+            0 or 1, the class that was chosen.
+        outcome : str, default ""
+            Name of the outcome's column, where it says what happened; empty where it does not.
+
+        Returns
+        -------
+        Self
+            With the reason.
+        """
         said, name = _said_by_labels(class_names), _named(class_names[column], outcome)
         if said is not None and said[0] != column and name == outcome:
             name = f"no {outcome}"

@@ -84,14 +84,22 @@ class Inspection:
 
     Attributes
     ----------
-    arrays : what the file holds, whether used or not.
-    choices : with the inferred options, as far as they were reached.
-    findings : what was noticed; the errors first.
-    predictions : the data set, or None if there is an error.
-    readings : of a table that can be read in several ways, the most plausible first; empty where it was read.
-    rows : the first cells of each column of a table, as text; empty for files of arrays.
-    words : of confidences in words that have no number yet: each word, and the number proposed for it if there is one.
-    models : the roles of each model, where a table has columns for several.
+    arrays : tuple of ArrayInfo
+        What the file holds, whether used or not.
+    choices : Choices
+        How it was read, with the inferred options as far as they were reached.
+    findings : tuple of Finding
+        What was noticed; the errors first.
+    predictions : Predictions or None
+        The data set, or None if there is an error.
+    readings : tuple of TableReading
+        Ways to read a table that can be read in several, the most plausible first; empty where it was read.
+    rows : mapping of str to tuple of str
+        The first cells of each column of a table, as text; empty for files of arrays.
+    words : mapping of str to float or None
+        Words of confidences that have no number yet, each with the number proposed for it if there is one.
+    models : mapping of str to dict
+        The roles of each model, where a table has columns for several.
     """
 
     arrays: tuple[ArrayInfo, ...]
@@ -112,12 +120,20 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
 
     Parameters
     ----------
-    source : the model's outputs, with the labels unless these have their own file.
-    options : the other files and how all are read; everything that is not chosen is inferred.
-    **changes : fields of the options, such as ``isolate``, and single fields of their choices such as
-        ``kind="logits"``. ``labels``, ``features``, ``train_features`` and ``train_labels`` are files here; the arrays
-        of these names are chosen with ``choices=Choices(labels="y")``, and the columns of a table with
+    source : str, Path, DataFrame, mapping or tuple
+        The model's outputs, with the labels unless these have their own file.
+    options : LoadOptions or None, default None
+        The other files and how all are read; everything that is not chosen is inferred.
+    **changes
+        Fields of the options, such as ``isolate``, and single fields of their choices such as ``kind="logits"``.
+        ``labels``, ``features``, ``train_features`` and ``train_labels`` are files here; the arrays of these names are
+        chosen with ``choices=Choices(labels="y")``, and the columns of a table with
         ``roles={"outcome": "default", "outputs": "pd"}``.
+
+    Returns
+    -------
+    Inspection
+        With the data set under ``predictions``, unless there is an error.
     """
     if not isinstance(options, LoadOptions | None):
         reason = f"A {type(options).__name__} stands where options belong."
@@ -330,6 +346,21 @@ def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> 
 
     Without ``isolate=True`` the file is parsed in this process, which a damaged HDF5 or Parquet file can end.
 
+    Parameters
+    ----------
+    source : str, Path, DataFrame, mapping or tuple
+        Model outputs, with the labels unless these have their own file: a path, a table in memory, arrays by name, or a
+        file name with its bytes or an open binary file.
+    options : LoadOptions or None, default None
+        The other files and how all are read; everything that is not chosen is inferred.
+    **changes
+        Fields of the options and of their choices, such as ``kind="logits"``; see :func:`calib.data.inspect`.
+
+    Returns
+    -------
+    Predictions
+        With what was noticed under ``findings``.
+
     Raises
     ------
     DataError
@@ -348,12 +379,18 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
 
     Parameters
     ----------
-    source, options, **changes : as for :func:`calib.load`. In wide form the table has the outcome once and outputs of
-        each model side by side; in long form a column such as ``model`` says which model each row is of.
+    source : str, Path, DataFrame, mapping or tuple
+        As for :func:`calib.load`. In wide form the table has the outcome once and outputs of each model side by side;
+        in long form a column such as ``model`` says which model each row is of.
+    options : LoadOptions or None, default None
+        As for :func:`calib.load`.
+    **changes
+        As for :func:`calib.load`.
 
     Returns
     -------
-    The data set of each model; a single one under the file's name where the table holds no more.
+    dict of str to Predictions
+        Data set of each model; a single one under the file's name where the table holds no more.
 
     Raises
     ------
@@ -399,14 +436,24 @@ def from_outputs(
 
     Parameters
     ----------
-    data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
-        tensor; without ``labels`` what :func:`calib.load` takes, such as a path or a DataFrame that holds the outcome
-        too, the two as a pair, or data that were loaded before.
-    labels : (n,) true classes: numbers of columns, or the texts of ``class_names``; of a DataFrame whose columns are
-        named by numbers, as ``p_1``, these numbers.
-    name : how pages call the data; of a file its own name unless given.
-    class_names : one for each column; by default the columns of a DataFrame, where these are texts.
-    **changes : options of :func:`calib.load`, such as ``kind="logits"``.
+    data : array_like, DataFrame, str, Path or Predictions
+        (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a tensor;
+        without ``labels`` what :func:`calib.load` takes, such as a path or a DataFrame that holds the outcome too, the
+        two as a pair, or data that were loaded before.
+    labels : array_like of shape (n,) or None, default None
+        True classes: numbers of columns, or the texts of ``class_names``; of a DataFrame whose columns are named by
+        numbers, as ``p_1``, these numbers.
+    name : str or None, default None
+        How pages call the data; of a file its own name unless given.
+    class_names : sequence or None, default None
+        One for each column; by default the columns of a DataFrame, where these are texts.
+    **changes
+        Options of :func:`calib.load`, such as ``kind="logits"``.
+
+    Returns
+    -------
+    Predictions
+        With what was noticed under ``findings``.
 
     Raises
     ------

@@ -137,32 +137,56 @@ class Choices:
 
     Attributes
     ----------
-    outputs, labels : the model's outputs and the true classes: an array's name, or the columns of a table.
-        Where the file holds two parts these are the calibration part.
-    test_outputs, test_labels : the same for the test part, where it lies under its own names.
-    split : array or column that says which rows are for calibration.
-    ids : column by which the rows of several tables are joined; ``""`` takes them in their order.
-    groups, features : subgroup of each row, from one column or several; inputs of each row. ``""`` leaves them out.
-    clusters, weights : what rows that belong together share, such as a patient; weight of each row.
-    times : when each row was scored, a date or a number such as that of its week; Monitoring follows it.
-    predicted : predicted class of each row, which only checks how the outputs were read.
-    ignore : columns that are left alone, whatever they look like.
-    train_features, train_labels : the training set, for methods that need it. ``""`` leaves them out.
-    kind : logits, probabilities, log-probabilities, or a single column for binary data.
-    weight_kind : sampling, frequency or exposure; weights are applied only where it is given.
-    event : of two classes, the one whose probability is asked for.
-    n_classes : number of classes, where the outputs are the largest logits of each row and the file does not say it.
-    class_names : one name for each column of the outputs.
-    label_values : the label that belongs to each column, where labels are not column numbers.
-    drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
-    scale : how the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
+    outputs, labels : str, tuple of str or None
+        The model's outputs and the true classes: an array's name, or the columns of a table. Where the file holds two
+        parts these are the calibration part.
+    test_outputs, test_labels : str, tuple of str or None
+        The same for the test part, where it lies under its own names.
+    split : str or None
+        Array or column that says which rows are for calibration.
+    ids : str or None
+        Column by which the rows of several tables are joined; ``""`` takes them in their order.
+    groups, features : str, tuple of str or None
+        Subgroup of each row, from one column or several; inputs of each row. ``""`` leaves them out.
+    clusters, weights : str or None
+        What rows that belong together share, such as a patient; weight of each row.
+    times : str or None
+        When each row was scored, a date or a number such as that of its week; Monitoring follows it.
+    predicted : str or None
+        Predicted class of each row, which only checks how the outputs were read.
+    ignore : tuple of str or None
+        Columns that are left alone, whatever they look like.
+    train_features, train_labels : str, tuple of str or None
+        The training set, for methods that need it. ``""`` leaves them out.
+    kind : str or None
+        Logits, probabilities, log-probabilities, or a single column for binary data.
+    weight_kind : {"sampling", "frequency", "exposure"} or None
+        Weights are applied only where it is given.
+    event : str or None
+        Of two classes, the one whose probability is asked for.
+    n_classes : int or None
+        Number of classes, where the outputs are the largest logits of each row and the file does not say it.
+    class_names : tuple of str or None
+        One name for each column of the outputs.
+    label_values : tuple of str, tuple of int or None
+        The label that belongs to each column, where labels are not column numbers.
+    drop_bad_rows : bool or None
+        Whether rows with NaN, infinite values or no valid label are left out, of the training set too.
+    scale : str, float or None
+        How the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
         :data:`calib.data.scales.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
-    verbal : the number that each word of a confidence means: ``("very likely=0.9", "unlikely=0.2")``.
-    standardise : whether features are standardised with the mean and standard deviation of the training set.
-    floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
-    delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
-        holds the names of the columns.
-    sheet : the sheet of an .xlsx file, where several hold tables.
+    verbal : tuple of str or None
+        The number that each word of a confidence means: ``("very likely=0.9", "unlikely=0.2")``.
+    standardise : bool or None
+        Whether features are standardised with the mean and standard deviation of the training set.
+    floor : float or None
+        What exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
+    delimiter, encoding, decimal : str or None
+        How a text table is written.
+    header : bool or None
+        Whether the first line of a text table holds the names of the columns.
+    sheet : str or None
+        The sheet of an .xlsx file, where several hold tables.
     """
 
     outputs: Columns | None = option(COLUMNS, "Model outputs")
@@ -211,8 +235,15 @@ class Choices:
 
         Parameters
         ----------
-        roles : a column or several for each role; single options such as ``kind`` may stand among them.
-        base : everything else that was chosen.
+        roles : mapping of str to object
+            A column or several for each role; single options such as ``kind`` may stand among them.
+        base : Choices or None, default None
+            Everything else that was chosen.
+
+        Returns
+        -------
+        Choices
+            With the roles as columns.
 
         Raises
         ------
@@ -235,7 +266,13 @@ class Choices:
         return replace(base or cls(), **chosen)
 
     def given(self) -> dict[str, object]:
-        """The options that are not left to be inferred."""
+        """The options that are not left to be inferred.
+
+        Returns
+        -------
+        dict of str to object
+            Values by the names of the options.
+        """
         return {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
 
 
@@ -255,13 +292,19 @@ class LoadOptions:
 
     Attributes
     ----------
-    labels : the labels of the first file.
-    test, test_labels : the test set and its labels; the first file is then the calibration set.
-    features : the features of all rows, calibration rows first; perhaps with the training set.
-    train_features, train_labels : the training set.
-    choices : how the files are read.
-    isolate : whether files are read in a process of its own with limits of memory and time and, on Linux, without
-        access to the network, to other files and to other processes. Tables in memory are read here.
+    labels : str, Path, DataFrame, mapping, tuple or None
+        The labels of the first file.
+    test, test_labels : str, Path, DataFrame, mapping, tuple or None
+        The test set and its labels; the first file is then the calibration set.
+    features : str, Path, DataFrame, mapping, tuple or None
+        The features of all rows, calibration rows first; perhaps with the training set.
+    train_features, train_labels : str, Path, DataFrame, mapping, tuple or None
+        The training set.
+    choices : Choices
+        How the files are read.
+    isolate : bool
+        Whether files are read in a process of its own with limits of memory and time and, on Linux, without access to
+        the network, to other files and to other processes. Tables in memory are read here.
     """
 
     labels: Source | None = param(None, help="Labels, where they have their own file")
@@ -285,7 +328,19 @@ class LoadOptions:
 
         Parameters
         ----------
-        roles : roles of columns, as :meth:`Choices.from_roles` takes them.
+        choices : Choices or None, default None
+            How files are read; None leaves it.
+        roles : mapping of str to object or None, default None
+            Roles of columns, as :meth:`Choices.from_roles` takes them.
+        isolate : bool or None, default None
+            Whether files are read in a process of its own; None leaves it.
+        **changes
+            Other files, and single fields of the choices.
+
+        Returns
+        -------
+        Self
+            Changed options; these stay as they are.
 
         Raises
         ------

@@ -81,31 +81,49 @@ class Predictions(Displayed):
 
     Attributes
     ----------
-    logits : (n, n_classes) finite floats: logits, or log-probabilities where probabilities were given. Where the
-        kind is "topk" a :class:`calib.top_k.TopK` of that shape: the k largest logits of very many classes.
-    labels : (n,) integers in [0, n_classes).
-    class_names : one name per column.
-    kind : what the upload held.
-    scale : how they were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
-    floor : what stands in the logits for exact zeros (see :func:`calib.canonical.zero_floor`); None if there was none.
+    logits : ndarray or TopK of shape (n, n_classes)
+        Finite: logits, or log-probabilities where probabilities were given. Where the kind is "topk" a
+        :class:`calib.top_k.TopK`: the k largest logits of very many classes.
+    labels : ndarray of int of shape (n,)
+        Integers in [0, n_classes).
+    class_names : tuple of str
+        One name per column.
+    kind : str
+        What the upload held.
+    scale : str, float or None
+        How they were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
+    floor : float or None
+        What stands in the logits for exact zeros (see :func:`calib.canonical.zero_floor`); None if there was none.
         Scores of the raw model take zeros as they are.
-    sha256 : hash of the canonical content, the key of every cache and fit.
-    name : how pages call the data set.
-    given_split : (n,) booleans, True for calibration rows, where the upload brought its own split.
-    groups : (n,) subgroup of each row, or None.
-    features, train_features : inputs of the rows and of the training set, for methods that need more than logits,
-        or None. (n, d) numbers, or images (n, height, width) and (n, height, width, channels); float32, float64, or
-        uint8 as they came.
-    train_labels : (m,) integers in [0, n_classes), the class of each training row, or None.
-    feature_mean, feature_scale : what features were standardised with, in the shape of one row; None where they were
-        left as they are.
-    clusters : (n,) what rows that belong together share, such as a patient, a branch or a question, or None.
-    weights : (n,) weights from 0 upwards, or None.
-    times : (n,) when each row was scored, all dates such as "2026-03-02" or all numbers such as "17", or None.
-    weight_kind : what the weights mean; None where nobody has said it, and then they are never applied.
-    event : of two classes, the one whose probability is asked for; None for more.
-    findings : what was noticed while loading.
-    roles : what each column of a table was taken for, with the reason.
+    sha256 : str
+        Hash of the canonical content, the key of every cache and fit.
+    name : str
+        How pages call the data set.
+    given_split : ndarray of bool of shape (n,) or None
+        True for calibration rows, where the upload brought its own split.
+    groups : ndarray of str of shape (n,) or None
+        Subgroup of each row.
+    features, train_features : ndarray or None
+        Inputs of the rows and of the training set, for methods that need more than logits. (n, d) numbers, or images
+        (n, height, width) and (n, height, width, channels); float32, float64, or uint8 as they came.
+    train_labels : ndarray of int of shape (m,) or None
+        The class of each training row, an integer in [0, n_classes).
+    feature_mean, feature_scale : ndarray or None
+        What features were standardised with, in the shape of one row; None where they were left as they are.
+    clusters : ndarray of str of shape (n,) or None
+        What rows that belong together share, such as a patient, a branch or a question.
+    weights : ndarray of shape (n,) or None
+        From 0 upwards.
+    times : ndarray of str of shape (n,) or None
+        When each row was scored, all dates such as "2026-03-02" or all numbers such as "17".
+    weight_kind : {"sampling", "frequency", "exposure"} or None
+        What the weights mean; None where nobody has said it, and then they are never applied.
+    event : Event or None
+        Of two classes, the one whose probability is asked for; None for more.
+    findings : tuple of Finding
+        What was noticed while loading.
+    roles : tuple of ColumnRole
+        What each column of a table was taken for, with the reason.
     """
 
     logits: Outputs
@@ -166,7 +184,18 @@ class Predictions(Displayed):
         return self.labels == 1 if self.kind == "pairs" else None
 
     def name_of(self, column: int) -> str:
-        """What sentences call the class of a column: the event by its name, every other class by its label."""
+        """What sentences call the class of a column: the event by its name, every other class by its label.
+
+        Parameters
+        ----------
+        column : int
+            Number of the class.
+
+        Returns
+        -------
+        str
+            Its name.
+        """
         if self.event is not None and self.event.column == column:
             return self.event.name
         return str(self.class_names[column])
@@ -175,6 +204,16 @@ class Predictions(Displayed):
         """The rows of these numbers in their order, or those of a mask; the training set is shared.
 
         The new hash comes from the old one and the row numbers, so that no large array is hashed again.
+
+        Parameters
+        ----------
+        rows : array_like
+            Numbers of rows, or a mask of shape (n,).
+
+        Returns
+        -------
+        Predictions
+            With these rows.
         """
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
@@ -189,11 +228,17 @@ class Predictions(Displayed):
 
         Parameters
         ----------
-        part : a fraction in (0, 1) or a count of calibration rows, drawn seeded and stratified by label; or row
-            numbers, which become the calibration rows in that order; None takes the split that came with the
-            data, or half of the rows. Of data with clusters whole clusters are drawn, and the size is the nearest
-            that was found.
-        random_state : seed of the draw.
+        part : float, int, array_like or None, default None
+            A fraction in (0, 1) or a count of calibration rows, drawn seeded and stratified by label; or row numbers,
+            which become the calibration rows in that order; None takes the split that came with the data, or half of
+            the rows. Of data with clusters whole clusters are drawn, and the size is the nearest that was found.
+        random_state : int, default 0
+            Seed of the draw.
+
+        Returns
+        -------
+        tuple of Predictions
+            The calibration rows and the test rows.
 
         Raises
         ------
@@ -213,8 +258,17 @@ class Predictions(Displayed):
 
         Parameters
         ----------
-        part, random_state : as in :meth:`split`, whose calibration part this is too.
-        decision : the part of the test rows that decisions are chosen on, as a fraction of them or a count.
+        part : float, int, array_like or None, default None
+            As in :meth:`split`, whose calibration part this is too.
+        random_state : int, default 0
+            As in :meth:`split`.
+        decision : float or int, default 0.5
+            The part of the test rows that decisions are chosen on, as a fraction of them or a count.
+
+        Returns
+        -------
+        tuple of Predictions
+            The three parts, in this order.
         """
         calibration, test = self.split(part, random_state)
         return calibration, *test.split(decision, random_state)
@@ -224,8 +278,15 @@ class Predictions(Displayed):
 
         Parameters
         ----------
-        event : class that is the event; None leaves it.
-        weight_kind : what the weights mean, None where they are not to be applied.
+        event : str or None, default None
+            Class that is the event; None leaves it.
+        weight_kind : {"sampling", "frequency", "exposure"} or None, default None
+            What the weights mean, None where they are not to be applied.
+
+        Returns
+        -------
+        Predictions
+            With this event and this meaning of the weights.
         """
         chosen = self.event
         if event is not None:
@@ -243,7 +304,13 @@ class Predictions(Displayed):
         return self.weights if confirmed else None
 
     def identified(self) -> Predictions:
-        """The same data with their hash, computed here unless they have one."""
+        """The same data with their hash, computed here unless they have one.
+
+        Returns
+        -------
+        Predictions
+            These data themselves where they have a hash.
+        """
         return self if self.sha256 else replace(self, sha256=fingerprint(identifying(vars(self))))
 
     def check(self) -> None:

@@ -14,7 +14,17 @@ Role = Literal[
 
 @dataclass(frozen=True)
 class ColumnRole:
-    """What one column was taken for, and why."""
+    """What one column was taken for, and why.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column.
+    role : str
+        One of outcome, outputs, predicted, cluster, weight, group, time, features, split, id and ignore.
+    reason : str
+        Why it was taken for that.
+    """
 
     column: str
     role: Role
@@ -27,9 +37,12 @@ class TableReading:
 
     Attributes
     ----------
-    roles : column or columns of each role, as :func:`calib.load` takes them.
-    sentence : what the reading means, with its numbers.
-    rows : rows with an outcome and outputs.
+    roles : mapping of str to str or tuple of str
+        Column or columns of each role, as :func:`calib.load` takes them.
+    sentence : str
+        What the reading means, with its numbers.
+    rows : int
+        Rows with an outcome and outputs.
     """
 
     roles: Mapping[str, str | tuple[str, ...]]

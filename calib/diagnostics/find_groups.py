@@ -31,10 +31,14 @@ class FoundGroups:
 
     Attributes
     ----------
-    groups : at most as many as were asked for, the one whose interval is farthest from 0 and from the average first.
-    average : the gap of all rows, mean probability minus observed rate, with its own interval.
-    n_judged : groups that were looked at, for all of which the intervals hold together.
-    level : with which they do.
+    groups : tuple of GroupGap
+        At most as many as were asked for, the one whose interval is farthest from 0 and from the average first.
+    average : Interval
+        The gap of all rows, mean probability minus observed rate, with its own interval.
+    n_judged : int
+        Groups that were looked at, for all of which the intervals hold together.
+    level : float
+        Joint coverage of the intervals.
     """
 
     groups: tuple[GroupGap, ...]
@@ -85,18 +89,25 @@ def find_groups(
 
     Parameters
     ----------
-    probs, labels : (n, K) probabilities and (n,) classes, for the confidence in the predicted class; or (n,)
-        probabilities of an event and 1 where it happened. Rows must be independent and not those of a fit.
-    features : a DataFrame; a mapping of names to (n,) columns; an (n, d) array; or one (n,) column, such as known
-        groups. Texts and up to ten different numbers count as values, missing ones as a value of their own.
-    target : of K classes one, for its probability in place of the confidence.
-    most : groups that are reported. One that is off only by rows of those before it is left out.
-    least_rows : rows that a group must have.
-    level : joint coverage of the intervals.
+    probs, labels : array_like
+        (n, K) probabilities and (n,) classes, for the confidence in the predicted class; or (n,) probabilities of an
+        event and 1 where it happened. Rows must be independent and not those of a fit.
+    features : array_like, DataFrame or mapping of str to array_like
+        A DataFrame; a mapping of names to (n,) columns; an (n, d) array; or one (n,) column, such as known groups.
+        Texts and up to ten different numbers count as values, missing ones as a value of their own.
+    target : int or None, default None
+        One of K classes, for its probability in place of the confidence.
+    most : int, default 10
+        Groups that are reported. One that is off only by rows of those before it is left out.
+    least_rows : int, default 50
+        Rows that a group must have.
+    level : float, default 0.95
+        Joint coverage of the intervals.
 
     Returns
     -------
     FoundGroups
+        Its ``groups``, those that are off most clearly first; it prints as a table.
 
     Raises
     ------

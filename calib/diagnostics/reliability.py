@@ -28,17 +28,30 @@ class ReliabilityCurve(Displayed):
 
     Attributes
     ----------
-    confidence : (m,) mean confidence of each bin, increasing.
-    accuracy : (m,) share of right predictions in each bin (for a class: share of rows of that class).
-    count : (m,) rows in each bin.
-    low, high : (m,) Wilson interval of each accuracy.
-    edges : (n_bins + 1,) nominal edges, of the empty bins too.
-    bin_of_row : (n,) for each row, which of the m bins it lies in.
-    ece : :func:`calib.ece` of the same rows, whatever the bins of the curve.
-    binning, level : how it was made.
-    n : number of rows.
-    mean_confidence, mean_accuracy : over all rows.
-    target : the class whose probability is shown; None for the predicted class.
+    confidence : ndarray of shape (m,)
+        Mean confidence of each bin, increasing.
+    accuracy : ndarray of shape (m,)
+        Share of right predictions in each bin (for a class: share of rows of that class).
+    count : ndarray of int of shape (m,)
+        Rows in each bin.
+    low, high : ndarray of shape (m,)
+        Wilson interval of each accuracy.
+    edges : ndarray of shape (n_bins + 1,)
+        Nominal edges, of the empty bins too.
+    bin_of_row : ndarray of int of shape (n,)
+        For each row, which of the m bins it lies in.
+    ece : float
+        :func:`calib.ece` of the same rows, whatever the bins of the curve.
+    binning : str
+        How the bins were made.
+    level : float
+        Coverage of the intervals.
+    n : int
+        Number of rows.
+    mean_confidence, mean_accuracy : float
+        Means over all rows.
+    target : int or None
+        Class whose probability is shown; None for the predicted class.
     """
 
     confidence: Floats
@@ -83,15 +96,27 @@ def reliability_curve(
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    n_bins : number of bins; :func:`default_bins` suits equal-mass pictures.
-    binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
-    target : a class k, to bin p_k against the indicator of label k; None for the predicted class.
-    level : coverage of the Wilson intervals.
-    clusters : (n,) what rows that belong together share; a bin's interval is then that of as many independent rows as
-        vary like its clusters (:func:`calib.metrics.bootstrap.effective_count`).
-    weights : (n,) weight of each row in the means of its bin and in the ECE; intervals are then those of as many
-        equal rows (:func:`calib.metrics.effective_sample_size`). Counts stay those of rows.
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : int, default 15
+        Number of bins; :func:`default_bins` suits equal-mass pictures.
+    binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
+        How bins are made; those of equal width lie on [0, 1].
+    target : int or None, default None
+        Class k, to bin p_k against the indicator of label k; None for the predicted class.
+    level : float, default 0.95
+        Coverage of the Wilson intervals.
+    clusters : array_like of shape (n,) or None, default None
+        What rows that belong together share; a bin's interval is then that of as many independent rows as vary like its
+        clusters (:func:`calib.metrics.bootstrap.effective_count`).
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row in the means of its bin and in the ECE; intervals are then those of as many equal rows
+        (:func:`calib.metrics.effective_sample_size`). Counts stay those of rows.
+
+    Returns
+    -------
+    ReliabilityCurve
+        Bins that hold rows, by increasing confidence.
 
     Raises
     ------

@@ -35,11 +35,16 @@ class Comparison(Displayed):
 
     Attributes
     ----------
-    table : see :func:`table_of`.
-    evaluations : on the test rows, of the methods that did not fail.
-    seconds : (fit, predict) of these.
-    notes : why the others failed.
-    recommendation : by NLL; None where no method has one.
+    table : pandas.DataFrame
+        A row for each method and score; see :func:`table_of`.
+    evaluations : dict of str to Evaluation
+        On the test rows, of each method that did not fail.
+    seconds : dict of str to tuple of float
+        How long fitting and predicting took these.
+    notes : dict of str to str
+        Why the others failed.
+    recommendation : Recommendation or None
+        What to take, by NLL; None where no method has one.
     """
 
     table: pd.DataFrame
@@ -104,13 +109,23 @@ def compare(
 
     Parameters
     ----------
-    calibrators : name -> calibrator; those not fitted yet are fitted in place.
-    calibration, test : the two parts of the data, as from ``Predictions.split``.
-    view : with two classes and an event, "event" takes calibration errors, over- and underconfidence of its
-        probability, and the Brier score of that probability alone; "top-label" those of the predicted class. Data of
-        more classes, or without an event, have the second only; see :func:`calib.evaluation.view.view_of`.
-    relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
-    callback : called before the first and after every method as ``callback(methods done, methods in all, nan)``.
+    calibrators : mapping of str to Calibrator
+        Calibrators by the names to show; those not fitted yet are fitted in place.
+    calibration, test : Predictions
+        The two parts of the data, as from ``Predictions.split``.
+    view : {"event", "top-label"}, default "event"
+        With two classes and an event, "event" takes calibration errors, over- and underconfidence of its probability,
+        and the Brier score of that probability alone; "top-label" those of the predicted class. Data of more classes,
+        or without an event, have the second only; see :func:`calib.evaluation.view.view_of`.
+    relevant : mapping of str to float or None, default None
+        Smallest difference that matters of each score, where it is not that of ``calib.evaluation.SCORES``.
+    callback : callable, optional
+        Called before the first and after every method as ``callback(methods done, methods in all, nan)``.
+
+    Returns
+    -------
+    Comparison
+        Its ``table`` holds the scores with intervals, its ``recommendation`` says what to take.
 
     Raises
     ------

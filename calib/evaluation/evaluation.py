@@ -31,17 +31,28 @@ class Evaluation:
 
     Attributes
     ----------
-    confidence : (n,) confidence in the predicted class.
-    correct : (n,) whether the prediction is right.
-    predicted, labels : (n,) classes.
-    n_classes : number of columns.
-    row_nll, row_brier : (n,) scores of each row; None where the method gives a confidence only.
-    top5 : (n,) whether the label is among the five most probable; None for such methods and up to 5 classes.
-    n_clipped : rows whose label had a probability below 1e-15, which the NLL puts at 1e-15.
-    rest : (n,) of two classes, the probability of the one that is not predicted; None for more.
-    view : which pair of vectors scores and curves are about, and its words.
-    clusters : (n,) number of each row's cluster; None where rows are independent.
-    weights : (n,) weights whose meaning was confirmed; None where there are none.
+    confidence : ndarray of shape (n,)
+        Confidence in the predicted class.
+    correct : ndarray of bool of shape (n,)
+        Whether the prediction is right.
+    predicted, labels : ndarray of int of shape (n,)
+        Classes.
+    n_classes : int
+        Number of columns.
+    row_nll, row_brier : ndarray of shape (n,) or None
+        Scores of each row; None where the method gives a confidence only.
+    top5 : ndarray of bool of shape (n,) or None
+        Whether the label is among the five most probable; None for such methods and up to 5 classes.
+    n_clipped : int
+        Rows whose label had a probability below 1e-15, which the NLL puts at 1e-15.
+    rest : ndarray of shape (n,) or None
+        Of two classes, the probability of the one that is not predicted; None for more.
+    view : View
+        Which pair of vectors scores and curves are about, and its words.
+    clusters : ndarray of int of shape (n,) or None
+        Number of each row's cluster; None where rows are independent.
+    weights : ndarray of shape (n,) or None
+        Weights whose meaning was confirmed; None where there are none.
     """
 
     confidence: Floats
@@ -82,6 +93,16 @@ class Evaluation:
         Predicted classes, NLL and accuracy stay. Of pairs the prediction is that the answer is correct, and so
         ``confidence`` is its probability and accuracy the share of correct answers.
 
+        Parameters
+        ----------
+        view : View
+            The view to take.
+
+        Returns
+        -------
+        Evaluation
+            About the pair of vectors of that view.
+
         Raises
         ------
         CalibrationError
@@ -106,6 +127,20 @@ class Evaluation:
         """:meth:`from_calibrator` on a data set, in the view that it has; see :func:`calib.evaluation.view.view_of`.
 
         Its clusters count, and its weights where their meaning was confirmed.
+
+        Parameters
+        ----------
+        calibrator : Calibrator
+            Fitted, as for :meth:`from_calibrator`.
+        data : Predictions
+            Rows that it has not seen.
+        view : {"event", "top-label"}, default "event"
+            Whether the event is looked at, where there is one, or the predicted class.
+
+        Returns
+        -------
+        Evaluation
+            In the view that the data have.
         """
         if data.floor is not None and LEARNS_NOTHING in getattr(calibrator, "traits", ()):
             calibrator = raw_model(data)
@@ -127,13 +162,24 @@ class Evaluation:
 
         Parameters
         ----------
-        calibrator : anything fitted with ``predict_proba(logits)``, or with ``predict_confidence`` alone; then the
-            predicted class is that of the raw logits.
-        logits : (n, n_classes) raw logits, which also break ties; or the top k of very many classes.
-        labels : (n,) integers.
-        features : (n, ...) inputs, for methods that predict from them.
-        clusters : (n,) what rows that belong together share, or None.
-        weights : (n,) weights whose meaning was confirmed, or None.
+        calibrator : Calibrator
+            Anything fitted with ``predict_proba(logits)``, or with ``predict_confidence`` alone; then the predicted
+            class is that of the raw logits.
+        logits : array_like or TopK of shape (n, n_classes)
+            Raw logits, which also break ties; or the top k of very many classes.
+        labels : array_like of shape (n,)
+            Integers.
+        features : array_like of shape (n, ...) or None, default None
+            Inputs, for methods that predict from them.
+        clusters : array_like of shape (n,) or None, default None
+            What rows that belong together share.
+        weights : array_like of shape (n,) or None, default None
+            Weights whose meaning was confirmed.
+
+        Returns
+        -------
+        Evaluation
+            In the top-label view.
 
         Raises
         ------
@@ -175,7 +221,18 @@ def row_arrays(data: Predictions) -> dict[str, Any]:
 
 
 def gives_probabilities(calibrator: Any) -> bool:
-    """Whether a method predicts probabilities of all classes, not just a confidence in the predicted one."""
+    """Whether a method predicts probabilities of all classes, not just a confidence in the predicted one.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted or not, also one of another library.
+
+    Returns
+    -------
+    bool
+        False where it gives a confidence only.
+    """
     if isinstance(calibrator, Calibrator):
         return calibrator.gives_probabilities
     return hasattr(calibrator, "predict_proba")
@@ -186,9 +243,17 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities; rows need not sum to one.
-    labels : (n,) integers in [0, n_classes).
-    ranking : (n, n_classes) second key among equal probabilities: the raw logits.
+    probs : array_like of shape (n, n_classes)
+        Probabilities; rows need not sum to one.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes).
+    ranking : array_like of shape (n, n_classes) or None, default None
+        Second key among equal probabilities: the raw logits.
+
+    Returns
+    -------
+    Evaluation
+        In the top-label view.
 
     Raises
     ------

@@ -78,15 +78,23 @@ class Score:
 
     Attributes
     ----------
-    key : name in tables and code.
-    title : how pages call it.
-    better : "lower", "higher", or "neither" where less is not better in itself.
-    meaning : one line on what it says.
-    low, high : the range of possible values.
-    of_rows : for a score that is a mean over rows, the (n,) values of an evaluation, None where it has none.
-    claims : whether differences of the score are claimed in verdicts, which is so where simulations show at most 5 % of
+    key : str
+        Name in tables and code.
+    title : str
+        How pages call it.
+    better : {"lower", "higher", "neither"}
+        "neither" where less is not better in itself.
+    meaning : str
+        One line on what it says.
+    low, high : float
+        The range of possible values.
+    of_rows : callable or None
+        For a score that is a mean over rows, the (n,) values of an evaluation, None where it has none.
+    claims : bool
+        Whether differences of the score are claimed in verdicts, which is so where simulations show at most 5 % of
         false claims; the others are shown with their intervals and claim nothing.
-    relevant : the smallest difference that matters, in the score's own unit; smaller ones are called ties.
+    relevant : float
+        The smallest difference that matters, in the score's own unit; smaller ones are called ties.
     """
 
     key: str
@@ -107,7 +115,18 @@ class Score:
         return Unit("points", 100.0) if self.high == 1.0 else Unit("", 1.0)
 
     def seen(self, view: View) -> Score:
-        """The score with the title and the meaning that it has in a view."""
+        """The score with the title and the meaning that it has in a view.
+
+        Parameters
+        ----------
+        view : View
+            The view to take.
+
+        Returns
+        -------
+        Score
+            With the words of that view.
+        """
         title, meaning = view.scores.get(self.key, (self.title, self.meaning))
         return replace(self, title=title, meaning=meaning)
 
@@ -226,6 +245,16 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
 
     NLL, Brier score and top-5 accuracy are absent where the method gives a confidence only, top-5 accuracy also up to 5
     classes. Overconfidence is NaN where nothing is wrong, underconfidence where nothing is right.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of one calibrator on one test set.
+
+    Returns
+    -------
+    dict of str to float
+        In the order of ``SCORES``.
     """
     smooth = smooth_scores(evaluation)
     values = {key: value for key, (value, _) in smooth.items()} | {"ECE": ece(*evaluation.pair)}
@@ -238,6 +267,16 @@ def score_intervals(evaluation: Evaluation) -> dict[str, Interval]:
     An ECE of few rows in many bins is an overestimate; its interval reaches down to where the truth may be. In
     simulations with 500 and 5000 rows, 95 % intervals held the truth in 87 to 100 % of runs for the ECE (percentile
     intervals: 0 % on calibrated data) and 93 to 97 % for the other scores (40 to 100 runs each, calibrated or not).
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of one calibrator on one test set.
+
+    Returns
+    -------
+    dict of str to Interval
+        With 95 % intervals.
     """
     return scored_on(evaluation).intervals()
 

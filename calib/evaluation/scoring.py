@@ -22,11 +22,14 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
 
     Parameters
     ----------
-    probs, labels : probabilities and labels as :func:`calib.ece` takes them and checks them; with ``options``, or with
-        ``probs`` alone, what :func:`calib.from_outputs` takes, such as data that were loaded before.
-    ci : whether to find intervals; without them two columns are NaN. So is a score that the rows do not give, such as
+    probs, labels : array_like
+        Probabilities and labels as :func:`calib.ece` takes them and checks them; with ``options``, or with ``probs``
+        alone, what :func:`calib.from_outputs` takes, such as data that were loaded before.
+    ci : bool, default True
+        Whether to find intervals; without them two columns are NaN. So is a score that the rows do not give, such as
         the AUROC where all are of one class.
-    **options : of :func:`calib.from_outputs`, such as ``kind="logits"``.
+    **options
+        Options of :func:`calib.from_outputs`, such as ``kind="logits"``.
 
     Returns
     -------
@@ -79,14 +82,16 @@ def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, of which the confidence in the predicted class counts;
-        or an event's (n,) probabilities and whether it happened, or confidences and whether they were right.
-    ci : whether to return the 95 % interval too.
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, of which the confidence in the predicted class counts; or an
+        event's (n,) probabilities and whether it happened, or confidences and whether they were right.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
 
     Returns
     -------
     float or Interval
-        With ``ci`` its ``value``, ``low`` and ``high``.
+        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``.
 
     Raises
     ------

@@ -35,10 +35,13 @@ class UnlabelledRows:
 
     Attributes
     ----------
-    outputs : (n, k) floats as the model wrote them.
-    ids : of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
-    columns : of a table, the columns of the outputs in their order; of arrays, what the one that names the classes
-        holds; empty where there is none.
+    outputs : ndarray of shape (n, k)
+        Floats as the model wrote them.
+    ids : mapping of str to ndarray of str
+        Of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
+    columns : tuple of str
+        Of a table, the columns of the outputs in their order; of arrays, what the one that names the classes holds;
+        empty where there is none.
     """
 
     outputs: Floats
@@ -47,7 +50,22 @@ class UnlabelledRows:
 
 
 def read_outputs(source: Source, choices: Choices | None = None, isolate: bool = False) -> Floats:
-    """The outputs of :func:`read_rows` alone."""
+    """The outputs of :func:`read_rows` alone.
+
+    Parameters
+    ----------
+    source : str, Path or tuple
+        As for :func:`read_rows`.
+    choices : Choices or None, default None
+        As for :func:`read_rows`.
+    isolate : bool, default False
+        As for :func:`read_rows`.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        As the model wrote them.
+    """
     return read_rows(source, choices, isolate).outputs
 
 
@@ -56,13 +74,17 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
 
     Parameters
     ----------
-    source : path, or (file name, bytes or binary file).
-    choices : as for :func:`calib.data.inspect`; usually the outputs' name at most.
-    isolate : whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
+    source : str, Path or tuple
+        A path, or a file name with its bytes or an open binary file.
+    choices : Choices or None, default None
+        As for :func:`calib.data.inspect`; usually the outputs' name at most.
+    isolate : bool, default False
+        Whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
 
     Returns
     -------
-    The rows; :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them.
+    UnlabelledRows
+        :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them.
 
     Raises
     ------
@@ -94,12 +116,19 @@ def read_features(
 
     Parameters
     ----------
-    source, choices, isolate : as for :func:`read_outputs`.
-    beside_outputs : whether the file also holds the model's outputs; otherwise it was given for the features.
+    source : str, Path or tuple
+        As for :func:`read_outputs`.
+    choices : Choices or None, default None
+        As for :func:`read_outputs`.
+    isolate : bool, default False
+        As for :func:`read_outputs`.
+    beside_outputs : bool, default True
+        Whether the file also holds the model's outputs; otherwise it was given for the features.
 
     Returns
     -------
-    (n, d) numbers or images, for :meth:`calib.export.runtime.ExportedCalibrator.to_features` to prepare.
+    ndarray
+        (n, d) numbers or images, for :meth:`calib.export.runtime.ExportedCalibrator.to_features` to prepare.
 
     Raises
     ------

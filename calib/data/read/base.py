@@ -30,7 +30,19 @@ def check_size(nbytes: int, what: str) -> None:
 
 @dataclass(frozen=True)
 class ArrayInfo:
-    """One array of a file, or one column of a table."""
+    """One array of a file, or one column of a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the array or column.
+    shape : tuple of int
+        Its shape.
+    dtype : str
+        Type of its values, such as float64.
+    file : str
+        File that holds it, where an upload has several; empty elsewhere.
+    """
 
     name: str
     shape: tuple[int, ...]
