@@ -18,7 +18,15 @@ MAX_GROUPS = 2000
 
 
 class Interval(NamedTuple):
-    """An estimate with its interval; ``low <= value <= high``, all NaN where it does not exist."""
+    """An estimate with its interval; ``low <= value <= high``, all NaN where it does not exist.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float
+        Ends of the interval.
+    """
 
     value: float
     low: float
@@ -43,12 +51,15 @@ def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: flo
 
     Parameters
     ----------
-    count_right, count : numbers or arrays of the same shape, ``0 <= count_right <= count``.
-    level : coverage, between 0 and 1.
+    count_right, count : array_like
+        Numbers or arrays of the same shape, ``0 <= count_right <= count``.
+    level : float, default 0.95
+        Coverage, between 0 and 1.
 
     Returns
     -------
-    (low, high) : float arrays of that shape
+    tuple of ndarray
+        Lower and upper ends, in the shape of the counts.
 
     Raises
     ------
@@ -191,8 +202,15 @@ def reflect(estimate: float, resampled: Floats) -> Floats:
 
     Parameters
     ----------
-    estimate : value on the sample.
-    resampled : (n_resamples,) values on resamples.
+    estimate : float
+        Value on the sample.
+    resampled : ndarray of shape (n_resamples,)
+        Values on resamples.
+
+    Returns
+    -------
+    ndarray of shape (n_resamples,)
+        In the order of the resamples.
     """
     return np.sqrt(np.maximum(2.0 * estimate**2 - resampled**2, 0.0))
 
@@ -200,7 +218,26 @@ def reflect(estimate: float, resampled: Floats) -> Floats:
 def interval_of_draws(
     estimate: float, draws: Floats, level: float = 0.95, low: float = -np.inf, high: float = np.inf
 ) -> Interval:
-    """Central interval of draws, stretched to hold the estimate and cut to [low, high]; NaN draws are left out."""
+    """Central interval of draws, stretched to hold the estimate and cut to [low, high]; NaN draws are left out.
+
+    Parameters
+    ----------
+    estimate : float
+        Value on the sample.
+    draws : ndarray
+        Values that it may have.
+    level : float, default 0.95
+        Share of the draws that the interval holds.
+    low : float, default -inf
+        Least possible value.
+    high : float, default inf
+        Largest possible value.
+
+    Returns
+    -------
+    Interval
+        The estimate with its ends; all NaN where the estimate or every draw is.
+    """
     check_level(level)
     known = draws[np.isfinite(draws)]
     if not np.isfinite(estimate) or not len(known):

@@ -42,11 +42,21 @@ def ece(
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    n_bins : number of bins.
-    norm : 1, 2 or ``inf``, also as ``"inf"`` (the largest gap of any bin, also called MCE).
-    binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
-    weights : (n,) weight of each row in the means and shares of the bins, whose edges stay; None counts all alike.
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : int, default 15
+        Number of bins.
+    norm : {1, 2, inf, "inf"}, default 1
+        Norm of the gaps; ``inf`` is the largest gap of any bin, also called MCE.
+    binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
+        How bins are made; those of equal width lie on [0, 1].
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row in the means and shares of the bins, whose edges stay; None counts all alike.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
 
     Raises
     ------
@@ -76,15 +86,27 @@ def classwise_ece(
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities; rows need not sum to one, since each class is looked at by itself.
-    labels : (n,) integers in [0, n_classes).
-    n_bins : number of bins.
-    threshold : only probabilities above it count, because with many classes nearly all are about 0 and swamp
-        the rest (Patel et al. 2020, section 4); "1/K" for one over the number of classes. The shares of the bins are
-        then of the count kept; a class with nothing kept contributes 0. None keeps all.
-    binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
-    norm : 1, 2 or ``inf``, for each class.
-    weights : (n,) weight of each row, as for :func:`ece`.
+    probs : array_like of shape (n, n_classes)
+        Probabilities; rows need not sum to one, since each class is looked at by itself.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes).
+    n_bins : int, default 15
+        Number of bins.
+    threshold : float, "1/K" or None, default None
+        Only probabilities above it count, because with many classes nearly all are about 0 and swamp the rest (Patel et
+        al. 2020, section 4); "1/K" for one over the number of classes. The shares of the bins are then of the count
+        kept; a class with nothing kept contributes 0. None keeps all.
+    binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
+        How bins are made; those of equal width lie on [0, 1].
+    norm : {1, 2, inf}, default 1
+        Norm of the gaps of each class.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row, as for :func:`ece`.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
 
     Raises
     ------

@@ -216,7 +216,13 @@ def effective_sample_size(weights: Any) -> float:
 
     Parameters
     ----------
-    weights : (n,) numbers from 0 upwards.
+    weights : array_like of shape (n,)
+        Numbers from 0 upwards.
+
+    Returns
+    -------
+    float
+        Number of rows where all weights are equal, and fewer elsewhere.
     """
     checked = check_weights(weights, len(weights))
     assert checked is not None  # none were not given
@@ -228,12 +234,13 @@ def overconfidence(probs: Any, labels: Any) -> float:
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
 
     Returns
     -------
     float
-        NaN if no prediction is wrong: the mean does not exist, and the gap has no share of it.
+        From 0 to 1; NaN if no prediction is wrong: the mean does not exist, and the gap has no share of it.
     """
     confidence, correct = top_label(probs, labels)
     return _mean(confidence, ~correct)
@@ -244,12 +251,13 @@ def underconfidence(probs: Any, labels: Any) -> float:
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
 
     Returns
     -------
     float
-        NaN if no prediction is right.
+        From 0 to 1; NaN if no prediction is right.
     """
     confidence, correct = top_label(probs, labels)
     return _mean(1.0 - confidence, correct)
@@ -260,8 +268,15 @@ def signed_confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    weights : (n,) weight of each row; None counts all alike.
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
+
+    Returns
+    -------
+    float
+        From -1 to 1.
     """
     confidence, correct = top_label(probs, labels)
     return weighted_mean(confidence, weights) - weighted_mean(correct, weights)
@@ -272,8 +287,15 @@ def confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    weights : (n,) weight of each row; None counts all alike.
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
     """
     return abs(signed_confidence_gap(probs, labels, weights))
 
@@ -283,7 +305,13 @@ def sharpness(probs: Any, labels: Any) -> float:
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+
+    Returns
+    -------
+    float
+        From 0, where all rows have the same confidence, to 1/4.
     """
     return float(top_label(probs, labels)[0].var())
 

@@ -18,10 +18,14 @@ class Decomposition:
 
     Attributes
     ----------
-    score : mean squared error of the confidences as forecasts of "this prediction is right".
-    miscalibration : by how much the best monotone recalibration would lower it; 0 or above.
-    discrimination : by how much that recalibration is better than saying the accuracy to every row; 0 or above.
-    uncertainty : score of saying the accuracy to every row; no method that keeps the accuracy changes it.
+    score : float
+        Mean squared error of the confidences as forecasts of "this prediction is right".
+    miscalibration : float
+        By how much the best monotone recalibration would lower it; 0 or above.
+    discrimination : float
+        By how much that recalibration is better than saying the accuracy to every row; 0 or above.
+    uncertainty : float
+        Score of saying the accuracy to every row; no method that keeps the accuracy changes it.
     """
 
     score: float
@@ -47,8 +51,15 @@ def corp(probs: Any, labels: Any, target: int | None = None) -> Decomposition:
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    target : a class k, to decompose the score of p_k as a forecast of label k; None for the predicted class.
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    target : int or None, default None
+        Class k, to decompose the score of p_k as a forecast of label k; None for the predicted class.
+
+    Returns
+    -------
+    Decomposition
+        The score and its three parts.
 
     Raises
     ------

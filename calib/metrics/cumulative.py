@@ -20,11 +20,14 @@ class CumulativeTest:
 
     Attributes
     ----------
-    kolmogorov, kuiper : largest absolute value, and range, of the cumulated differences over the number of rows, as
-        probabilities. They are called ECCE-MAD and ECCE-R too.
-    kolmogorov_p, kuiper_p : share of samples of a calibrated model in which each is at least as large, for many
-        independent rows. Where all that is said is 0 or 1 they are 1 if all came true so, else 0.
-    n : rows.
+    kolmogorov, kuiper : float
+        Largest absolute value, and range, of the cumulated differences over the number of rows, as probabilities. They
+        are called ECCE-MAD and ECCE-R too.
+    kolmogorov_p, kuiper_p : float
+        Share of samples of a calibrated model in which each is at least as large, for many independent rows. Where all
+        that is said is 0 or 1 they are 1 if all came true so, else 0.
+    n : int
+        Rows.
     """
 
     kolmogorov: float
@@ -44,9 +47,17 @@ def cumulative_test(probs: Any, labels: Any, target: int | None = None) -> Cumul
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities with (n,) integer ``labels``, or (n,) with (n,) booleans, whether each came
-        true.
-    target : a class, whose probability is tested; None for the confidence in the predicted class.
+    probs : array_like of shape (n, n_classes) or (n,)
+        Probabilities of all classes, or of one statement for each row.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes); of one probability for each row, whether it came true.
+    target : int or None, default None
+        Class whose probability is tested; None for the confidence in the predicted class.
+
+    Returns
+    -------
+    CumulativeTest
+        Both statistics with their p-values.
 
     Raises
     ------

@@ -36,12 +36,18 @@ class NetBenefit:
 
     Attributes
     ----------
-    thresholds : (m,) rising.
-    model : acting where ``p >= t``.
-    treat_all : acting on every row. Acting on none has a net benefit of 0.
-    avoided : net interventions avoided per row against acting on all: ``(model - treat_all) / odds(t)``.
-    event_rate : share of rows with the event.
-    n, n_events : rows, and those with the event.
+    thresholds : ndarray of shape (m,)
+        Rising.
+    model : Band
+        Acting where ``p >= t``.
+    treat_all : Band
+        Acting on every row. Acting on none has a net benefit of 0.
+    avoided : Band
+        Net interventions avoided per row against acting on all: ``(model - treat_all) / odds(t)``.
+    event_rate : Interval
+        Share of rows with the event.
+    n, n_events : int
+        Rows, and those with the event.
     """
 
     thresholds: Floats
@@ -59,9 +65,12 @@ class NetBenefitDifference:
 
     Attributes
     ----------
-    thresholds : (m,) rising.
-    difference : with the interval at each threshold by itself; above 0 the first model is better.
-    changed : share of rows that one model acts on and the other does not.
+    thresholds : ndarray of shape (m,)
+        Rising.
+    difference : Band
+        First minus second, with the interval at each threshold by itself; above 0 the first model is better.
+    changed : Band
+        Share of rows that one model acts on and the other does not.
     """
 
     thresholds: Floats
@@ -78,13 +87,23 @@ def net_benefit(
 
     Parameters
     ----------
-    probs : (n,) probabilities of the event, or (n, 2) with the event in the second column.
-    labels : (n,) 1 where the event happened, 0 elsewhere.
-    thresholds : one or more numbers between 0 and 1; a row is acted on where its probability is at least the
-        threshold.
-    weights : (n,) sampling or exposure weights; they count in the values and in the intervals.
-    clusters : (n,) what rows that belong together share.
-    level : coverage of the intervals.
+    probs : array_like of shape (n,) or (n, 2)
+        Probabilities of the event; of two columns the second counts.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    thresholds : float or array_like of shape (m,)
+        One or more numbers between 0 and 1; a row is acted on where its probability is at least the threshold.
+    weights : array_like of shape (n,) or None, default None
+        Sampling or exposure weights; they count in the values and in the intervals.
+    clusters : array_like of shape (n,) or None, default None
+        What rows that belong together share.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    NetBenefit
+        At each threshold.
 
     Raises
     ------
@@ -129,8 +148,21 @@ def net_benefit_difference(
 
     Parameters
     ----------
-    probs, other : probabilities of the event by the two models, on the same rows.
-    labels, thresholds, weights, clusters, level : as in :func:`net_benefit`.
+    probs, other : array_like of shape (n,) or (n, 2)
+        Probabilities of the event by the two models, on the same rows.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    thresholds : float or array_like of shape (m,)
+        As in :func:`net_benefit`.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`net_benefit`.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    NetBenefitDifference
+        At each threshold.
 
     Raises
     ------

@@ -25,13 +25,19 @@ class RiskMeasure:
 
     Attributes
     ----------
-    key : its name in code: auroc, brier, scaled_brier, log_loss, oe, citl, slope, ici, e50, e90, emax.
-    title : its name on a page.
-    value, low, high : the estimate and its 95 % interval; NaN where it does not exist.
-    meaning : what the number says of these data; empty where it does not exist.
-    convention : which of the definitions that share the name it is, and how the interval is made.
-    calibrated : median and 95 % point of what a calibrated model of these risks would have, for measures that cannot be
-        0; None for all others.
+    key : str
+        Its name in code: auroc, brier, scaled_brier, log_loss, oe, citl, slope, ici, e50, e90, emax.
+    title : str
+        Its name on a page.
+    value, low, high : float
+        The estimate and its 95 % interval; NaN where it does not exist.
+    meaning : str
+        What the number says of these data; empty where it does not exist.
+    convention : str
+        Which of the definitions that share the name it is, and how the interval is made.
+    calibrated : tuple of float or None
+        Median and 95 % point of what a calibrated model of these risks would have, for measures that cannot be 0; None
+        for all others.
     """
 
     key: str

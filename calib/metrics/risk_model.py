@@ -97,19 +97,32 @@ class RiskModelPanel:
 
     Attributes
     ----------
-    n : rows.
-    n_effective : independent rows of equal weight that would tell as much of the event rate.
-    n_clusters : clusters that count as units, or None where rows do.
-    weight_kind : what the weights mean, None without weights.
-    event_rate, mean_risk : weighted.
-    events, expected : event rate and mean risk times the effective rows; without weights and clusters, their sums.
-    measures : in the order in which they are shown; ``panel["oe"]`` is one of them.
-    spiegelhalter : test of calibration.
-    recalibration : fits behind calibration in the large and slope.
-    curve : calibration curve and histogram.
-    floor : risks count as at least this and at most one minus this, where log-odds are needed.
-    clipping : how many risks the floor moves, in words; empty where it moves none.
-    notes : what restricts these numbers, such as too few events; may be empty.
+    n : int
+        Rows.
+    n_effective : float
+        Independent rows of equal weight that would tell as much of the event rate.
+    n_clusters : int or None
+        Clusters that count as units, or None where rows do.
+    weight_kind : {"sampling", "frequency", "exposure"} or None
+        What the weights mean, None without weights.
+    event_rate, mean_risk : float
+        Share of rows with the event, and mean of the risks; weighted.
+    events, expected : float
+        Event rate and mean risk times the effective rows; without weights and clusters, their sums.
+    measures : tuple of RiskMeasure
+        In the order in which they are shown; ``panel["oe"]`` is one of them.
+    spiegelhalter : CalibrationTest
+        Test of calibration.
+    recalibration : Recalibration
+        Fits behind calibration in the large and slope.
+    curve : RiskCurve
+        Calibration curve and histogram.
+    floor : float
+        Risks count as at least this and at most one minus this, where log-odds are needed.
+    clipping : str
+        How many risks the floor moves, in words; empty where it moves none.
+    notes : tuple of str
+        What restricts these numbers, such as too few events; may be empty.
     """
 
     n: int
@@ -168,17 +181,29 @@ def risk_model(
 
     Parameters
     ----------
-    probs : (n,) probabilities of the event, or (n, 2) with the event in the second column.
-    labels : (n,) 1 or True where the event happened, 0 or False elsewhere.
-    weights : (n,) weights from 0 upwards, or None; rows of weight 0 are left out.
-    weight_kind : what they mean: "frequency" (equal rows that this one stands for), "sampling" or "exposure". The first
-        gives what the rows written out would give; of the others intervals are those of a weighted sample.
-    clusters : (n,) what rows that belong together share, such as a patient, or None.
-    floor : risks below count as this, and above one minus this as that, where log-odds are needed. None takes half the
-        step in which risks are written (0.005 where they have two decimals), because a risk of 0 then means "below half
-        a step", and 1e-6 where they have more than five decimals. The log loss is the NLL of :func:`calib.metrics.nll`,
+    probs : array_like of shape (n,) or (n, 2)
+        Probabilities of the event; of two columns the second counts.
+    labels : array_like of shape (n,)
+        1 or True where the event happened, 0 or False elsewhere.
+    weights : array_like of shape (n,) or None, default None
+        Weights from 0 upwards; rows of weight 0 are left out.
+    weight_kind : {"frequency", "sampling", "exposure"} or None, default None
+        What they mean; "frequency" says how many equal rows this one stands for. Such weights give what the rows
+        written out would give; with the others intervals are those of a weighted sample.
+    clusters : array_like of shape (n,) or None, default None
+        What rows that belong together share, such as a patient.
+    floor : float or None, default None
+        Risks below count as this, and above one minus this as that, where log-odds are needed. None takes half the step
+        in which risks are written (0.005 where they have two decimals), because a risk of 0 then means "below half a
+        step", and 1e-6 where they have more than five decimals. The log loss is the NLL of :func:`calib.metrics.nll`,
         whatever the floor.
-    n_resamples : of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals.
+    n_resamples : int, default 500
+        Resamples of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals.
+
+    Returns
+    -------
+    RiskModelPanel
+        ``panel["oe"]`` is one of its measures, ``panel.table`` has all.
 
     Raises
     ------

@@ -26,9 +26,17 @@ def nll(probs: Any, labels: Any, weights: Any = None) -> float:
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities; or (n,) of an event.
-    labels : (n,) integers in [0, n_classes); of an event 1 where it happened.
-    weights : (n,) weight of each row; None counts all alike.
+    probs : array_like of shape (n, n_classes) or (n,)
+        Probabilities of all classes, or those of an event.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes); of an event 1 where it happened.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
+
+    Returns
+    -------
+    float
+        In nats, from 0 upwards.
     """
     _, of_label = _checked_row_scores(probs, labels)
     return weighted_mean(-np.log(np.maximum(of_label, PROBABILITY_FLOOR)), weights)
@@ -42,9 +50,17 @@ def brier(probs: Any, labels: Any, weights: Any = None) -> float:
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities; or (n,) of an event.
-    labels : (n,) integers in [0, n_classes); of an event 1 where it happened.
-    weights : (n,) weight of each row; None counts all alike.
+    probs : array_like of shape (n, n_classes) or (n,)
+        Probabilities of all classes, or those of an event.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes); of an event 1 where it happened.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
+
+    Returns
+    -------
+    float
+        0 for a model that is always right and sure.
     """
     return weighted_mean(_checked_row_scores(probs, labels)[0], weights)
 
@@ -69,9 +85,17 @@ def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) 
 
     Parameters
     ----------
-    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    ranking : (n, n_classes) second key among equal probabilities (the raw logits), then the lower class.
-    weights : (n,) weight of each row; None counts all alike.
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    ranking : array_like of shape (n, n_classes) or None, default None
+        Second key among equal probabilities (the raw logits), then the lower class.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
     """
     return weighted_mean(top_label(probs, labels, ranking)[1], weights)
 
@@ -81,10 +105,19 @@ def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> 
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities.
-    labels : (n,) integers in [0, n_classes).
-    k : how many classes; with ``k >= n_classes`` the result is 1.
-    ranking : (n, n_classes) second key among equal probabilities (the raw logits), then the lower class.
+    probs : array_like of shape (n, n_classes)
+        Probabilities.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes).
+    k : int, default 5
+        How many classes; with ``k >= n_classes`` the result is 1.
+    ranking : array_like of shape (n, n_classes) or None, default None
+        Second key among equal probabilities (the raw logits), then the lower class.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
     """
     if int(k) != k or k < 1:
         raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
@@ -100,14 +133,17 @@ def auroc(probs: Any, labels: Any, weights: Any = None) -> float:
 
     Parameters
     ----------
-    probs : (n,) probabilities of the event, or (n, 2) with the event in the second column.
-    labels : (n,) 1 where it happened.
-    weights : (n,) weight of each row; None counts all alike.
+    probs : array_like of shape (n,) or (n, 2)
+        Probabilities of the event; of two columns the second counts.
+    labels : array_like of shape (n,)
+        1 where it happened.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
 
     Returns
     -------
     float
-        NaN without an event, or without a row that has none.
+        From 0 to 1; NaN without an event, or without a row that has none.
     """
     said, came = check_event(probs, labels)
     weight = check_weights(weights, len(said))
@@ -122,12 +158,17 @@ def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
 
     Parameters
     ----------
-    probs, labels, weights : as for :func:`auroc`.
+    probs : array_like of shape (n,) or (n, 2)
+        Probabilities of the event, as for :func:`auroc`.
+    labels : array_like of shape (n,)
+        1 where it happened.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
 
     Returns
     -------
     float
-        NaN without an event.
+        From 0 to 1; NaN without an event.
     """
     said, came = check_event(probs, labels)
     weight = check_weights(weights, len(said))
