@@ -23,13 +23,20 @@ class ClassDecision:
 
     Attributes
     ----------
-    actions : (n,) column of the cost matrix, -1 where the row is handed over.
-    expected : mean expected cost of a row by the probabilities themselves; far below ``cost`` they are overconfident.
-    cost : mean cost of a row.
-    handed_over : share of rows handed over.
-    plain : mean cost of a row where the most probable class is acted on.
-    saved : ``plain - cost``, paired; above 0 the least expected cost is cheaper.
-    changed : share of rows on which the two differ.
+    actions : ndarray of int of shape (n,)
+        Column of the cost matrix, -1 where the row is handed over.
+    expected : float
+        Mean expected cost of a row by the probabilities themselves; far below ``cost`` they are overconfident.
+    cost : Interval
+        Mean cost of a row.
+    handed_over : Interval
+        Share of rows handed over.
+    plain : Interval
+        Mean cost of a row where the most probable class is acted on.
+    saved : Interval
+        ``plain - cost``, paired; above 0 the least expected cost is cheaper.
+    changed : Interval
+        Share of rows on which the two differ.
     """
 
     actions: Ints
@@ -48,11 +55,22 @@ def decide_classes(
 
     Parameters
     ----------
-    probs : (n, K) calibrated probabilities.
-    labels : (n,) true classes.
-    rule : costs of each action for each true class, of which the first K actions are the classes, and the cost of
-        handing a row over, if that may be.
-    weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
+    probs : array_like of shape (n, K)
+        Calibrated probabilities.
+    labels : array_like of shape (n,)
+        True classes.
+    rule : CostMatrix
+        Costs of each action for each true class, of which the first K actions are the classes, and the cost of handing
+        a row over, if that may be.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.net_benefit`.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    ClassDecision
+        Actions, costs, and what is saved against the most probable class.
 
     Raises
     ------

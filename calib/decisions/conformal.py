@@ -49,12 +49,17 @@ class PredictionSets:
 
     Attributes
     ----------
-    alpha : 1 - alpha is the coverage that is promised.
-    quantiles : (n_classes,) largest score with which a class is in a set; infinite where there were too few rows, and
-        then the class is in every set. One number for all classes unless ``per_class``.
-    per_class : whether each class has a quantile of its own, and so coverage within each class (Mondrian sets).
-    n_rows : rows that the quantiles are of.
-    allow_empty : whether sets may be empty; see :func:`conformal_sets`.
+    alpha : float
+        1 - alpha is the coverage that is promised.
+    quantiles : ndarray of shape (n_classes,)
+        Largest score with which a class is in a set; infinite where there were too few rows, and then the class is in
+        every set. One number for all classes unless ``per_class``.
+    per_class : bool
+        Whether each class has a quantile of its own, and so coverage within each class (Mondrian sets).
+    n_rows : int
+        Rows that the quantiles are of.
+    allow_empty : bool
+        Whether sets may be empty; see :func:`conformal_sets`.
     """
 
     alpha: float
@@ -91,7 +96,13 @@ class PredictionSets:
 
         Parameters
         ----------
-        probs : (n, n_classes) calibrated probabilities; rows are brought to a sum of one.
+        probs : array_like of shape (n, n_classes)
+            Calibrated probabilities; rows are brought to a sum of one.
+
+        Returns
+        -------
+        ndarray of bool of shape (n, n_classes)
+            True where the class is in the set.
 
         Raises
         ------
@@ -113,18 +124,40 @@ class PredictionSets:
         return inside
 
     def said(self) -> str:
-        """What they are, in a sentence."""
+        """What they are, in a sentence.
+
+        Returns
+        -------
+        str
+            Plain text.
+        """
         each = "one quantile for each class" if self.per_class else f"quantile {self.quantiles[0]:.6g}"
         always = f"; in every set {plural(len(self.always), 'class', 'classes')}" if len(self.always) else ""
         return f"Promised coverage {round_percent(1 - self.alpha)}, {each}, from {plural(self.n_rows, 'row')}{always}."
 
     def as_state(self) -> dict[str, Any]:
-        """Its fields by name."""
+        """Its fields by name.
+
+        Returns
+        -------
+        dict of str to object
+            Numbers and arrays, as exports hold them.
+        """
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def from_state(cls, state: Any) -> Self | None:
         """Undo :meth:`as_state`; None is None.
+
+        Parameters
+        ----------
+        state : dict or None
+            From :meth:`as_state`.
+
+        Returns
+        -------
+        PredictionSets or None
+            As they were.
 
         Raises
         ------
@@ -144,13 +177,23 @@ def conformal_sets(
 
     Parameters
     ----------
-    probs : (n, n_classes) calibrated probabilities; rows are brought to a sum of one in float64, because sums that are
-        off by 1e-7 would decide about scores near one.
-    labels : (n,) integers in [0, n_classes).
-    alpha : sets hold the label with a probability of at least 1 - alpha.
-    per_class : one quantile for each class. A class with fewer than :func:`fewest_rows` rows is then in every set.
-    allow_empty : give the most probable class the score of its own. Sets then have the coverage asked for and no more,
-        and are empty where every class is strange for a row.
+    probs : array_like of shape (n, n_classes)
+        Calibrated probabilities; rows are brought to a sum of one in float64, because sums that are off by 1e-7 would
+        decide about scores near one.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes).
+    alpha : float, default 0.1
+        Sets hold the label with a probability of at least 1 - alpha.
+    per_class : bool, default False
+        One quantile for each class. A class with fewer than :func:`fewest_rows` rows is then in every set.
+    allow_empty : bool, default False
+        Give the most probable class the score of its own. Sets then have the coverage asked for and no more, and are
+        empty where every class is strange for a row.
+
+    Returns
+    -------
+    PredictionSets
+        ``predict`` gives the sets of new rows.
 
     Raises
     ------

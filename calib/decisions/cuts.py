@@ -39,10 +39,14 @@ class Goal:
 
     Attributes
     ----------
-    basis : "costs" for the cut of least expected cost, or what is asked for.
-    value : the threshold, the share of rows that can be acted on, the recall or the precision; not read for costs.
-    costs : of each outcome; they price every cut.
-    today : cut on the uncalibrated probability that is in use, or None.
+    basis : {"costs", "threshold", "capacity", "recall", "precision"}
+        "costs" for the cut of least expected cost, or what is asked for.
+    value : float
+        Threshold, share of rows that can be acted on, recall or precision; not read for costs.
+    costs : Costs
+        Cost of each outcome; they price every cut.
+    today : float or None
+        Cut on the uncalibrated probability that is in use.
 
     Raises
     ------
@@ -70,18 +74,33 @@ class EventDecision:
 
     Attributes
     ----------
-    goal : what was asked for.
-    cut : act where the calibrated probability is at least this.
-    cut_of_raw : the same of the uncalibrated probability: the same number for costs and a threshold, and its own for a
-        capacity, a recall or a precision; None where none reaches the precision, so that it acts on no row.
-    n_decision, n_judgement : rows whose labels the cut was chosen on, 0 where it needs none, and rows judged on.
-    n_events : rows with the event among those judged on.
-    tied, drawn : by capacity, rows with exactly the probability of the cut, and how many of them are acted on.
-    outcome, raw, today : of the cut, of the cut of the uncalibrated probability, and of today's cut on that.
-    from_raw, from_today : what the cut changes, paired by row.
-    acting_on_all : whether acting on all rows costs less here than acting on none.
-    from_same : what the cut changes against the better of these two, for which no model is needed.
-    recalibrated : where the uncalibrated probability reaches a cut that costs or the visitor gave; None elsewhere.
+    goal : Goal
+        What was asked for.
+    cut : Interval
+        Act where the calibrated probability is at least this.
+    cut_of_raw : Interval or None
+        The same of the uncalibrated probability: the same number for costs and a threshold, and its own for a capacity,
+        a recall or a precision; None where none reaches the precision, so that it acts on no row.
+    n_decision, n_judgement : int
+        Rows whose labels the cut was chosen on, 0 where it needs none, and rows judged on.
+    n_events : int
+        Rows with the event among those judged on.
+    tied, drawn : int
+        By capacity, rows with exactly the probability of the cut, and how many of them are acted on.
+    outcome, raw : Outcome
+        Of the cut, and of the cut of the uncalibrated probability.
+    today : Outcome or None
+        Of today's cut on the uncalibrated probability; None where there is none.
+    from_raw : Change
+        What the cut changes against that of the uncalibrated probability, paired by row.
+    from_today : Change or None
+        What it changes against today's cut, paired by row; None where there is none.
+    acting_on_all : bool
+        Whether acting on all rows costs less here than acting on none.
+    from_same : Change
+        What the cut changes against the better of these two, for which no model is needed.
+    recalibrated : Interval or None
+        Where the uncalibrated probability reaches a cut that costs or the visitor gave; None elsewhere.
     """
 
     goal: Goal
@@ -127,11 +146,21 @@ def event_decision(
 
     Parameters
     ----------
-    probs, raw : (n,) calibrated and uncalibrated probabilities of the event, on rows that no calibrator has seen.
-    labels : (n,) 1 where the event happened, 0 elsewhere.
-    goal : what decides.
-    weights, clusters : (n,) as in :func:`calib.metrics.net_benefit`.
-    random_state : seed of the halves.
+    probs, raw : array_like of shape (n,)
+        Calibrated and uncalibrated probabilities of the event, on rows that no calibrator has seen.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    goal : Goal
+        What decides about the cut.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.net_benefit`.
+    random_state : int, default 0
+        Seed of the halves.
+
+    Returns
+    -------
+    EventDecision
+        The cut, and what it does.
 
     Raises
     ------

@@ -33,13 +33,20 @@ class GroupRecalibration:
 
     Attributes
     ----------
-    names : (G,) sorted names of the groups.
-    rows, events : (G,) of the rows fitted to.
-    intercept, slope : of the shared map ``logit P(event) = intercept + slope logit p``, without groups.
-    centre, group_slope : the same with intercepts for groups, of a group that does not depart.
-    offsets : (G,) departures of the groups in log-odds, shrunk.
-    spread : standard deviation of the departures; 0 where groups show none, and all offsets are 0.
-    floor : probabilities count as at least this and at most one minus this.
+    names : tuple of str
+        Names of the G groups, sorted.
+    rows, events : ndarray of int of shape (G,)
+        Rows of each group that it was fitted to, and those with the event.
+    intercept, slope : float
+        Of the map ``logit P(event) = intercept + slope logit p`` without groups, which they share.
+    centre, group_slope : float
+        The same with intercepts for groups, of a group that does not depart.
+    offsets : ndarray of shape (G,)
+        Departures of the groups in log-odds, shrunk.
+    spread : float
+        Standard deviation of the departures; 0 where groups show none, and all offsets are 0.
+    floor : float
+        Probabilities count as at least this and at most one minus this.
     """
 
     names: tuple[str, ...]
@@ -54,11 +61,35 @@ class GroupRecalibration:
     floor: float
 
     def shared(self, probs: Any) -> Floats:
-        """Probabilities by the map without groups, (n,) for (n,) raw ones."""
+        """Probabilities by the map without groups, (n,) for (n,) raw ones.
+
+        Parameters
+        ----------
+        probs : array_like of shape (n,)
+            Raw probabilities of the event.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Probabilities of the event.
+        """
         return sigmoid(self.intercept + self.slope * self._score(probs))
 
     def by_group(self, probs: Any, groups: Any) -> Floats:
-        """Probabilities by each row's group, (n,); of a group that is new, as of one that does not depart."""
+        """Probabilities by each row's group, (n,); of a group that is new, as of one that does not depart.
+
+        Parameters
+        ----------
+        probs : array_like of shape (n,)
+            Raw probabilities of the event.
+        groups : array_like of shape (n,)
+            Name of each row's group.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Probabilities of the event.
+        """
         score = self._score(probs)
         names, of_row = np.unique(_names(groups, len(score)), return_inverse=True)
         known = dict(zip(self.names, self.offsets.tolist(), strict=True))
@@ -81,8 +112,17 @@ def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibrati
 
     Parameters
     ----------
-    probs, labels : (n,) raw probabilities of the event, and 1 where it happened.
-    groups : (n,) name of each row's group.
+    probs : array_like of shape (n,)
+        Raw probabilities of the event.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    groups : array_like of shape (n,)
+        Name of each row's group.
+
+    Returns
+    -------
+    GroupRecalibration
+        Both maps.
 
     Raises
     ------
@@ -116,10 +156,14 @@ class GroupGain:
 
     Attributes
     ----------
-    made : both maps.
-    n : rows judged on.
-    log_loss : mean by groups minus mean by the shared map, paired by row; below 0 groups pay.
-    shared_loss : mean log loss of the shared map.
+    made : GroupRecalibration
+        Both maps.
+    n : int
+        Rows judged on.
+    log_loss : Interval
+        Mean by groups minus mean by the shared map, paired by row; below 0 groups pay.
+    shared_loss : float
+        Mean log loss of the shared map.
     """
 
     made: GroupRecalibration
@@ -147,10 +191,21 @@ def judge_groups(
 
     Parameters
     ----------
-    made : of :func:`recalibrate_groups`.
-    probs, labels, groups : (n,) raw probabilities, outcomes and groups of other rows.
-    weights, weight_kind, clusters : as in :func:`calib.metrics.risk_model`.
-    level : coverage of the interval, which is that of a mean of differences.
+    made : GroupRecalibration
+        From :func:`recalibrate_groups`.
+    probs, labels, groups : array_like of shape (n,)
+        Raw probabilities, outcomes and groups of other rows.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.risk_model`.
+    weight_kind : {"frequency", "sampling", "exposure"} or None, default None
+        As in :func:`calib.metrics.risk_model`.
+    level : float, default 0.95
+        Coverage of the interval, which is that of a mean of differences.
+
+    Returns
+    -------
+    GroupGain
+        Its ``log_loss`` is below 0 where groups pay.
 
     Raises
     ------

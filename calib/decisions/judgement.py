@@ -63,10 +63,21 @@ def fit_and_judge(
 
     Parameters
     ----------
-    test : rows that the calibrator has not seen.
-    fit, judge : given the rows of their part.
-    part : fraction or count of the rows to fit on; drawn seeded and stratified by label, and of whole clusters.
-    random_state : seed of the draw.
+    test : Predictions
+        Rows that the calibrator has not seen.
+    fit : callable
+        Called with the rows of one part; returns the decision.
+    judge : callable
+        Called with the decision and the rows of the other part.
+    part : float or int, default 0.5
+        Fraction or count of the rows to fit on; drawn seeded and stratified by label, and of whole clusters.
+    random_state : int, default 0
+        Seed of the draw.
+
+    Returns
+    -------
+    Judged
+        The decision under ``made``, its judgement under ``found``.
 
     Raises
     ------
@@ -133,11 +144,21 @@ def certify_answers(
 
     Parameters
     ----------
-    calibrator : fitted.
-    decision : labelled rows that it has not seen.
-    calibration : other rows, such as its own, whose confidences give the thresholds; their labels are not used.
-    risk, delta : error among answers at most ``risk``, with confidence 1 - ``delta``.
-    random_state : seed of the rows of clusters.
+    calibrator : Calibrator
+        Fitted.
+    decision : Predictions
+        Labelled rows that it has not seen.
+    calibration : Predictions
+        Other rows, such as its own, whose confidences give the thresholds; their labels are not used.
+    risk, delta : float, default 0.05
+        Error among answers at most ``risk``, with confidence 1 - ``delta``.
+    random_state : int, default 0
+        Seed of the rows of clusters.
+
+    Returns
+    -------
+    Guarantee
+        Its ``threshold`` is None where nothing is certified.
     """
     tested = Evaluation.from_predictions(calibrator, independent_rows(decision, random_state))
     others = Evaluation.from_predictions(calibrator, calibration).confidence
@@ -156,7 +177,21 @@ def judge_answers(
 
     Parameters
     ----------
-    costs : of an error and of handing a row over.
+    calibrator : Calibrator
+        Fitted.
+    rule : AnswerAbove
+        The threshold.
+    data : Predictions
+        Labelled rows that neither has seen.
+    costs : tuple of float or None, default None
+        Cost of an error, and of handing a row over.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    AnswerScores
+        Costs are None where none were given.
     """
     evaluation = Evaluation.from_predictions(calibrator, data)
     answered, wrong = evaluation.confidence >= rule.threshold, ~evaluation.correct
@@ -183,7 +218,28 @@ def judged_answers(
     part: float | int = 0.5,
     random_state: int = 0,
 ) -> Judged[Guarantee, AnswerScores | None]:
-    """A certified threshold from one part of the test rows, judged on the other; None where nothing is certified."""
+    """A certified threshold from one part of the test rows, judged on the other; None where nothing is certified.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted.
+    test : Predictions
+        Labelled rows that it has not seen.
+    calibration : Predictions
+        Other rows, whose confidences give the thresholds, as in :func:`certify_answers`.
+    risk, delta : float, default 0.05
+        Error among answers at most ``risk``, with confidence 1 - ``delta``.
+    part : float or int, default 0.5
+        Fraction or count of the test rows that the threshold is chosen on.
+    random_state : int, default 0
+        Seed of the parts.
+
+    Returns
+    -------
+    Judged
+        The :class:`Guarantee` under ``made``, its scores under ``found``.
+    """
 
     def judge(made: Guarantee, rows: Predictions) -> AnswerScores | None:
         return None if made.rule is None else judge_answers(calibrator, made.rule, rows)

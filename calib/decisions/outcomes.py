@@ -21,8 +21,10 @@ class Costs:
 
     Attributes
     ----------
-    false_alarm, miss : acting without an event, and not acting on one.
-    true_negative, true_positive : not acting without an event, and acting on one.
+    false_alarm, miss : float
+        Acting without an event, and not acting on one.
+    true_negative, true_positive : float
+        Not acting without an event, and acting on one.
 
     Raises
     ------
@@ -68,11 +70,16 @@ class Outcome:
 
     Attributes
     ----------
-    true_positives, false_positives, misses, true_negatives : of 1,000 rows.
-    acted : of 1,000 rows, those acted on.
-    recall : share of the events that are acted on.
-    precision : share of the rows acted on that have the event.
-    cost : mean cost of a row; None where no costs were given.
+    true_positives, false_positives, misses, true_negatives : Interval
+        Rows of each kind, of 1,000 rows.
+    acted : Interval
+        Rows acted on, of 1,000 rows.
+    recall : Interval
+        Share of the events that are acted on.
+    precision : Interval
+        Share of the rows acted on that have the event.
+    cost : Interval or None
+        Mean cost of a row; None where no costs were given.
     """
 
     true_positives: Interval
@@ -91,9 +98,12 @@ class Change:
 
     Attributes
     ----------
-    changed : share of rows whose action changes.
-    newly_acted, no_longer_acted : its two parts, of 1,000 rows.
-    saved : mean cost of a row by the old rule minus that by the new one; above 0 the new rule is cheaper.
+    changed : Interval
+        Share of rows whose action changes.
+    newly_acted, no_longer_acted : Interval
+        Its two parts, of 1,000 rows.
+    saved : Interval
+        Mean cost of a row by the old rule minus that by the new one; above 0 the new rule is cheaper.
     """
 
     changed: Interval
@@ -117,10 +127,21 @@ def outcome_of(
 
     Parameters
     ----------
-    acts : (n,) whether each row is acted on.
-    labels : (n,) 1 where the event happened, 0 elsewhere.
-    costs : of each outcome; without them there is no cost.
-    weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
+    acts : array_like of shape (n,)
+        Whether each row is acted on.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    costs : Costs or None, default None
+        Cost of each outcome; without them there is no cost.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.net_benefit`.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Outcome
+        Each number with its interval.
     """
     acted, came = _check_acts(acts, labels)
     table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
@@ -150,8 +171,21 @@ def change(
 
     Parameters
     ----------
-    acts, before : (n,) whether each row is acted on by the new and by the old rule.
-    labels, costs, weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
+    acts, before : array_like of shape (n,)
+        Whether each row is acted on by the new and by the old rule.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    costs : Costs
+        Cost of each outcome.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.net_benefit`.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Change
+        With paired intervals.
 
     Examples
     --------

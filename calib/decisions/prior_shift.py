@@ -28,8 +28,10 @@ class NewRate:
 
     Attributes
     ----------
-    rate : with its interval.
-    n_new : how many rows these are.
+    rate : Interval
+        Rate of the event, with its interval.
+    n_new : int
+        How many rows these are.
     """
 
     rate: Interval
@@ -43,14 +45,17 @@ def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
 
     Parameters
     ----------
-    probs : (n,) probabilities of an event, or (n, K) of K classes.
-    old_rate, new_rate : base rates, a number each, or (K,) summing to 1. The old one is that of the rows on which the
+    probs : array_like of shape (n,) or (n, K)
+        Probabilities of an event, or of K classes.
+    old_rate, new_rate : float or array_like of shape (K,)
+        Base rates, a number each, or one for each class that sum to 1. The old one is that of the rows on which the
         probabilities were calibrated; a new one may be 0 or 1. A row that is certain of a class with a new rate of 0
         stays so.
 
     Returns
     -------
-    array of the shape of probs
+    ndarray
+        In the shape of ``probs``.
 
     Raises
     ------
@@ -82,6 +87,18 @@ def cut_at_rate(cut: float, old_rate: float, new_rate: float) -> float:
     Its log-odds are ``logit cut + logit old - logit new`` (Saerens et al. 2002, equation 2.4, solved for the
     probability). The cut that costs ask for at the new rate is :attr:`calib.decisions.outcomes.Costs.cut`.
 
+    Parameters
+    ----------
+    cut : float
+        Cut on the probability that is calibrated for the new rate.
+    old_rate, new_rate : float
+        Base rates of the event.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
     Raises
     ------
     CalibrationError
@@ -106,9 +123,17 @@ def likeliest_rate(probs: Any, old_rate: float, counts: Any = None) -> float:
 
     Parameters
     ----------
-    probs : (n,) calibrated probabilities of the event, of the new rows.
-    old_rate : of the rows on which they were calibrated.
-    counts : (n,) how often each row counts; None counts each once.
+    probs : array_like of shape (n,)
+        Calibrated probabilities of the event, of the new rows.
+    old_rate : float
+        Rate of the rows on which they were calibrated.
+    counts : array_like of shape (n,) or None, default None
+        How often each row counts; None counts each once.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
 
     Raises
     ------
@@ -151,11 +176,27 @@ def estimate_rate(
 
     Parameters
     ----------
-    probs, labels : of the calibration rows, (n,) probabilities of the event and 1 where it happened.
-    new_probs : (m,) raw probabilities of the new rows, by the same model.
-    clusters, new_clusters : (n,) and (m,) what rows that belong together share; they are drawn together.
-    level : coverage of the interval.
-    n_resamples, random_state : of the bootstrap.
+    probs : array_like of shape (n,)
+        Raw probabilities of the event, of the calibration rows.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    new_probs : array_like of shape (m,)
+        Raw probabilities of the new rows, by the same model.
+    clusters : array_like of shape (n,) or None, default None
+        What calibration rows that belong together share; they are drawn together.
+    new_clusters : array_like of shape (m,) or None, default None
+        The same of the new rows.
+    level : float, default 0.95
+        Coverage of the interval.
+    n_resamples : int, default 400
+        Resamples of the bootstrap.
+    random_state : int, default 0
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    NewRate
+        The rate with its interval.
 
     Raises
     ------

@@ -30,10 +30,21 @@ def recalibrated_cut(
 
     Parameters
     ----------
-    probs : (n,) raw probabilities of the event.
-    labels : (n,) 1 where the event happened, 0 elsewhere.
-    threshold : of the calibrated probability, for instance :attr:`calib.decisions.outcomes.Costs.cut`.
-    weights, clusters, level : as in :func:`calib.metrics.net_benefit`.
+    probs : array_like of shape (n,)
+        Raw probabilities of the event.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    threshold : float
+        Threshold of the calibrated probability, for instance :attr:`calib.decisions.outcomes.Costs.cut`.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.net_benefit`.
+    level : float, default 0.95
+        Coverage of the interval.
+
+    Returns
+    -------
+    Interval
+        The cut with its ends, as probabilities.
 
     Raises
     ------

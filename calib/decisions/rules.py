@@ -85,9 +85,12 @@ class EventCut(Rule):
 
     Attributes
     ----------
-    cut : probability from 0 to 1.
-    column : class that is the event, 0 or 1.
-    actions : names of the actions 0, below the cut, and 1.
+    cut : float
+        Probability from 0 to 1.
+    column : int
+        Class that is the event, 0 or 1.
+    actions : tuple of str
+        Names of the actions 0, below the cut, and 1.
 
     Examples
     --------
@@ -108,11 +111,32 @@ class EventCut(Rule):
         check_texts("actions", self.actions, 2)
 
     def decide(self, probs: Floats) -> Ints:
-        """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut."""
+        """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut.
+
+        Parameters
+        ----------
+        probs : ndarray of shape (n, 2)
+            Calibrated probabilities.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            0 or 1.
+        """
         return reaches(of_classes(probs, 2)[:, self.column], self.cut).astype(np.int64)
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
-        """Refuse a calibrator without the probability of an event."""
+        """Refuse a calibrator without the probability of an event.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes of the calibrator.
+        kind : str
+            What its model writes out.
+        gives_probabilities : bool
+            Whether it gives probabilities of all classes.
+        """
         if n_classes != 2 or kind == "pairs" or not gives_probabilities:
             raise CalibrationError(
                 f"A threshold needs the probability of one of two classes; this calibrator has {n_classes:,} classes"
@@ -120,12 +144,34 @@ class EventCut(Rule):
             )
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence."""
+        """What it does, in a sentence.
+
+        Parameters
+        ----------
+        class_names : tuple of str
+            One name per class.
+
+        Returns
+        -------
+        str
+            Plain text.
+        """
         act = f"{self.actions[1]} where the probability of {class_names[self.column]} is at least {self.cut:.6g}"
         return f"{act}, {self.actions[0]} elsewhere."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called."""
+        """What each action is called.
+
+        Parameters
+        ----------
+        class_names : tuple of str
+            One name per class.
+
+        Returns
+        -------
+        tuple of str
+            One name per action.
+        """
         return tuple(self.actions)
 
 
@@ -138,9 +184,12 @@ class CostMatrix(Rule):
 
     Attributes
     ----------
-    costs : (n_classes, n_actions) cost of each action where the class is k.
-    actions : one name per action; empty names them after the classes where there are as many.
-    hand_over : cost of handing a row over; None never does.
+    costs : ndarray of shape (n_classes, n_actions)
+        Cost of each action where the class is k.
+    actions : tuple of str
+        One name per action; empty names them after the classes where there are as many.
+    hand_over : float or None
+        Cost of handing a row over; None never does.
 
     Examples
     --------
@@ -165,15 +214,48 @@ class CostMatrix(Rule):
             raise CalibrationError(f"{plural(len(self.actions), 'name')} for {plural(self.costs.shape[1], 'action')}.")
 
     def expected(self, probs: Floats) -> Floats:
-        """Expected cost of each action, (n, n_actions), for (n, n_classes) probabilities, whose rows are normalised."""
+        """Expected cost of each action, (n, n_actions), for (n, n_classes) probabilities, whose rows are normalised.
+
+        Parameters
+        ----------
+        probs : ndarray of shape (n, n_classes)
+            Calibrated probabilities.
+
+        Returns
+        -------
+        ndarray of shape (n, n_actions)
+            In the unit of the costs.
+        """
         return normalised(of_classes(probs, len(self.costs))) @ self.costs
 
     def decide(self, probs: Floats) -> Ints:
-        """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less."""
+        """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less.
+
+        Parameters
+        ----------
+        probs : ndarray of shape (n, n_classes)
+            Calibrated probabilities.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Numbers of actions, or -1.
+        """
         return self.decide_with_cost(probs)[0]
 
     def decide_with_cost(self, probs: Floats) -> tuple[Ints, Floats]:
-        """Actions, and what each is expected to cost, (n,) both."""
+        """Actions, and what each is expected to cost, (n,) both.
+
+        Parameters
+        ----------
+        probs : ndarray of shape (n, n_classes)
+            Calibrated probabilities.
+
+        Returns
+        -------
+        tuple of ndarray
+            Numbers of actions, or -1; and costs.
+        """
         expected = self.expected(probs)
         least, near = expected.min(axis=1), NEAR * np.abs(self.costs).max()
         action = np.argmax(expected <= least[:, None] + near, axis=1)
@@ -183,7 +265,17 @@ class CostMatrix(Rule):
         return action, least
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
-        """Refuse a calibrator of other classes."""
+        """Refuse a calibrator of other classes.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes of the calibrator.
+        kind : str
+            What its model writes out.
+        gives_probabilities : bool
+            Whether it gives probabilities of all classes.
+        """
         if len(self.costs) != n_classes or kind == "pairs" or not gives_probabilities:
             raise CalibrationError(
                 f"The costs are of {len(self.costs):,} classes, and need the probability of each; this calibrator has "
@@ -191,13 +283,35 @@ class CostMatrix(Rule):
             )
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence."""
+        """What it does, in a sentence.
+
+        Parameters
+        ----------
+        class_names : tuple of str
+            One name per class.
+
+        Returns
+        -------
+        str
+            Plain text.
+        """
         rows, actions = self.costs.shape
         over = "" if self.hand_over is None else f", and hand over where it is above {self.hand_over:.6g}"
         return f"Take the action of the least expected cost, of {rows:,} classes and {plural(actions, 'action')}{over}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called."""
+        """What each action is called.
+
+        Parameters
+        ----------
+        class_names : tuple of str
+            One name per class.
+
+        Returns
+        -------
+        tuple of str
+            One name per action.
+        """
         n_actions = self.costs.shape[1]
         usual = class_names if len(class_names) == n_actions else tuple(f"action {a}" for a in range(n_actions))
         return tuple(self.actions) or usual
@@ -209,9 +323,12 @@ class AnswerAbove(Rule):
 
     Attributes
     ----------
-    threshold : confidence from 0 to 1.
-    risk, delta : where a guarantee chose it, "error among answers at most ``risk`` with confidence 1 - ``delta``".
-    n_rows : rows that it was chosen on, where any were.
+    threshold : float
+        Confidence from 0 to 1.
+    risk, delta : float or None
+        Where a guarantee chose it, "error among answers at most ``risk`` with confidence 1 - ``delta``".
+    n_rows : int or None
+        Rows that it was chosen on, where any were.
 
     Examples
     --------
@@ -241,6 +358,18 @@ class AnswerAbove(Rule):
 
         An answer of confidence p costs ``(1 - p) error`` on average, and handing over costs ``hand_over``.
 
+        Parameters
+        ----------
+        error : float
+            Cost of a wrong answer.
+        hand_over : float
+            Cost of handing a row over.
+
+        Returns
+        -------
+        AnswerAbove
+            With the threshold; it is 0 where handing over costs more than an error.
+
         Raises
         ------
         CalibrationError
@@ -259,11 +388,35 @@ class AnswerAbove(Rule):
         return cls(threshold=max(0.0, 1.0 - hand_over / error), chosen=chosen)
 
     def decide(self, confidence: Floats, predicted: Ints) -> Ints:
-        """Actions, shape (n,): the predicted class where a row is answered, -1 where it is handed over."""
+        """Actions, shape (n,): the predicted class where a row is answered, -1 where it is handed over.
+
+        Parameters
+        ----------
+        confidence : array_like of shape (n,)
+            Confidence in the predicted class.
+        predicted : array_like of shape (n,)
+            Predicted classes.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Numbers of classes, or -1.
+        """
         return np.where(reaches(np.asarray(confidence), self.threshold), predicted, HAND_OVER)
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence."""
+        """What it does, in a sentence.
+
+        Parameters
+        ----------
+        class_names : tuple of str
+            One name per class.
+
+        Returns
+        -------
+        str
+            Plain text.
+        """
         what = f"Answer where the confidence is at least {self.threshold:.6g}, hand over elsewhere"
         if self.risk is None or self.delta is None:
             return f"{what}."
@@ -272,7 +425,18 @@ class AnswerAbove(Rule):
         return f"{what}: error among answers at most {risk}, with {confidence} confidence{rows}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called: the class that is answered."""
+        """What each action is called: the class that is answered.
+
+        Parameters
+        ----------
+        class_names : tuple of str
+            One name per class.
+
+        Returns
+        -------
+        tuple of str
+            One name per action.
+        """
         return class_names
 
 

@@ -31,13 +31,20 @@ class Guarantee:
 
     Attributes
     ----------
-    risk, delta : asked for: error among answers at most ``risk``, with confidence 1 - ``delta``.
-    n : rows that were tested on.
-    fewest : rows that would have to be answered without an error for any certificate, see :func:`fewest_answers`.
-    tested : thresholds that were tested, the strictest first, until one failed.
-    threshold : the loosest that passed, with all before it; None where nothing is certified.
-    answered, wrong : rows that reach it, and how many of them are wrong; of the strictest one where nothing passed.
-    clustered : whether the rows are one of each cluster.
+    risk, delta : float
+        What was asked for: error among answers at most ``risk``, with confidence 1 - ``delta``.
+    n : int
+        Rows that were tested on.
+    fewest : int
+        Rows that would have to be answered without an error for any certificate, see :func:`fewest_answers`.
+    tested : int
+        Thresholds that were tested, the strictest first, until one failed.
+    threshold : float or None
+        The loosest that passed, with all before it; None where nothing is certified.
+    answered, wrong : int
+        Rows that reach it, and how many of them are wrong; of the strictest one where nothing passed.
+    clustered : bool
+        Whether the rows are one of each cluster.
     """
 
     risk: float
@@ -60,7 +67,13 @@ class Guarantee:
         return AnswerAbove(threshold=at, risk=self.risk, delta=self.delta, n_rows=self.n, chosen=chosen)
 
     def said(self) -> str:
-        """The result in one or two sentences, with what to do where nothing is certified."""
+        """The result in one or two sentences, with what to do where nothing is certified.
+
+        Returns
+        -------
+        str
+            Plain text.
+        """
         error, confidence = round_percent(self.risk), round_percent(1 - self.delta)
         promise = f"an error of at most {error} among answers, with {confidence} confidence"
         rows = f"{self.n:,} rows, one of each cluster" if self.clustered else f"{self.n:,} rows"
@@ -126,10 +139,18 @@ def certify(
 
     Parameters
     ----------
-    confidence, correct : (n,) confidences and whether the prediction is right, of independent rows that neither the
-        calibrator nor ``others`` has seen. For pairs, whether the answer is correct.
-    others : (m,) confidences of other rows, of which no label is needed; thresholds and start come from them.
-    risk, delta : between 0 and 1.
+    confidence, correct : array_like of shape (n,)
+        Confidences and whether the prediction is right, of independent rows that neither the calibrator nor ``others``
+        has seen. For pairs, whether the answer is correct.
+    others : array_like of shape (m,)
+        Confidences of other rows, of which no label is needed; thresholds and start come from them.
+    risk, delta : float, default 0.05
+        Accepted error among answers, and how often the guarantee may be wrong; both between 0 and 1.
+
+    Returns
+    -------
+    Guarantee
+        Its ``threshold`` is None where nothing is certified.
 
     Raises
     ------

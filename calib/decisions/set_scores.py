@@ -63,6 +63,24 @@ def fit_sets(
 ) -> PredictionSets:
     """Prediction sets of a calibrator from rows that it has not seen; one row of each cluster where there are clusters.
 
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted.
+    data : Predictions
+        Labelled rows that it has not seen.
+    alpha : float, default 0.1
+        Sets hold the label with a probability of at least 1 - alpha.
+    per_class : bool, default False
+        One quantile for each class, as in :func:`conformal_sets`.
+    random_state : int, default 0
+        Seed of the rows of clusters.
+
+    Returns
+    -------
+    PredictionSets
+        ``predict`` gives the sets of new rows.
+
     Raises
     ------
     CalibrationError
@@ -78,6 +96,22 @@ def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: 
 
     Shares have Wilson intervals, of as many independent rows as the clusters are worth; the mean size has
     that of a mean, of whole clusters.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted.
+    sets : PredictionSets
+        Fitted with this calibrator.
+    data : Predictions
+        Labelled rows that neither has seen.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    SetScores
+        Coverage and size, of all rows and of each class.
     """
     _check_has_sets(calibrator, data)
     n, n_classes = len(data), data.n_classes
@@ -116,6 +150,26 @@ def judged_sets(
     """Prediction sets from one part of the test rows, judged on the other.
 
     Two calibrators with the same ``part`` and ``random_state`` are judged on the same rows: :func:`sets_change`.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted.
+    test : Predictions
+        Labelled rows that it has not seen.
+    alpha : float, default 0.1
+        Sets hold the label with a probability of at least 1 - alpha.
+    per_class : bool, default False
+        One quantile for each class, as in :func:`conformal_sets`.
+    part : float or int, default 0.5
+        Fraction or count of the test rows that the quantiles are of.
+    random_state : int, default 0
+        Seed of the parts.
+
+    Returns
+    -------
+    Judged
+        The :class:`PredictionSets` under ``made``, their scores under ``found``.
     """
     return fit_and_judge(
         test,
@@ -128,6 +182,18 @@ def judged_sets(
 
 def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> dict[str, Interval]:
     """What calibration does to sets: "mean size" and "coverage" after less before, paired by row.
+
+    Parameters
+    ----------
+    before, after : SetScores
+        Of the same rows.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    dict of str to Interval
+        Both differences.
 
     Raises
     ------
