@@ -50,7 +50,13 @@ def rounds_table(runs: Mapping[tuple[str, int], list[Round]]) -> pd.DataFrame:
 
     Parameters
     ----------
-    runs : what :func:`calib.active_learning.simulate` returned, by arm and seed.
+    runs : mapping of tuple to list of Round
+        What :func:`calib.active_learning.simulate` returned, by arm and seed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What :func:`compare_arms` and :func:`learning_curve` take.
     """
     import pandas as pd
 
@@ -82,7 +88,8 @@ def compare_arms(table: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : from :func:`rounds_table`. Shuffles that not all arms have finished are left out.
+    table : pandas.DataFrame
+        From :func:`rounds_table`. Shuffles that not all arms have finished are left out.
 
     Returns
     -------
@@ -130,7 +137,13 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
 
     Parameters
     ----------
-    summary : from :func:`compare_arms`.
+    summary : pandas.DataFrame
+        From :func:`compare_arms`.
+
+    Returns
+    -------
+    list of str
+        In the order of the arms.
     """
     if summary.empty:
         return []
@@ -170,10 +183,14 @@ class LearningCurve:
 
     Attributes
     ----------
-    labels : (n,) numbers of labels, up to the average that a shuffle ended with.
-    mean : (n,) mean over shuffles, each the straight line between its rounds.
-    low, high : (n,) the t interval of that mean over shuffles; NaN with one shuffle.
-    shuffles : labels and values of each shuffle's rounds.
+    labels : ndarray of shape (n,)
+        Numbers of labels, up to the average that a shuffle ended with.
+    mean : ndarray of shape (n,)
+        Mean over shuffles, each the straight line between its rounds.
+    low, high : ndarray of shape (n,)
+        The t interval of that mean over shuffles; NaN with one shuffle.
+    shuffles : tuple of tuple of ndarray
+        Labels and values of each shuffle's rounds.
     """
 
     labels: Floats
@@ -190,9 +207,17 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str) -> LearningCurve
 
     Parameters
     ----------
-    table : from :func:`rounds_table`.
-    arm : one of its arms.
-    measure : a column, such as "error".
+    table : pandas.DataFrame
+        From :func:`rounds_table`.
+    arm : str
+        One of its arms.
+    measure : str
+        A column, such as "error".
+
+    Returns
+    -------
+    LearningCurve
+        With intervals over shuffles.
     """
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(

@@ -29,9 +29,16 @@ class Pool:
 
     Attributes
     ----------
-    features, labels : (n, d) numbers and (n,) integers in [0, n_classes); labels are hidden until asked for.
-    test_features, test_labels : (m, d) and (m,).
-    n_classes : classes there are, whether or not each occurs.
+    features : ndarray of shape (n, d)
+        Numbers.
+    labels : ndarray of int of shape (n,)
+        Integers in [0, n_classes); hidden until asked for.
+    test_features : ndarray of shape (m, d)
+        The same of the test rows.
+    test_labels : ndarray of int of shape (m,)
+        Never hidden.
+    n_classes : int
+        Classes there are, whether or not each occurs.
     """
 
     features: npt.NDArray[Any]
@@ -68,8 +75,17 @@ def pool_from_predictions(data: Predictions, part: float | int | None = None, se
 
     Parameters
     ----------
-    data : labelled rows with features, images or numbers.
-    part, seed : the split, as in ``Predictions.split``, where there is no training set.
+    data : Predictions
+        Labelled rows with features, images or numbers.
+    part : float, int or None, default None
+        Size of the pool, as in ``Predictions.split``, where there is no training set.
+    seed : int, default 0
+        Seed of that split.
+
+    Returns
+    -------
+    Pool
+        What :func:`simulate` takes.
 
     Raises
     ------
@@ -102,12 +118,18 @@ class Round:
 
     Attributes
     ----------
-    n_labels : labels asked for so far, pre-training among them.
-    n_calibration : how many of them the calibrator has; the others trained the classifier.
-    spent : where the last batch went: "pretraining", "training" or "calibration".
-    n_unsure : rows of the pool that are still unsure enough to be asked about.
-    error, ece, over, under, nll : of the test rows, as the classifier and the calibrator of that moment predict them.
-    note : why there is no calibrator although there are rows for one; empty otherwise.
+    n_labels : int
+        Labels asked for so far, pre-training among them.
+    n_calibration : int
+        How many of them the calibrator has; the others trained the classifier.
+    spent : str
+        Where the last batch went: "pretraining", "training" or "calibration".
+    n_unsure : int
+        Rows of the pool that are still unsure enough to be asked about.
+    error, ece, over, under, nll : float
+        Scores of the test rows, as the classifier and the calibrator of that moment predict them.
+    note : str
+        Why there is no calibrator although there are rows for one; empty otherwise.
     """
 
     n_labels: int
@@ -136,12 +158,17 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
 
     Parameters
     ----------
-    plan : what all arms share.
-    arm : a name in :data:`ARMS`.
-    pool : rows to ask about, and test rows.
-    seed : of the shuffle, the classifier and the calibrator; with the same seed every arm meets the same rows.
-    callback : called as ``callback(labels, most labels, error)`` after each round, and again at each step of a
-        calibrator's fit; may raise to cancel.
+    plan : Plan
+        What all arms share.
+    arm : str
+        A name in :data:`ARMS`.
+    pool : Pool
+        Rows to ask about, and test rows.
+    seed : int, default 0
+        Seed of the shuffle, the classifier and the calibrator; with the same seed every arm meets the same rows.
+    callback : callable or None, default None
+        Called as ``callback(labels, most labels, error)`` after each round, and again at each step of a calibrator's
+        fit; may raise to cancel.
 
     Returns
     -------

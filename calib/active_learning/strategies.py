@@ -30,6 +30,25 @@ class Plan:
     """Settings that all arms share; the defaults are those of Wenger et al. (2020), section 5, where it has any.
 
     The paper names the size of calibration batches (250) and that they are regularly spaced, not how far apart.
+
+    Attributes
+    ----------
+    classifier : str
+        What learns.
+    calibrator : str
+        Calibrator of the arms that calibrate.
+    params : dict of str to object
+        Parameters of the calibrator.
+    threshold : float
+        Labels are asked only of rows with a larger normalised entropy.
+    pretraining : int
+        Rows labelled before the first question, whatever their uncertainty.
+    batch : int
+        Labels asked at a time.
+    budget : int or None
+        Most labels to ask after pre-training; None for no end.
+    every : int
+        At set points: each so many batches one goes to calibration, the first too.
     """
 
     classifier: str = param("forest", choices=tuple(CLASSIFIERS), help="The classifier that learns.")
@@ -63,11 +82,15 @@ class Arm:
 
     Attributes
     ----------
-    title : how pages call it.
-    summary : one sentence on what it does.
-    calibrates : whether the first batch after pre-training, and each ``plan.every``-th after it, goes to the calibrator
-        (Wenger et al. 2020, section 5).
-    asks_any : whether rows are taken as they come, however sure the classifier is of them.
+    title : str
+        How pages call it.
+    summary : str
+        One sentence on what it does.
+    calibrates : bool
+        Whether the first batch after pre-training, and each ``plan.every``-th after it, goes to the calibrator (Wenger
+        et al. 2020, section 5).
+    asks_any : bool
+        Whether rows are taken as they come, however sure the classifier is of them.
     """
 
     title: str

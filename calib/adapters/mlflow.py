@@ -19,8 +19,15 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
 
     Parameters
     ----------
-    name : before the name of each score.
-    **options : of :func:`calib.from_outputs`, such as ``kind="logits"``.
+    name : str, default "calib"
+        What stands before the name of each score.
+    **options
+        Options of :func:`calib.from_outputs`, such as ``kind="logits"``.
+
+    Returns
+    -------
+    EvaluationMetric
+        For ``extra_metrics``.
 
     Examples
     --------

@@ -20,9 +20,11 @@ class Calibration(Metric):
 
     Parameters
     ----------
-    score : a function of (n, n_classes) probabilities, or the (n,) of an event, and (n,) labels, less of which is
-        better; the ECE by default.
-    **options : of the score, such as ``n_bins=10``.
+    score : callable, default calib.metrics.ece
+        A function of (n, n_classes) probabilities, or the (n,) of an event, and (n,) labels, less of which is better;
+        the ECE by default.
+    **options
+        Options of the score, such as ``n_bins=10``.
 
     Examples
     --------
@@ -44,11 +46,25 @@ class Calibration(Metric):
         self.add_state("labels", default=[], dist_reduce_fx="cat")
 
     def update(self, preds: torch.Tensor, target: torch.Tensor) -> None:
-        """Take the probabilities and the labels of a batch."""
+        """Take the probabilities and the labels of a batch.
+
+        Parameters
+        ----------
+        preds : torch.Tensor of shape (n, n_classes) or (n,)
+            Probabilities.
+        target : torch.Tensor of shape (n,)
+            Labels.
+        """
         self.probs.append(preds.detach().double())
         self.labels.append(target.detach())
 
     def compute(self) -> torch.Tensor:
-        """The score of all rows so far."""
+        """The score of all rows so far.
+
+        Returns
+        -------
+        torch.Tensor
+            One number, float64.
+        """
         probs, labels = (dim_zero_cat(rows).cpu().numpy() for rows in (self.probs, self.labels))
         return torch.tensor(float(self.score(probs, labels, **self.options)), dtype=torch.float64)

@@ -46,15 +46,27 @@ def predict_file(
 
     Parameters
     ----------
-    calibrator : a fitted calibrator, or one that was loaded with :func:`calib.runtime.load`.
-    source : a model's outputs as it writes them: .npy or Parquet. Labels beside them are left alone, and columns that
-        are called as the classes are taken by name.
-    target : .npy or .parquet.
-    kind : what the outputs are. Of a calibrator that was just fitted these are logits unless said otherwise; for a
-        loaded one it is only needed where it asks, see :func:`calib.export.seen.check_alike`.
-    dtype : of the result, "float64" or "float32".
-    choices : how the file is read, as for :func:`calib.load`.
-    progress : ``progress(rows done, rows in all)``.
+    calibrator : Calibrator or ExportedCalibrator
+        A fitted calibrator, or one that was loaded with :func:`calib.runtime.load`.
+    source : str or Path
+        A model's outputs as it writes them: .npy or Parquet. Labels beside them are left alone, and columns that are
+        called as the classes are taken by name.
+    target : str or Path
+        File to write, .npy or .parquet.
+    kind : str or None, default None
+        What the outputs are. Of a calibrator that was just fitted these are logits unless said otherwise; for a loaded
+        one it is only needed where it asks, see :func:`calib.export.seen.check_alike`.
+    dtype : {"float64", "float32"}, default "float64"
+        Dtype of the result.
+    choices : Choices or None, default None
+        How the file is read, as for :func:`calib.load`.
+    progress : callable, optional
+        Called as ``progress(rows done, rows in all)``.
+
+    Returns
+    -------
+    int
+        Number of rows.
 
     Raises
     ------

@@ -46,13 +46,24 @@ def sample_rows(
 
     Parameters
     ----------
-    source : a .npy file, a Parquet table, or a folder of Parquet tables that belong together.
-    n_rows : how many rows to draw, without replacement. They are fewer where the file has fewer, and where they
-        would take more memory than ``CALIB_DATA_MB``; a finding says how many were drawn.
-    labels : their file, or an array of them, unless they are a column of the table.
-    choices : how the file is read, as for :func:`calib.load`.
-    random_state : seed of the draw.
-    progress : ``progress(rows done, rows in all)``.
+    source : str or Path
+        A .npy file, a Parquet table, or a folder of Parquet tables that belong together.
+    n_rows : int, default 50000
+        How many rows to draw, without replacement. They are fewer where the file has fewer, and where they would take
+        more memory than ``CALIB_DATA_MB``; a finding says how many were drawn.
+    labels : str, Path, array_like or None, default None
+        Their file, or an array of them, unless they are a column of the table.
+    choices : Choices or None, default None
+        How the file is read, as for :func:`calib.load`.
+    random_state : int, default 0
+        Seed of the draw.
+    progress : callable, optional
+        Called as ``progress(rows done, rows in all)``.
+
+    Returns
+    -------
+    Predictions
+        In the order of the file.
 
     Raises
     ------
@@ -101,8 +112,17 @@ def fewer_rows(data: Predictions, n_rows: int | None = None, random_state: int =
 
     Parameters
     ----------
-    n_rows : how many rows at most; None takes 50,000 of more than 200,000 rows, and all of fewer.
-    random_state : seed of the draw.
+    data : Predictions
+        Calibration rows.
+    n_rows : int or None, default None
+        How many rows at most; None takes 50,000 of more than 200,000 rows, and all of fewer.
+    random_state : int, default 0
+        Seed of the draw.
+
+    Returns
+    -------
+    tuple of Predictions and str
+        The rows, and the sentence.
     """
     if n_rows is None:
         n_rows = SAMPLED_ROWS if len(data) > MANY_ROWS else len(data)

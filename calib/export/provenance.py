@@ -43,6 +43,18 @@ def exported(
     """The calibrator as its file will hold it; predicting with it is predicting with the file.
 
     Notes of the fit, the device, the versions in use and the day are recorded, unless the metadata name them.
+
+    Parameters
+    ----------
+    calibrator : Calibrator or ExportedCalibrator
+        Fitted.
+    metadata : mapping of str to object or None, default None
+        As in :func:`save`.
+
+    Returns
+    -------
+    ExportedCalibrator
+        As :func:`calib.runtime.load` gives it.
     """
     if isinstance(calibrator, ExportedCalibrator):
         if metadata:
@@ -75,10 +87,18 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
 
     Parameters
     ----------
-    earlier : from :func:`calib.export.runtime.load`; it stays as it was.
-    data : the new rows on the earlier scale, with zeros at the earlier floor:
+    earlier : ExportedCalibrator
+        From :func:`calib.export.runtime.load`; it stays as it was.
+    data : Predictions
+        The new rows on the earlier scale, with zeros at the earlier floor:
         ``calib.load(path, floor=earlier.floor, scale=earlier.scale)``.
-    progress : as in :meth:`~calib.base.Calibrator.fit`.
+    progress : callable, optional
+        As in :meth:`~calib.base.Calibrator.fit`.
+
+    Returns
+    -------
+    ExportedCalibrator
+        A new one.
 
     Raises
     ------
@@ -118,7 +138,13 @@ def describe(data: Predictions) -> dict[str, Any]:
 
     Parameters
     ----------
-    data : whatever a calibrator was fitted and tested on.
+    data : Predictions
+        Whatever a calibrator was fitted and tested on.
+
+    Returns
+    -------
+    dict of str to object
+        For ``**metadata`` of :func:`save`.
     """
     event, known = data.event, {key: getattr(data, key, None) for key in _OF_FEATURES}
     if len(data) and not is_top_k(data):

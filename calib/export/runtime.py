@@ -89,21 +89,33 @@ class ExportedCalibrator:
 
     Attributes
     ----------
-    calibrator : the fitted calibrator itself.
-    kind : what the model writes out, see :data:`calib.canonical.Kind`.
-    floor : the probability that stands for an exact zero, as in the calibration data; None if it had none.
-    class_names : one name per class.
-    scale : how those are written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
-    feature_mean, feature_scale : what features are standardised with, in the shape of one row, where the calibration
-        data had them so; None for methods without features and for features taken as they are.
-    seen : what the outputs were like that it was fitted and tested on, with which new ones are compared; None where
-        that is not known.
-    base_rate : (n_classes,) frequencies of the classes in the data that it was fitted and tested on, or None.
-    decision : the rule that :meth:`decide` follows, or None. It holds for this calibrator's probabilities alone.
-    sets : the quantiles that :meth:`prediction_sets` uses, or None; they hold for this calibrator alone too.
-    columns : names of the outputs in the table of the calibration data, in the order of the classes; () where they
-        came from no table.
-    metadata : what else was recorded: data hash, scores, versions, notes.
+    calibrator : Calibrator
+        The fitted calibrator itself.
+    kind : str
+        What the model writes out, see :data:`calib.canonical.Kind`.
+    floor : float or None
+        The probability that stands for an exact zero, as in the calibration data; None if it had none.
+    class_names : tuple of str
+        One name per class.
+    scale : str, float or None
+        How the outputs are written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
+    feature_mean, feature_scale : ndarray or None
+        What features are standardised with, in the shape of one row, where the calibration data had them so; None for
+        methods without features and for features taken as they are.
+    seen : Seen or None
+        What the outputs were like that it was fitted and tested on, with which new ones are compared; None where that
+        is not known.
+    base_rate : ndarray of shape (n_classes,) or None
+        Frequencies of the classes in the data that it was fitted and tested on.
+    decision : EventCut, CostMatrix, AnswerAbove or None
+        Rule that :meth:`decide` follows. It holds for this calibrator's probabilities alone.
+    sets : PredictionSets or None
+        Quantiles that :meth:`prediction_sets` uses; they hold for this calibrator alone too.
+    columns : tuple of str
+        Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
+        no table.
+    metadata : dict of str to object
+        What else was recorded: data hash, scores, versions, notes.
     """
 
     calibrator: Calibrator
@@ -178,9 +190,21 @@ class ExportedCalibrator:
         return "features" in self.calibrator.needs
 
     def calibrate(self, outputs: Any, kind: Kind | None = None) -> Floats:
-        """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded.
+        """Calibrated probabilities for a model's outputs as they were uploaded.
 
-        ``kind`` is that of :meth:`to_logits`. For the top k of very many classes call :meth:`predict_top_k`.
+        For the top k of very many classes call :meth:`predict_top_k`.
+
+        Parameters
+        ----------
+        outputs : array_like
+            As for :meth:`to_logits`.
+        kind : str or None, default None
+            As for :meth:`to_logits`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Columns in the order of the classes.
         """
         if not self.calibrator.gives_probabilities:
             given = "outputs, features" if self.needs_features else "outputs"
@@ -191,10 +215,23 @@ class ExportedCalibrator:
         return self.calibrator.predict_proba(self.to_logits(outputs, kind))
 
     def confidence(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Floats:
-        """Confidence in the predicted class, shape (n,), for a model's outputs as they were uploaded.
+        """Confidence in the predicted class for a model's outputs as they were uploaded.
 
-        Of pairs, the confidences that answers are correct become calibrated ones. ``features`` are the (n, ...) inputs
-        as they were uploaded, for methods that need them; ``kind`` is that of :meth:`to_logits`.
+        Of pairs, the confidences that answers are correct become calibrated ones.
+
+        Parameters
+        ----------
+        outputs : array_like
+            As for :meth:`to_logits`.
+        features : array_like of shape (n, ...) or None, default None
+            Inputs as they were uploaded, for methods that need them.
+        kind : str or None, default None
+            As for :meth:`to_logits`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
         """
         return cast(Floats, self.answer(self.to_logits(outputs, kind), self.to_features(features), ())["confidence"])
 
@@ -203,17 +240,37 @@ class ExportedCalibrator:
 
         Parameters
         ----------
-        outputs : a :class:`calib.top_k.TopK`, or a mapping with the arrays ``values`` and ``indices`` (n, k) and
-            ``rest`` (n,), the log-sum of the other logits.
+        outputs : TopK or mapping of str to array_like
+            A :class:`calib.top_k.TopK`, or a mapping with the arrays ``values`` and ``indices`` (n, k) and ``rest``
+            (n,), the log-sum of the other logits.
+
+        Returns
+        -------
+        TopKProbs
+            For each row k probabilities, the numbers of their classes, and the rest.
         """
         return predict_top_k(self.calibrator, self._top_k(outputs))
 
     def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
-        """Action of each row, shape (n,), for a model's outputs as they were uploaded, by the file's own rule.
+        """Action of each row for a model's outputs as they were uploaded, by the file's own rule.
 
         With a cut 1 where the event's probability reaches it and 0 elsewhere; with costs the number of the action that
         costs least; with a threshold of the confidence the predicted class (of pairs 1: the answer is given). A row
-        that is handed over has the action -1. ``features`` and ``kind`` are those of :meth:`confidence`.
+        that is handed over has the action -1.
+
+        Parameters
+        ----------
+        outputs : array_like
+            As for :meth:`to_logits`.
+        features : array_like of shape (n, ...) or None, default None
+            As for :meth:`confidence`.
+        kind : str or None, default None
+            As for :meth:`to_logits`.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Numbers of actions; :attr:`action_names` has their names.
 
         Raises
         ------
@@ -233,10 +290,22 @@ class ExportedCalibrator:
         return named | ({HAND_OVER: HANDED_OVER} if hands_over else {})
 
     def prediction_sets(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[np.bool_]:
-        """Which classes are in the set of each row, shape (n, n_classes), for a model's outputs as they were uploaded.
+        """Which classes are in the set of each row, for a model's outputs as they were uploaded.
 
         They hold the label with the probability that :attr:`sets` says, where rows are exchangeable
-        with those that they were fitted on. ``kind`` is that of :meth:`to_logits`.
+        with those that they were fitted on.
+
+        Parameters
+        ----------
+        outputs : array_like
+            As for :meth:`to_logits`.
+        kind : str or None, default None
+            As for :meth:`to_logits`.
+
+        Returns
+        -------
+        ndarray of bool of shape (n, n_classes)
+            True where the class is in the set.
 
         Raises
         ------
@@ -250,8 +319,12 @@ class ExportedCalibrator:
 
         Parameters
         ----------
-        logits, features : as :meth:`to_logits` and :meth:`to_features` give them.
-        more : ``actions`` and ``sets``, where these are wanted too.
+        logits : ndarray or TopK
+            As :meth:`to_logits` gives them.
+        features : ndarray or None, default None
+            As :meth:`to_features` gives them.
+        more : sequence of str, optional
+            ``actions`` and ``sets``, where these are wanted too.
 
         Returns
         -------
@@ -286,6 +359,16 @@ class ExportedCalibrator:
     def to_features(self, features: Any) -> Any:
         """Features as the calibrator learned from them, for features as they were uploaded.
 
+        Parameters
+        ----------
+        features : array_like of shape (n, ...) or None
+            As they were uploaded.
+
+        Returns
+        -------
+        ndarray or None
+            Standardised where those of the calibration data were.
+
         Raises
         ------
         CalibrationError
@@ -302,10 +385,17 @@ class ExportedCalibrator:
 
         Parameters
         ----------
-        outputs : as the model writes them; of the kind "topk" as :meth:`predict_top_k` takes them. Columns of a
-            DataFrame that are called as the classes are, are taken by name.
-        kind : what they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
+        outputs : array_like
+            As the model writes them; of the kind "topk" as :meth:`predict_top_k` takes them. Columns of a DataFrame
+            that are called as the classes are, are taken by name.
+        kind : str or None, default None
+            What they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
             that it was fitted on.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Float64; of the kind "topk" a :class:`calib.top_k.TopK`.
 
         Raises
         ------
@@ -349,10 +439,21 @@ class ExportedCalibrator:
             )
 
     def in_class_order(self, outputs: Any, columns: Sequence[str] | None = None) -> Any:
-        """Outputs (n, n_classes) of a table in the order of the classes, by the names of its columns.
+        """Outputs of a table in the order of the classes, by the names of its columns.
 
         Where these do not name the classes, outputs are taken as they stand; see :func:`calib.canonical.class_order`.
-        ``columns`` are those of a DataFrame unless given.
+
+        Parameters
+        ----------
+        outputs : array_like of shape (n, n_classes)
+            As the model writes them.
+        columns : sequence of str or None, default None
+            Names of the columns; None takes those of a DataFrame.
+
+        Returns
+        -------
+        array_like of shape (n, n_classes)
+            The outputs themselves where the order is theirs.
         """
         if columns is None:
             columns = [*map(str, outputs.columns)] if hasattr(outputs, "iloc") and hasattr(outputs, "columns") else []
@@ -361,7 +462,13 @@ class ExportedCalibrator:
         return np.asarray(outputs)[:, order] if known else outputs
 
     def check_kind(self, kind: Kind | None) -> None:
-        """Refuse outputs that are said to be of another kind than the calibrator takes; None says nothing."""
+        """Refuse outputs that are said to be of another kind than the calibrator takes.
+
+        Parameters
+        ----------
+        kind : str or None
+            What they are said to be; None says nothing.
+        """
         if kind is not None and kind != self.kind:
             said = KINDS.get(kind, shown(kind))
             raise CalibrationError(
@@ -389,6 +496,16 @@ def load(path: str | Path) -> ExportedCalibrator:
 
     The first two are read as data, and predict by their steps. A pickle holds the fitted object, with which GPcalib can
     go on; unpickling can run code, so load only one you trust.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to read.
+
+    Returns
+    -------
+    ExportedCalibrator
+        Ready to predict.
 
     Raises
     ------

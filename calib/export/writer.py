@@ -38,12 +38,20 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
 
     Parameters
     ----------
-    calibrator : fitted calibrator.
-    path : where to write.
-    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``columns``, ``seen``, ``base_rate``, ``feature_mean``
-        and ``feature_scale`` as in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`),
-        ``decision`` and ``sets`` that were fitted with this calibrator, what :func:`describe` says of the data, and
-        ``metadata``, a dictionary of whatever else is to be recorded and shown in the model card.
+    calibrator : Calibrator or ExportedCalibrator
+        Fitted.
+    path : str or Path
+        File to write; one that is there already is replaced.
+    **metadata
+        ``kind``, ``floor``, ``scale``, ``class_names``, ``columns``, ``seen``, ``base_rate``, ``feature_mean`` and
+        ``feature_scale`` as in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`), ``decision``
+        and ``sets`` that were fitted with this calibrator, what :func:`describe` says of the data, and ``metadata``, a
+        dictionary of whatever else is to be recorded and shown in the model card.
+
+    Returns
+    -------
+    Path
+        The same path.
 
     Examples
     --------
@@ -70,7 +78,22 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
 def to_bytes(
     ending: Ending, calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None
 ) -> bytes | str:
-    """What :func:`save` writes to a file of this ending; of "py" and "sql" as text."""
+    """What :func:`save` writes to a file of this ending; of "py" and "sql" as text.
+
+    Parameters
+    ----------
+    ending : {"zip", "npz", "pkl", "onnx", "onnx64", "py", "sql", "mlflow"}
+        Kind of file; "onnx64" is an ONNX model of outputs in double precision, "mlflow" a zip of the folder.
+    calibrator : Calibrator or ExportedCalibrator
+        Fitted.
+    metadata : mapping of str to object or None, default None
+        As in :func:`save`.
+
+    Returns
+    -------
+    bytes or str
+        Content of the file.
+    """
     return written(ending, data={"exported": exported(calibrator, metadata)})
 
 
@@ -93,11 +116,20 @@ def to_onnx(
 
     Parameters
     ----------
-    calibrator : fitted calibrator.
-    path : where to write.
-    dtype : of the outputs that it takes: "float32", as nearly every ONNX model writes them, "float64" or "float16". An
-        input of ONNX has one dtype, and a runtime refuses others. It becomes float64 first.
-    **metadata : as in :func:`save`; without ``kind`` the outputs are logits.
+    calibrator : Calibrator or ExportedCalibrator
+        Fitted.
+    path : str or Path
+        File to write.
+    dtype : {"float32", "float64", "float16"}, default "float32"
+        Dtype of the outputs that it takes; nearly every ONNX model writes float32. An input of ONNX has one dtype, and
+        a runtime refuses others. It becomes float64 first.
+    **metadata
+        As in :func:`save`; without ``kind`` the outputs are logits.
+
+    Returns
+    -------
+    Path
+        The same path.
 
     Raises
     ------
@@ -132,9 +164,17 @@ def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, *
 
     Parameters
     ----------
-    calibrator : fitted calibrator that takes a model's outputs alone.
-    folder : a new or empty folder.
-    **metadata : as in :func:`save`.
+    calibrator : Calibrator or ExportedCalibrator
+        Fitted, and one that takes a model's outputs alone.
+    folder : str or Path
+        A new or empty folder.
+    **metadata
+        As in :func:`save`.
+
+    Returns
+    -------
+    Path
+        The folder.
 
     Raises
     ------
@@ -168,12 +208,20 @@ def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", *
 
     Parameters
     ----------
-    calibrator : fitted calibrator of two classes.
-    column : name of the column as SQL writes it: ``score``, ``loans.score``, ``"default risk"``. It
-        holds log-odds of the second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of
-        two logits their difference), its probability for ``binary_probability`` and ``probabilities``, and the
-        confidence in an answer for ``pairs``.
-    **metadata : as in :func:`calib.export.save`; without ``kind`` the column holds log-odds.
+    calibrator : Calibrator or ExportedCalibrator
+        Fitted, of two classes.
+    column : str, default "score"
+        Name of the column as SQL writes it: ``score``, ``loans.score``, ``"default risk"``. It holds log-odds of the
+        second class for the kinds ``binary_log_odds``, ``logits`` and ``log_probabilities`` (of two logits their
+        difference), its probability for ``binary_probability`` and ``probabilities``, and the confidence in an answer
+        for ``pairs``.
+    **metadata
+        As in :func:`calib.export.save`; without ``kind`` the column holds log-odds.
+
+    Returns
+    -------
+    str
+        The expression.
 
     Raises
     ------

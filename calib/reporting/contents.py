@@ -45,12 +45,19 @@ class Source:
 
     Attributes
     ----------
-    files : role -> path or name of each file, with the roles of :func:`calib.data.load`: ``source``, ``labels``,
+    files : mapping of str to str
+        Path or name of each file by its role, with the roles of :func:`calib.data.load`: ``source``, ``labels``,
         ``test`` and so on.
-    choices : what was decided by hand about reading them.
-    sample : name of the sample, where it is one that comes with the project.
-    call : the line of Python that made the report, where the data came from no file that a command could name.
-    part, seed : the split that was asked for; ``part`` None means that of the data, or half where they have none.
+    choices : Choices
+        What was decided by hand about reading them.
+    sample : str or None
+        Name of the sample, where it is one that comes with the project.
+    call : str
+        The line of Python that made the report, where the data came from no file that a command could name.
+    part : float, int or None
+        Calibration rows that were asked for; None means the split of the data, or half where they have none.
+    seed : int
+        Seed of the split.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -73,12 +80,20 @@ class ReportedMethod:
 
     Attributes
     ----------
-    key : what the table calls it in its column ``method``.
-    name : registry name.
-    title, style : how it is called and drawn.
-    calibrator : fitted.
-    evaluation : on the test rows.
-    fit_seconds, predict_seconds : NaN where nothing was measured.
+    key : str
+        What the table calls it in its column ``method``.
+    name : str
+        Registry name.
+    title : str
+        How it is called.
+    style : Style
+        How it is drawn.
+    calibrator : Calibrator
+        Fitted.
+    evaluation : Evaluation
+        What it does on the test rows.
+    fit_seconds, predict_seconds : float
+        NaN where nothing was measured.
     """
 
     key: str
@@ -97,16 +112,26 @@ class Report(Displayed):
 
     Attributes
     ----------
-    data : without rows: name, classes, event, findings.
-    facts : what the data are and how they were split, by name.
-    n_calibration, n_test : rows.
-    methods : the raw model first.
-    table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
-    groups : (n_test,) subgroup of each test row, or None.
-    rows : calibration and test rows, of an event and of answers; None elsewhere.
-    recommendation : what to take; None where no method has a score to decide by.
-    source : where the data came from.
-    made : when, in UTC.
+    data : Predictions
+        Without rows: name, classes, event, findings.
+    facts : mapping of str to str
+        What the data are and how they were split, by name.
+    n_calibration, n_test : int
+        Rows.
+    methods : sequence of ReportedMethod
+        The raw model first.
+    table : pandas.DataFrame
+        From :func:`calib.compare`, with these methods, and those that failed with the reason.
+    groups : ndarray of str of shape (n_test,) or None
+        Subgroup of each test row.
+    rows : tuple of Predictions or None
+        Calibration and test rows, of an event and of answers; None elsewhere.
+    recommendation : Recommendation or None
+        What to take; None where no method has a score to decide by.
+    source : Source
+        Where the data came from.
+    made : datetime
+        When, in UTC.
     """
 
     data: Predictions
@@ -130,7 +155,26 @@ class Report(Displayed):
         table: pd.DataFrame,
         **about: Any,
     ) -> Report:
-        """The report of judged methods on the parts of a split; ``about`` are further attributes."""
+        """The report of judged methods on the parts of a split.
+
+        Parameters
+        ----------
+        data : Predictions
+            All rows.
+        parts : tuple of Predictions
+            Calibration and test rows.
+        methods : sequence of ReportedMethod
+            The raw model first.
+        table : pandas.DataFrame
+            From :func:`calib.compare`.
+        **about
+            Further attributes.
+
+        Returns
+        -------
+        Report
+            As :func:`html` writes it.
+        """
         view = methods[0].evaluation.view
         calibration, test, none = (
             replace(part, features=None, train_features=None, train_labels=None) for part in (*parts, data.take([]))
@@ -152,10 +196,21 @@ class Report(Displayed):
 
         Parameters
         ----------
-        found : of :func:`calib.evaluation.compare.compare`.
-        data, parts : all rows; calibration and test rows. The first part is empty where nothing was fitted for this.
-        calibrators : those that were compared, fitted, by their names in ``found``.
-        **about : ``source`` of the report.
+        found : Comparison
+            From :func:`calib.evaluation.compare.compare`.
+        data : Predictions
+            All rows.
+        parts : tuple of Predictions
+            Calibration and test rows. The first is empty where nothing was fitted for this.
+        calibrators : mapping of str to Calibrator
+            Those that were compared, fitted, by their names in ``found``.
+        **about
+            ``source`` of the report.
+
+        Returns
+        -------
+        Report
+            Of the methods that did not fail.
 
         Examples
         --------
@@ -188,7 +243,20 @@ class Report(Displayed):
         return self.methods[0].evaluation.view
 
     def score(self, method: ReportedMethod, key: str) -> Mapping[Any, Any]:
-        """What the table says of one score of a method, by column."""
+        """What the table says of one score of a method, by column.
+
+        Parameters
+        ----------
+        method : ReportedMethod
+            One of ``methods``.
+        key : str
+            Key of the score, such as "ECE".
+
+        Returns
+        -------
+        dict of str to object
+            A row of the table.
+        """
         table = self.table
         return table[(table["method"] == method.key) & (table["score"] == key)].iloc[0].to_dict()
 
@@ -259,6 +327,16 @@ def commands(report: Report) -> list[str]:
     """Shell commands, the last of which writes this report's numbers to ``comparison.csv`` and the report anew.
 
     Paths are as they were given; of an upload they are the files' names. Of arrays it is the line of Python.
+
+    Parameters
+    ----------
+    report : Report
+        As :func:`html` takes it.
+
+    Returns
+    -------
+    list of str
+        In the order to run them.
     """
     source = report.source
     if source.call:
@@ -298,9 +376,17 @@ def method_option(name: str, calibrator: Calibrator, seed: int) -> str:
 
     Parameters
     ----------
-    name : registry name.
-    calibrator : parameters at their defaults are left out.
-    seed : that of ``--seed``, which calibrators have unless they say otherwise.
+    name : str
+        Registry name.
+    calibrator : Calibrator
+        Parameters at their defaults are left out.
+    seed : int
+        Seed that ``--seed`` gives, which calibrators have unless they say otherwise.
+
+    Returns
+    -------
+    str
+        What follows ``--method``.
     """
     usual = {f.name: seed if f.name == "random_state" else f.default for f in fields(calibrator)}
     changed = {key: value for key, value in calibrator.get_params().items() if value != usual[key]}

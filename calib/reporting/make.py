@@ -39,17 +39,27 @@ def report(
 
     Parameters
     ----------
-    data : (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a
-        tensor; without ``labels`` a path, a DataFrame that holds the outcome too, or :class:`calib.Predictions`.
-    labels : (n,) true classes: numbers of columns, or the texts of ``class_names``.
-    path : of the file, which ends in .html; one that is there already is replaced.
-    methods : names of methods, as in ``calib.METHODS``, or calibrators by name, fitted ones too, which must not have
-        seen these rows. By default the fast methods are fitted, as by ``calib compare``; an empty list reports on the
-        raw model alone.
-    part, random_state : of the split, as for :meth:`calib.Predictions.split`.
-    view : of two classes, "event" or "top-label", as for :func:`calib.compare`.
-    name : how the report calls the data.
-    **options : of :func:`calib.load`, such as ``kind="logits"`` or ``class_names=["cat", "dog"]``.
+    data : array_like, DataFrame, str, Path or Predictions
+        (n, n_classes) probabilities or logits, or the (n,) of one class of two, as an array, a DataFrame or a tensor;
+        without ``labels`` a path, a DataFrame that holds the outcome too, or :class:`calib.Predictions`.
+    labels : array_like of shape (n,) or None, default None
+        True classes: numbers of columns, or the texts of ``class_names``.
+    path : str or Path, default "report.html"
+        File to write, whose name ends in .html; one that is there already is replaced.
+    methods : sequence of str, mapping of str to Calibrator or None, default None
+        Names of methods, as in ``calib.METHODS``, or calibrators by name, fitted ones too, which must not have seen
+        these rows. By default the fast methods are fitted, as by ``calib compare``; an empty list reports on the raw
+        model alone.
+    part : float, int or None, default None
+        Calibration rows, as for :meth:`calib.Predictions.split`.
+    random_state : int, default 0
+        Seed of the split.
+    view : {"event", "top-label"}, default "event"
+        Of two classes, what the scores are of, as for :func:`calib.compare`.
+    name : str or None, default None
+        How the report calls the data.
+    **options
+        Options of :func:`calib.load`, such as ``kind="logits"`` or ``class_names=["cat", "dog"]``.
 
     Returns
     -------

@@ -22,7 +22,13 @@ def html(report: Report) -> str:
 
     Parameters
     ----------
-    report : see :meth:`calib.reporting.Report.from_comparison`.
+    report : Report
+        See :meth:`calib.reporting.Report.from_comparison`.
+
+    Returns
+    -------
+    str
+        Needs no other file.
     """
     first, *more = sections(report)
     template = environment().get_template("report.html")
@@ -35,7 +41,15 @@ def html_of_fits(*, data: Mapping[str, Any], callback: Progress) -> str:
 
     Parameters
     ----------
-    data : ``report``, all but its table, and ``resampled``, the scores of its methods on shared resamples, by key.
+    data : mapping of str to object
+        ``report``, all but its table, and ``resampled``, the scores of its methods on shared resamples, by key.
+    callback : callable
+        Not called; workers give one to whatever they run.
+
+    Returns
+    -------
+    str
+        As :func:`html` writes it.
     """
     report = data["report"]
     evaluations = {method.key: method.evaluation for method in report.methods}

@@ -30,10 +30,14 @@ class ReliabilityDisplay:
 
     Parameters
     ----------
-    curve : in bins, with intervals.
-    histogram : of the probabilities, beneath the diagram.
-    name : of the model.
-    view : whose words are on the axes.
+    curve : ReliabilityCurve
+        Bins with their intervals.
+    histogram : ConfidenceHistogram
+        Of the probabilities, beneath the diagram.
+    name : str
+        How the model is called.
+    view : View
+        Its words are on the axes.
 
     Examples
     --------
@@ -56,10 +60,21 @@ class ReliabilityDisplay:
 
         Parameters
         ----------
-        estimator : a fitted classifier or pipeline with ``predict_proba``.
-        X, y : rows that it was not trained on, and their labels.
-        name : by default that of its class.
-        **options : as for :meth:`from_predictions`, such as ``pos_label``.
+        estimator : estimator
+            Fitted classifier or pipeline with ``predict_proba``.
+        X : array_like of shape (n, ...)
+            Rows that it was not trained on.
+        y : array_like of shape (n,)
+            Their labels.
+        name : str or None, default None
+            How the model is called; None takes the name of its class.
+        **options
+            As for :meth:`from_predictions`, such as ``pos_label``.
+
+        Returns
+        -------
+        Self
+            The display; its :attr:`figure_` is the diagram.
 
         Raises
         ------
@@ -91,14 +106,27 @@ class ReliabilityDisplay:
 
         Parameters
         ----------
-        y_true : (n,) labels.
-        y_prob : (n, n_classes) probabilities, or the (n,) of one class of two.
-        pos_label : the class whose probability is drawn: by default the last of two, and of more none.
-        classes : (n_classes,) labels in the order of the columns; by default sorted, as scikit-learn has them.
-        n_bins : by default about the third root of n.
-        binning : "equal_mass" or "equal_width", as for :func:`calib.reliability_curve`.
-        sample_weight : (n,) weights of rows, or None.
-        name : of the model; "Classifier" unless given.
+        y_true : array_like of shape (n,)
+            Labels.
+        y_prob : array_like of shape (n, n_classes) or (n,)
+            Probabilities, or those of one class of two.
+        pos_label : object, default None
+            Class whose probability is drawn; None takes the last of two, and of more none.
+        classes : array_like of shape (n_classes,) or None, default None
+            Labels in the order of the columns; None takes them sorted, as scikit-learn has them.
+        n_bins : int or None, default None
+            Number of bins; None takes about the third root of n.
+        binning : {"equal_mass", "equal_width"}, default "equal_mass"
+            How bins are made, as for :func:`calib.reliability_curve`.
+        sample_weight : array_like of shape (n,) or None, default None
+            Weights of rows.
+        name : str or None, default None
+            How the model is called; "Classifier" unless given.
+
+        Returns
+        -------
+        Self
+            The display; its :attr:`figure_` is the diagram.
 
         Raises
         ------

@@ -50,23 +50,35 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier or pipeline.
-    method : name in ``calib.METHODS``; all but those that need features (``geometric``).
-    cv : number of folds, which are stratified; or a splitter or an iterable of splits, as in scikit-learn. Rows that
-        are in no test fold, as the first of ``TimeSeriesSplit``, do not calibrate; those in several do so several
-        times. Not used with a frozen estimator.
-    parameters : of the method, by name; None for its defaults. A search sets one as ``parameters__n_bins``.
-    random_state : seed of the method's fit; None for the method's own, 0.
-    ensemble : whether each fold's clone and calibrator are kept and their probabilities averaged.
-    n_jobs : folds that are fitted at a time, as scikit-learn has it.
+    estimator : estimator
+        Classifier or pipeline.
+    method : str, default "temperature"
+        Name in ``calib.METHODS``; all but those that need features (``geometric``).
+    cv : int, splitter or iterable, default 5
+        Number of folds, which are stratified; or a splitter or an iterable of splits, as in scikit-learn. Rows that are
+        in no test fold, as the first of ``TimeSeriesSplit``, do not calibrate; those in several do so several times.
+        Not used with a frozen estimator.
+    parameters : mapping of str to object or None, default None
+        Parameters of the method, by name; None for its defaults. A search sets one as ``parameters__n_bins``.
+    random_state : int or None, default None
+        Seed of the method's fit; None for the method's own, 0.
+    ensemble : bool, default False
+        Whether each fold's clone and calibrator are kept and their probabilities averaged.
+    n_jobs : int or None, default None
+        Folds that are fitted at a time, as scikit-learn has it.
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels in the order of the columns.
-    estimator_ : the fitted estimator; not there for an ensemble, as the next two.
-    calibrator_ : the fitted :class:`calib.base.Calibrator`.
-    calibrated_ : of an ensemble, one fitted model for each fold, with these three attributes.
-    outputs_ : what an export of ``calibrator_`` must know of the estimator's outputs:
+    classes_ : ndarray of shape (n_classes,)
+        Labels in the order of the columns.
+    estimator_ : estimator
+        The fitted estimator; not there for an ensemble, as the next two.
+    calibrator_ : Calibrator
+        The fitted :class:`calib.base.Calibrator`.
+    calibrated_ : list
+        Of an ensemble, one fitted model for each fold, with these three attributes.
+    outputs_ : dict of str to object
+        What an export of ``calibrator_`` must know of the estimator's outputs:
         ``calib.export.save(model.calibrator_, path, **model.outputs_)``. Its ``kind`` is what ``estimator_`` gives,
         ``floor`` the probability that stands for exact zeros, None if there were none.
 
@@ -102,7 +114,18 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; those of the method are ``parameters__NAME``."""
+        """Set parameters by name; those of the method are ``parameters__NAME``.
+
+        Parameters
+        ----------
+        **params
+            New values by name.
+
+        Returns
+        -------
+        Self
+            The model itself.
+        """
         own = {name: value for name, value in params.items() if name.startswith("parameters__")}
         super().set_params(**{name: value for name, value in params.items() if name not in own})
         if own:
@@ -113,7 +136,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata of ``fit`` go to the estimator's fit and to the splitter, where routing is enabled."""
+        """Which metadata of ``fit`` go to the estimator's fit and to the splitter, where routing is enabled.
+
+        Returns
+        -------
+        MetadataRouter
+            As scikit-learn asks for it.
+        """
         fitted = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=fitted)
         splitter = self.cv if hasattr(self.cv, "split") else None
@@ -124,12 +153,21 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, ...) what the estimator takes: arrays, sparse matrices, DataFrames.
-        y : (n,) labels of any type that sorts.
-        groups : (n,) rows of one group stay in one fold, and are one cluster to methods that take clusters; None for
-            independent rows.
-        **fit_params : passed to the estimator's ``fit``. ``sample_weight`` (n,) is for the calibrator too; methods
-            that take no weights refuse those that are not all equal, in a sentence that names those that do.
+        X : array_like of shape (n, ...)
+            What the estimator takes: arrays, sparse matrices, DataFrames.
+        y : array_like of shape (n,)
+            Labels of any type that sorts.
+        groups : array_like of shape (n,) or None, default None
+            Rows of one group stay in one fold, and are one cluster to methods that take clusters; None for independent
+            rows.
+        **fit_params
+            Passed to the estimator's ``fit``. ``sample_weight`` (n,) is for the calibrator too; methods that take no
+            weights refuse those that are not all equal, in a sentence that names those that do.
+
+        Returns
+        -------
+        Self
+            The model itself, now fitted.
 
         Raises
         ------
@@ -211,7 +249,18 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(self._one.feature_names_in_)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Calibrated probabilities, (n, n_classes), of the classes in the order of ``classes_``."""
+        """Calibrated probabilities, (n, n_classes), of the classes in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, ...)
+            What the estimator takes.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In double precision.
+        """
         check_is_fitted(self)
         if hasattr(self, "calibrated_"):
             probs: Floats = np.mean([one.predict_proba(X) for one in self.calibrated_], axis=0)
@@ -219,7 +268,18 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.calibrator_.predict_proba(self._logits(_outputs(self.estimator_, X)[1]))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Natural logarithms of the calibrated probabilities, (n, n_classes); -inf for a probability of 0."""
+        """Natural logarithms of the calibrated probabilities, (n, n_classes); -inf for a probability of 0.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, ...)
+            What the estimator takes.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In double precision.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
@@ -228,6 +288,16 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Of tied classes, which methods with steps give, it is the first: scikit-learn's checks want the ``argmax`` of
         ``predict_proba``. ``calibrator_.predict`` breaks ties by the estimator's outputs.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, ...)
+            What the estimator takes.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels as they were given to :meth:`fit`.
         """
         most = self.predict_proba(X).argmax(axis=1)
         return self.classes_[most]

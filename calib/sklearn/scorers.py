@@ -58,10 +58,13 @@ class Scorer:
 
     Parameters
     ----------
-    score : a function of (n, n_classes) probabilities and (n,) labels in 0..n_classes-1, less of which is better: any
-        of :mod:`calib.metrics` that is so.
-    options : its keyword arguments.
-    weighted : whether searches are to give it ``sample_weight``; see :meth:`set_score_request`.
+    score : callable
+        A function of (n, n_classes) probabilities and (n,) labels in 0..n_classes-1, less of which is better: any of
+        :mod:`calib.metrics` that is so.
+    options : mapping of str to object
+        Its keyword arguments.
+    weighted : bool, str or None
+        Whether searches are to give it ``sample_weight``; see :meth:`set_score_request`.
 
     Examples
     --------
@@ -85,14 +88,31 @@ class Scorer:
         return -self.score(estimator.predict_proba(X), class_indices(y, estimator.classes_), **self.options, **weighted)
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What the scorer asks for, where scikit-learn's metadata routing is enabled."""
+        """What the scorer asks for, where scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        MetadataRequest
+            As scikit-learn asks for it.
+        """
         request = MetadataRequest(owner=self)
         if self.weighted is not None:
             request.score.add_request(param="sample_weight", alias=self.weighted)
         return request
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
-        """A scorer that asks for weights of rows, as scikit-learn's metadata routing has it."""
+        """A scorer that asks for weights of rows, as scikit-learn's metadata routing has it.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True asks for ``sample_weight``, a text for what it is called, False for none.
+
+        Returns
+        -------
+        Scorer
+            A new one.
+        """
         return replace(self, weighted=sample_weight)
 
 
