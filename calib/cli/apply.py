@@ -43,6 +43,8 @@ def apply(
         arguments.refuse("the results of a folder are a folder, and those of a file a file; give --out another name")
     how, ending = arguments.choices(read), out.suffix.lower()
     exported = arguments.saved_calibrator(calibrator, how)
+    if features and not exported.needs_features:
+        arguments.refuse(f"{exported.method} takes no features; leave --features out")
     more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
     in_blocks = has_blocks(file) and not exported.needs_features and not isolate and not more
     if in_blocks and ending in ("", *ENDINGS):

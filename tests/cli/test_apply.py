@@ -184,6 +184,13 @@ def test_apply_without_features_says_what_is_missing(saved_cli_geometric, bare, 
     assert "features has the shape (3, 64) for 400 rows of logits" in capsys.readouterr().err
 
 
+def test_features_that_are_not_needed_are_refused(saved, tmp_path, capsys):
+    np.save(tmp_path / "x.npy", np.zeros((3, 4)))
+    assert run("apply", saved, tmp_path / "x.npy", "--features", tmp_path / "x.npy", "--out", tmp_path / "p.npy") == 2
+    assert "temperature takes no features; leave --features out" in capsys.readouterr().err
+    assert not (tmp_path / "p.npy").exists()
+
+
 def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(overconfident, tmp_path):
     logits, labels = overconfident
     made = calib.calibrator("temperature").fit(logits, labels)
