@@ -28,11 +28,11 @@ class Finding:
         The one thing to do next; empty for most infos.
     fix : dict of str to object
         Changes to :class:`~calib.data.Choices` that resolve it, offered as one click; empty if none.
-    readings : mapping of str to mapping
-        Where several ways to read the upload are plausible, what each is called and the changes that choose it.
     left_out : str
         The array that was given and could not be used for this reason: features, train_features or train_labels; empty
         for every other finding.
+    readings : mapping of str to mapping
+        Where several ways to read the upload are plausible, what each is called and the changes that choose it.
     """
 
     level: Level
@@ -96,10 +96,10 @@ class AmbiguousTable(DataError):
 
     Attributes
     ----------
-    readings : sequence of TableReading
-        The ways, the most plausible first; give the roles of one to :func:`calib.load`.
     findings : sequence of Finding
         Why, the errors first.
+    readings : sequence of TableReading
+        The ways, the most plausible first; give the roles of one to :func:`calib.load`.
     """
 
     def __init__(self, findings: Sequence[Finding], readings: Sequence[Any]):

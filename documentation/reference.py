@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from documentation.docstrings import markdown
 
 PACKAGES = (
-    *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export", "calib.sklearn"),
-    *("calib.active_learning", "calib.apply", "calib.reporting"),
+    *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export"),
+    *("calib.export.runtime", "calib.sklearn", "calib.active_learning", "calib.apply", "calib.reporting"),
 )
 
 
@@ -23,10 +24,16 @@ def pages() -> dict[str, str]:
     return {f"api/{name}.md": _page(name) for name in PACKAGES}
 
 
-def _page(name: str) -> str:
+def public_names(name: str) -> dict[str, Any]:
+    """What is public in a package, by name; other packages have pages of their own."""
     package = import_module(name)
-    names = [public for public in package.__all__ if not isinstance(getattr(package, public), ModuleType)]
-    return "\n\n".join([f"# {name}", markdown(package.__doc__ or ""), *(f"::: {_place(name, each)}" for each in names)])
+    found = {public: getattr(package, public) for public in package.__all__}
+    return {public: each for public, each in found.items() if not isinstance(each, ModuleType)}
+
+
+def _page(name: str) -> str:
+    said = markdown(import_module(name).__doc__ or "")
+    return "\n\n".join([f"# {name}", said, *(f"::: {_place(name, each)}" for each in public_names(name))])
 
 
 def _place(package: str, name: str) -> str:

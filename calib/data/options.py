@@ -146,8 +146,8 @@ class Choices:
         Array or column that says which rows are for calibration.
     ids : str or None
         Column by which the rows of several tables are joined; ``""`` takes them in their order.
-    groups, features : str, tuple of str or None
-        Subgroup of each row, from one column or several; inputs of each row. ``""`` leaves them out.
+    groups : str, tuple of str or None
+        Subgroup of each row, from one column or several. ``""`` leaves them out.
     clusters, weights : str or None
         What rows that belong together share, such as a patient; weight of each row.
     times : str or None
@@ -156,6 +156,8 @@ class Choices:
         Predicted class of each row, which only checks how the outputs were read.
     ignore : tuple of str or None
         Columns that are left alone, whatever they look like.
+    features : str, tuple of str or None
+        Inputs of each row. ``""`` leaves them out.
     train_features, train_labels : str, tuple of str or None
         The training set, for methods that need it. ``""`` leaves them out.
     kind : str or None
@@ -183,10 +185,10 @@ class Choices:
         What exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal : str or None
         How a text table is written.
-    header : bool or None
-        Whether the first line of a text table holds the names of the columns.
     sheet : str or None
         The sheet of an .xlsx file, where several hold tables.
+    header : bool or None
+        Whether the first line of a text table holds the names of the columns.
     """
 
     outputs: Columns | None = option(COLUMNS, "Model outputs")

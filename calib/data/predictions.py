@@ -90,8 +90,6 @@ class Predictions(Displayed):
         One name per column.
     kind : str
         What the upload held.
-    scale : str, float or None
-        How they were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     floor : float or None
         What stands in the logits for exact zeros (see :func:`calib.canonical.zero_floor`); None if there was none.
         Scores of the raw model take zeros as they are.
@@ -124,6 +122,8 @@ class Predictions(Displayed):
         What was noticed while loading.
     roles : tuple of ColumnRole
         What each column of a table was taken for, with the reason.
+    scale : str, float or None
+        How they were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     """
 
     logits: Outputs

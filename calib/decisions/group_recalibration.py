@@ -195,9 +195,11 @@ def judge_groups(
         From :func:`recalibrate_groups`.
     probs, labels, groups : array_like of shape (n,)
         Raw probabilities, outcomes and groups of other rows.
-    weights, clusters : array_like of shape (n,) or None, default None
+    weights : array_like of shape (n,) or None, default None
         As in :func:`calib.metrics.risk_model`.
     weight_kind : {"frequency", "sampling", "exposure"} or None, default None
+        As in :func:`calib.metrics.risk_model`.
+    clusters : array_like of shape (n,) or None, default None
         As in :func:`calib.metrics.risk_model`.
     level : float, default 0.95
         Coverage of the interval, which is that of a mean of differences.

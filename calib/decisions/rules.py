@@ -50,7 +50,8 @@ class Rule(ABC):
 
     Attributes
     ----------
-    chosen : how its numbers were chosen, in a sentence; for the model card.
+    chosen : str
+        How its numbers were chosen, in a sentence; for the model card.
     """
 
     chosen: str = ""
@@ -85,6 +86,8 @@ class EventCut(Rule):
 
     Attributes
     ----------
+    chosen : str
+        How its numbers were chosen, in a sentence; for the model card.
     cut : float
         Probability from 0 to 1.
     column : int
@@ -184,6 +187,8 @@ class CostMatrix(Rule):
 
     Attributes
     ----------
+    chosen : str
+        How its numbers were chosen, in a sentence; for the model card.
     costs : ndarray of shape (n_classes, n_actions)
         Cost of each action where the class is k.
     actions : tuple of str
@@ -323,6 +328,8 @@ class AnswerAbove(Rule):
 
     Attributes
     ----------
+    chosen : str
+        How its numbers were chosen, in a sentence; for the model card.
     threshold : float
         Confidence from 0 to 1.
     risk, delta : float or None

@@ -41,6 +41,8 @@ from calib.records import COMPRESSIONS, LARGEST, arrays_of, without_arrays
 from calib.registry import METHODS, registry_name
 from calib.top_k import TopK, TopKProbs, predict_top_k
 
+__all__ = ["ExportedCalibrator", "load"]
+
 NPZ = "calibrator.npz"
 """What the file is called inside a bundle."""
 
@@ -97,11 +99,13 @@ class ExportedCalibrator:
         The probability that stands for an exact zero, as in the calibration data; None if it had none.
     class_names : tuple of str
         One name per class.
-    scale : str, float or None
-        How the outputs are written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
+    metadata : dict of str to object
+        What else was recorded: data hash, scores, versions, notes.
     feature_mean, feature_scale : ndarray or None
         What features are standardised with, in the shape of one row, where the calibration data had them so; None for
         methods without features and for features taken as they are.
+    scale : str, float or None
+        How the outputs are written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     seen : Seen or None
         What the outputs were like that it was fitted and tested on, with which new ones are compared; None where that
         is not known.
@@ -114,8 +118,6 @@ class ExportedCalibrator:
     columns : tuple of str
         Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
         no table.
-    metadata : dict of str to object
-        What else was recorded: data hash, scores, versions, notes.
     """
 
     calibrator: Calibrator
