@@ -41,6 +41,7 @@ check: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m documentation.validate
 
 hooks: $(BIN)/.dev ## ruff before each commit
 	$(BIN)/pre-commit install

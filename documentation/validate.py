@@ -1,0 +1,46 @@
+"""Check the reference's docstrings by those of numpydoc's rules that pyproject.toml names."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import Validator, get_validation_checks, validate
+
+from documentation.reference import PACKAGES, public_names
+
+
+class Documented(Validator):
+    """A docstring; that of a class may have its parameters under Attributes, as the fields of a dataclass are both."""
+
+    def __init__(self, obj_name: Any) -> None:
+        super().__init__(get_doc_object(obj_name, config={"show_class_members": False}))
+
+    def _doc_parameters(self, sections: list[str]) -> dict[str, Any]:
+        found = super()._doc_parameters(sections)
+        return found or (super()._doc_parameters(["Attributes"]) if inspect.isclass(self.obj) else {})
+
+
+def documented(name: str, found: Any) -> Iterator[tuple[str, Any]]:
+    """A function; or a class with the methods and properties that it defines."""
+    if isinstance(found, type | FunctionType):
+        yield name, found
+    for key, member in vars(found).items() if isinstance(found, type) else ():
+        if not key.startswith("_") and isinstance(member, FunctionType | classmethod | staticmethod | property):
+            yield f"{name}.{key}", getattr(found, key)
+
+
+if __name__ == "__main__":
+    settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["numpydoc_validation"]
+    checks, faults = get_validation_checks({*settings["checks"]}), []
+    for package in PACKAGES:
+        for name, found in [each for each in public_names(package).items() for each in documented(*each)]:
+            errors = validate(found, Documented)["errors"]
+            faults += [f"{package}.{name}: {said}" for code, said in errors if code in checks]
+    sys.exit("\n".join(faults) or 0)
