@@ -111,7 +111,7 @@ class Predictions(Displayed):
     clusters : ndarray of str of shape (n,) or None
         What rows that belong together share, such as a patient, a branch or a question.
     weights : ndarray of shape (n,) or None
-        From 0 upwards.
+        Weight of each row, from 0 upwards.
     times : ndarray of str of shape (n,) or None
         When each row was scored, all dates such as "2026-03-02" or all numbers such as "17".
     weight_kind : {"sampling", "frequency", "exposure"} or None
@@ -123,7 +123,7 @@ class Predictions(Displayed):
     roles : tuple of ColumnRole
         What each column of a table was taken for, with the reason.
     scale : str, float or None
-        How they were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
+        How the outputs were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     """
 
     logits: Outputs
