@@ -11,7 +11,6 @@ from starlette.middleware import Middleware
 from calib import settings
 from calib.isolation.logs import without_data
 from calib.ui.data.first import QUESTION, first_page
-from calib.ui.data.roles import several_models
 from calib.ui.data.upload import change_by_hand, gallery, last_reading, uploaders
 from calib.ui.data.view import (
     findings,
@@ -38,7 +37,6 @@ def body() -> None:
             stays_open(session)
         overview(session)
         if not asked:
-            several_models(reading)
             findings(reading)
         split_controls(session)
     elif not asked:

@@ -58,7 +58,7 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
             "several_models",
             f"The rows of {contents.name} are of several models, which {shortened(column)} names; they were read "
             "together, with the model as the group.",
-            "Read each model by itself with calib.load_models, or under several models on the page.",
+            "Open one by itself, in Python with calib.load_models.",
         )
         for column in models[:1]
     ]

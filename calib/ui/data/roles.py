@@ -15,11 +15,9 @@ import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.assemble.verbal import SOURCE
-from calib.data.guess.names import has
 from calib.data.load import APART
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
-from calib.data.words import MODEL
 from calib.formatting import listed, plural
 from calib.ui.link import open_data
 from calib.ui.session import OpenSession, Reading, find_session
@@ -260,25 +258,17 @@ def _columns(reading: Reading) -> tuple[str, ...]:
     return () if reading.inspection is None else tuple(reading.inspection.rows)
 
 
-def several_models(reading: Reading) -> None:
-    """Where rows belong to several models, offer to open those of one alone."""
+def models(reading: Reading) -> None:
+    """A button for each model of a table of several, which opens its rows alone."""
     data = None if reading.inspection is None else reading.inspection.predictions
-    column = next((r.column for r in data.roles if r.role == "group" and has(r.column, MODEL)), "") if data else ""
-    if data is None or data.groups is None or not column:
-        return
-    names = sorted(set(data.groups.tolist()))
+    names = [] if data is None or data.groups is None else sorted(set(data.groups.tolist()))
     if 1 < len(names) <= MOST_MODELS:
-        with st.container(border=True):
-            st.markdown(
-                f":material/stacks: **Several models?** Rows belong to models named in {literal(column)}. Over- and "
-                "underconfidence compares them as groups; here the rows of one are opened alone."
-            )
-            with st.container(horizontal=True):
-                for i, name in enumerate(names):
-                    st.button(
-                        f"Open {literal(str(name))}", key=f"models/open/{i}", on_click=open_model,
-                        args=(str(name), reading),
-                    )  # fmt: skip
+        with st.container(horizontal=True):
+            for i, name in enumerate(names):
+                st.button(
+                    f"Open {literal(str(name))}", key=f"models/open/{i}", on_click=open_model,
+                    args=(str(name), reading),
+                )  # fmt: skip
 
 
 def open_model(name: str, reading: Reading) -> None:
