@@ -45,11 +45,16 @@ class TopK:
 
     Attributes
     ----------
-    values : (n, k) float64 logits, or log-probabilities, falling along each row.
-    indices : (n, k) integers, the class of each value.
-    rest : (n,) log-sum of the exponentials of the other K - k logits; minus infinity where k = K.
-    label_logit : (n,) logit of each row's label, NaN where it is not known.
-    n_classes : K.
+    values : ndarray of shape (n, k)
+        Logits, or log-probabilities, falling along each row; float64.
+    indices : ndarray of int of shape (n, k)
+        Class of each value.
+    rest : ndarray of shape (n,)
+        Log-sum of the exponentials of the other K - k logits; minus infinity where k = K.
+    label_logit : ndarray of shape (n,)
+        Logit of each row's label, NaN where it is not known.
+    n_classes : int
+        K.
 
     Examples
     --------
@@ -78,11 +83,21 @@ class TopK:
 
         Parameters
         ----------
-        values, indices : (n, k) finite logits and the class of each.
-        rest : (n,) log-sum of the exponentials of the others; None where every class is among the k.
-        n_classes : K.
-        label_logit : (n,) logit of each row's label; None or NaN where it is not known.
-        check_rows : whether a row that cannot be what it says is refused; :meth:`faults` names such rows.
+        values, indices : array_like of shape (n, k)
+            Finite logits and the class of each.
+        rest : array_like of shape (n,) or None
+            Log-sum of the exponentials of the others; None where every class is among the k.
+        n_classes : int
+            K.
+        label_logit : array_like of shape (n,) or None, default None
+            Logit of each row's label; None or NaN where it is not known.
+        check_rows : bool, default True
+            Whether a row that cannot be what it says is refused; :meth:`faults` names such rows.
+
+        Returns
+        -------
+        TopK
+            With falling values.
 
         Raises
         ------
@@ -117,9 +132,17 @@ class TopK:
 
         Parameters
         ----------
-        logits : (n, K) finite logits.
-        k : how many are kept, 1 to K.
-        labels : (n,) integers, of whose logits a copy is kept.
+        logits : array_like of shape (n, K)
+            Finite logits.
+        k : int
+            How many are kept, 1 to K.
+        labels : array_like of shape (n,) or None, default None
+            Integers, of whose logits a copy is kept.
+
+        Returns
+        -------
+        TopK
+            With the exact rest.
 
         Raises
         ------
@@ -193,6 +216,16 @@ class TopK:
         """(n, k + 1) logits: the falling values, and the log-sum of all other classes; (n, k) where there are none.
 
         ``shift`` is added to the last of them.
+
+        Parameters
+        ----------
+        shift : float, default 0.0
+            What is added to the last of them.
+
+        Returns
+        -------
+        ndarray of shape (n, k + 1)
+            Of shape (n, k) where the k are all classes.
         """
         return np.concatenate([self.values, self.rest[:, None] + shift], axis=1) if self.n_others else self.values
 
@@ -214,7 +247,13 @@ class TopK:
 
         Parameters
         ----------
-        labels : (n,) integers, to which ``label_logit`` must belong; None leaves it aside.
+        labels : ndarray of int of shape (n,) or None, default None
+            Integers to which ``label_logit`` must belong; None leaves it aside.
+
+        Returns
+        -------
+        dict of str to ndarray of bool
+            A mask of the rows for each reason.
         """
         rest, smallest = self.rest, self.values.min(axis=1)
         finite = np.isfinite(self.values).all(axis=1) & (np.isfinite(rest) | (self.n_others == 0))

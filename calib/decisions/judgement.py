@@ -34,10 +34,14 @@ class Judged(Generic[Made, Found]):
 
     Attributes
     ----------
-    made : the decision.
-    found : its judgement.
-    n_decision, n_judgement : rows of both.
-    clustered : whether the parts are of whole clusters.
+    made : object
+        The decision.
+    found : object
+        Its judgement.
+    n_decision, n_judgement : int
+        Rows of both.
+    clustered : bool
+        Whether the parts are of whole clusters.
     """
 
     made: Made
@@ -114,12 +118,16 @@ class AnswerScores:
 
     Attributes
     ----------
-    n, n_answered, n_wrong : rows, those that are answered, and the wrong among these.
-    coverage : share of rows answered.
-    error : error rate among the answers; exact interval (Clopper and Pearson) of independent rows, Wilson's of as many
-        as the clusters are worth; NaN without answers.
-    cost, cost_answering, saved : mean cost of a row with the threshold, without it, and their difference, where costs
-        were given: positive where handing over saves.
+    n, n_answered, n_wrong : int
+        Rows, those that are answered, and the wrong among these.
+    coverage : Interval
+        Share of rows answered.
+    error : Interval
+        Error rate among the answers; exact interval (Clopper and Pearson) of independent rows, Wilson's of as many as
+        the clusters are worth; NaN without answers.
+    cost, cost_answering, saved : Interval or None
+        Mean cost of a row with the threshold, without it, and their difference, where costs were given: positive where
+        handing over saves.
     """
 
     n: int

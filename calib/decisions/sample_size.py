@@ -84,15 +84,21 @@ def rows_needed(
 
     Parameters
     ----------
-    probs : (m,) probabilities of the event.
-    outcomes : (m,) whether it happened.
-    threshold : from which on is acted; None leaves the net benefit out.
-    widths : of the intervals, by "O:E", "slope", "AUROC" and "net benefit"; those of ``WIDTHS`` unless given.
-    clusters : (m,) what rows that belong together share. The rows of O:E are then multiplied by its design effect.
+    probs : array_like of shape (m,)
+        Probabilities of the event.
+    outcomes : array_like of shape (m,)
+        Whether it happened.
+    threshold : float or None, default None
+        Probability from which on is acted; None leaves the net benefit out.
+    widths : dict of str to float or None, default None
+        Widths of the intervals, by "O:E", "slope", "AUROC" and "net benefit"; those of ``WIDTHS`` unless given.
+    clusters : array_like of shape (m,) or None, default None
+        What rows that belong together share. The rows of O:E are then multiplied by its design effect.
 
     Returns
     -------
-    list of Needed, without targets that these rows do not determine.
+    list of Needed
+        Without targets that these rows do not determine.
 
     Raises
     ------

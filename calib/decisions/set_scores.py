@@ -26,17 +26,28 @@ class SetScores:
 
     Attributes
     ----------
-    covered : (n,) whether the set holds the label.
-    size : (n,) classes in the set.
-    coverage, single : share of rows whose set holds the label, holds one class.
-    mean_size : classes in a set on average.
-    expected : within which the coverage on so many rows lies in 95 % of cases where rows are exchangeable: the central
-        range of a beta-binomial distribution. None per class, where rows come in clusters, and where the most
-        probable class alone has the coverage asked for.
-    class_rows, class_coverage : (n_classes,) rows of each class, and the share of their sets that hold it; NaN of none.
-    class_low, class_high : (n_classes,) Wilson interval of each class's coverage.
-    sizes : (n_classes + 1,) rows by the size of their set.
-    clusters : (n,) of the rows, or None.
+    covered : ndarray of bool of shape (n,)
+        Whether the set holds the label.
+    size : ndarray of int of shape (n,)
+        Classes in the set.
+    coverage, single : Interval
+        Share of rows whose set holds the label, holds one class.
+    mean_size : Interval
+        Classes in a set on average.
+    expected : tuple of float or None
+        Range within which the coverage on so many rows lies in 95 % of cases where rows are exchangeable: the central
+        one of a beta-binomial distribution. None per class, where rows come in clusters, and where the most probable
+        class alone has the coverage asked for.
+    class_rows : ndarray of int of shape (n_classes,)
+        Rows of each class.
+    class_coverage : ndarray of shape (n_classes,)
+        Share of their sets that hold it; NaN of none.
+    class_low, class_high : ndarray of shape (n_classes,)
+        Wilson interval of each class's coverage.
+    sizes : ndarray of int of shape (n_classes + 1,)
+        Rows by the size of their set.
+    clusters : ndarray or None
+        Cluster of each row, where there are any.
     """
 
     covered: Bools

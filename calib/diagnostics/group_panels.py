@@ -74,10 +74,20 @@ def group_panels(
 
     Parameters
     ----------
-    probs, labels : (n,) probabilities of the event, and 1 where it happened.
-    groups : (n,) name of each row's group.
-    weights, weight_kind, clusters : as in :func:`calib.metrics.risk_model`.
-    level : joint coverage.
+    probs : array_like of shape (n,)
+        Probabilities of the event.
+    labels : array_like of shape (n,)
+        1 where it happened.
+    groups : array_like of shape (n,)
+        Name of each row's group.
+    weights : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.risk_model`.
+    weight_kind : {"frequency", "sampling", "exposure"} or None, default None
+        As in :func:`calib.metrics.risk_model`.
+    clusters : array_like of shape (n,) or None, default None
+        As in :func:`calib.metrics.risk_model`.
+    level : float, default 0.95
+        Joint coverage.
 
     Returns
     -------

@@ -144,9 +144,17 @@ def without_labels(now: Evaluation, before: Evaluation | None = None, level: flo
 
     Parameters
     ----------
-    now : the calibrator on the new rows; its labels are not looked at.
-    before : the same calibrator on labelled rows that it was not fitted on.
-    level : of the intervals.
+    now : Evaluation
+        The calibrator on the new rows; its labels are not looked at.
+    before : Evaluation or None, default None
+        The same calibrator on labelled rows that it was not fitted on.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    WithoutLabels
+        Each number with its interval.
     """
     said = _said(now)[0]
     fit = None if before is None else _recalibrated(before)

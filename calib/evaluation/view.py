@@ -139,9 +139,16 @@ def view_of(data: Predictions, wanted: str = "event") -> View:
 
     Parameters
     ----------
-    data : whose event, kind and classes decide.
-    wanted : "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are always
+    data : Predictions
+        Data whose event, kind and classes decide.
+    wanted : {"event", "top-label"}, default "event"
+        "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are always
         looked at as pairs, and more than two classes by the predicted one.
+
+    Returns
+    -------
+    View
+        What scores are of, and its words.
 
     Raises
     ------

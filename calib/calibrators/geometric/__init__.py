@@ -48,15 +48,21 @@ def fast_separation(
 
     Parameters
     ----------
-    train_features : (N, ...) numbers; images are flattened. Distances are taken in their precision.
-    train_labels : (N,) integers, the true class of each.
-    features : (n, ...) the inputs.
-    predicted : (n,) integers, the class the model predicts for each.
-    distance : "l2", "l1" or "linf".
+    train_features : array_like of shape (N, ...)
+        Numbers; images are flattened. Distances are taken in their precision.
+    train_labels : array_like of shape (N,)
+        Integers, the true class of each.
+    features : array_like of shape (n, ...)
+        Inputs.
+    predicted : array_like of shape (n,)
+        Integers, the class the model predicts for each.
+    distance : {"l2", "l1", "linf"}, default "l2"
+        Norm of the distances.
 
     Returns
     -------
-    (n,) float64; -inf where the predicted class is not in the training set, +inf where no other one is.
+    ndarray of shape (n,)
+        -inf where the predicted class is not in the training set, inf where no other one is.
 
     Raises
     ------
@@ -75,7 +81,21 @@ def exact_separation(train_features: Any, train_labels: Any, features: Any, pred
     and is no smaller in absolute value. With several x' it may fall short of the largest such ball, which the paper
     says it is (proposition 1): beyond the plane of one x', another x' may still be nearer than x''.
 
-    Parameters and result are as for :func:`fast_separation`.
+    Parameters
+    ----------
+    train_features : array_like of shape (N, ...)
+        As for :func:`fast_separation`.
+    train_labels : array_like of shape (N,)
+        As for :func:`fast_separation`.
+    features : array_like of shape (n, ...)
+        As for :func:`fast_separation`.
+    predicted : array_like of shape (n,)
+        As for :func:`fast_separation`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        As from :func:`fast_separation`.
     """
     training = TrainingSet.from_arrays(train_features, train_labels)
     return exact(training, *training.queries(features, predicted)).exact
@@ -94,9 +114,17 @@ def fit_success_map(kind: str, separation: Floats, right: Bools) -> SuccessMap:
 
     Parameters
     ----------
-    kind : "isotonic", linear between its steps and constant beyond them; or "sigmoid", a logistic curve.
-    separation : (n,) finite values.
-    right : (n,) whether the prediction was right.
+    kind : {"isotonic", "sigmoid"}
+        "isotonic" is linear between its steps and constant beyond them; "sigmoid" is a logistic curve.
+    separation : ndarray of shape (n,)
+        Finite values.
+    right : ndarray of bool of shape (n,)
+        Whether the prediction was right.
+
+    Returns
+    -------
+    SuccessMap
+        ``apply`` gives the success rate of separations.
     """
     if kind == "isotonic":
         return isotonic_map(separation, right)
@@ -245,8 +273,15 @@ class Geometric(Calibrator):
 
         Parameters
         ----------
-        logits : (n, n_classes) array.
-        features : (n, ...) inputs, each of the shape of a training row.
+        logits : array_like of shape (n, n_classes)
+            As in :meth:`fit`.
+        features : array_like of shape (n, ...)
+            Inputs, each of the shape of a training row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
 
         Raises
         ------
@@ -273,7 +308,18 @@ class Geometric(Calibrator):
         return {name: Scale(**numbers) for name, numbers in self.scales_.items()}
 
     def confidence_at(self, separation: Floats) -> Floats:
-        """Confidence at separations, shape (n,), which count within the limits of the calibration rows."""
+        """Confidence at separations, shape (n,), which count within the limits of the calibration rows.
+
+        Parameters
+        ----------
+        separation : ndarray of shape (n,)
+            From :func:`fast_separation` or :func:`exact_separation`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
+        """
         return MAPS[self.map](**self.map_).apply(np.clip(separation, self.limits_[0], self.limits_[1]))
 
     def _separations(self, logits: Floats, features: Any, progress: Progress) -> Floats:

@@ -142,13 +142,23 @@ def reduce_training(name: str, factor: int, train_features: Any, train_labels: A
 
     Parameters
     ----------
-    name : one of :data:`REDUCTIONS`. "kmeans" and "random_set" reduce the rows of each class, the others the numbers
-        of a row. All but "none" turn RGB images to grey first; "mean_pool", "max_pool" and "bilinear" read flat
-        rows as square images.
-    factor : t, at least 1.
-    train_features : (N, ...) numbers; images (N, H, W[, C]) as such.
-    train_labels : (N,) integers.
-    random_state : seed of "pca", "random_pixels", "kmeans" and "random_set".
+    name : str
+        One of :data:`REDUCTIONS`. "kmeans" and "random_set" reduce the rows of each class, the others the numbers of a
+        row. All but "none" turn RGB images to grey first; "mean_pool", "max_pool" and "bilinear" read flat rows as
+        square images.
+    factor : int
+        By how much, t; at least 1.
+    train_features : array_like of shape (N, ...)
+        Numbers; images (N, H, W[, C]) as such.
+    train_labels : array_like of shape (N,)
+        Integers.
+    random_state : int, default 0
+        Seed of "pca", "random_pixels", "kmeans" and "random_set".
+
+    Returns
+    -------
+    Reduced
+        Training rows that are left, and what reduces new inputs alike.
 
     Raises
     ------

@@ -34,8 +34,10 @@ class TrainingSet:
 
     Attributes
     ----------
-    features : (N, d) float32 or float64; not copied where they already are so.
-    labels : (N,) the class of each.
+    features : ndarray of shape (N, d)
+        In float32 or float64; not copied where they already are so.
+    labels : ndarray of int of shape (N,)
+        The class of each.
     """
 
     features: Floats
@@ -47,8 +49,15 @@ class TrainingSet:
 
         Parameters
         ----------
-        train_features : (N, ...) numbers; images are flattened.
-        train_labels : (N,) integers, the true class of each row.
+        train_features : array_like of shape (N, ...)
+            Numbers; images are flattened.
+        train_labels : array_like of shape (N,)
+            Integers, the true class of each row.
+
+        Returns
+        -------
+        TrainingSet
+            Ready to search.
 
         Raises
         ------
@@ -62,7 +71,20 @@ class TrainingSet:
         return cls(features, labels)
 
     def queries(self, features: Any, predicted: Any) -> tuple[Floats, Ints]:
-        """Inputs to look up, (n, d) in the training set's precision, and the class predicted for each."""
+        """Inputs to look up, (n, d) in the training set's precision, and the class predicted for each.
+
+        Parameters
+        ----------
+        features : array_like of shape (n, ...)
+            Inputs, as those of the training set.
+        predicted : array_like of shape (n,)
+            Integers, the class predicted for each.
+
+        Returns
+        -------
+        tuple of ndarray
+            Inputs and classes, as :func:`nearest` takes them.
+        """
         flat = flattened(features, "features", self.features.shape[1]).astype(self.features.dtype, copy=False)
         return flat, class_numbers(predicted, len(flat), "predicted classes")
 
@@ -77,7 +99,18 @@ class TrainingSet:
         return self.extended(self.features)
 
     def extended(self, features: Floats) -> Floats:
-        """(n, d + 2) inputs less the centre, their squared lengths less what rounding may add to distances, and 1."""
+        """(n, d + 2) inputs less the centre, their squared lengths less what rounding may add to distances, and 1.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n, d)
+            From :meth:`queries`.
+
+        Returns
+        -------
+        ndarray of shape (n, d + 2)
+            In the training set's precision.
+        """
         extended = np.ones((len(features), features.shape[1] + 2), features.dtype)
         centred = np.subtract(features, self.centre, out=extended[:, :-2])
         extended[:, -2] = (1 - self.rounding) * np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
@@ -161,10 +194,19 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
 
     Parameters
     ----------
-    training : the training set.
-    features : (n, d) as :meth:`TrainingSet.queries` returns them.
-    predicted : (n,) the class predicted for each.
-    distance : "l2", "l1" or "linf".
+    training : TrainingSet
+        The training set.
+    features : ndarray of shape (n, d)
+        From :meth:`TrainingSet.queries`.
+    predicted : ndarray of int of shape (n,)
+        The class predicted for each.
+    distance : {"l2", "l1", "linf"}, default "l2"
+        Norm of the distances.
+
+    Returns
+    -------
+    Separations
+        Distances, and the rows that have them.
     """
     if distance not in DISTANCES:
         raise CalibrationError(f"distance={distance!r} is not one of {', '.join(DISTANCES)}.")
