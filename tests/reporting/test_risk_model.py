@@ -14,7 +14,7 @@ from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.evaluation.compare import compare
 from calib.formatting import number, percent, round_percent, with_interval
-from calib.metrics import net_benefit, risk_model
+from calib.metrics import RiskModelPanel, net_benefit, risk_model
 from calib.reporting import Report, Source, html
 from calib.reporting.figures import policy, scripts
 from calib.reporting.risk_model import thresholds_of
@@ -23,7 +23,10 @@ from tests.reporting.conftest import HOSTILE, Reading
 
 
 def report_of(data: Predictions, *names: str) -> Report:
-    """A comparison of these methods on halves of the data, or on the split that they came with."""
+    """A comparison of these methods on halves of the data, or on the split that they came with; none is the raw model.
+
+    Each panel is a bootstrap, so what is no matter of a calibrator is asked of the raw model alone.
+    """
     part = 0.5 if data.given_split is None else None
     parts, methods = data.split(part), {name: calib.calibrator(name) for name in names}
     return Report.from_comparison(compare(methods, *parts), data, parts, methods, source=Source(part=part))
@@ -62,12 +65,33 @@ def shown(report: Report) -> list:
     return [raw, next(method for method in others if method.key == report.recommendation.method)]
 
 
-def test_the_panel_is_that_of_the_library(loans, page):
+@pytest.fixture(scope="module")
+def panels(loans: Report) -> list[RiskModelPanel]:
+    """What the library says of the two."""
+    found = [method.evaluation for method in shown(loans)]
+    assert all(one.weights is not None and one.clusters is not None for one in found)
+    return [risk_model(*one.pair, one.weights, "exposure", one.clusters) for one in found]
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The raw model of a file with risks of 0 and two rows without an outcome."""
+    made = small(200)
+    risk = np.round(1 / (1 + np.exp(-made.logits[:, 1])), 1)
+    lines = [f"{p:.1f},{'' if i in (3, 5) else y}" for i, (p, y) in enumerate(zip(risk, made.labels, strict=True))]
+    path = tmp_path_factory.mktemp("ward") / "ward.csv"
+    path.write_text("risk,died\n" + "\n".join(lines) + "\n")
+    return report_of(calib.load(path))
+
+
+@pytest.fixture(scope="module")
+def page_of_ward(ward: Report) -> Reading:
+    return Reading(html(ward))
+
+
+def test_the_panel_is_that_of_the_library(page, panels):
     cells = {row[0]: row[1:] for row in page.tables["panel"][1:]}
-    for place, method in enumerate(shown(loans)):
-        one = method.evaluation
-        assert one.weights is not None and one.clusters is not None
-        panel = risk_model(*one.pair, one.weights, "exposure", one.clusters)
+    for place, panel in enumerate(panels):
         for measure in panel.measures:
             assert cells[measure.title][place].startswith(with_interval(measure.interval))
             assert measure.meaning in cells[measure.title][place]
@@ -78,15 +102,12 @@ def test_the_panel_is_that_of_the_library(loans, page):
         assert len(cells) == len(panel.measures) + 1
 
 
-def test_the_first_page_has_four_measures_before_and_after_and_three_figures(loans, document):
+def test_the_first_page_has_four_measures_before_and_after_and_three_figures(document, panels):
     first = Reading(document.split("</section>", 1)[0])
     assert set(first.tables) == {"panel"}
     drawn = [figure["layout"]["meta"]["alt"] for figure in first.figures]
     assert [text.split(" ")[0] for text in drawn] == ["Calibration", "Calibration", "Net"]
     assert all(re.search(r"\d", text) for text in drawn)
-    panels = [
-        risk_model(*one.pair, one.weights, "exposure", one.clusters) for one in (m.evaluation for m in shown(loans))
-    ]
     begin = first.text.split("The model's risks")[0]
     for key in ("oe", "slope", "auroc", "brier"):
         before, after = (panel[key] for panel in panels)
@@ -95,42 +116,36 @@ def test_the_first_page_has_four_measures_before_and_after_and_three_figures(loa
     assert "<details open" not in document
 
 
-def test_weighted_and_unweighted_numbers_are_told_apart(loans, page):
+def test_weighted_and_unweighted_numbers_are_told_apart(loans, page, panels, page_of_ward):
     one = loans.methods[0].evaluation
     events, rows = int(one.pair[1].sum()), len(one)
-    rate = risk_model(*one.pair, one.weights, "exposure", one.clusters, n_resamples=0).event_rate
+    rate = panels[0].event_rate
     begin = page.text.split("The model's risks")[0]
     assert f"in {events} of them ({percent(events / rows)}), {percent(rate)} by weight. Rows have exposure" in begin
     assert "each row once" in begin and f"{loans.before_and_after[-1].title}, weighted" in begin
     assert "Not weighted: " in page.text and "Each row counts once, whatever its weight." in page.text
     assert len(page.tables["weighted"]) == len(loans.methods) + 1
-    plain = Reading(html(report_of(small(), "platt"))).text
+    plain = page_of_ward.text
     assert "weighted" not in plain.lower() and "by weight" not in plain
 
 
-def test_net_benefit_is_that_of_the_library(loans, page):
+def test_net_benefit_is_that_of_the_library(loans, page, panels):
     *_, last = shown(loans)
     one = last.evaluation
     said, came = one.pair
-    raw = risk_model(*loans.methods[0].evaluation.pair, one.weights, "exposure", one.clusters, n_resamples=0)
-    _, few = thresholds_of(raw.event_rate)
+    _, few = thresholds_of(panels[0].event_rate)
     found = net_benefit(said, came, few, one.weights, one.clusters)
     rows = page.tables["net-benefit"][1:]
     assert [row[0] for row in rows] == [round_percent(threshold) for threshold in few]
     assert [row[2] for row in rows] == [with_interval(found.model.at(place)) for place in range(len(few))]
 
 
-def test_rows_left_out_are_told_with_their_reason(tmp_path):
-    made = small(80)
-    risk = 1 / (1 + np.exp(-made.logits[:, 1]))
-    lines = [f"{p:.6f},{'' if i in (3, 5) else y}" for i, (p, y) in enumerate(zip(risk, made.labels, strict=True))]
-    (tmp_path / "ward.csv").write_text("risk,died\n" + "\n".join(lines) + "\n")
-    page = Reading(html(report_of(calib.load(tmp_path / "ward.csv"), "platt")))
-    assert "2 rows of 80 have no" in page.text and "nothing was filled in" in page.text
+def test_rows_left_out_are_told_with_their_reason(page_of_ward):
+    assert "2 rows of 200 have no" in page_of_ward.text and "nothing was filled in" in page_of_ward.text
 
 
 def test_few_events_are_said_and_judged_by_nothing():
-    page = Reading(html(report_of(small(80, rate=0.03), "platt")))
+    page = Reading(html(report_of(small(80, rate=0.03))))
     verdict = page.text.split("Net benefit")[0]
     assert "The model's risks of “died”: Too few events" in verdict and "Calibration slope is" not in verdict
 
@@ -139,34 +154,25 @@ def test_an_event_that_never_happened_has_a_report_too():
     data = small(60)
     split = np.arange(60) < 30
     labels = np.where(split, data.labels, 0)
-    report = report_of(replace(data, labels=labels, given_split=split, groups=None), "temperature")
+    logits = np.clip(np.rint(data.logits), -1, 0)  # two risks, for a curve without events takes the longest to fit
+    report = report_of(replace(data, logits=logits, labels=labels, given_split=split, groups=None))
     page = Reading(html(report))
     assert "does not exist for these rows" in page.tables["panel"][1][1]
     assert "nan" not in page.text.lower().split()
 
 
-def one_number(report: Report) -> None:
+def test_log_loss_is_the_nll_of_the_table_where_the_file_has_zeros(ward, page_of_ward):
     """The panel's measures that are scores too are those of the table, with its ends but for Student's t there."""
-    page = Reading(html(report))
-    panel, table = page.cells("panel"), page.cells("overview")
-    for method in shown(report):
-        of_table = table[method.title]
-        for measure, score in (("Log loss", "NLL"), ("Brier score", "Brier score")):
-            theirs, ours = (
-                re.findall(r"[-+\d.e]+(?=[\s,\]\[✓]|$)", text)[:3]
-                for text in (of_table[score], panel[measure][method.title])
-            )
-            assert ours[0] == theirs[0], (measure, score)
-            (low, high), ends = map(float, theirs[1:]), [float(end) for end in ours[1:]]
-            assert ends == pytest.approx([low, high], abs=0.02 * (high - low)), (measure, score)
-
-
-def test_log_loss_is_the_nll_of_the_table_where_the_file_has_zeros(tmp_path):
-    made = small(200)
-    risk = np.round(1 / (1 + np.exp(-made.logits[:, 1])), 1)
-    lines = [f"{p:.1f},{y}" for p, y in zip(risk, made.labels, strict=True)]
-    (tmp_path / "ward.csv").write_text("risk,died\n" + "\n".join(lines) + "\n")
-    one_number(report_of(calib.load(tmp_path / "ward.csv"), "platt"))
+    (method,) = ward.methods
+    panel, of_table = page_of_ward.cells("panel"), page_of_ward.cells("overview")[method.title]
+    for measure, score in (("Log loss", "NLL"), ("Brier score", "Brier score")):
+        theirs, ours = (
+            re.findall(r"[-+\d.e]+(?=[\s,\]\[✓]|$)", text)[:3]
+            for text in (of_table[score], panel[measure][method.title])
+        )
+        assert ours[0] == theirs[0], (measure, score)
+        (low, high), ends = map(float, theirs[1:]), [float(end) for end in ours[1:]]
+        assert ends == pytest.approx([low, high], abs=0.02 * (high - low)), (measure, score)
 
 
 def test_log_loss_is_the_nll_of_the_table_where_a_calibrator_says_0_and_1():
@@ -175,16 +181,17 @@ def test_log_loss_is_the_nll_of_the_table_where_a_calibrator_says_0_and_1():
     risk = np.where(labels, 0.99, 0.01) + rng.normal(0, 0.001, 300)
     data = replace(small(300), logits=np.log(np.c_[1 - risk, risk]), labels=labels)
     report = report_of(data, "temperature")
-    for method in report.methods:
-        nll = report.score(method, "NLL")["value"]
-        assert risk_model(*method.evaluation.pair, n_resamples=0)["log_loss"].value == pytest.approx(nll, abs=1e-12)
+    scaled = report.methods[1]
+    assert scaled.evaluation.pair[0].min() < 1e-50 and scaled.evaluation.pair[0].max() == 1
+    nll = report.score(scaled, "NLL")["value"]
+    assert risk_model(*scaled.evaluation.pair, n_resamples=0)["log_loss"].value == pytest.approx(nll, abs=1e-12)
 
 
 def test_hostile_names_are_text_and_nothing_is_fetched():
     groups = np.array(HOSTILE)[np.arange(240) % len(HOSTILE)]
     finding = Finding("warning", "rows_left_out", f"2 rows have {HOSTILE[0]}.", "")
     data = replace(small(name=HOSTILE[1], groups=groups, findings=(finding,)), name=HOSTILE[2])
-    document = html(report_of(data, "platt"))
+    document = html(report_of(data))
     page, without = Reading(document), document.replace(scripts()[0], "")
     for name in HOSTILE[:3]:
         assert name in page.text and name not in without
