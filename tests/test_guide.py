@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from documentation import rooms
 from tests.conftest import ROOT
 
@@ -34,6 +36,7 @@ def paste(code: str, folder: Path) -> None:
         path.write_text("".join(lines), encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_examples_work_where_they_are_pasted(tmp_path):
     for name in ("calib", "pages", ".streamlit"):
         shutil.copytree(ROOT / name, tmp_path / name)  # with what is compiled, which is used where it still belongs

@@ -110,8 +110,8 @@ BOMBS = [
 ]
 
 
-IN_SHORT = (zip_bomb, chunk_bomb, parquet_bomb)
-"""One of each format; every one is tried in a process of its own."""
+IN_SHORT = (parquet_bomb,)
+"""The quickest to make; every one is tried in a process of its own."""
 
 
 @pytest.mark.parametrize(

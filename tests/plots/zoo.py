@@ -81,14 +81,14 @@ def _event(risk: np.ndarray, seed: int, truth: np.ndarray | None = None) -> Case
 
 
 def _rare() -> Case:
-    return _event(expit(np.random.default_rng(1).normal(-6, 1.5, 3000)), 2)
+    return _event(expit(np.random.default_rng(1).normal(-6, 1.5, 1500)), 2)
 
 
 def _classes() -> Case:
     generator = np.random.default_rng(3)
-    labels = generator.integers(0, 100, 1200)
-    logits = generator.normal(size=(1200, 100))
-    logits[np.arange(1200), labels] += 3
+    labels = generator.integers(0, 100, 600)
+    logits = generator.normal(size=(600, 100))
+    logits[np.arange(600), labels] += 3
     return Case(2 * logits, labels)
 
 
@@ -108,8 +108,8 @@ def _two_risks() -> Case:
 
 def _extremes() -> Case:
     generator = np.random.default_rng(7)
-    logits = generator.choice([0.0, 5.0, 700.0], size=(500, 2))
-    return Case(logits, generator.integers(0, 2, 500))
+    logits = generator.choice([0.0, 5.0, 700.0], size=(200, 2))
+    return Case(logits, generator.integers(0, 2, 200))
 
 
 CASES: dict[str, Callable[[], Case]] = {

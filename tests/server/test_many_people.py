@@ -175,6 +175,7 @@ async def ask_to_clear_the_cache(url: str, pid: int) -> None:
         assert len(family(pid)) == processes
 
 
+@pytest.mark.long
 def test_no_visitor_can_clear_what_the_server_keeps(running: tuple[str, int]) -> None:
     asyncio.run(ask_to_clear_the_cache(*running))
 
