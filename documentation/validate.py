@@ -28,11 +28,12 @@ class Documented(Validator):
 
 
 def documented(name: str, found: Any) -> Iterator[tuple[str, Any]]:
-    """A function; or a class with the methods and properties that it defines."""
+    """A function; or a class with the methods and properties that it defines, but for those that a base documents."""
     if isinstance(found, type | FunctionType):
         yield name, found
     for key, member in vars(found).items() if isinstance(found, type) else ():
-        if not key.startswith("_") and isinstance(member, FunctionType | classmethod | staticmethod | property):
+        own = not key.startswith("_") and not any(hasattr(base, key) for base in found.__bases__)
+        if own and isinstance(member, FunctionType | classmethod | staticmethod | property):
             yield f"{name}.{key}", getattr(found, key)
 
 

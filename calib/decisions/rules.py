@@ -129,17 +129,7 @@ class EventCut(Rule):
         return reaches(of_classes(probs, 2)[:, self.column], self.cut).astype(np.int64)
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
-        """Refuse a calibrator without the probability of an event.
-
-        Parameters
-        ----------
-        n_classes : int
-            Number of classes of the calibrator.
-        kind : str
-            What its model writes out.
-        gives_probabilities : bool
-            Whether it gives probabilities of all classes.
-        """
+        """Refuse a calibrator without the probability of an event."""
         if n_classes != 2 or kind == "pairs" or not gives_probabilities:
             raise CalibrationError(
                 f"A threshold needs the probability of one of two classes; this calibrator has {n_classes:,} classes"
@@ -147,34 +137,12 @@ class EventCut(Rule):
             )
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence.
-
-        Parameters
-        ----------
-        class_names : tuple of str
-            One name per class.
-
-        Returns
-        -------
-        str
-            Plain text.
-        """
+        """What it does, in a sentence."""
         act = f"{self.actions[1]} where the probability of {class_names[self.column]} is at least {self.cut:.6g}"
         return f"{act}, {self.actions[0]} elsewhere."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called.
-
-        Parameters
-        ----------
-        class_names : tuple of str
-            One name per class.
-
-        Returns
-        -------
-        tuple of str
-            One name per action.
-        """
+        """What each action is called."""
         return tuple(self.actions)
 
 
@@ -270,17 +238,7 @@ class CostMatrix(Rule):
         return action, least
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
-        """Refuse a calibrator of other classes.
-
-        Parameters
-        ----------
-        n_classes : int
-            Number of classes of the calibrator.
-        kind : str
-            What its model writes out.
-        gives_probabilities : bool
-            Whether it gives probabilities of all classes.
-        """
+        """Refuse a calibrator of other classes."""
         if len(self.costs) != n_classes or kind == "pairs" or not gives_probabilities:
             raise CalibrationError(
                 f"The costs are of {len(self.costs):,} classes, and need the probability of each; this calibrator has "
@@ -288,35 +246,13 @@ class CostMatrix(Rule):
             )
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence.
-
-        Parameters
-        ----------
-        class_names : tuple of str
-            One name per class.
-
-        Returns
-        -------
-        str
-            Plain text.
-        """
+        """What it does, in a sentence."""
         rows, actions = self.costs.shape
         over = "" if self.hand_over is None else f", and hand over where it is above {self.hand_over:.6g}"
         return f"Take the action of the least expected cost, of {rows:,} classes and {plural(actions, 'action')}{over}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called.
-
-        Parameters
-        ----------
-        class_names : tuple of str
-            One name per class.
-
-        Returns
-        -------
-        tuple of str
-            One name per action.
-        """
+        """What each action is called."""
         n_actions = self.costs.shape[1]
         usual = class_names if len(class_names) == n_actions else tuple(f"action {a}" for a in range(n_actions))
         return tuple(self.actions) or usual
@@ -412,18 +348,7 @@ class AnswerAbove(Rule):
         return np.where(reaches(np.asarray(confidence), self.threshold), predicted, HAND_OVER)
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence.
-
-        Parameters
-        ----------
-        class_names : tuple of str
-            One name per class.
-
-        Returns
-        -------
-        str
-            Plain text.
-        """
+        """What it does, in a sentence."""
         what = f"Answer where the confidence is at least {self.threshold:.6g}, hand over elsewhere"
         if self.risk is None or self.delta is None:
             return f"{what}."
@@ -432,18 +357,7 @@ class AnswerAbove(Rule):
         return f"{what}: error among answers at most {risk}, with {confidence} confidence{rows}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called: the class that is answered.
-
-        Parameters
-        ----------
-        class_names : tuple of str
-            One name per class.
-
-        Returns
-        -------
-        tuple of str
-            One name per action.
-        """
+        """What each action is called: the class that is answered."""
         return class_names
 
 
