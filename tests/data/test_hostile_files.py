@@ -101,7 +101,7 @@ def damaged(whole: bytes, generator: np.random.Generator) -> bytes:
 def test_damaged_bytes(make, form):
     path = FORMATS[form](make)
     generator = np.random.default_rng(zlib.crc32(form.encode()))
-    for _ in range(60):
+    for _ in range(25):
         check(inspect((path.name, damaged(path.read_bytes(), generator))))
 
 
@@ -121,7 +121,7 @@ def test_damaged_features_never_cost_the_outputs(make, form):
         make, features=features, train_features=features[:9] + 1, train_labels=np.arange(9) % 4
     )
     whole, main = path.read_bytes(), make.both()
-    for _ in range(60):
+    for _ in range(25):
         content = damaged(whole, generator)
         role = str(generator.choice(["features", "train_features", "train_labels"]))
         found = inspect(main, **{role: (path.name, content)})
@@ -133,7 +133,7 @@ def test_damaged_features_never_cost_the_outputs(make, form):
 def test_any_choices(make, form):
     path = FORMATS[form](make)
     generator = random.Random(form)
-    for _ in range(80):
+    for _ in range(30):
         chosen = {name: generator.choice(values) for name, values in POOL.items() if generator.random() < 0.15}
         check(inspect(path, choices=Choices(**chosen)))
 
@@ -160,7 +160,7 @@ def test_numbers_that_overflow_fill_no_log(make, role):
 def test_mutants_are_read_or_refused_in_words():
     """Of the formats that no library in C parses, in which a mutant would end the process of the tests."""
     forms = tuple(form for form in originals() if form not in ("hdf5", "parquet", "arrow", "arrow stream"))
-    for number in range(60):
+    for number in range(30):
         made = mutant(number, seed=7, only=forms)
         with minute_of_cpu():
             outcome, problem = met(made)

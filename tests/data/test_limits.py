@@ -202,7 +202,11 @@ BUSY = {
 }
 
 
-@pytest.mark.parametrize("build", BUSY, ids=lambda build: build.__name__)
+@pytest.mark.parametrize(
+    "build",
+    [pytest.param(build, marks=[pytest.mark.long] * (build is hdf5_depth)) for build in BUSY],
+    ids=lambda build: build.__name__,
+)
 def test_takes_little_time_and_memory(make, build):
     upload = build(make)
     inspect(("first.csv", TEXT))  # loads the readers

@@ -59,7 +59,7 @@ def check(root: Path, said: list[list[str]]) -> None:
             assert job is not None and job.calibrator.temperature_ == temperature_of(name)
 
 
-@pytest.mark.parametrize("moments", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("moments", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_nothing_announced_is_lost_when_servers_are_killed(
     tmp_path: Path, moments: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
