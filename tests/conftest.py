@@ -138,6 +138,14 @@ def two_scores(n: int = 200) -> bytes:
     return "\n".join(lines).encode()
 
 
+@pytest.fixture(scope="module")
+def few_simulations() -> Iterator[None]:
+    """Behind what ICI and its kin would be of a calibrated model stand 20 draws and not 300: for tests of the rest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("calib.metrics.distances.SIMULATIONS", 20)
+        yield
+
+
 @pytest.fixture(scope="session")
 def overconfident() -> tuple[np.ndarray, np.ndarray]:
     return simulate()

@@ -47,7 +47,7 @@ def test_every_classifier_learns_in_batches_and_repeats_itself(pool, name):
 
     def learned() -> np.ndarray:
         learner = Learner(classifier(name, seed=3), 4)
-        for features, labels in batches(pool):
+        for features, labels in batches(pool, n=2):
             learner.learn(features, labels)
         return learner.probabilities(pool.test_features)
 

@@ -71,6 +71,7 @@ def test_the_classifiers_own_confidence_becomes_the_outputs_of_a_binary_problem(
     np.testing.assert_array_equal(np.concatenate(one.right), right)
 
 
+@pytest.mark.long
 def test_on_digits_the_separation_is_near_the_reference_and_sharper_than_the_baselines():
     reference = known("geometric")["random forest"][1:]
     found: dict[str, list[tuple[float, float]]] = {}

@@ -105,7 +105,7 @@ def test_a_capacity_takes_the_highest_and_draws_among_ties():
     assert not found.from_raw.changed.value  # the same draw for both
 
 
-def test_a_capacity_acts_on_as_many_rows_as_it_says_and_its_cut_has_the_quantile_s_interval():
+def test_a_capacity_acts_on_as_many_rows_as_it_says():
     p, raw, y = simulated()
     coarse = np.round(p, 1)  # ties, as an isotonic map makes them
     for probs in (p, coarse):
@@ -114,6 +114,10 @@ def test_a_capacity_acts_on_as_many_rows_as_it_says_and_its_cut_has_the_quantile
         assert (found.n_decision, found.n_judgement) == (0, 2000)
     assert found.tied == (coarse == found.cut.value).sum()
     assert found.drawn == 100 - (coarse > found.cut.value).sum() < found.tied
+
+
+@pytest.mark.long
+def test_the_interval_of_a_capacity_s_cut_holds_the_quantile():
     rng, held = np.random.default_rng(3), 0
     for seed in range(80):
         probs = rng.random(200)
@@ -154,6 +158,7 @@ def test_few_clusters_do_not_widen_what_hardly_changes():
     assert found.high - found.low > 2 * 1.96 * each.std() / math.sqrt(2000)
 
 
+@pytest.mark.long
 def test_the_delta_interval_holds_the_true_cut(rng):
     held = {"rows": 0, "clusters": 0}
     truth = float(sigmoid(np.array((np.log(0.1 / 0.9) + 0.5) / 0.7)))

@@ -80,32 +80,15 @@ def test_the_cut_is_where_the_shifted_probability_reaches_that_of_the_costs():
 
 
 def test_clusters_are_drawn_whole(rng):
-    (score, labels), (new, _) = scores(300, 0.3, rng), scores(300, 0.3, rng)
-    once = estimate_rate(sigmoid(score), labels, sigmoid(new), n_resamples=300).rate
+    (score, labels), (new, _) = scores(150, 0.3, rng), scores(150, 0.3, rng)
+    once = estimate_rate(sigmoid(score), labels, sigmoid(new), n_resamples=120).rate
     repeated = [np.repeat(of, 4) for of in (sigmoid(score), labels, sigmoid(new))]
-    groups = np.repeat(np.arange(300), 4)
-    whole = estimate_rate(*repeated, clusters=groups, new_clusters=groups, n_resamples=300).rate
-    apart = estimate_rate(*repeated, n_resamples=300).rate
+    groups = np.repeat(np.arange(150), 4)
+    whole = estimate_rate(*repeated, clusters=groups, new_clusters=groups, n_resamples=120).rate
+    apart = estimate_rate(*repeated, n_resamples=120).rate
     assert whole.value == pytest.approx(once.value, abs=1e-6)
     assert whole.high - whole.low == pytest.approx(once.high - once.low, rel=0.25)
     assert apart.high - apart.low < 0.7 * (whole.high - whole.low)
-
-
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda: shift_prior([0.2], 0.0, 0.1), "ends excluded"),
-        (lambda: shift_prior([0.2], 0.2, 1.5), "from 0 to 1"),
-        (lambda: shift_prior([[0.2, 0.8]], [0.5, 0.6], [0.5, 0.5]), "sum to 1"),
-        (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
-        (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "of one kind"),
-        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=0), "n_resamples=0 must"),
-        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=2, level=2), "level=2 must"),
-    ],
-)
-def test_what_cannot_be_used_is_said(call, word):
-    with pytest.raises(CalibrationError, match=word):
-        call()
 
 
 def test_a_rate_as_small_as_numbers_go_is_none_without_a_result():
@@ -129,13 +112,20 @@ def test_rates_are_those_that_quapy_finds(name):
     rate = likeliest_rate(said, old)
     assert rate == pytest.approx(found["em_prevalence"], abs=1e-8)
     np.testing.assert_allclose(shift_prior(said, old, rate)[:8], found["first8_corrected"], atol=2e-8)
-    interval = estimate_rate(probs[fit], labels[fit], probs[new], n_resamples=200).rate
+    interval = estimate_rate(probs[fit], labels[fit], probs[new], n_resamples=50).rate
     assert interval.value == pytest.approx(rate, abs=1e-8) and interval.low < labels[new].mean() < interval.high
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        (lambda: shift_prior([0.2], 0.0, 0.1), "ends excluded"),
+        (lambda: shift_prior([0.2], 0.2, 1.5), "from 0 to 1"),
+        (lambda: shift_prior([[0.2, 0.8]], [0.5, 0.6], [0.5, 0.5]), "sum to 1"),
+        (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
+        (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "of one kind"),
+        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=0), "n_resamples=0 must"),
+        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=2, level=2), "level=2 must"),
         (lambda: cut_at_rate(1.2, 0.5, 0.1), "cut=1.2 must lie between 0 and 1"),
         (lambda: cut_at_rate("a", 0.5, 0.1), "cut='a' must be a number"),
         (lambda: cut_at_rate(0.5, None, 0.1), "old_rate=None must be a number"),

@@ -53,10 +53,10 @@ def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
 
 
 def test_the_rate_is_estimated_from_logits():
-    logits, labels = simulate(n=900)
+    logits, labels = simulate(n=240)
     logits, event = np.column_stack([logits[:, 1:].max(axis=1), logits[:, 0]]), labels == 0
-    clusters = np.arange(900) % 60
-    chosen = np.r_[np.flatnonzero(event), np.flatnonzero(~event)[:250]]
+    clusters = np.arange(240) % 40
+    chosen = np.r_[np.flatnonzero(event), np.flatnonzero(~event)[:70]]
     found = rates_of_rows(logits[chosen], 1, data={"logits": logits, "labels": event.astype(int), "clusters": clusters})
     probs, fresh = softmax(logits)[:, 1], softmax(logits[chosen])[:, 1]
     assert found.rate == estimate_rate(probs, event, fresh, clusters=clusters).rate

@@ -27,9 +27,8 @@ from calib.engine import Fitted
 from calib.evaluation import Evaluation
 from calib.evaluation.scores import scored_on
 from calib.records import flatten, unflatten
-from calib.registry import METHODS
 from tests.conftest import simulate
-from tests.test_contract import fitted, inputs
+from tests.test_contract import VARIANTS, fitted, inputs
 
 
 def rows(n_classes: int, **about: Any) -> Predictions:
@@ -60,9 +59,9 @@ def stored(judgement: Any) -> Any:
     return from_state(unflatten(json.loads(json.dumps(outline)), arrays))
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_worker_judges_every_method_as_the_library_does(name):
-    made, test = fitted(name, {}), rows(4)
+@pytest.mark.parametrize("name", ["temperature", "imax", "spline", "gpcalib", "geometric"])
+def test_a_worker_judges_a_method_as_the_library_does(name):
+    made, test = fitted(name, VARIANTS[name][0]), rows(4)
     call = pickle.dumps((judge_fitted, made, arrays_to_judge(test, made.needs)))
     function, sent, data = pickle.loads(call)
     judged = pickle.loads(pickle.dumps(function(sent, data=data)))

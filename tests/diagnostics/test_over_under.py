@@ -13,10 +13,9 @@ from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
 from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
-from calib.evaluation import Evaluation, evaluate, score_intervals
+from calib.evaluation import Evaluation, evaluate
 from calib.evaluation.view import EVENT
 from calib.formatting import percent
-from calib.metrics import risk_model
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
 from calib.ui.text import confidence_sentence
@@ -240,13 +239,3 @@ def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
         assert f"by {100 * gap.value:.1f} points** (95\u00a0%: {near:.1f} to {far:.1f})" in sentence
     else:
         assert f"gap {100 * gap.value:+.1f} points" in sentence.replace("−", "-")
-
-
-def test_the_panel_of_a_risk_model_has_the_intervals_of_the_table(rng) -> None:
-    # Those of the table were of Student's t at any number of rows, those of the panel from 40 on of the normal.
-    risk = rng.beta(1, 4, 400)
-    event = rng.random(400) < risk
-    table = score_intervals(evaluate(np.column_stack([1 - risk, risk]), event.astype(int)).seen(EVENT))
-    panel = risk_model(risk, event)
-    assert table["NLL"] == pytest.approx(panel["log_loss"].interval, rel=1e-9)
-    assert table["Brier"] == pytest.approx(panel["brier"].interval, rel=1e-9)

@@ -36,7 +36,8 @@ def test_without_labelled_rows_means_of_the_confidence_are_expected(rng) -> None
     assert "uncertainty is not in them" in sentences(found, "Platt")[-1]
 
 
-@pytest.mark.parametrize("n_judged", [300, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("n_judged", [300, 2000])
 def test_the_intervals_hold_what_comes(n_judged: int) -> None:
     """A calibrator that is off by an intercept and a slope, as one fitted to few rows, on another mix of inputs."""
     inside = {"accuracy": 0, "rate": 0}
@@ -76,11 +77,11 @@ def test_a_change_of_the_mean_risk_is_one_of_the_means_and_found_where_the_sente
     )
     assert change.low > 0
     missed = 0
-    for _ in range(400):
+    for _ in range(200):
         one, other = (events(rng.normal(-2, 1, n), np.zeros(n)) for n in (400, 200))
         change = without_labels(one, other).shift
         missed += not change.low <= 0.0 <= change.high
-    assert missed / 400 < 0.09
+    assert missed / 200 < 0.09
 
 
 def test_sentences_carry_the_numbers(rng) -> None:

@@ -148,8 +148,8 @@ def share_inside(kind, confidence, correct):
 def test_curves_of_calibrated_models_lie_inside_about_as_often_as_the_band_says(kind, rng):
     inside = []
     for _ in range(60):
-        confidence = rng.beta(5, 2, 1500)
-        inside.append(share_inside(kind, confidence, rng.random(1500) < confidence))
+        confidence = rng.beta(5, 2, 500)
+        inside.append(share_inside(kind, confidence, rng.random(500) < confidence))
     assert 0.92 <= np.mean(inside) <= 0.985, np.mean(inside)
 
 

@@ -81,8 +81,7 @@ def test_answerable_is_the_largest_share_within_the_accepted_error(pairs, accept
         assert np.isnan(found.threshold)
 
 
-@pytest.mark.parametrize("accepted", [0.05, 0.1])
-@pytest.mark.parametrize("n", [300, 1500])
+@pytest.mark.parametrize(("accepted", "n"), [(0.05, 300), pytest.param(0.1, 1500, marks=pytest.mark.long)])
 def test_intervals_of_the_share_hold_the_truth(accepted: float, n: int) -> None:
     """Confidence c uniform on [0.6, 1] and right with probability c: answering down to t has the risk (1 - t) / 2."""
     generator = np.random.default_rng(1)

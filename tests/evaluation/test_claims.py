@@ -133,6 +133,7 @@ def overconfident_and_calibrated(n, seed):
     return {name: evaluate(np.stack([1 - p, p], axis=1), happened).seen(EVENT) for name, p in risks.items()}
 
 
+@pytest.mark.long
 def test_a_clear_gain_in_the_ece_is_claimed_and_its_interval_holds_the_truth():
     truth = -0.0833  # by 400,000 rows
     words, held = [], 0
@@ -150,7 +151,7 @@ def test_a_clear_gain_in_the_ece_is_claimed_and_its_interval_holds_the_truth():
 def test_the_noise_of_bins_is_taken_off_in_squares():
     rng = np.random.default_rng(0)
     plain, less = [], []
-    for _ in range(200):
+    for _ in range(100):
         p = rng.random(1000)
         one = evaluate(np.stack([1 - p, p], axis=1), (rng.random(1000) < p).astype(int)).seen(EVENT)
         plain.append(scores(one)["ECE"])

@@ -18,6 +18,7 @@ from tests.conftest import paired_differences, simulate
 REPEATS = 500
 
 
+@pytest.mark.long
 def test_nll_and_brier_hold_the_truth_in_95_of_100_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(scored_on.__globals__, "N_RESAMPLES", 10)  # of the ECE, which is not looked at
     # Labels are averaged exactly, logits over 200,000 rows.
@@ -37,6 +38,7 @@ def test_nll_and_brier_hold_the_truth_in_95_of_100_runs(monkeypatch: pytest.Monk
         assert 0.92 <= count / REPEATS <= 0.98, key
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
 def test_wilson_intervals_of_bins_hold_the_truth_on_average(binning: str) -> None:
     covered: list[bool] = []
@@ -50,7 +52,7 @@ def test_wilson_intervals_of_bins_hold_the_truth_on_average(binning: str) -> Non
     assert 0.92 <= np.mean(covered) <= 0.98
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 120), n_classes=st.integers(2, 7), scale=st.floats(0.1, 30))
 def test_identical_methods_never_differ(seed: int, n: int, n_classes: int, scale: float) -> None:
     generator = np.random.default_rng(seed)

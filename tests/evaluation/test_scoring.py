@@ -14,6 +14,8 @@ from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from tests.conftest import simulate
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
 
 @pytest.fixture
 def outputs() -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +112,10 @@ def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
 
 @pytest.mark.parametrize("clustered", [False, True])
 def test_a_table_and_the_panel_of_a_risk_model_have_one_interval_of_one_score(clustered):
-    """Of more than 2,000 rows, and in clusters, a report had two intervals of its Brier score."""
+    """Of more than 2,000 rows, and in clusters, a report had two intervals of its Brier score.
+
+    Once those of the table were of Student's t at any number of rows, those of the panel from 40 on of the normal.
+    """
     rng = np.random.default_rng(1)
     log_odds, clusters = rng.normal(-2, 1, 5000), np.arange(5000) // 25
     risk = 1 / (1 + np.exp(-log_odds))

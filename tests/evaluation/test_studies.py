@@ -149,6 +149,7 @@ def test_the_interval_by_its_formula_and_at_its_ends():
     assert np.isnan(corrected_interval([], 10, 10).value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_test", [60, 150])
 def test_coverage_where_splits_share_rows(n_test):
     """Row-wise losses that no calibration row changes: here the correction is exact, and without it coverage fails."""
@@ -170,9 +171,9 @@ def test_coverage_where_splits_share_rows(n_test):
 
 def test_more_labels_help_most_where_there_is_most_to_learn():
     methods = {name: calib.calibrator(name) for name in ("temperature", "vector")}
-    table = repeated_splits(methods, data(1200), 400, n_repeats=4, sizes=halved_sizes(400))
+    table = repeated_splits(methods, data(900), 400, n_repeats=3, sizes=halved_sizes(400))
     # The largest size is the comparison on the same splits.
-    whole = repeated_splits(methods, data(1200), 400, n_repeats=4)
+    whole = repeated_splits(methods, data(900), 400, n_repeats=3)
     largest = table[table["size"] == 400].reset_index(drop=True)
     pd.testing.assert_frame_equal(largest.drop(columns="fit_seconds"), whole.drop(columns="fit_seconds"))
     curve = summarise_sizes(table).set_index(["method", "score", "size"]).sort_index()

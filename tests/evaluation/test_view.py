@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib import CalibrationError, compare, metrics
+from calib import CalibrationError, compare
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
@@ -18,6 +18,8 @@ from calib.evaluation.scores import score_intervals, scored_on
 from calib.evaluation.studies import repeat_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
 from calib.metrics import ece
+from calib.metrics.estimate import Rows
+from calib.metrics.risk_measures import auroc
 from calib.registry import calibrator
 from tests.conftest import compare_evaluations
 
@@ -158,9 +160,9 @@ def test_a_rare_event_is_ranked_by_auroc_and_average_precision_in_place_of_the_a
     probs, happened = np.stack([1 - risk, risk], axis=1), (rng.random(1500) < risk).astype(int)
     one = evaluate(probs, happened).seen(EVENT)
     found = scored_on(one).intervals()
-    panel = metrics.risk_model(risk, happened)["auroc"]
+    panel = auroc(risk, happened == 1, Rows.with_outcome(happened == 1))
     assert found["AUROC"].value == pytest.approx(panel.value, rel=1e-12)
-    np.testing.assert_allclose(found["AUROC"][1:], panel.interval[1:], atol=0.015)  # DeLong's
+    np.testing.assert_allclose(found["AUROC"][1:], panel[1:], atol=0.015)  # DeLong's
     low, high = found["average precision"][1:]
     assert 0 <= low < found["average precision"].value < high <= 1
     table = compare_evaluations({"identity": one})

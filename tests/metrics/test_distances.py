@@ -11,6 +11,7 @@ from calib.metrics.estimate import Rows
 from calib.metrics.recalibration import fit_spline
 from calib.numerics import log_odds_of, sigmoid
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
 FAMILY = ("ici", "e50", "e90", "emax")
 
 
@@ -42,7 +43,7 @@ def test_few_different_risks_are_compared_with_the_rates_of_their_rows(values):
     right = np.rint(np.array(values) * rows).astype(int)
     risk = np.repeat(values, rows)
     event = np.concatenate([np.arange(n) < k for n, k in zip(rows, right, strict=True)])
-    panel = risk_model(risk, event, n_resamples=50)
+    panel = risk_model(risk, event, n_resamples=5)
     assert panel["emax"].value == pytest.approx(0, abs=1e-9)  # each risk is the rate of its rows
     other = risk_model(risk, ~event, n_resamples=0)
     gaps = np.abs(2 * np.array(values) - 1)
@@ -60,11 +61,11 @@ def test_separated_outcomes_are_compared_with_a_step():
 
 
 def test_intervals_are_those_of_the_bootstrap_of_single_rows():
-    risk, event = overconfident(0.3, 1500, 3)
-    panel = risk_model(risk, event, n_resamples=400)
+    risk, event = overconfident(0.3, 500, 3)
+    panel = risk_model(risk, event, n_resamples=200)
     assert "spline" in panel["ici"].convention
     log_odds, rng, naive = log_odds_of(risk, panel.floor), np.random.default_rng(5), []
-    for _ in range(200):
+    for _ in range(150):
         drawn = np.sort(rng.integers(0, len(risk), len(risk)))
         curve = fit_spline(log_odds[drawn], event[drawn], Rows.with_outcome(event[drawn])).at(log_odds[drawn])[0]
         naive.append(distances(risk[drawn], curve, np.ones(len(drawn))))

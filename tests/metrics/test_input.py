@@ -9,6 +9,8 @@ import calib
 from calib import metrics
 from calib.errors import CalibrationError
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
 OF_ALL_CLASSES = (metrics.nll, metrics.brier, metrics.top_k_accuracy)
 OF_THE_PREDICTED = (
     *(metrics.accuracy, metrics.ece, metrics.corp),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.errors import CalibrationError
 from calib.metrics import nll, risk_model
+from calib.metrics.distances import SIMULATIONS
 from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import auroc
 from calib.metrics.risk_model import default_floor
 from calib.numerics import sigmoid
 from tests.conftest import minute_of_cpu
 from tests.published import risks
+
+pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
 def test_log_loss_is_the_nll_whatever_the_floor():
@@ -59,12 +61,9 @@ def values(panel, keys=KEYS):
 def test_rows_written_out_are_the_same_as_frequencies():
     risk, event = simulated()
     times = np.random.default_rng(1).integers(0, 5, len(risk))
-    weighted = risk_model(risk, event, times, "frequency", n_resamples=100)
-    written = risk_model(np.repeat(risk, times), np.repeat(event, times), n_resamples=100)
-    closed = slice(0, 7), slice(None)
-    np.testing.assert_allclose(values(weighted)[closed], values(written)[closed], rtol=1e-9)
-    np.testing.assert_allclose(values(weighted)[7:, 0], values(written)[7:, 0], rtol=1e-9)
-    np.testing.assert_allclose(values(weighted)[7:], values(written)[7:], rtol=1e-9)  # cells and seeds are the same too
+    weighted = risk_model(risk, event, times, "frequency", n_resamples=20)
+    written = risk_model(np.repeat(risk, times), np.repeat(event, times), n_resamples=20)
+    np.testing.assert_allclose(values(weighted), values(written), rtol=1e-9)  # cells and seeds are the same too
     assert weighted.n_effective == written.n == times.sum()
     assert weighted.spiegelhalter.z == pytest.approx(written.spiegelhalter.z)
     for name in ("spline", "low", "high", "with_event"):
@@ -92,7 +91,7 @@ def test_few_risks_of_a_binning_have_a_spline_too():
     levels = np.array([0.03496, 0.035619, 0.0788, 0.147858, 0.149609])
     rng = np.random.default_rng(8)
     risk = rng.choice(levels, 2000, p=[0.2, 0.15, 0.25, 0.2, 0.2])
-    curve = risk_model(risk, rng.random(2000) < risk, n_resamples=50).curve
+    curve = risk_model(risk, rng.random(2000) < risk, n_resamples=0).curve
     assert np.isfinite(curve.spline).all()
     assert np.abs(curve.spline - curve.risk).max() < 0.1
 
@@ -121,21 +120,9 @@ def test_separated_outcomes_have_no_slope_and_one_risk_for_all_no_curve():
     assert np.isnan(alike.spiegelhalter.z) and alike.curve.n_knots == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"probs": np.full((3, 3), 1 / 3), "labels": [0, 1, 2]}, "two outcomes"),
-        ({"probs": [0.2, 0.3], "labels": [0, 1], "clusters": [1]}, r"\(2,\) values"),
-        ({"probs": [0.2, 0.3], "labels": [0, 1], "floor": 0.7}, "0.7"),
-    ],
-)
-def test_what_cannot_be_judged_is_refused_with_its_numbers(arguments, said):
-    with pytest.raises(CalibrationError, match=said):
-        risk_model(**arguments)
-
-
 @pytest.mark.long
-def test_a_calibrated_model_is_within_what_chance_gives_it():
+def test_a_calibrated_model_is_within_what_chance_gives_it(monkeypatch):
+    monkeypatch.setattr("calib.metrics.distances.SIMULATIONS", SIMULATIONS)
     above = []
     for seed in range(200):
         rng = np.random.default_rng(seed)

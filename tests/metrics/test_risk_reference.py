@@ -15,6 +15,7 @@ from calib.metrics.recalibration import fit_spline, recalibrate_logistic
 from calib.numerics import log_odds_of
 from tests.published import known, risks, table
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
 BLOCKS = ("breast", "credit", "llm unclipped", "llm clipped_0.005")
 Z = 1.959963984540054
 
@@ -25,7 +26,7 @@ def reference():
 
 
 @pytest.fixture(scope="module", params=BLOCKS)
-def case(request, reference):
+def case(request, reference, few_simulations):
     """Risks, outcomes, the panel without resamples, and the block of numbers for them."""
     name, _, block = request.param.partition(" ")
     risk, event = risks(name)
