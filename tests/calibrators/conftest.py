@@ -31,7 +31,12 @@ def learned(calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, te
     return calibrator.fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
 
 
-NETWORKS = ("lenet-5-cifar-10", "wideresnet-16-4-cifar-10", "wideresnet-16-4-cifar-100")
+NETWORKS = (
+    pytest.param("lenet-5-cifar-10"),
+    pytest.param("wideresnet-16-4-cifar-10"),
+    pytest.param("wideresnet-16-4-cifar-100", marks=pytest.mark.long),
+)
+"""Cases of tests, of which those with a hundred classes are slow."""
 
 
 @cache

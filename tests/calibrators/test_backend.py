@@ -61,6 +61,7 @@ def test_the_loss_and_its_derivatives_are_those_of_the_formula(n_classes, monkey
     assert second == pytest.approx((loss.at_temperature(0.7 + 1e-6)[1] - first) / 1e-6, abs=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "n_classes", "size"), [(40, 2, 1.0), (500, 10, 1e3), (30, 300, 1.0)])
 def test_tensorflow_computes_the_same(n, n_classes, size):
     rows, scale, bias = some_loss(n, n_classes, size)
@@ -74,6 +75,7 @@ def test_tensorflow_computes_the_same(n, n_classes, size):
 # -- the device ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", METHODS)
 def test_a_fit_is_the_same_wherever_it_runs(name, pretend_gpu, overconfident):
     logits, labels = overconfident
@@ -131,6 +133,7 @@ def wrapped() -> Exception:
     return error
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "error",
     [
@@ -155,6 +158,7 @@ def test_a_gpu_without_enough_memory_hands_over_to_the_cpu_in_words(error, prete
     assert re.fullmatch(said, note)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("error", [FitCancelled, lambda: internal("bug")], ids=["cancelled", "bug"])
 def test_other_errors_are_not_tried_again(error, pretend_gpu):
     tried = []

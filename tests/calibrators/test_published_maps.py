@@ -18,7 +18,7 @@ from calib.calibrators.venn_abers import VennAbers
 from tests.calibrators.conftest import NETWORKS, split_of
 from tests.conftest import REFERENCE
 
-CELLS = [(name, n) for name in NETWORKS for n in (300, 1000, 3000)]
+CELLS = [pytest.param(*name.values, n, marks=name.marks) for name in NETWORKS for n in (300, 1000, 3000)]
 
 
 @cache

@@ -20,7 +20,10 @@ def weighted(name: str, n_classes: int, weights: np.ndarray, **params: object) -
     return calib.calibrator(name, **params).fit(*simulate(len(weights), n_classes), weights=weights)
 
 
-@pytest.fixture
+ALL_MEMBERS = auto.candidates
+
+
+@pytest.fixture(autouse=True)
 def members_that_weigh(monkeypatch):
     """Only members that learn from weights are tried, also of rows without."""
     monkeypatch.setattr(auto, "candidates", lambda *arguments: ["temperature", "platt", "structured_vector"])
@@ -38,9 +41,9 @@ OPTIONS: list[tuple[str, dict[str, object]]] = [
 
 @pytest.mark.parametrize(("name", "params"), OPTIONS)
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_whole_weights_are_repeated_rows(name, params, n_classes, members_that_weigh):
-    logits, labels = simulate(300, n_classes)
-    times = np.random.default_rng(1).integers(0, 12, 300)
+def test_whole_weights_are_repeated_rows(name, params, n_classes):
+    logits, labels = simulate(150, n_classes)
+    times = np.random.default_rng(1).integers(0, 8, 150)
     counted = calib.calibrator(name, **params).fit(logits, labels, weights=times)
     repeated = calib.calibrator(name, **params).fit(np.repeat(logits, times, axis=0), np.repeat(labels, times))
     np.testing.assert_allclose(counted.predict_proba(logits), repeated.predict_proba(logits), atol=2e-6)
@@ -65,7 +68,7 @@ def test_weights_that_are_no_counts_are_pointed_out(name, each, total):
 
 
 @pytest.mark.parametrize("name", TAKE_WEIGHTS)
-@pytest.mark.parametrize("each", [1e-310, 1e-99, 1e99, 1e308])
+@pytest.mark.parametrize("each", [1e-310, 1e308])
 def test_weights_on_any_scale_end_in_probabilities(name, each):
     fitted = weighted(name, 3, np.full(60, each))
     np.testing.assert_allclose(fitted.predict_proba(simulate(60, 3)[0]).sum(axis=1), 1)
@@ -83,10 +86,11 @@ def test_rows_without_a_weight_are_no_rows(name):
         calib.calibrator(name).fit(logits, labels, weights=np.arange(300) == 0)
 
 
-def test_auto_names_the_members_whose_fits_cannot_weigh_rows():
-    fitted = weighted("auto", 3, np.random.default_rng(0).uniform(0.5, 1.5, 300))
+def test_auto_names_the_members_whose_fits_cannot_weigh_rows(monkeypatch):
+    monkeypatch.setattr(auto, "candidates", ALL_MEMBERS)
+    fitted = weighted("auto", 3, np.random.default_rng(0).uniform(0.5, 1.5, 100))
     (note,) = [note for note in fitted.notes() if note.startswith("Left out, as their fits cannot weigh rows: ")]
     left_out = set(auto.candidates(3)) - {each.method for each in fitted.judged}
     assert left_out
     assert all(METHODS[name].title in note for name in left_out)
-    assert not any(note.startswith("Left out") for note in fitted.fit(*simulate(300, 3)).notes())
+    assert not any(note.startswith("Left out") for note in fitted.fit(*simulate(100, 3)).notes())

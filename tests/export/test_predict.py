@@ -34,10 +34,10 @@ def loaded(made, **metadata):
     return load(io.BytesIO(writer.to_bytes("npz", made, metadata)))
 
 
-def test_five_bundles_live_in_one_process_without_calib(overconfident, tmp_path):
+def test_three_bundles_live_in_one_process_without_calib(overconfident, tmp_path):
     logits, labels = overconfident
     np.save(tmp_path / "o.npy", logits)
-    names = ("temperature", "isotonic", "vector", "beta", "bayes_iso")
+    names = ("temperature", "isotonic", "vector")
     for name in names:
         made = calib.calibrator(name).fit(logits, labels)
         with zipfile.ZipFile(io.BytesIO(writer.to_bytes("zip", made))) as bundle:
@@ -71,13 +71,17 @@ def test_the_table_that_was_uploaded_goes_through(name, tmp_path):
     np.testing.assert_allclose(said[column].astype(float), made.predict_proba(data.logits)[:, 1], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize(
+    ("encoding", "delimiter"), [("utf-8", ","), ("utf-8-sig", ";"), ("latin-1", "\t"), ("utf-8", "|")]
+)
 def test_any_table_with_ids_dates_and_text(fitted, overconfident, tmp_path, encoding, delimiter):
     """The text comes back in the encoding in which it came."""
     logits = overconfident[0][:9]
     writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"), columns=[f"z_{k}" for k in "abcd"])
-    rows = [[f"é{k}", "2026-03-02", "x" * 200_000, *map(repr, map(float, row[::-1]))] for k, row in enumerate(logits)]
+    rows = [
+        [f"é{k}", "2026-03-02", "x" * (200_000 if k == 0 else 9), *map(repr, map(float, row[::-1]))]
+        for k, row in enumerate(logits)
+    ]
     with (tmp_path / "t.csv").open("w", newline="", encoding=encoding) as file:
         lines = csv.writer(file, delimiter=delimiter)
         lines.writerows([["id", "day", "text", "z_d", "z_c", "z_b", "z_a"], *rows])
@@ -211,7 +215,7 @@ def test_what_was_changed_is_refused(fitted):
 def test_forged_files_are_refused_or_give_probabilities(fitted, overconfident, rng):
     """1,000 damaged and 1,000 forged ones were tried; here are some."""
     exported, refused = provenance.exported(fitted, {"decision": COSTS}), 0
-    for part in 40 * ["steps", "to_logits", "decision", "metadata"]:
+    for part in 20 * ["steps", "to_logits", "decision", "metadata"]:
         file = io.BytesIO()
         np.savez(file, **forged(exported, rng, part))
         file.seek(0)
@@ -221,4 +225,4 @@ def test_forged_files_are_refused_or_give_probabilities(fitted, overconfident, r
             refused += 1
             continue
         assert ((probs >= 0) & (probs <= 1 + 1e-9)).all()
-    assert 40 < refused < 160
+    assert 20 < refused < 80

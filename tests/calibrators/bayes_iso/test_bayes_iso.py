@@ -30,7 +30,7 @@ def excess_log_loss(probs: np.ndarray, truth: np.ndarray) -> float:
 
 
 @every_scheme
-@pytest.mark.parametrize("n", [2, 40, 1500])
+@pytest.mark.parametrize("n", [2, 300])
 def test_maps_rise_and_are_never_sure(scheme, n):
     log_odds = np.linspace(-5, 5, n)
     for labels in ((log_odds > 0).astype(int), np.arange(n) % 2, (log_odds < 0).astype(int)):

@@ -243,11 +243,10 @@ def test_a_prediction_needs_the_inputs_of_its_rows(small):
 # -- another scale -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("params", [{}, {"reduction": "mean_pool"}])
 @pytest.mark.parametrize("times", [1 / 255, 255])
-def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, params, times):
+def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, times):
     calibration, test = digits
-    made = fitted(calibration, **params)
+    made = fitted(calibration, reduction="mean_pool")
     writer.save(made, tmp_path / "c.pkl", **provenance.describe(calibration))
     wrong = test.features.astype(float) * times
     for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.pkl").confidence):

@@ -70,10 +70,10 @@ def test_exact_is_its_definition(case):
 def test_long_rows_of_overlapping_classes_give_their_definition(rng, dtype, n_varying):
     """400 numbers a row, of which 20 vary much or all do; rounding must rule out no pair that decides."""
     scale = np.where(np.arange(400) < n_varying, 1.0, 0.05)
-    labels, predicted = rng.integers(0, 3, 300), rng.integers(0, 3, 20)
+    labels, predicted = rng.integers(0, 3, 120), rng.integers(0, 3, 8)
     centres = rng.normal(size=(3, 400)) * scale
-    train = (rng.normal(size=(300, 400)) * scale + centres[labels]).astype(dtype)
-    features = (rng.normal(size=(20, 400)) * scale + centres[predicted]).astype(dtype)
+    train = (rng.normal(size=(120, 400)) * scale + centres[labels]).astype(dtype)
+    features = (rng.normal(size=(8, 400)) * scale + centres[predicted]).astype(dtype)
     values = exact_separation(train, labels, features, predicted)
     for x, label, value in zip(features.astype(float), predicted, values, strict=True):
         to, same = np.square(train - x).sum(axis=1), labels == label

@@ -18,8 +18,9 @@ from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_objective import objective_of, some_objective
 from tests.conftest import simulate
 
+pytestmark = pytest.mark.long  # of what importing TensorFlow and GPflow takes
 
-@pytest.mark.long
+
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("held", [np.asarray, csr_array], ids=["dense", "sparse"])
 def test_products_in_tensorflow_give_the_same_objective_gradient_and_expansion(covariance, held):
@@ -65,23 +66,6 @@ def plain_gpflow(posterior: Posterior, full: bool) -> Any:
         q_sqrt=posterior.q_sqrt[None] if full else posterior.q_sqrt[:, None],
         whiten=True,
     )
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variational", ["diagonal", "full"])
-@pytest.mark.parametrize(("n", "n_classes"), [(300, 10), (100, 100), (20, 1000)])
-def test_the_grid_objective_equals_that_of_plain_gpflow(variational, n, n_classes):
-    """The latent function predicted at every one of the n * n_classes logits, as the benchmark's model does."""
-    logits, labels = simulate(n, n_classes, scale=2.0)
-    full = variational == "full"
-    posterior = naive.some_posterior(logits.min(), logits.max(), full=full)
-    plain = plain_gpflow(posterior, full)
-    moments = plain.predict_f(logits.reshape(-1, 1))
-    shift, variance = (moment.numpy().reshape(logits.shape) for moment in moments)
-    s = softmax(logits + shift)
-    expected = log_softmax(logits + shift)[np.arange(n), labels].sum() + 0.5 * (s * (s - 1.0) * variance).sum()
-    value, _ = objective_of(posterior, logits, labels, "logits", "diagonal", variational).at(posterior)
-    assert value == pytest.approx(float(expected - plain.prior_kl()), rel=1e-4)
 
 
 @pytest.mark.parametrize(("n", "n_classes"), [(200, 10), (40, 100)])

@@ -36,7 +36,7 @@ def objective_of(
 @pytest.mark.parametrize("space", ["logits", "probs"])
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 @pytest.mark.parametrize("variational", ["diagonal", "full"])
-@pytest.mark.parametrize("n_classes", [2, 10, 100])
+@pytest.mark.parametrize("n_classes", [2, 30])
 def test_the_grid_objective_equals_the_naive_one(space, covariance, variational, n_classes):
     logits, labels = simulate(60, n_classes, scale=3.0)
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
@@ -66,12 +66,11 @@ def some_objective(space: str, covariance: str, variational: str, after_earlier:
 @every_kind
 def test_gradients_agree_with_finite_differences(space, covariance, variational, after_earlier):
     """Of every single parameter, by central differences."""
-    objective, places = some_objective(space, covariance, variational, after_earlier)
-    for vector in places[1:]:
-        _, gradient = objective(vector)
-        steps = 1e-5 * np.eye(len(vector))
-        slopes = [(objective(vector + step)[0] - objective(vector - step)[0]) / 2e-5 for step in steps]
-        np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6 * np.abs(gradient).max())
+    objective, (*_, vector) = some_objective(space, covariance, variational, after_earlier)
+    _, gradient = objective(vector)
+    steps = 1e-5 * np.eye(len(vector))
+    slopes = [(objective(vector + step)[0] - objective(vector - step)[0]) / 2e-5 for step in steps]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6 * np.abs(gradient).max())
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])

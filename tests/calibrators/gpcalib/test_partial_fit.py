@@ -82,7 +82,7 @@ def test_what_cannot_be_gone_on_from_is_refused():
         calibrator.set_params(inputs="probs").partial_fit(LOGITS[:50], LABELS[:50])
 
 
-@pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])
+@pytest.mark.parametrize("name", ["cifar-10", pytest.param("cifar-100", marks=pytest.mark.long)])
 def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
     logits, labels = network(f"wideresnet-16-4-{name}")
     calibrator = GPCalib()

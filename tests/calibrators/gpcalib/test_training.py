@@ -52,6 +52,7 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
     np.testing.assert_allclose(result.trace, stopped.trace)
 
 
+@pytest.mark.long
 def test_where_tensorflow_is_not_installed_a_fit_runs_on_the_cpu_and_says_so():
     """On a machine with a GPU, asked for it or not."""
     code = """
