@@ -77,11 +77,6 @@ def test_other_commands_take_the_column_of_the_fit_too(command, table, capsys) -
     assert (said["now"] if command == "check" else said)["value"] == pytest.approx(nll(probs, table["default"]))
 
 
-def test_inspect_says_that_weights_are_left_aside(table, capsys) -> None:
-    assert main(["inspect", "loans.csv", *READ, "--read", "weights=weight"]) == 0
-    assert "weights, which are not applied" in capsys.readouterr().out
-
-
 def test_gate_says_what_the_scores_are_with_the_weights(table, capsys) -> None:
     weighted = ece(table["risk_a"].to_numpy(), table["default"].to_numpy(), weights=table["weight"].to_numpy())
     assert main(["gate", "loans.csv", "--max-ece", "1", *READ, *WEIGHTED]) == 0

@@ -7,7 +7,7 @@ import pytest
 from tests.data.corpus import SETS, tables
 from tests.data.corpus.judge import judge
 
-QUICK = ("first", "forty")
+QUICK = ("fifth", "forty")
 KNOWN = {"stacked_models": "the rows of several models are pooled"}
 """Tables that are misread today, and how."""
 

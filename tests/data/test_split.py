@@ -126,7 +126,7 @@ def test_three_parts_are_of_whole_clusters_and_keep_a_split_that_came_with_the_d
 SIZES = st.lists(st.integers(1, 9), min_size=4, max_size=15)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=30)
 @given(SIZES, st.data(), st.integers(0, 3))
 def test_no_cluster_is_on_both_sides_and_no_row_is_lost(sizes, data, seed):
     clusters = data.draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist()))

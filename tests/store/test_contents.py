@@ -194,7 +194,7 @@ def test_a_record_that_was_changed_is_refused_forgotten_and_stored_anew(tmp_path
 
 def test_wherever_a_record_is_changed_it_comes_back_as_it_was_or_not_at_all(tmp_path: Path) -> None:
     data, chance = small(), np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(120):
         stored(Store(tmp_path), data)
         path = tmp_path / "records" / data.sha256
         content = bytearray(path.read_bytes())

@@ -226,27 +226,30 @@ def test_a_file_opens_and_is_said_to_be_a_top_k():
 
 def many() -> Predictions:
     generator = np.random.default_rng(0)
-    logits = generator.normal(size=(420_000, 2)).astype(np.float32)
-    return Predictions(logits, (generator.uniform(size=420_000) < 0.5).astype(np.int64), ("no", "yes"), name="many")
+    logits = generator.normal(size=(42_000, 2)).astype(np.float32)
+    return Predictions(logits, (generator.uniform(size=42_000) < 0.5).astype(np.int64), ("no", "yes"), name="many")
 
 
-def test_a_sample_is_fitted_on_and_said_and_can_be_changed() -> None:
+def test_a_sample_is_fitted_on_and_said_and_can_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("apply.sample", "ui.data.view"):
+        monkeypatch.setattr(f"calib.{place}.MANY_ROWS", 20_000)
+        monkeypatch.setattr(f"calib.{place}.SAMPLED_ROWS", 5000)
     session = OpenSession.from_data(many())
-    assert (len(session.calibration), len(session.test)) == (50_000, 210_000)
-    sentence = "50,000 of the 210,000 calibration rows were drawn at random"
+    assert (len(session.calibration), len(session.test)) == (5000, 21_000)
+    sentence = "5,000 of the 21,000 calibration rows were drawn at random"
     app = open_page("app.py", session)
     assert sentence in said(app)
     assert sentence in said(open_page("pages/1_Fit.py", session))
     before = session.split_key
-    ask(app, 210_000)
-    assert len(session.calibration) == 210_000 and not session.drawn and session.split_key != before
-    assert entry_of(session).most == 210_000
-    ask(app, 50_000)
+    ask(app, 21_000)
+    assert len(session.calibration) == 21_000 and not session.drawn and session.split_key != before
+    assert entry_of(session).most == 21_000
+    ask(app, 5000)
     assert session.split_key == before
     app.slider[0].set_value(48)
-    ask(app, 210_000)  # more rows than there are then
+    ask(app, 21_000)  # more rows than there are then
     assert not app.exception
-    assert len(session.calibration) == len(session.data) - len(session.test) < 210_000
+    assert len(session.calibration) == len(session.data) - len(session.test) < 21_000
 
 
 def ask(app: AppTest, rows: int) -> None:

