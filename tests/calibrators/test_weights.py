@@ -39,8 +39,10 @@ OPTIONS: list[tuple[str, dict[str, object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "params"), OPTIONS)
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    ("name", "params", "n_classes"),
+    [*((name, {}, 2) for name in TAKE_WEIGHTS), *((name, params, 4) for name, params in OPTIONS)],
+)
 def test_whole_weights_are_repeated_rows(name, params, n_classes):
     logits, labels = simulate(150, n_classes)
     times = np.random.default_rng(1).integers(0, 8, 150)

@@ -52,6 +52,7 @@ def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
     assert count == (moved & (probs[1].argmax(axis=1) == first) & (found.method.actions == action)).sum()
 
 
+@pytest.mark.long
 def test_the_rate_is_estimated_from_logits():
     logits, labels = simulate(n=240)
     logits, event = np.column_stack([logits[:, 1:].max(axis=1), logits[:, 0]]), labels == 0

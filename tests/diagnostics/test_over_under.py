@@ -167,6 +167,7 @@ def test_the_worst_is_the_surest_and_groups_of_few_rows_are_left_out():
     assert groups.sure_gap[3] == 0.0 and np.isnan(groups.sure_gap[4])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [10, 400])
 @pytest.mark.parametrize("kind", ["calibrated", "nearly always right", "unrelated"])
 def test_intervals_of_gaps_hold_the_truth(rng, n, kind):

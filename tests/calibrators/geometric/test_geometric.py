@@ -23,8 +23,7 @@ from tests.export.test_writer import BLOCKER, run_python
 VARIANTS = [
     {},
     {"exact": True, "map": "sigmoid"},
-    {"distance": "l1"},
-    {"distance": "linf", "reduction": "mean_pool"},
+    {"distance": "l1", "reduction": "mean_pool"},
     {"reduction": "pca", "map": "sigmoid"},
     {"reduction": "kmeans"},
 ]
