@@ -11,8 +11,7 @@ import calib
 from calib.cli import main
 from calib.cli.gate import FAILED, UNDECIDED, judge_limits
 from calib.diagnostics.shift import SAME_DATA
-from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.evaluation.view import EVENT, TOP_LABEL
+from calib.evaluation import Evaluation, score_intervals
 from tests.conftest import simulate
 
 
@@ -81,11 +80,3 @@ def test_a_limit_of_a_score_that_is_not_there_is_refused() -> None:
     confidence_alone = Evaluation(said, right, classes, np.where(right, 0, 1), 3)
     with pytest.raises(calib.CalibrationError, match="40 rows have no NLL; leave out its limit"):
         judge_limits(confidence_alone, {"NLL": 0.5})
-
-
-def test_help_names_scores_as_the_answer_does(capsys, monkeypatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    assert run("--help") == 0
-    said = capsys.readouterr().out
-    for view in (EVENT, TOP_LABEL):
-        assert all(SCORES[key].seen(view).title in said for key in ("ECE", "gap", "NLL", "Brier", "accuracy"))

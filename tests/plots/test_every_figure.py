@@ -16,6 +16,8 @@ from calib.plots.style import PAGES, alt_text
 from tests.plots.conftest import contrast
 from tests.plots.zoo import CASES, zoo
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
 TOLERANCE = 1e-6
 """Of the length of an axis."""
 

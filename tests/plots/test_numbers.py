@@ -30,6 +30,8 @@ from tests.diagnostics.conftest import evaluation
 from tests.plots.conftest import traces, words
 from tests.plots.zoo import halved, map_picture, rails_of
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
 RAW, STYLE = method_style("identity"), method_style("isotonic")
 GRID = np.linspace(-4, 4, 81)
 

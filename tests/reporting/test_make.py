@@ -42,6 +42,7 @@ def test_fitted_calibrators_are_judged_on_all_rows(tmp_path):
     assert rows["identity"] == pytest.approx(calib.metrics.nll(softmax(LOGITS), LABELS))
 
 
+@pytest.mark.usefixtures("few_simulations")
 @pytest.mark.parametrize("kind", ["event", "pairs", "classes"])
 def test_the_raw_model_alone_has_a_report_of_each_kind(kind, tmp_path):
     probs = softmax(LOGITS)

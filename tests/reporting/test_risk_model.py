@@ -21,6 +21,8 @@ from calib.reporting.risk_model import thresholds_of
 from tests.conftest import simulate
 from tests.reporting.conftest import HOSTILE, Reading
 
+pytestmark = pytest.mark.usefixtures("few_simulations")
+
 
 def report_of(data: Predictions, *names: str) -> Report:
     """A comparison of these methods on halves of the data, or on the split that they came with; none is the raw model.
