@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm, t
 
 from calib import metrics
 from calib.diagnostics.gap_sentences import too_extreme
 from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
+from calib.diagnostics.reliability import independent_rows
 from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate
@@ -240,3 +242,27 @@ def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
         assert f"by {100 * gap.value:.1f} points** (95\u00a0%: {near:.1f} to {far:.1f})" in sentence
     else:
         assert f"gap {100 * gap.value:+.1f} points" in sentence.replace("−", "-")
+
+
+def test_between_clusters_the_interval_of_a_gap_takes_student_s_quantile(rng):
+    """Group 0 has 6 clusters, group 1 a single one, group 2 no rows."""
+    clusters, level = np.concatenate([np.repeat(np.arange(6), 20), np.full(40, 6)]), 0.9
+    group = np.repeat([0, 1], [120, 40])
+    confidence = rng.uniform(0.5, 1.0, 160)
+    correct = rng.random(160) < np.repeat(rng.uniform(0.4, 1.0, 7), [20] * 6 + [40])
+    found = gaps_by_group(confidence, correct, group, 3, level, clusters)
+    worth = independent_rows(group, 3, correct, clusters)
+    z = norm.ppf(0.5 + level / 2)
+    for k, quantile in ((0, t.ppf(0.5 + level / 2, 5)), (1, z)):
+        difference = (confidence - correct)[group == k]
+        n = worth[k] * (z / quantile) ** 2
+        half = z * difference.std() / np.sqrt(max(n - 1, 1.0))
+        accuracy = correct[group == k].mean()
+        middle = (accuracy + z**2 / (2 * n)) / (1 + z**2 / n)  # Wilson (1927)
+        around = z / (1 + z**2 / n) * np.sqrt(accuracy * (1 - accuracy) / n + z**2 / (4 * n**2))
+        said = confidence[group == k].mean()
+        low = min(said - middle - around, difference.mean() - half)
+        high = max(said - middle + around, difference.mean() + half)
+        ends = [max(low, -1.0), min(high, 1.0)]
+        np.testing.assert_allclose([found.gap_low[k], found.gap_high[k]], ends, rtol=1e-12)
+    assert np.isnan(found.gap[2]) and found.contribution[2] == 0

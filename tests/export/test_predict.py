@@ -17,6 +17,7 @@ from calib.decisions import AnswerAbove, CostMatrix
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
+from calib.numerics import softmax
 from calib.top_k import TopK, fit_top_k, predict_top_k
 from tests.conftest import ROOT
 from tests.forged_records import forged
@@ -89,6 +90,13 @@ def test_any_table_with_ids_dates_and_text(fitted, overconfident, tmp_path, enco
     said = pd.read_csv(tmp_path / "o.csv", encoding=encoding)
     assert said["id"].tolist() == [row[0] for row in rows]
     np.testing.assert_allclose(said[[f"p_{k}" for k in "abcd"]], fitted.predict_proba(logits), rtol=0, atol=1e-12)
+
+
+def test_probabilities_are_not_taken_for_logits_unless_it_is_said(fitted, overconfident):
+    probs, made = softmax(overconfident[0][:20]), loaded(fitted)
+    with pytest.raises(Refused, match="100% of rows look like probabilities; if they are logits, say so"):
+        made.calibrate(probs)
+    np.testing.assert_allclose(made.calibrate(probs, kind="logits"), fitted.predict_proba(probs), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("k", [3, 30])
