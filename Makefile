@@ -15,11 +15,11 @@ app: venv ## open the app
 	$(BIN)/python -m calib app --port $(PORT)
 
 test: $(BIN)/.dev browser check ## everything a change must pass; OPTIONS are pytest's, as --cov=calib
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long and not browser" $(OPTIONS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not long and not browser" $(OPTIONS)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m "not long"
 
 test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
-	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "(long or hypothesis) and not browser"
+	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "(long or hypothesis) and not browser"
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m long
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 # One BLAS thread: on small matrices two threads are slower, and tests run side by side.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -85,12 +85,20 @@ GROUPS = {
 """Beginnings of the paths of tests that share a process: one imports TensorFlow, one has the queue of the pages."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group tests for ``--dist loadgroup``; those that belong to no group of their own by file."""
-    for item in items:
-        path = item.nodeid.partition("::")[0].removeprefix("tests/")
-        group = next((name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path)
-        item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """Run the tests of a file, and those of a group of files, in one process.
+
+    The marks of ``--dist loadgroup`` have no effect with pytest 9.2 and pytest-xdist 3.8.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0].removeprefix("tests/")
+            return next((name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path)
+
+    return ByGroup(config, log)
 
 
 @pytest.fixture
