@@ -282,6 +282,7 @@ def on_a_terminal(*command: str) -> tuple[str, str]:
     return out.decode(), seen.decode()
 
 
+@pytest.mark.long
 def test_progress_is_on_a_terminal_alone_and_gone_in_the_end(folder, capsys):
     command = ["fit", str(folder / "outputs.npz"), "--method", "vector", "--out", str(folder / "c.npz"), "--json"]
     out, seen = on_a_terminal(*command)

@@ -267,6 +267,7 @@ def test_a_fit_that_ends_two_workers_is_a_sentence_and_takes_no_other_along(subm
     assert [wait(key).state for key in keys] == ["done"] * 6
 
 
+@pytest.mark.long
 def test_a_host_that_is_killed_is_started_again(submit, wait, engine):
     assert wait(submit("steps", n=2)).state == "done"
     host = engine._here._process.pid

@@ -252,6 +252,7 @@ def wait(queue: Engine, key: str, until=lambda job: not job.active) -> Job:
 METHODS = (("Temperature", "temperature", {}), ("wrong", "gpcalib", {"n_inducing": -1}))
 
 
+@pytest.mark.long
 def test_a_worker_gives_what_the_library_gives(queue):
     rows = replace(data(300), clusters=np.array([f"patient {i // 7}" for i in range(300)]), sha256="clustered")
     job = wait(queue, submit(queue, rows, METHODS[:1], 120, 3, 5, None, (60, 120)))

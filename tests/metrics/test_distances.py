@@ -60,12 +60,13 @@ def test_separated_outcomes_are_compared_with_a_step():
     assert panel["emax"].high <= np.abs(risk - event).max() + 1e-12
 
 
+@pytest.mark.long
 def test_intervals_are_those_of_the_bootstrap_of_single_rows():
-    risk, event = overconfident(0.3, 500, 3)
-    panel = risk_model(risk, event, n_resamples=200)
+    risk, event = overconfident(0.3, 1500, 3)
+    panel = risk_model(risk, event, n_resamples=400)
     assert "spline" in panel["ici"].convention
     log_odds, rng, naive = log_odds_of(risk, panel.floor), np.random.default_rng(5), []
-    for _ in range(150):
+    for _ in range(200):
         drawn = np.sort(rng.integers(0, len(risk), len(risk)))
         curve = fit_spline(log_odds[drawn], event[drawn], Rows.with_outcome(event[drawn])).at(log_odds[drawn])[0]
         naive.append(distances(risk[drawn], curve, np.ones(len(drawn))))

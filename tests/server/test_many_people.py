@@ -123,6 +123,7 @@ def resident(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
+@pytest.mark.long
 def test_a_file_that_a_page_shows_is_on_disk_and_not_in_memory(running: tuple[str, int]) -> None:
     asyncio.run(upload_what_a_page_shows(*running))
 

@@ -478,6 +478,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     assert (job.state, job.message) == ("done", done[SPLITS].message)
 
 
+@pytest.mark.long
 def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server, fitted: OpenSession) -> None:
     spec = fitted.studies[SPLITS] = asked(fitted)
     app = open_page("app.py", fitted)
