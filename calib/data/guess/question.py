@@ -56,8 +56,8 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
     pooled = [
         warning(
             "several_models",
-            f"The rows of {contents.name} are of several models, which {shortened(column)} names; they were read "
-            "together, with the model as the group.",
+            f"The rows of {contents.name} are of several models, named in the column {shortened(column)}; they were "
+            "read together, with the model as the group.",
             "Open one by itself, in Python with calib.load_models.",
         )
         for column in models[:1]
