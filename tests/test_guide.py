@@ -56,4 +56,4 @@ def test_the_examples_work_where_they_are_pasted(tmp_path):
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 20, done.stdout
