@@ -151,7 +151,8 @@ class CostMatrix(Rule):
     """Take the action of the least expected cost, the Bayes action (Elkan 2001; Chow 1970 for handing over).
 
     The expected cost of action a is ``sum_k p_k costs[k, a]``; of equal ones the first is taken, and an action rather
-    than handing over. Costs count as equal within 1e-12 of the largest, so that rounding does not decide.
+    than handing over. So that rounding does not decide, costs count as equal within 1e-12 of
+    ``sum_k p_k |costs[k, a]|``.
 
     Attributes
     ----------
@@ -230,12 +231,13 @@ class CostMatrix(Rule):
             Numbers of actions, or -1; and costs.
         """
         expected = self.expected(probs)
-        least, near = expected.min(axis=1), NEAR * np.abs(self.costs).max()
-        action = np.argmax(expected <= least[:, None] + near, axis=1)
+        near = NEAR * (normalised(probs) @ np.abs(self.costs))  # what rounding may change
+        action = np.argmax(expected - near <= (expected + near).min(axis=1, keepdims=True), axis=1)
+        cost = expected[np.arange(len(action)), action]
         if self.hand_over is not None:
-            action[least > self.hand_over + near] = HAND_OVER
-            least = np.minimum(least, self.hand_over)
-        return action, least
+            over = (expected - near).min(axis=1) > self.hand_over
+            action[over], cost[over] = HAND_OVER, self.hand_over
+        return action, cost
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
         """Refuse a calibrator of other classes."""
@@ -345,7 +347,8 @@ class AnswerAbove(Rule):
         ndarray of int of shape (n,)
             Numbers of classes, or -1.
         """
-        return np.where(reaches(np.asarray(confidence), self.threshold), predicted, HAND_OVER)
+        classes = np.asarray(predicted).astype(np.int64)  # -1 is none of unsigned numbers
+        return np.where(reaches(np.asarray(confidence), self.threshold), classes, HAND_OVER)
 
     def said(self, class_names: tuple[str, ...]) -> str:
         """What it does, in a sentence."""

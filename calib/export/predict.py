@@ -175,9 +175,9 @@ class Calibrator:
         if rule and rule["rule"] == "cut":
             said["actions"] = (probs[:, rule["column"]] >= rule["cut"] - 1e-12).astype(int)
         elif rule and rule["rule"] == "costs":
-            costs, near = shares @ rule["costs"], 1e-12 * np.abs(rule["costs"]).max()
-            over = costs.min(axis=1) > rule.get("hand_over", np.inf) + near
-            said["actions"] = np.where(over, -1, (costs <= costs.min(axis=1, keepdims=True) + near).argmax(axis=1))
+            costs, near = shares @ rule["costs"], 1e-12 * (shares @ np.abs(rule["costs"]))
+            over, least = (costs - near).min(axis=1) > rule.get("hand_over", np.inf), (costs + near).min(axis=1)
+            said["actions"] = np.where(over, -1, (costs - near <= least[:, None]).argmax(axis=1))
         elif rule:
             said["actions"] = np.where(largest >= rule["threshold"] - 1e-12, predicted, -1)
         if sets:

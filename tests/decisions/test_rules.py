@@ -71,6 +71,28 @@ def test_of_costs_that_are_equal_but_for_rounding_the_first_is_taken_and_no_row_
         np.testing.assert_array_equal(CostMatrix(costs=np.array(costs), hand_over=hand_over).decide(given), [0, 0])
 
 
+def test_an_action_that_costs_very_much_changes_nothing_between_the_others():
+    probs = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    for never in (5.0, 1e12, 1e15, 1e90):
+        rule = CostMatrix(costs=np.array([[0.0, 1.0, never], [1.0, 0.0, never]]), hand_over=0.4)
+        actions, costs = rule.decide_with_cost(probs)
+        np.testing.assert_array_equal(actions, [0, HAND_OVER, 1])
+        np.testing.assert_array_equal(costs, [0.0, 0.4, 0.0])
+
+
+def test_the_cost_is_that_of_the_action_taken():
+    rule = CostMatrix(costs=np.array([[0.0, 1e9], [1.0, 0.0]]), hand_over=0.4999)
+    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.5, 0.5]]))] == [[HAND_OVER], [0.4999]]
+    rule = CostMatrix(costs=np.array([[0.0, 1.0], [3.0, 0.0]]), hand_over=np.nextafter(0.75, 0.0))
+    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.75, 0.25]]))] == [[0], [0.75]]
+
+
+def test_handing_over_is_minus_one_whatever_numbers_classes_have():
+    for dtype in (np.uint8, np.int16, float):
+        actions = AnswerAbove(threshold=0.75).decide([0.9, 0.1], np.array([1, 0], dtype))
+        assert actions.dtype == np.int64 and actions.tolist() == [1, HAND_OVER]
+
+
 @pytest.mark.parametrize(
     ("probs", "says"),
     [
