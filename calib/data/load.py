@@ -410,8 +410,11 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
         return {data.name: data}
     data = _model(source, options, {"group": named[0]}, data.name)
     assert data.groups is not None  # the column of models was read as such
+    findings = tuple(each for each in data.findings if each.code not in ("several_models", "understood"))  # of all rows
     return {
-        str(name): replace(data.take(np.flatnonzero(data.groups == name)), name=str(name), groups=None)
+        str(name): replace(
+            data.take(np.flatnonzero(data.groups == name)), name=str(name), groups=None, findings=findings
+        )
         for name in np.unique(data.groups)
     }
 

@@ -116,6 +116,8 @@ def test_models_below_each_other():
     assert "several_models" in {finding.code for finding in whole.findings}
     found = calib.load_models(file)
     assert set(found) == {"a", "b"} and sum(map(len, found.values())) == N
+    said = {finding.code for data in found.values() for finding in data.findings}
+    assert not said & {"several_models", "understood"}  # which speak of the rows of both
     np.testing.assert_allclose(found["b"].confidence, CONFIDENCE[IDS % 2 == 1])
     assert len({data.sha256 for data in (whole, *found.values())}) == 3
 
