@@ -84,7 +84,7 @@ def logits(probs: Any) -> Floats:
     Returns
     -------
     ndarray of shape (n, n_classes)
-        Log-probabilities, float64; a probability of 0 counts as the smallest positive number.
+        Log-probabilities, float64; a probability of 0 counts as 2.2e-308, the smallest normal one.
 
     Raises
     ------

@@ -41,7 +41,7 @@ class ReliabilityCurve(Displayed):
     bin_of_row : ndarray of int of shape (n,)
         For each row, which of the m bins it lies in.
     ece : float
-        :func:`calib.ece` of the same rows, whatever the bins of the curve.
+        :func:`calib.ece` of the same values and outcomes with their weights, whatever the bins of the curve.
     binning : str
         How the bins were made.
     level : float

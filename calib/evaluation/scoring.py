@@ -22,7 +22,7 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
 
     Parameters
     ----------
-    probs, labels : array_like
+    probs, labels : array_like or None
         Probabilities and labels as :func:`calib.ece` takes them and checks them; with ``options``, or with ``probs``
         alone, what :func:`calib.from_outputs` takes, such as data that were loaded before.
     ci : bool, default True
