@@ -24,7 +24,7 @@ from calib.numerics import Floats, Ints
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReliabilityCurve(Displayed):
-    """Mean confidence against accuracy in bins; empty bins are left out.
+    """Mean confidence against accuracy in bins; empty bins, and those of rows without weight, are left out.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ReliabilityCurve(Displayed):
     edges : ndarray of shape (n_bins + 1,)
         Nominal edges, of the empty bins too.
     bin_of_row : ndarray of int of shape (n,)
-        For each row, which of the m bins it lies in.
+        For each row, which of the m bins it lies in; -1 where all rows of its bin have a weight of 0.
     ece : float
         :func:`calib.ece` of the same values and outcomes with their weights, whatever the bins of the curve.
     binning : str
@@ -130,7 +130,7 @@ def reliability_curve(
     weight = check_weights(weights, len(correct))
     independent = independent_rows(bins.index, len(bins.count), correct, clusters, weight)[held]
     low, high = wilson_interval(bins.outcome[held] * independent, independent, level)
-    position = np.maximum(np.cumsum(bins.mass > 0) - 1, 0)
+    position = np.where(bins.mass > 0, np.cumsum(bins.mass > 0) - 1, -1)
     return ReliabilityCurve(
         confidence=bins.value[held],
         accuracy=bins.outcome[held],
@@ -157,7 +157,7 @@ def independent_rows(
     count = np.bincount(cell, minlength=n_cells).astype(float)
     if not clustered and weights is None:
         return count
-    for k in np.flatnonzero(count):
+    for k in np.flatnonzero(np.bincount(cell, weights, n_cells)):
         rows = np.flatnonzero(cell == k)
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         count[k] = effective_sample_size(weight)

@@ -98,6 +98,16 @@ def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generato
     assert reliability_curve(probs, labels, 7, weights=weights).ece == pytest.approx(calib.ece(*written))
 
 
+def test_a_bin_of_rows_without_weight_is_an_empty_one() -> None:
+    confidence, correct = np.array([0.1, 0.12, 0.9, 0.95]), np.array([False, True, True, True])
+    for clusters in (None, [0, 1, 2, 3]):
+        curve = reliability_curve(confidence, correct, 5, weights=[0, 0, 1, 1], clusters=clusters)
+        alone = reliability_curve(confidence[2:], correct[2:], 5, clusters=clusters and clusters[2:])
+        assert curve.bin_of_row.tolist() == [-1, -1, 0, 0]
+        for name in ("confidence", "accuracy", "count", "low", "high"):
+            np.testing.assert_array_equal(getattr(curve, name), getattr(alone, name))
+
+
 rows_corp_curve = st.lists(
     st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()), min_size=1, max_size=60
 )
