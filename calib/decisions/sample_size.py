@@ -25,6 +25,9 @@ Z = 1.96
 """Of an interval of 95 %, as the paper rounds it."""
 WIDTHS = {"O:E": 0.2, "slope": 0.2, "AUROC": 0.1, "net benefit": 0.2}
 """Widths of intervals that the paper's examples ask for: upper minus lower end; of the standardised net benefit."""
+LEAST_WIDTH = 1e-6
+MOST_ROWS = 1e18
+"""A target that needs more is one that the rows at hand do not determine, such as the slope of risks that are alike."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,10 @@ def rows_for_slope(probs: Floats, width: float, intercept: float = 0.0, slope: f
     """From the Fisher information of the logistic recalibration that is expected, averaged over the log-odds."""
     score = log_odds_of(probs)
     chance = sigmoid(intercept + slope * score)
-    i_a, i_ab, i_b = (float(np.mean(chance * (1.0 - chance) * score**power)) for power in range(3))
-    return i_a / ((width / (2.0 * Z)) ** 2 * (i_a * i_b - i_ab**2))
+    weight = chance * (1.0 - chance)
+    centre = weight @ score / max(weight.sum(), 1e-300)
+    information = float(np.mean(weight * (score - centre) ** 2))
+    return 1.0 / max((width / (2.0 * Z)) ** 2 * information, 1e-300)
 
 
 def rows_for_auroc(rate: float, concordance: float, width: float) -> float:
@@ -91,7 +96,8 @@ def rows_needed(
     threshold : float or None, default None
         Probability from which on is acted; None leaves the net benefit out.
     widths : dict of str to float or None, default None
-        Widths of the intervals, by "O:E", "slope", "AUROC" and "net benefit"; those of ``WIDTHS`` unless given.
+        Widths of the intervals, 1e-6 or more, by "O:E", "slope", "AUROC" and "net benefit"; those of ``WIDTHS`` unless
+        given.
     clusters : array_like of shape (m,) or None, default None
         What rows that belong together share. The rows of O:E are then multiplied by its design effect.
 
@@ -112,16 +118,17 @@ def rows_needed(
         raise CalibrationError(f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(shown, unknown))}.")
     wanted = {**WIDTHS, **(widths or {})}
     for target, width in wanted.items():
-        most = 1 if target == "AUROC" else None  # its interval lies between 0 and 1
-        check_number(f"widths[{target!r}]", width, 0, most, ends=False)
+        most = 0.99 if target == "AUROC" else None  # its interval lies between 0 and 1
+        check_number(f"widths[{target!r}]", width, LEAST_WIDTH, most)
     if threshold is not None:
         check_number("threshold", threshold, 0, 1, ends=False)
     rate, inner, concordance = float(came.mean()), said[(said > 0.0) & (said < 1.0)], auroc(said, came)
-    residual = came - said * (came.sum() / said.sum())  # whose variance over clusters is larger (Kish 1965)
+    observed_to_expected = came.sum() / max(said.sum(), 1e-300)
+    residual = came - said * observed_to_expected  # whose variance over clusters is larger (Kish 1965)
     of_rows, of_clusters = (Rows.of(len(said), members).mean_of(residual).error for members in (None, clusters))
-    effect = max(1.0, float(of_clusters / of_rows) ** 2)
+    effect = max(1.0, float(of_clusters / max(of_rows, 1e-300)) ** 2)
     targets: dict[str, Callable[[float], float]] = {"O:E": lambda width: _up(rows_for_o_e(rate, width)) * effect}
-    if len(inner) and np.ptp(inner) > 0:
+    if len(inner):
         targets["slope"] = lambda width: rows_for_slope(inner, width)
     if concordance is not None and 0.0 < concordance < 1.0:
         targets["AUROC"] = lambda width: rows_for_auroc(rate, concordance, width)
@@ -129,8 +136,9 @@ def rows_needed(
         acted = said >= threshold
         sensitivity, specificity = float(acted[came].mean()), float((~acted[~came]).mean())
         targets["net benefit"] = lambda width: rows_for_net_benefit(rate, sensitivity, specificity, threshold, width)
-    found = {target: _up(of(wanted[target])) for target, of in targets.items()}
-    return [Needed(target, wanted[target], rows, ceil(rows * rate)) for target, rows in found.items() if rows > 0]
+    found = {target: of(wanted[target]) for target, of in targets.items()}
+    rows = {target: _up(needed) for target, needed in found.items() if needed <= MOST_ROWS}
+    return [Needed(target, wanted[target], n, ceil(n * rate)) for target, n in rows.items() if n > 0]
 
 
 def _up(rows: float) -> int:

@@ -102,11 +102,27 @@ def test_the_numbers_of_credit() -> None:
     assert log(rows_for_o_e(0.079, 0.1) / 4483) > 0
 
 
+@pytest.mark.filterwarnings("error")
+def test_risks_that_do_not_determine_a_target_leave_it_out(rng) -> None:
+    came = rng.random(500) < 0.3
+    for probs in (
+        np.zeros(500),
+        came.astype(float),
+        0.3 + 1e-12 * rng.random(500),
+        1e-200 * rng.random(500),
+        np.where(came, 1e-310, 2e-310),
+    ):
+        assert "slope" not in [one.target for one in rows_needed(probs, came)]
+    log_odds = np.array([0.0, 1e-6])  # whose spread is small, and known
+    exact = 1.0 / ((0.2 / 3.92) ** 2 * np.prod(sigmoid(np.array([0.0, 0.0]))) * log_odds.var())
+    assert rows_for_slope(sigmoid(log_odds), 0.2) == pytest.approx(exact, rel=1e-6)
+
+
 def test_what_cannot_be_is_refused() -> None:
     for wrong in (
         {"outcomes": [0, 0, 0]},
         *({"threshold": t} for t in (0, 1.0, "a", np.array([0.1, 0.2]))),
-        *({"widths": {"slope": w}} for w in (-1.0, 0, np.nan, "wide")),
+        *({"widths": {"slope": w}} for w in (-1.0, 0, 1e-160, np.nan, "wide")),
         *({"widths": {"AUROC": w}} for w in (1.0, 5.0)),
         {"widths": {"auroc": 0.1}},
         {"outcomes": ["no", "yes", "no"]},
