@@ -38,7 +38,7 @@ from calib.data.read.base import Array, ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source
 from calib.data.read.table import FIRST_ROWS, Table
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import MODEL, WEIGHT
+from calib.data.words import WEIGHT
 from calib.errors import AmbiguousTable, DataError, Finding
 
 T = TypeVar("T")
@@ -405,16 +405,21 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
     options = (options or LoadOptions()).changed(**changes)
     if data is None or inspection.models:
         return {name: _model(source, options, roles, name) for name, roles in inspection.models.items()}
-    named = [role.column for role in data.roles if role.role == "group" and has(role.column, MODEL)]
-    if not named:
+    warned = [finding for finding in data.findings if finding.code == "several_models"]
+    if not warned:
         return {data.name: data}
-    data = _model(source, options, {"group": named[0]}, data.name)
+    if warned[0].fix:  # another column was chosen as the group
+        data = _model(source, options, warned[0].fix, data.name)
+    (column,) = (role.column for role in data.roles if role.role == "group")
     assert data.groups is not None  # the column of models was read as such
-    findings = tuple(each for each in data.findings if each.code not in ("several_models", "understood"))  # of all rows
+    chosen = options.choices
+    roles: dict[str, Any] = {"ignore": (*names_in(chosen.ignore), column)}
+    if column in names_in(chosen.groups):
+        roles["group"] = None
+    rest = _model(source, options, roles, data.name)
+    rest = replace(rest, findings=tuple(each for each in rest.findings if each.code != "understood"))  # of all rows
     return {
-        str(name): replace(
-            data.take(np.flatnonzero(data.groups == name)), name=str(name), groups=None, findings=findings
-        )
+        str(name): replace(rest.take(np.flatnonzero(data.groups == name)), name=str(name))
         for name in np.unique(data.groups)
     }
 

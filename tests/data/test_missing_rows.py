@@ -63,7 +63,7 @@ def test_a_missing_cluster_is_a_cluster_of_its_own_and_a_missing_group_is_one_gr
     data = load(make.csv(make.frame(cluster=clusters, group=groups)))
     assert len(data) == 300
     assert len(set(data.clusters)) == 11 and data.clusters[3] != data.clusters[8]
-    assert set(data.groups[[5, 6, 7]]) == {"missing"} and len(set(data.groups)) == 4
+    assert set(data.groups[[5, 6, 7]]) == {"(missing)"} and len(set(data.groups)) == 4
     assert "2 rows of 300" in the(data, "clusters_missing").message
     assert "3 rows of 300" in the(data, "groups_missing").message
 

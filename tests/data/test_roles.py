@@ -122,6 +122,33 @@ def test_models_below_each_other():
     assert len({data.sha256 for data in (whole, *found.values())}) == 3
 
 
+@pytest.mark.parametrize(
+    "names",
+    [["a", "b"], [f"m{k:02d}" for k in range(60)], ["1.0", "2.5"], ["", "None", "nan", "missing"], ["0.5", "1.0"]],
+    ids=["beside groups", "sixty", "numbers", "words", "fractions"],
+)
+@pytest.mark.parametrize("chosen", [{}, {"group": "group"}, {"group": ["group", "model"]}])
+def test_rows_of_several_models_are_never_read_together_in_silence(names, chosen):
+    of_model = np.repeat(names, N // len(names))
+    n = len(of_model)
+    group = np.where(IDS[:n] % 2, "north", "south")
+    file = table(default=HAPPENED[:n], pd=RISK[:n], model=of_model, group=group)
+    warned = the(load(file, roles=chosen), "several_models")
+    assert bool(warned.fix) == bool(chosen)
+    found = calib.load_models(file, roles=chosen)
+    assert set(found) == {name or "(missing)" for name in names}
+    for name, data in found.items():
+        own = of_model == name.replace("(missing)", "")
+        np.testing.assert_allclose(probability(data), RISK[:n][own])
+        np.testing.assert_array_equal(data.groups, group[own])
+
+
+@pytest.mark.parametrize("name", ["Payment Method", "operating_system"])
+def test_a_method_that_is_no_models_is_a_group_like_any_other(name):
+    found = inspect(table(default=HAPPENED, pd=RISK, **{name: np.array(["cash", "card"])[IDS % 2]}))
+    assert found.predictions.groups is not None and "several_models" not in {f.code for f in found.findings}
+
+
 # Tables of others.
 
 

@@ -47,14 +47,16 @@ MAX_GROUPS = 1000
 
 
 def group_names(groups: Array) -> Step[Texts | None]:
-    """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
+    """The subgroup of each row as text, ``(missing)`` where it is empty; left out where it names rows, not groups."""
     values, places = distinct(groups)
     if len(values) > MAX_GROUPS:
         reason = f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left "
         return Step(None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),))
-    gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
-    names, n = np.where(gone, "missing", values.astype(np.str_)), int(gone[places].sum())
-    said = f"{plural(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group called missing."
+    # A word such as "None" is a name like any other: of what, only the person who wrote it knows.
+    texts = values.astype(np.str_)
+    gone = np.isnan(values) if values.dtype.kind == "f" else np.char.strip(texts) == ""
+    names, n = np.where(gone, "(missing)", texts), int(gone[places].sum())
+    said = f"{plural(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group (missing)."
     return Step(names[places], (info("groups_missing", said),) if n else ())
 
 

@@ -62,6 +62,13 @@ def is_feature(column: Column) -> bool:
     return complete and says_nothing and len(column.values) > 1
 
 
+def names_models(column: Column) -> bool:
+    """Each value has several rows, and the name speaks of models and of nothing else: not ``payment_method``."""
+    words, n = {*tokens(column.name)}, len(column.values)
+    said = column.words & w.MODEL and words <= w.MODEL | w.GROUP | w.ID | w.TEXT
+    return bool(said) and 1 < n <= len(column.present) / 2 and (column.is_discrete or n <= FEW)
+
+
 def _repeats(column: Column, share: float) -> bool:
     return column.is_discrete and LEAST_CLUSTERS <= len(column.values) <= share * len(column.present)
 
@@ -77,6 +84,7 @@ class Beside(NamedTuple):
 BESIDE = (
     Beside("split", "its two values are calibration and test", is_split),
     Beside("times", "dates", is_time),
+    Beside("groups", "named after models", names_models),
     Beside("clusters", "named after something with several rows", lambda c: c.says == "cluster" and _repeats(c, 0.9)),
     Beside("clusters", "codes that repeat", is_coded),
     Beside("weights", "named as a weight", lambda column: column.says == "weight" and len(column.values) > 1),

@@ -12,16 +12,16 @@ from calib.data.assemble.predicted import correct_value, texts_of
 from calib.data.assemble.verbal import words_in_sample
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
-from calib.data.guess.beside import with_others
+from calib.data.guess.beside import names_models, with_others
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import event_value
-from calib.data.guess.names import about, class_names, has, tokens
-from calib.data.guess.outputs import Candidates
+from calib.data.guess.names import about, class_names, tokens
+from calib.data.guess.outputs import Candidates, columns_in
 from calib.data.guess.rules import Guess, Reading, guess, possible_outcomes
-from calib.data.options import Choices
+from calib.data.options import Choices, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import CORRECT, DID_NOT, EVENTS, LABEL, MODEL, PERCENT, PROBABILITY, SCORE, TRUTH
+from calib.data.words import CORRECT, DID_NOT, EVENTS, LABEL, PERCENT, PROBABILITY, SCORE, TRUTH
 
 NAMED_SCORES = PROBABILITY | SCORE | PERCENT
 """Words for outputs."""
@@ -52,19 +52,22 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
         raise nothing_to_read(contents, found, choices, separate_labels)
     if not found.is_clear:
         raise ask(contents, found, n_rows)
-    models = [role.column for role in found.roles if role.role == "group" and has(role.column, MODEL)]
+    read = found.choices(choices)
+    used = {*columns_in(choices, "groups"), *names_in(read.labels), *names_in(read.outputs)}
+    models = [name for name, column in found.columns.items() if names_models(column) and name not in used]
     pooled = [
         warning(
             "several_models",
-            f"The rows of {contents.name} are of several models, named in the column {shortened(column)}; they were "
-            "read together, with the model as the group.",
+            f"The rows of {contents.name} seem to be of several models, named in the column {shortened(column)}; they "
+            "were read together.",
             "Open one by itself, in Python with calib.load_models.",
+            **({} if read.groups == column else {"groups": column}),
         )
         for column in models[:1]
     ]
     nested = contents.nested
     roles = [replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r for r in found.roles]
-    return Step(tuple(roles), tuple(pooled), found.choices(choices).given())
+    return Step(tuple(roles), tuple(pooled), read.given())
 
 
 def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate_labels: bool) -> InvalidUpload:

@@ -244,7 +244,7 @@ def findings(reading: Reading) -> None:
         if finding.level != "info" and finding.code not in LEFT_OUT:
             show_finding(finding)
             _fix_buttons(finding, reading)
-            if finding.code == "several_models":
+            if finding.code == "several_models" and not finding.fix:
                 roles.models(reading)
     _folded("Rows left out", "reason", [finding for finding in told if finding.code in LEFT_OUT], reading)
     _folded("What was understood", "note", [finding for finding in told if finding.level == "info"], reading)
