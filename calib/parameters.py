@@ -66,6 +66,12 @@ def unknown_parameter(cls: type[Any], name: str) -> str:
     return f"{cls.__name__} has no parameter {name!r}; it takes {', '.join(parameter_names(cls))}."
 
 
+def check_by_name(name: str, values: Any) -> None:
+    """Refuse parameters that are no dictionary of values by their names."""
+    if not isinstance(values, Mapping) or not all(isinstance(each, str) for each in values):
+        raise CalibrationError(f"{name}={shown(values)} must be a dictionary of names and values.")
+
+
 def written(fix: Mapping[str, object]) -> str:
     """The options that make these choices, ready for a shell."""
     return " ".join(

@@ -238,7 +238,7 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     >>> calibrator("isotonic", share_classes=False)
     IsotonicCalibration(share_classes=False)
     """
-    if name not in METHODS:
+    if name not in tuple(METHODS):
         raise CalibrationError(f"There is no calibrator {shown(name)}; choose from {', '.join(METHODS)}.")
     made = METHODS[name].cls().set_params(**params)
     made.check_params()

@@ -20,6 +20,12 @@ def held(**arrays):
     return SimpleNamespace(**{**dict.fromkeys(("features", "train_features", "train_labels")), **arrays})
 
 
+def test_what_is_no_name_of_a_method_is_refused():
+    for name in ("isotnic", 1, ["temperature"]):
+        with pytest.raises(CalibrationError, match=r"There is no calibrator .*; choose from identity, temperature"):
+            calib.calibrator(name)
+
+
 def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing():
     names = ["features", "train_features", "train_labels"]
     made = calib.calibrator("geometric")

@@ -273,6 +273,7 @@ def test_weights_reach_the_estimator_and_methods_that_take_them(named):
         (CalibratedModel(GaussianNB(), method="geometric"), "features"),
         (CalibratedModel(GaussianNB(), parameters={"bins": 3}), "bins"),
         (CalibratedModel(GaussianNB(), parameters=[1]), "must be a dictionary"),
+        (CalibratedModel(GaussianNB(), parameters={1: 2}), "must be a dictionary"),
         (CalibratedModel(GaussianNB(), cv=[]), r"cv=\[\] gives no folds"),
         (CalibratedModel(GaussianNB(), cv=[(np.arange(5), np.arange(450))]), "fold 1 of 1"),
         (CalibratedModel(GaussianNB(), cv=LeaveOneOut(), ensemble=True), "fold 1 of 450 holds 1 row with"),

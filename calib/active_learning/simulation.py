@@ -17,6 +17,7 @@ from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
 from calib.numerics import Floats, Ints, softmax
+from calib.parameters import shown
 from calib.registry import calibrator
 
 if TYPE_CHECKING:
@@ -178,9 +179,12 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
     Raises
     ------
     CalibrationError
-        If there is no such arm, or the seed is no whole number from 0 upwards.
+        If there is no such arm, the seed is no whole number from 0 upwards, or the plan or the pool is none.
     """
-    if arm not in ARMS:
+    for name, value, kind in (("plan", plan, Plan), ("pool", pool, Pool)):
+        if not isinstance(value, kind):
+            raise CalibrationError(f"{name}={shown(value)} must be a calib.active_learning.{kind.__name__}.")
+    if arm not in tuple(ARMS):
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
     check_number("seed", seed, 0, whole=True)
     first = min(plan.pretraining, len(pool))

@@ -10,7 +10,7 @@ import numpy as np
 from calib.active_learning.classifiers import CLASSIFIERS
 from calib.errors import CalibrationError
 from calib.numerics import Floats
-from calib.parameters import check_declared, param
+from calib.parameters import check_by_name, check_declared, param
 from calib.registry import METHODS, calibrator
 
 
@@ -73,6 +73,7 @@ class Plan:
         check_declared(self)
         if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
             raise CalibrationError(f"budget={self.budget!r} must be a whole number of labels, 0 or more, or None.")
+        check_by_name("params", self.params)
         calibrator(self.calibrator, **self.params)
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_numbers, check_number
+from calib.arrays import as_array, as_numbers, check_number
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import LARGEST, Floats, Ints, normalised
@@ -325,10 +325,8 @@ class AnswerAbove(Rule):
         >>> AnswerAbove.from_costs(error=20.0, hand_over=1.0).threshold
         0.95
         """
-        if not (0 < error < np.inf and 0 < hand_over < np.inf):
-            raise CalibrationError(
-                f"The costs of an error and of handing over must be positive; got {error:g} and {hand_over:g}."
-            )
+        for name, cost in (("error", error), ("hand_over", hand_over)):
+            check_number(name, cost, 0, ends=False)
         chosen = f"an error costs {error:g} and handing over {hand_over:g}."
         return cls(threshold=max(0.0, 1.0 - hand_over / error), chosen=chosen)
 
@@ -346,9 +344,21 @@ class AnswerAbove(Rule):
         -------
         ndarray of int of shape (n,)
             Numbers of classes, or -1.
+
+        Raises
+        ------
+        CalibrationError
+            Unless there is one finite number of each for each row.
         """
-        classes = np.asarray(predicted).astype(np.int64)  # -1 is none of unsigned numbers
-        return np.where(reaches(np.asarray(confidence), self.threshold), classes, HAND_OVER)
+        said, classes = as_numbers(confidence, "confidences"), as_array(predicted, "predicted classes")
+        if said.ndim != 1 or said.shape != classes.shape or classes.dtype.kind not in "fiub":
+            raise CalibrationError(
+                "A threshold needs a confidence and the number of the predicted class for each row; got shapes "
+                f"{said.shape} and {classes.shape}, the classes as {classes.dtype}."
+            )
+        if not (np.isfinite(said) & np.isfinite(classes)).all():
+            raise CalibrationError("Some of these confidences or classes are infinite or NaN; leave out these rows.")
+        return np.where(reaches(said, self.threshold), classes.astype(np.int64), HAND_OVER)  # no unsigned one is -1
 
     def said(self, class_names: tuple[str, ...]) -> str:
         """What it does, in a sentence."""

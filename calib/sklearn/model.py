@@ -23,7 +23,7 @@ from calib.canonical import Kind, check_values, to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats
-from calib.parameters import shown
+from calib.parameters import check_by_name, shown
 from calib.registry import METHODS, calibrator, methods_that_take
 from calib.sklearn.scorers import check_labels_known, class_indices
 
@@ -316,8 +316,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _calibrator(self) -> Calibrator:
         """The calibrator that is to be fitted."""
-        if not isinstance(self.parameters, Mapping | None):
-            raise CalibrationError(f"parameters={shown(self.parameters)} must be a dictionary of names and values.")
+        check_by_name("parameters", {} if self.parameters is None else self.parameters)
         parameters = dict(self.parameters or {})
         if self.random_state is not None:
             seed = self.random_state

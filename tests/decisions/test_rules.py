@@ -108,6 +108,22 @@ def test_no_rule_decides_of_what_are_no_probabilities(probs, says):
             rule.decide(probs)
 
 
+@pytest.mark.parametrize(
+    ("confidence", "predicted", "says"),
+    [
+        ([0.95, 0.5], [2], r"got shapes \(2,\) and \(1,\)"),
+        ([[0.95, 0.5]], [[2, 1]], r"got shapes \(1, 2\)"),
+        ([0.95, 0.5], ["cat", "dog"], "the classes as <U3"),
+        ([0.95, np.nan], [2, 1], "infinite or NaN"),
+        ([0.95, 0.5], [2, np.nan], "infinite or NaN"),
+        (None, [2], "confidences must be numbers"),
+    ],
+)
+def test_a_threshold_decides_of_finite_numbers_of_each_row_alone(confidence, predicted, says):
+    with pytest.raises(CalibrationError, match=says):
+        AnswerAbove(threshold=0.9).decide(confidence, predicted)
+
+
 RULES = [
     EventCut(cut=0.25, actions=("keep", "call"), chosen="costs 3 to 1."),
     CostMatrix(costs=np.array([[0.0, 1.0, 0.2], [5.0, 0.0, 0.2]]), actions=("a", "b", "c")),
@@ -138,7 +154,9 @@ def test_a_rule_comes_back_from_its_state(rule):
         (lambda: CostMatrix(costs=np.eye(2), actions=("one",)), "1 name for 2 actions"),
         (lambda: CostMatrix(costs=np.array([[np.inf, 0.0]])), "between"),
         (lambda: AnswerAbove(threshold=-0.1), "between 0 and 1"),
-        (lambda: AnswerAbove.from_costs(0.0, 1.0), "must be positive"),
+        (lambda: AnswerAbove.from_costs(0.0, 1.0), "^error=0.0 must lie above 0"),
+        (lambda: AnswerAbove.from_costs("a", 1), "^error='a' must be a number"),
+        (lambda: AnswerAbove.from_costs(1, np.inf), "^hand_over=inf must be a number"),
         (lambda: rule_from_state({"rule": "guess"}), "one of cut, costs, answer"),
         (lambda: rule_from_state({"rule": "cut", "column": 1}), "cannot be made of its fields"),
         (lambda: rule_from_state({"rule": "cut", "cut": 0.5, "cot": 1}), "no field 'cot'"),
