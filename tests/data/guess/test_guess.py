@@ -130,8 +130,10 @@ def test_columns_of_names_in_no_order_beside_numbers_are_asked_about():
     assert of(label=LABELS, **dict(sorted(columns.items()))).is_clear
 
 
-@pytest.mark.parametrize(("names", "outcome"), [("bad good", "label"), ("approved rejected", "approved")])
-def test_a_first_column_of_what_happens_beside_zeros_and_ones_is_asked_about(names, outcome):
+@pytest.mark.parametrize(("names", "outcome"),
+    [("bad good", "label"), ("approved rejected", "approved"), ("high low", "label"), ("a b", "outcome")],
+)
+def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are_asked_about(names, outcome):
     first, second = (f"p_{name}" for name in names.split())
     for columns in ({first: RISK, second: 1 - RISK}, {second: 1 - RISK, first: RISK}):
         found = of(**{outcome: HAPPENED}, **columns)
