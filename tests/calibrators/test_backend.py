@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 
 import calib
 from calib.calibrators import backend
-from calib.calibrators.backend import Loss, run, wants_gpu
+from calib.calibrators.backend import Loss, run
 from calib.errors import FitCancelled
 from calib.numerics import blocks
 from tests.conftest import simulate
@@ -96,22 +96,6 @@ def test_a_gpu_asked_for_and_missing_is_said(name, monkeypatch):
     assert fitted.device_.startswith("CPU (")
     assert said in fitted.notes()
     assert said not in calib.calibrator(name).fit(*simulate(60, 3)).notes()
-
-
-@pytest.mark.parametrize(
-    ("present", "device", "n_logits", "expected"),
-    [
-        (True, "auto", backend.WORTH_A_GPU, True),
-        (True, "auto", backend.WORTH_A_GPU - 1, False),
-        (True, "gpu", 1, True),
-        (True, "cpu", 10**12, False),
-        (False, "auto", 10**12, False),
-        (False, "gpu", 10**12, False),
-    ],
-)
-def test_a_gpu_is_wanted_where_there_is_one_and_it_pays(present, device, n_logits, expected, monkeypatch):
-    monkeypatch.setattr(backend, "gpu_present", lambda: present)
-    assert wants_gpu(device, n_logits) is expected
 
 
 @pytest.mark.parametrize("hidden", ["find_spec", "first_gpu"], ids=["no TensorFlow", "no CUDA libraries"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
@@ -55,6 +55,7 @@ def test_the_fit_is_the_least_loss_that_a_plain_minimiser_finds(truth):
     assert nll(probs, labels) == pytest.approx(naive_minimum(logits, labels), abs=2e-6)
 
 
+@settings(max_examples=10)
 @given(st.integers(0, 1000), st.integers(2, 6), st.floats(0.2, 5))
 def test_never_worse_than_temperature_scaling_on_the_calibration_set(seed, n_classes, scale):
     logits, labels = simulate(40, n_classes, scale, seed)

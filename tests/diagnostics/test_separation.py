@@ -100,6 +100,7 @@ def test_an_input_is_explained_by_the_training_rows_that_give_its_separations(rn
         assert why.same_row == np.flatnonzero(labels == 1)[away[labels == 1].argmin()]
         assert why.other_row == np.flatnonzero(labels != 1)[away[labels != 1].argmin()]
         assert why.fast == pytest.approx((away[why.other_row] - away[why.same_row]) / 2)
+        assert labels[why.deciding_same_row] == 1 != labels[why.deciding_other_row]
         same, other = train[why.deciding_same_row], train[why.deciding_other_row]
         normal = (other - same) / np.linalg.norm(other - same)
         assert why.exact == pytest.approx(normal @ ((same + other) / 2 - feature), abs=1e-9)

@@ -214,11 +214,7 @@ def test_an_export_that_could_not_be_read_again_is_refused(digits, monkeypatch):
     ("changes", "says"),
     [
         ({"features": lambda a: a[:-1]}, r"shape \(399, 3\) for 400 rows of logits"),
-        ({"features": lambda a: a[:, :2]}, "2 numbers a row but the training features have 3"),
-        ({"features": lambda a: np.where(a > 2, np.nan, a)}, "NaN"),
         ({"features": lambda a: a.ravel()}, r"shape \(1200,\)"),
-        ({"train_features": lambda a: a[:0], "train_labels": lambda a: a[:0]}, "no rows"),
-        ({"train_labels": lambda a: a[:-1]}, "150 integers"),
         ({"train_labels": lambda a: a + 1}, r"train_labels must lie in 0\.\.2.*found 1\.\.3"),
         ({"train_labels": lambda a: a - 1}, r"found -1\.\.1"),
     ],
@@ -242,17 +238,17 @@ def test_a_prediction_needs_the_inputs_of_its_rows(small):
 # -- another scale -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("times", [1 / 255, 255])
-def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, times):
+def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path):
     calibration, test = digits
     made = fitted(calibration, reduction="mean_pool")
     writer.save(made, tmp_path / "c.pkl", **provenance.describe(calibration))
-    wrong = test.features.astype(float) * times
-    for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.pkl").confidence):
-        with pytest.raises(CalibrationError, match=r"(?s)reaches .* but one of .* 1; .*255.*prepare"):
-            confidence(test.logits, wrong)
-    with pytest.raises(CalibrationError, match="prepare both in the same way"):
-        shift_data.judge(runtime.load(tmp_path / "c.pkl"), replace(test, features=wrong))
+    loaded = runtime.load(tmp_path / "c.pkl")
+    for wrong in (test.features / 255, test.features * 255.0):
+        for confidence in (made.predict_confidence, loaded.confidence):
+            with pytest.raises(CalibrationError, match=r"(?s)reaches .* but one of .* 1; .*255.*prepare"):
+                confidence(test.logits, wrong)
+        with pytest.raises(CalibrationError, match="prepare both in the same way"):
+            shift_data.judge(loaded, replace(test, features=wrong))
 
 
 def test_sets_on_different_scales_are_noted_and_either_is_taken(small):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from calib.calibrators.geometric import exact_separation, fast_separation
 from calib.calibrators.geometric.search import DISTANCES, TrainingSet, nearest
-from calib.diagnostics.separation import explain
 from calib.errors import CalibrationError
 from tests.calibrators.geometric import naive
 
@@ -136,23 +134,6 @@ def test_what_is_near_keeps_its_digits_far_from_the_origin(dtype):
     values = fast_separation(train, [0, 1, 1], base, [0])
     assert values[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
     assert fast_separation(train, [0, 1, 1], train, [0, 1, 1])[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
-
-
-def test_an_explanation_names_the_rows_that_decide(rng):
-    train, labels = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
-    for x in rng.normal(size=(10, 3)):
-        found = explain(TrainingSet.from_arrays(train, labels), x, 1)
-        assert labels[found.same_row] == labels[found.deciding_same_row] == 1
-        assert labels[found.other_row] != 1
-        assert labels[found.deciding_other_row] != 1
-        assert found.same == pytest.approx(np.linalg.norm(x - train[found.same_row]))
-        assert found.other == pytest.approx(np.linalg.norm(x - train[found.other_row]))
-        assert (found.same, found.other) == pytest.approx(naive.to_sets(train, labels, x, 1))
-        assert found.fast == pytest.approx((found.other - found.same) / 2)
-        a, b = train[found.deciding_same_row], train[found.deciding_other_row]
-        plane = (math.dist(x, b) ** 2 - math.dist(x, a) ** 2) / (2 * math.dist(a, b))
-        assert found.exact == pytest.approx(plane) == pytest.approx(naive.exact(train, labels, x, 1))
-        assert found.safe is bool(found.same < found.other)
 
 
 @pytest.mark.parametrize(

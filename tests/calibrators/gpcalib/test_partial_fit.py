@@ -59,10 +59,6 @@ def test_a_failure_on_the_way_leaves_the_fit_as_it_was(monkeypatch):
     monkeypatch.setattr("calib.calibrators.gpcalib.COLLAPSED", None)
     with pytest.raises(TypeError):
         calibrator.partial_fit(LOGITS[300:400], LABELS[300:400])
-    unchanged(calibrator, before)
-
-
-def unchanged(calibrator: GPCalib, before: dict) -> None:
     after = calibrator.get_state()
     assert before.keys() == after.keys()
     assert all(before[name] is after[name] for name in before)
@@ -93,35 +89,24 @@ def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
     assert nll(calibrator.predict_proba(logits[1000:]), labels[1000:]) < reference["gpcalib"][1] + 0.003
 
 
-KINDS = [
-    ("logits", "diagonal", "diagonal"),
-    ("logits", "diagonal", "full"),
-    ("logits", "full", "diagonal"),
-    ("probs", "diagonal", "diagonal"),
-    ("probs", "full", "full"),
-]
-every_kind = pytest.mark.parametrize(("space", "covariance", "variational"), KINDS)
-
-
-def in_parts_summary(space: str, covariance: str, variational: str):
-    """The objective of all rows, the same with the first ones expanded at a posterior, and that.
-
-    The later rows reach farther than the first.
-    """
+@pytest.mark.parametrize(
+    ("space", "covariance", "variational"),
+    [
+        ("logits", "diagonal", "full"),
+        ("logits", "full", "diagonal"),
+        ("probs", "diagonal", "diagonal"),
+        ("probs", "full", "full"),
+    ],
+)
+def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covariance, variational):
     logits, labels = simulate(120, 6, scale=3.0)
-    logits[60:] *= 1.3
+    logits[60:] *= 1.3  # so that they reach farther than the first
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
     posterior = naive.some_posterior(low, high, full=variational == "full")
     kind = (space, covariance, variational)
     earlier = objective_of(posterior, logits[:60], labels[:60], *kind).expansion(posterior)
     together = objective_of(posterior, logits, labels, *kind)
     apart = objective_of(posterior, logits[60:], labels[60:], *kind, earlier)
-    return together, apart, posterior
-
-
-@every_kind
-def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covariance, variational):
-    together, apart, posterior = in_parts_summary(space, covariance, variational)
     gradients = [made(made.parametrisation.vector(posterior))[1] for made in (together, apart)]
     assert np.abs(gradients[0] - gradients[1]).max() < 1e-3 * np.abs(gradients[0]).max()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -11,27 +13,14 @@ from calib.canonical import to_canonical, zero_floor
 from calib.metrics import nll
 from calib.numerics import softmax
 from tests.conftest import simulate
+from tests.test_contract import check_probs, hard_rows
 
 WAYS = ("mean", "draws")
 
 
 def check(calibrator: GPCalib, logits: np.ndarray) -> dict[str, np.ndarray]:
     """Probabilities of every way to predict, which are finite, in [0, 1] and sum to one."""
-    answers = {}
-    for way in WAYS:
-        probs = calibrator.set_params(prediction=way).predict_proba(logits)
-        assert np.isfinite(probs).all(), way
-        assert probs.min() >= 0, way
-        np.testing.assert_allclose(probs.sum(axis=1), 1.0, atol=1e-9)
-        answers[way] = probs
-    calibrator.set_params(prediction="draws")
-    return answers
-
-
-def extremes(n_classes: int) -> np.ndarray:
-    generator = np.random.default_rng(1)
-    far = generator.choice([-1e3, 0.0, 1e3], size=(30, n_classes))
-    return np.concatenate([far, np.zeros((1, n_classes)), 1e3 * np.eye(n_classes)[:20], -1e3 * np.eye(n_classes)[:20]])
+    return {way: check_probs(copy(calibrator).set_params(prediction=way), logits) for way in WAYS}
 
 
 # -- probabilities of exactly 0 ------------------------------------------------------------------------
@@ -75,7 +64,7 @@ def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
     cost = -np.log(np.sort(calibrator.predict_proba(fresh), axis=1)[:, -2])
     assert np.median(cost / second) < 148 / 4
     assert any("divided by 0.0" in note for note in calibrator.notes())
-    check(calibrator, extremes(4))
+    check(calibrator, hard_rows(4))
 
 
 # -- what is said about a fit --------------------------------------------------------------------------
@@ -98,13 +87,12 @@ def test_a_line_search_that_fails_is_reported_in_words(monkeypatch):
 
 
 @pytest.mark.parametrize("inputs", ["logits", "probs"])
-@pytest.mark.parametrize("unit", [1e-80, 1e-5, 1e3, 1e60])
+@pytest.mark.parametrize("unit", [1e-80, 1e3])
 def test_the_unit_of_the_logits_is_found_and_said(unit, inputs):
     """However few the rows are, and whatever is asked about later."""
     logits, labels = simulate(100, 4)
     calibrator = GPCalib(inputs=inputs, max_iter=50).fit(unit * logits, labels)
-    answers = check(calibrator, np.concatenate([unit * logits, extremes(4)]))
-    calibrator.check_state()
+    answers = check(calibrator, np.concatenate([unit * logits, hard_rows(4)]))
     assert any("far from log-probabilities" in note for note in calibrator.notes())
     assert nll(answers["draws"][:100], labels) < nll(softmax(logits / 2), labels) + 0.02
 

@@ -6,13 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 import calib
 from calib import metrics
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.imax import IMaxBinning, matched_sigmoid
 from calib.calibrators.imax.placement import (
     SigmoidSums,
@@ -67,21 +64,6 @@ def test_an_empty_bin_says_its_middle():
     empty = np.setdiff1d(np.arange(40), bins_of(one_vs_rest_log_odds(logits), state.edges))
     assert len(empty) > 5
     np.testing.assert_allclose(state.values[empty], (empty + 0.5) / 40, rtol=1e-12)
-
-
-@given(
-    st.integers(0, 10_000), st.integers(3, 6), st.sampled_from(["imax", "equal_mass", "equal_width"]), st.booleans(),
-    st.sampled_from(["empirical", "raw", "temperature"]), st.integers(1, 30),
-)  # fmt: skip
-def test_shared_ordered_bins_keep_every_prediction(seed, n_classes, scheme, normalize, representatives, n_bins):
-    logits, labels = simulate(40, n_classes, seed=seed)
-    fitted = IMaxBinning(
-        monotone=True, scheme=scheme, normalize=normalize, representatives=representatives, n_bins=n_bins
-    ).fit(logits, labels)
-    assert {KEEPS_ACCURACY, KEEPS_RANKING} <= fitted.promises(n_classes)
-    test, _ = simulate(200, n_classes, scale=6.0, seed=seed + 1)
-    test[::3] = np.round(test[::3])  # ties among the raw logits
-    np.testing.assert_array_equal(fitted.predict(test), np.argmax(test, axis=1))
 
 
 def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
