@@ -60,8 +60,8 @@ def submit(
 def wait(engine: Engine) -> Callable[..., Job]:
     """Wait until a condition on the job holds (by default: it is finished) and return the job."""
 
-    def wait(key: str, until: Callable[[Job], bool] = lambda job: not job.active, of: Engine = engine) -> Job:
-        return wait_until(lambda: next((job for job in of.snapshot([key]) if until(job)), None))
+    def wait(key: str, until: Callable[[Job], bool] = lambda job: not job.active) -> Job:
+        return wait_until(lambda: next((job for job in engine.snapshot([key]) if until(job)), None))
 
     return wait
 
