@@ -95,9 +95,9 @@ class Fails(Calibrator):
         raise CalibrationError(HOSTILE[-1])
 
 
-def make_report(names=HOSTILE, n=300, **changes) -> Report:
-    logits, labels = simulate(n=n, n_classes=len(names))
-    groups = np.array(names)[np.arange(n) % len(names)]
+def make_report(names=HOSTILE) -> Report:
+    logits, labels = simulate(n=300, n_classes=len(names))
+    groups = np.array(names)[np.arange(300) % len(names)]
     finding = Finding("warning", "odd", f"The column {names[0]} is odd.", f"Drop {names[1]}.")
     data = Predictions(
         logits, labels, tuple(names), sha256="ab" * 32, name=names[0], groups=groups, findings=(finding,)
@@ -108,8 +108,7 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
         names[-2]: Fails(),
     }  # fmt: skip
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]), part=0.4, seed=2)
-    found = compare(methods, *parts)
-    made = Report.from_comparison(found, data, parts, methods, **{"source": source, "made": MADE} | changes)
+    made = Report.from_comparison(compare(methods, *parts), data, parts, methods, source=source, made=MADE)
     timed = [replace(method, fit_seconds=0.0123, predict_seconds=0.00456) for method in made.methods]
     return replace(made, methods=timed)
 

@@ -23,7 +23,7 @@ from calib.reporting import Source, commands, html, method_option
 from calib.reporting.figures import policy, scripts
 from calib.reporting.parts import MAIN
 from calib.reporting.sections import GAINED
-from tests.reporting.conftest import HOSTILE, Reading, make_report
+from tests.reporting.conftest import HOSTILE, Reading
 
 
 def test_every_score_is_in_it_and_every_difference_of_the_main_ones(report, reading):
@@ -110,7 +110,7 @@ def test_its_policy_stands_before_all_scripts_and_allows_them_alone(document, re
     assert not re.search(r"url\(|@import|http", style)
 
 
-def test_hostile_names_are_text(document, reading):
+def test_hostile_names_are_text_also_in_the_reason_of_a_method_that_failed(document, reading):
     without = document.replace(scripts()[0], "")
     for name in HOSTILE[:3]:
         assert name in reading.text
@@ -118,16 +118,13 @@ def test_hostile_names_are_text(document, reading):
     assert "a\ufffdb\ufffd</style><style>" in reading.text
     assert sum(tag == "style" for tag, _ in reading.elements) == 1
     assert "\x00" not in without and "\u202e" not in without
-
-
-def test_a_method_that_failed_is_there_with_its_reason(reading):
     assert HOSTILE[3].replace("\x00", "\ufffd").replace("\u202e", "\ufffd") in reading.tables["overview"][-1][0]
     assert set(reading.tables["overview"][-1][1:]) == {"–"}
 
 
 @pytest.mark.parametrize(("sample", "simulated"), [("simulated-binary", True), ("digits-cnn", False)])
-def test_simulated_data_are_called_simulated(sample, simulated):
-    text = Reading(html(make_report(("a", "b"), n=100, source=Source(sample=sample)))).text
+def test_simulated_data_are_called_simulated(sample, simulated, report):
+    text = Reading(html(replace(report, source=Source(sample=sample)))).text
     assert ("These data are simulated" in text) == simulated
     assert ("simulated data" in text) == simulated
 
@@ -148,29 +145,24 @@ def test_every_parameter_comes_back_from_the_command_line(name):
             assert calibrator(again, **params).get_params() == made.get_params()
 
 
-def test_names_from_outside_are_one_word_for_the_shell():
-    report = make_report(n=100)
-    words = shlex.split(commands(report)[-1].replace("\\\n", ""))
-    assert words[:4] == ["python", "-m", "calib", "compare"]
-    assert words[4] == report.source.files["source"]
-    assert words[words.index("--read") + 1] == f"labels={report.source.choices.labels}"
-    dashed = make_report(n=100, source=Source({"source": "-x.npz", "labels": "my labels.csv"}))
-    words = shlex.split(commands(dashed)[-1].replace("\\\n", ""))
-    assert words[4:7] == ["./-x.npz", "--labels", "my labels.csv"]
+def test_its_command_has_each_name_as_one_word_and_what_was_said_to_matter(report):
+    def words(**changes):
+        return shlex.split(commands(replace(report, **changes))[-1].replace("\\\n", ""))
 
-
-def test_its_command_repeats_what_was_said_to_matter():
-    report = make_report(n=100)
-    assert "--relevant" not in commands(report)[-1]
+    given = words()
+    assert given[:5] == ["python", "-m", "calib", "compare", report.source.files["source"]]
+    assert given[given.index("--read") + 1] == f"labels={report.source.choices.labels}"
+    assert "--relevant" not in given
+    dashed = words(source=Source({"source": "-x.npz", "labels": "my labels.csv"}))
+    assert dashed[4:7] == ["./-x.npz", "--labels", "my labels.csv"]
     table = report.table
-    larger = table["relevant"].where(table["score"] != "sharpness", 0.25)
-    changed = replace(report, table=table.assign(relevant=larger))
-    words = shlex.split(commands(changed)[-1].replace("\\\n", ""))
-    assert words[words.index("--relevant") + 1] == "sharpness=0.25" and words.count("--relevant") == 1
+    changed = words(table=table.assign(relevant=table["relevant"].where(table["score"] != "sharpness", 0.25)))
+    assert changed[changed.index("--relevant") + 1] == "sharpness=0.25" and changed.count("--relevant") == 1
 
 
-def test_a_sample_that_is_made_is_the_same_one(tmp_path, monkeypatch):
-    made = commands(make_report(n=100, source=Source(sample="simulated-1000")))[0]
+@pytest.mark.long
+def test_a_sample_that_is_made_is_the_same_one(report, tmp_path, monkeypatch):
+    made = commands(replace(report, source=Source(sample="simulated-1000")))[0]
     monkeypatch.chdir(tmp_path)
     exec(shlex.split(made)[2], {})
     assert calib.load("simulated-1000.npz").sha256 == load_sample("simulated-1000").sha256
