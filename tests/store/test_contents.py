@@ -76,10 +76,9 @@ def test_a_top_k_comes_back_and_one_that_is_none_is_refused(store: Store) -> Non
     assert get_data(store, wrong.sha256) is None
 
 
-@pytest.mark.parametrize("method", ["isotonic", "geometric", "auto"])
-def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, sample: Predictions, method: str) -> None:
+def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, sample: Predictions) -> None:
     data = sample.take(np.arange(200))
-    job = fit(method, data)
+    job = fit("geometric", data)  # which has arrays of its own, and needs features
     link_to(store, 1, job.key)
     put_job(store, job)
     back = get_job(store, job.spec)
@@ -192,13 +191,14 @@ def test_a_record_that_was_changed_is_refused_forgotten_and_stored_anew(tmp_path
     assert_same(stored(again, data), replace(data, name=""))
 
 
-def test_wherever_a_record_is_changed_it_comes_back_as_it_was_or_not_at_all(tmp_path: Path) -> None:
+def test_wherever_a_record_is_changed_it_comes_back_as_it_was_or_not_at_all(store: Store) -> None:
     data, chance = small(), np.random.default_rng(0)
+    stored(store, data)
+    path = store.root / "records" / data.sha256
+    whole = path.read_bytes()
     for _ in range(120):
-        stored(Store(tmp_path), data)
-        path = tmp_path / "records" / data.sha256
-        content = bytearray(path.read_bytes())
+        content = bytearray(whole)
         content[chance.integers(len(content))] ^= 1 << chance.integers(8)
         path.write_bytes(content)
-        if (back := get_data(Store(tmp_path), data.sha256)) is not None:
+        if (back := get_data(store, data.sha256)) is not None:
             assert_same(back, replace(data, name=""))

@@ -17,16 +17,11 @@ from calib.store.index import ABANDONED, NotKept, Store
 from tests.store.conftest import link_to, name_of
 
 MEGABYTE = 10**6
-FIT = "f"
 
 
-def put(store: Store, number: int, megabytes: float = 1.5, key: str = "") -> None:
-    """Store so many bytes, alike only for equal numbers."""
-    store.put(key or f"{number}", lambda: {"array": np.full(int(megabytes * MEGABYTE), number, np.uint8)})
-
-
-def data(number: int) -> str:
-    return f"{number}"
+def put(store: Store, number: int) -> None:
+    """Store 1.5 MB, alike only for equal numbers."""
+    store.put(f"{number}", lambda: {"array": np.full(3 * MEGABYTE // 2, number, np.uint8)})
 
 
 def there(store: Store) -> set[str]:
@@ -49,7 +44,7 @@ def entry_of(store: Store, number: int) -> Entry | None:
 def test_nothing_is_stored_that_no_link_leads_to(store: Store) -> None:
     put(store, 1)
     assert there(store) == set() and files(store) == 0
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     put(store, 1)
     assert there(store) == {"1"} and files(store) == 1
     store.put("1", lambda: pytest.fail("it is stored"))
@@ -60,16 +55,16 @@ def test_a_key_that_is_no_name_leads_to_no_file(store: Store, tmp_path: Path, ke
     kept = tmp_path / "kept"
     kept.write_bytes(b"no record")
     key = key.format(tmp_path)
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     with pytest.raises(BadRecord):
         store.get(key, dict[str, np.ndarray], pytest.fail)
     assert kept.read_bytes() == b"no record"
 
 
 def test_deleting_takes_what_no_other_link_leads_to(store: Store) -> None:
-    link_to(store, 1, data(1), data(2))
-    link_to(store, 1, data(2))  # what it led to before goes with it
-    link_to(store, 2, data(2))
+    link_to(store, 1, "1", "2")
+    link_to(store, 1, "2")  # what it led to before goes with it
+    link_to(store, 2, "2")
     put(store, 1)
     put(store, 2)
     store.delete([name_of(1)])
@@ -80,12 +75,12 @@ def test_deleting_takes_what_no_other_link_leads_to(store: Store) -> None:
 
 
 def test_a_deleted_link_is_never_written_again_nor_what_it_led_to(store: Store) -> None:
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     other = Store(store.root)  # another server
     store.delete([name_of(1)])
     assert other.get_link(name_of(1), Entry) is None
     with pytest.raises(NotKept, match="deleted in another window"):
-        link_to(other, 1, data(1))
+        link_to(other, 1, "1")
     put(other, 1)
     assert there(store) == set() and files(store) == 0
 
@@ -95,8 +90,8 @@ def test_what_was_deleted_is_nowhere_in_the_folder(store: Store) -> None:
         np.frombuffer(b"a secret of somebody" * 100, np.uint8),
         np.frombuffer(b"and more" * 250_000, np.uint8),
     )
-    link_to(store, 1, FIT, name="the name of a file")
-    store.put(FIT, lambda: {"small": secret, "large": large, "text": "what somebody wrote"})
+    link_to(store, 1, "f", name="the name of a file")
+    store.put("f", lambda: {"small": secret, "large": large, "text": "what somebody wrote"})
     words = (b"a secret of somebody", b"and more", b"what somebody wrote", b"the name of a file")
     assert all(any(word in path.read_bytes() for path in store.root.rglob("*") if path.is_file()) for word in words)
     store.delete([name_of(1)])
@@ -105,7 +100,7 @@ def test_what_was_deleted_is_nowhere_in_the_folder(store: Store) -> None:
 
 
 def test_files_are_not_deleted_before_their_record_is_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     other, replace = Store(store.root), os.replace
     monkeypatch.setattr("calib.store.index.BUSY", 0.0)
 
@@ -120,12 +115,12 @@ def test_files_are_not_deleted_before_their_record_is_there(store: Store, monkey
 
 
 def test_what_was_unused_for_long_goes(store: Store, clock: Callable[[float], None]) -> None:
-    link_to(store, 1, data(1))
-    link_to(store, 2, data(1), data(2))
+    link_to(store, 1, "1")
+    link_to(store, 2, "1", "2")
     put(store, 1)
     put(store, 2)
     clock(20)
-    link_to(store, 1, data(1))  # written once more, it counts as used
+    link_to(store, 1, "1")  # written once more, it counts as used
     clock(20)
     store.sweep()
     assert there(store) == {"1"} and files(store) == 1
@@ -140,7 +135,7 @@ def test_links_unused_for_longest_make_room_with_all_that_no_other_leads_to(
     store: Store, clock: Callable[[float], None]
 ) -> None:
     for number in (1, 2, 3):
-        link_to(store, number, data(number), data(3))
+        link_to(store, number, f"{number}", "3")
         put(store, number)
         clock(1)
     store.max_bytes = 5 * MEGABYTE
@@ -156,19 +151,19 @@ def test_links_unused_for_longest_make_room_with_all_that_no_other_leads_to(
 
 def test_what_is_in_use_makes_no_room(store: Store, clock: Callable[[float], None]) -> None:
     for number in (1, 2):
-        link_to(store, number, data(number))
+        link_to(store, number, f"{number}")
         put(store, number)
     store.max_bytes = MEGABYTE
     assert store.sweep() > 3 * MEGABYTE
     assert there(store) == {"1", "2"}
     clock(0.1)
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     assert store.sweep() > MEGABYTE
     assert there(store) == {"1"}
 
 
 def test_files_of_dead_processes_go_by_their_age(store: Store) -> None:
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     put(store, 1)
     path = store.root / "records" / "0.part"
     path.write_bytes(b"half")
@@ -181,7 +176,7 @@ def test_files_of_dead_processes_go_by_their_age(store: Store) -> None:
 
 
 def test_what_another_server_removes_meanwhile_is_no_fault(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     put(store, 1)
     found = [store.root / "records" / name for name in ("0.part", "gone", "1")]
     monkeypatch.setattr(Path, "glob", lambda path, pattern: found)
@@ -190,27 +185,27 @@ def test_what_another_server_removes_meanwhile_is_no_fault(store: Store, monkeyp
 
 
 def test_an_index_that_is_damaged_is_said(store: Store) -> None:
-    link_to(store, 1, *(data(number) for number in range(1, 6)))
+    link_to(store, 1, *(f"{number}" for number in range(1, 6)))
     path = store.root / "index.sqlite"
     content = path.read_bytes()
     for spoiled in (b"no index" * 999, content[:4096] + bytes(len(content) - 4096)):
         path.write_bytes(spoiled)
         with pytest.raises(OSError, match=r"not a database|malformed"):
-            link_to(store, 1, data(1))
+            link_to(store, 1, "1")
 
 
 def test_a_link_that_was_changed_is_refused_and_written_anew(store: Store) -> None:
-    name = link_to(store, 1, data(1))
+    name = link_to(store, 1, "1")
     with closing(sqlite3.connect(store.root / "index.sqlite")) as db, db:
         db.execute("UPDATE links SET entry = x'00'")
     assert store.get_link(name, Entry) is None
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     assert entry_of(store, 1) is not None
 
 
 def test_the_folder_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     store = Store(tmp_path / "new")
-    link_to(store, 1, data(1))
+    link_to(store, 1, "1")
     put(store, 1)
     for path in (store.root, *store.root.rglob("*")):
         assert not path.stat().st_mode & 0o077, path

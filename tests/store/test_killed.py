@@ -1,25 +1,22 @@
-"""Servers that are killed at any moment, two on one folder, and a disk that is full in truth."""
+"""Servers that are killed at any moment, two on one folder."""
 
 from __future__ import annotations
 
 import os
 import random
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from calib.engine import FitSpec
-from calib.store.contents import Entry, get_data, get_job, put_data, put_job
-from calib.store.index import Store, in_words
+from calib.store.contents import Entry, get_data, get_job
+from calib.store.index import Store
 from tests.conftest import ROOT
-from tests.store.writer import fitted, predictions, temperature_of
+from tests.store.writer import temperature_of
 
 WRITER = str(Path(__file__).with_name("writer.py"))
 
@@ -72,51 +69,3 @@ def test_nothing_announced_is_lost_when_servers_are_killed(
     monkeypatch.setattr("calib.store.index.ABANDONED", 0.0)
     Store(tmp_path).sweep()
     assert {path.suffix for path in (tmp_path / "records").iterdir()} == {""}
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 8 MB, where this process may mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("this process may not mount a disk")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-@pytest.mark.long
-def test_a_disk_filled_to_the_brim_loses_nothing_that_was_announced(
-    small_disk: Path,
-) -> None:
-    chance, said = random.Random(0), []
-    store, filler = Store(small_disk / "store"), small_disk / "filler"
-    failed = 0
-    for moment in range(30):
-        data = predictions(moment)
-        job, link = fitted(data), f"{moment:064d}"
-        entry = Entry("visitor", data.sha256, fits={job.spec.key: job.spec})
-        with suppress(OSError):
-            filler.write_bytes(bytes(int(shutil.disk_usage(small_disk).free * chance.random())))
-        for full in (True, False):
-            try:
-                store.put_link(link, entry, entry.keys())
-                put_data(store, data)
-                put_job(store, job)
-            except OSError as error:
-                failed += full
-                assert in_words(error).startswith("the server's disk failed (")
-            else:
-                said += [["data", link, data.sha256], ["fit", link, data.sha256]]
-                break
-            finally:
-                filler.unlink(missing_ok=True)
-        check(small_disk / "store", said)
-        if len(said) > 4:
-            for _, old, _ in said[:2]:
-                store.delete([old])
-            said = said[2:]
-    assert failed
