@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,12 @@ from calib.active_learning.strategies import ARMS, Plan, normalised_entropy
 from calib.arrays import check_labels, check_number
 from calib.base import Progress
 from calib.canonical import to_canonical, zero_floor
+from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import shown
 from calib.registry import calibrator
-
-if TYPE_CHECKING:
-    from calib.data.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +91,7 @@ def pool_from_predictions(data: Predictions, part: float | int | None = None, se
     CalibrationError
         If there are no features.
     """
+    check_predictions(data, "The data set")
     if data.features is None:
         raise CalibrationError(
             "Active learning trains a classifier, which these data have no features for. Upload features beside the "

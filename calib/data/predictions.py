@@ -14,14 +14,15 @@ from calib.canonical import ONE_COLUMN, Kind
 from calib.data.array_names import outcome_name
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.event import Event
-from calib.data.findings import InvalidUpload
-from calib.data.options import WeightKind
+from calib.data.findings import InvalidUpload, listed
+from calib.data.options import WEIGHT_KIND, WeightKind
 from calib.data.roles import ColumnRole
 from calib.data.scales import Scale
 from calib.data.split import split_rows
 from calib.errors import CalibrationError, Finding
 from calib.formatting import Displayed, one_line, percent, plural
 from calib.numerics import Floats, Ints
+from calib.parameters import shown
 from calib.top_k import TopK
 
 if TYPE_CHECKING:
@@ -214,9 +215,21 @@ class Predictions(Displayed):
         -------
         Predictions
             With these rows.
+
+        Raises
+        ------
+        CalibrationError
+            For a mask of another length, and for what are no numbers of rows.
         """
         rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+        if rows.dtype == bool and rows.shape == (len(self),):
+            rows = np.flatnonzero(rows)
+        rows = rows.astype(np.int64) if not rows.size or rows.dtype.kind in "iu" else rows
+        if rows.dtype != np.int64 or rows.ndim != 1 or ((rows < 0) | (rows >= len(self))).any():
+            raise CalibrationError(
+                f"rows must be whole numbers from 0 to {len(self) - 1:,} or a mask of {plural(len(self), 'row')}; got "
+                f"{rows.dtype} of the shape {rows.shape}."
+            )
         own = ("logits", "labels", "given_split", "features", *ROW_ROLES)
         arrays = {name: getattr(self, name) for name in own}
         changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}
@@ -244,6 +257,8 @@ class Predictions(Displayed):
         ------
         DataError
             If a part would be empty, row numbers are out of range or repeated, or there are fewer than four clusters.
+        CalibrationError
+            For a seed that is no whole number between 0 and 2³² - 1.
         """
         calibration, test = split_rows(self.labels, part, self.given_split, random_state, self.clusters)
         return self.take(calibration), self.take(test)
@@ -287,10 +302,20 @@ class Predictions(Displayed):
         -------
         Predictions
             With this event and this meaning of the weights.
+
+        Raises
+        ------
+        CalibrationError
+            For an event that is none of two classes, and for a meaning that weights do not have.
         """
+        if weight_kind is not None and not WEIGHT_KIND.fits(weight_kind):
+            raise CalibrationError(f"weight_kind={shown(weight_kind)} must be {WEIGHT_KIND.expected}.")
         chosen = self.event
         if event is not None:
             outcome = next((outcome_name(role.column) for role in self.roles if role.role == "outcome"), "")
+            if event not in self.class_names or self.n_classes != 2:
+                here = listed(self.class_names)
+                raise CalibrationError(f"event={shown(event)} must be one of two classes; here are {here}.")
             column, scored = self.class_names.index(event), self.kind in ONE_COLUMN
             usual = Event.infer(self.class_names, self.labels, outcome, scored)
             chosen = usual if usual.column == column else Event.chosen(self.class_names, column, outcome)
@@ -341,6 +366,15 @@ class Predictions(Displayed):
         for part, holds in held.items():
             if not holds:
                 raise InvalidUpload("damaged", f"The {part} of what was read cannot be right.", "Save the file anew.")
+
+
+def check_predictions(data: object, what: str) -> None:
+    """Refuse what is no data set, in one sentence that begins with what it was given for."""
+    if not isinstance(data, Predictions):
+        raise CalibrationError(
+            f"{what} is a {type(data).__name__}, not calib.Predictions; make it by "
+            "calib.Predictions(calib.logits(probs), labels, class_names), or give arrays to calib.report."
+        )
 
 
 def _are_classes(labels: npt.NDArray[Any], n_classes: int) -> bool:

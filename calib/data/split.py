@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import check_number
 from calib.data.findings import verb
 from calib.errors import DataError, Finding, missing_package
 from calib.formatting import plural
@@ -50,6 +51,7 @@ def split_rows(
         clusters.
     """
     n = len(labels)
+    check_number("random_state", random_state, 0, 2**32 - 1, whole=True)
     if part is None and given is not None and 0 < np.count_nonzero(given) < n:
         return np.flatnonzero(given), np.flatnonzero(~given)
     if part is not None and np.ndim(part):

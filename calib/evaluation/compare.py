@@ -10,7 +10,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from calib.base import LEARNS_NOTHING, Calibrator, Progress, silent
-from calib.data.predictions import Predictions
+from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
@@ -146,11 +146,7 @@ def compare(
     if (own := calibrators.get(BASELINE)) is not None and LEARNS_NOTHING not in own.traits:
         raise CalibrationError(f'"{BASELINE}" is the raw model; give the {type(own).__name__} another name.')
     for part, what in ((calibration, "calibration"), (test, "test")):
-        if not isinstance(part, Predictions):
-            raise CalibrationError(
-                f"The {what} part is a {type(part).__name__}, not calib.Predictions; make it by "
-                "calib.Predictions(calib.logits(probs), labels, class_names), or give arrays to calib.report."
-            )
+        check_predictions(part, f"The {what} part")
     if not len(test):
         raise CalibrationError("The test part has 0 rows, so nothing can be judged; leave rows for it when splitting.")
     if calibration.n_classes != test.n_classes:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calib.arrays import check_labels
 from calib.base import LEARNS_NOTHING, Calibrator
+from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.bootstrap import drawn_units
@@ -18,9 +19,6 @@ from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
 from calib.registry import calibrator
 from calib.top_k import TopK, fit_top_k, predict_top_k
-
-if TYPE_CHECKING:
-    from calib.data.predictions import Predictions
 
 TOP_K = 5
 
@@ -142,6 +140,7 @@ class Evaluation:
         Evaluation
             In the view that the data have.
         """
+        check_predictions(data, "The data set")
         if data.floor is not None and LEARNS_NOTHING in getattr(calibrator, "traits", ()):
             calibrator = raw_model(data)
         features = data.features if "features" in getattr(calibrator, "needs", ()) else None

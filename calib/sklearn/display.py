@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from calib.arrays import as_array, as_numbers
 from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.errors import CalibrationError, missing_package
@@ -134,7 +135,8 @@ class ReliabilityDisplay:
             For arrays that do not fit together, labels that are missing, probabilities that are no finite numbers, and
             a class that does not exist.
         """
-        labels, probs = np.asarray(y_true), np.asarray(y_prob, dtype=np.float64)
+        labels = np.atleast_1d(as_array(y_true, "y_true"))
+        probs = np.atleast_1d(as_numbers(y_prob, "y_prob")).astype(np.float64)
         check_labels_known(labels, "y_true")
         known = np.unique(labels) if classes is None else np.asarray(classes)
         if probs.shape[1:] not in ([(), (2,)] if len(known) == 2 else [(len(known),)]) or len(probs) != labels.size:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer import BadParameter
 
+from calib import from_outputs
+from calib.active_learning import pool_from_predictions
 from calib.cli.arguments import parse_choice
 from calib.data import Choices, DataError, inspect, load, read_outputs
+from calib.errors import CalibrationError
+from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.parameters import written
+from calib.sklearn import ReliabilityDisplay
 from tests.data.conftest import csv_bytes, the
 
 WRONG = [
@@ -24,6 +31,29 @@ WRONG = [
     ("n_classes", 1.0, "a whole number"),
     ("floor", "small", "a number"),
 ]
+
+
+DATA = from_outputs(np.linspace(0.1, 0.9, 40), np.arange(40) % 2)
+CLUSTERED = replace(DATA, clusters=(np.arange(40) // 4).astype(str))
+CALLS = {
+    "event": (lambda: DATA.decided(event="nope"), "event='nope' must be one of two classes; here are 0, 1"),
+    "weights": (lambda: DATA.decided(weight_kind="zzz"), "weight_kind='zzz' must be one of sampling, frequency"),
+    "seed": (lambda: DATA.split(random_state=-1), "random_state=-1 must lie between 0 and"),
+    "seed of clusters": (lambda: CLUSTERED.split(random_state="a"), "random_state='a' must be a whole number"),
+    "short mask": (lambda: DATA.take([True, False]), "a mask of 40 rows; got bool of the shape"),
+    "row": (lambda: DATA.take([40]), "whole numbers from 0 to 39"),
+    "no data": (lambda: Evaluation.from_predictions(raw_model(DATA), None), "The data set is a NoneType"),
+    "no pool": (lambda: pool_from_predictions(None), "The data set is a NoneType"),
+    "no labels": (lambda: ReliabilityDisplay.from_predictions(None, [0.5]), "y_true"),
+    "no probabilities": (lambda: ReliabilityDisplay.from_predictions([0, 1], None), "y_prob must be numbers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_that_cannot_be_meant_is_refused_in_a_sentence(call):
+    refused, said = CALLS[call]
+    with pytest.raises(CalibrationError, match=re.escape(said)):
+        refused()
 
 
 def test_is_refused_with_its_name_and_what_it_may_be(make):
