@@ -93,8 +93,6 @@ def calibrated_distances(risk: Floats, sample: Rows, cell: Ints, x: Floats, floo
 def resampled_distances(event: Bools, sample: Rows, cell: Ints, x: Floats, floor: float, n_resamples: int) -> Floats:
     """Distances (n_resamples, 4) in resamples of rows or of whole clusters, with the curve fitted anew."""
     w, n_cells = sample.weights, len(x)
-    if not n_resamples:
-        return np.empty((0, 4))
 
     def refitted(sums: Floats) -> Floats:
         found = np.empty((len(sums), 4))

@@ -50,13 +50,15 @@ def fit_logistic(design: Floats, event: Bools | Floats, sample: Rows, offset: Fl
 
     Parameters
     ----------
-    design : (n, k) columns, of full rank.
+    design : (n, k) columns, of full rank, which a constant is one of.
     event : (n,) outcomes, or mean outcomes of rows that stand for several.
     sample : how these rows count.
     offset : (n,) part with a coefficient of 1, or None.
     """
     n, k = design.shape
     w = sample.weights
+    if event.max() == 0 or event.min() == 1:  # the likelihood grows with the constant without end
+        return _unknown(k)
     offset = np.zeros(n) if offset is None else offset
     # Columns of size 1 keep the information matrix well-conditioned.
     size = np.sqrt(np.maximum((w @ design**2) / w.sum(), 1e-300))

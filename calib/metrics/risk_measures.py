@@ -37,7 +37,7 @@ class RiskMeasure:
         Which of the definitions that share the name it is, and how the interval is made.
     calibrated : tuple of float or None
         Median and 95 % point of what a calibrated model of these risks would have, for measures that cannot be 0; None
-        for all others.
+        for all others, and without resamples.
     """
 
     key: str

@@ -198,7 +198,8 @@ def risk_model(
         step", and 1e-6 where they have more than five decimals. The log loss is the NLL of :func:`calib.metrics.nll`,
         whatever the floor.
     n_resamples : int, default 500
-        Resamples of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals.
+        Resamples of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals, and what a calibrated model
+        would have.
 
     Returns
     -------
@@ -288,7 +289,7 @@ _FAMILY = (
 
 
 def _distance_measures(risk: Floats, event: Bools, sample: Rows, floor: float, n_resamples: int) -> list[RiskMeasure]:
-    """ICI, E50, E90 and Emax, with what a calibrated model would have."""
+    """ICI, E50, E90 and Emax; with resamples their intervals, and what a calibrated model would have."""
 
     def means(cell: Ints, values: Floats | Bools) -> Floats:
         return np.bincount(cell, sample.weights * values) / np.bincount(cell, sample.weights)
@@ -296,24 +297,29 @@ def _distance_measures(risk: Floats, event: Bools, sample: Rows, floor: float, n
     distinct, index = np.unique(risk, return_inverse=True)
     rows = np.bincount(index, sample.weights)
     exact = distances(distinct, observed_rates(distinct, rows, means(index, event), floor), rows)
-    cell = narrow_cells(risk)
-    x = means(cell, risk)
-    chance = np.quantile(calibrated_distances(risk, sample, cell, x, floor), [0.5, 0.95], axis=0)
-    draws = resampled_distances(event, sample, cell, x, floor, n_resamples)
+    if n_resamples:
+        cell = narrow_cells(risk)
+        x = means(cell, risk)
+        chance = np.quantile(calibrated_distances(risk, sample, cell, x, floor), [0.5, 0.95], axis=0)
+        draws = resampled_distances(event, sample, cell, x, floor, n_resamples)
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
-        value, (median, most) = exact[place], chance[:, place]
-        drawn = n_resamples and sample.n_units > 1  # draws of one row are all alike
-        known = interval_of_draws(value, draws[:, place]) if drawn else Interval(value, math.nan, math.nan)
-        said = f"{meaning}; if calibrated {number(median)}, in {round_percent(0.95)} of samples"
+        value, calibrated = exact[place], None
+        known = Interval(value, math.nan, math.nan)
+        if n_resamples:
+            median, most = calibrated = float(chance[0, place]), float(chance[1, place])
+            said = f"if calibrated {number(median)}, in {round_percent(0.95)} of samples at most {number(most)}"
+            meaning = f"{meaning}; {said}"
+            if sample.n_units > 1:  # draws of one row are all alike
+                known = interval_of_draws(value, draws[:, place])
         found.append(
             RiskMeasure(
                 key, title, *known,
-                f"{said} at most {number(most)}",
+                meaning,
                 "|risk - curve| over the rows, of a restricted cubic spline on the log-odds. Interval: percentiles of "
                 f"a bootstrap of {'clusters' if sample.clustered else 'rows'}; it cannot reach 0 and sits high, so "
                 "compare with what a calibrated model would have.",
-                (float(median), float(most)),
+                calibrated,
             )
         )  # fmt: skip
     return found

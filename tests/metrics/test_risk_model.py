@@ -120,6 +120,27 @@ def test_separated_outcomes_have_no_slope_and_one_risk_for_all_no_curve():
     assert np.isnan(alike.spiegelhalter.z) and alike.curve.n_knots == 0
 
 
+@pytest.mark.parametrize("event", [0, 1])
+def test_outcomes_that_are_all_equal_cost_no_step_of_a_fit(event, monkeypatch):
+    monkeypatch.setattr("calib.metrics.recalibration._log_likelihood", None)  # a step would call it
+    panel = risk_model(np.linspace(0.01, 0.99, 60), np.full(60, event), n_resamples=0)
+    assert np.isnan([panel["citl"].value, panel["slope"].value]).all()
+    assert panel["emax"].value == pytest.approx(0.99)
+
+
+def test_without_resamples_nothing_is_simulated():
+    risk = np.linspace(0.01, 0.99, 60)
+    for n_resamples in (0, 1):
+        ici = risk_model(risk, risk > 0.4, n_resamples=n_resamples)["ici"]
+        assert (
+            (ici.calibrated is not None)
+            == ("if calibrated" in ici.meaning)
+            == (ici.low == ici.low)
+            == (n_resamples > 0)
+        )
+    assert ici.value > 0 and ici.sentence.startswith("ICI is ")
+
+
 @pytest.mark.long
 def test_a_calibrated_model_is_within_what_chance_gives_it(monkeypatch):
     monkeypatch.setattr("calib.metrics.distances.SIMULATIONS", SIMULATIONS)
@@ -127,7 +148,7 @@ def test_a_calibrated_model_is_within_what_chance_gives_it(monkeypatch):
     for seed in range(200):
         rng = np.random.default_rng(seed)
         risk = rng.beta(1, 3, 500)
-        panel = risk_model(risk, rng.random(500) < risk, n_resamples=0)
+        panel = risk_model(risk, rng.random(500) < risk, n_resamples=1)
         above.append([panel[key].value > panel[key].calibrated[1] for key in ("ici", "e50", "e90", "emax")])
     assert (np.abs(np.mean(above, axis=0) - 0.05) < 0.045).all()
 
