@@ -24,7 +24,7 @@ def evaluation(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> Evaluation:
 
 @pytest.fixture(scope="session")
 def data():
-    return simulate(1500, 4)
+    return simulate(600, 4)
 
 
 @pytest.fixture(scope="session")

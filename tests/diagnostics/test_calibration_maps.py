@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax
-from scipy.stats import binom
 
 import calib
 from benchmarks.exports import QUICK
@@ -19,7 +18,6 @@ from calib.diagnostics.calibration_maps import (
     ends_of,
     has_class_map,
     judged_map,
-    most_by_chance,
     posterior_map,
 )
 from calib.diagnostics.frequencies import frequencies
@@ -82,17 +80,12 @@ def test_a_map_that_does_not_exist_is_refused(binary):
         posterior_map(temperature)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_pairs_are_the_log_odds_against_the_rest(n_classes):
-    logits, labels = simulate(50, n_classes)
-    for k in range(n_classes):
-        log_odds, positives = class_pairs(logits, labels, k)
-        expected = logits[:, k] - np.log(np.exp(np.delete(logits, k, axis=1)).sum(axis=1))
-        np.testing.assert_allclose(log_odds, expected)
-        np.testing.assert_array_equal(positives, labels == k)
-
-
-def test_pooled_pairs_and_maps_are_those_of_all_classes(monkeypatch):
+def test_pairs_and_maps_of_one_class_and_of_all_together(monkeypatch):
+    for logits, labels in (simulate(50, 2), simulate(50, 3)):
+        for k, expected in enumerate(one_vs_rest_log_odds(logits).T):
+            log_odds, positives = class_pairs(logits, labels, k)
+            np.testing.assert_allclose(log_odds, expected)
+            np.testing.assert_array_equal(positives, labels == k)
     monkeypatch.setattr("calib.diagnostics.calibration_maps.MEMORY_ENTRIES", 11 * 60)  # in four blocks
     logits, labels = simulate(200, 11)
     log_odds, positives = class_pairs(logits, labels, None)
@@ -179,8 +172,3 @@ def test_bins_are_balanced_and_half_of_them_are_where_the_few_positives_are(rng)
     positives = log_odds > np.sort(log_odds)[-20]
     edges = balanced_edges(log_odds, positives, 10)
     assert (edges >= log_odds[positives].min()).sum() == pytest.approx(5, abs=1)
-
-
-@pytest.mark.parametrize("n", [1, 20])
-def test_chance_is_binomial(n: int) -> None:
-    assert most_by_chance(n) == binom.ppf(0.95, n, 0.05)

@@ -12,8 +12,6 @@ from calib.diagnostics.new_rows import (
 from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import evaluate
 from calib.evaluation.view import EVENT
-from calib.formatting import percent, points
-from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
 from tests.published import cifar, risks
 
@@ -82,18 +80,6 @@ def test_a_change_of_the_mean_risk_is_one_of_the_means_and_found_where_the_sente
         change = without_labels(one, other).shift
         missed += not change.low <= 0.0 <= change.high
     assert missed / 200 < 0.09
-
-
-def test_sentences_carry_the_numbers(rng) -> None:
-    scores = rng.normal(-1, 1, 3000)
-    before = events(scores, rng.random(3000) < sigmoid(scores))
-    found = without_labels(events(scores[:500] + 2, np.zeros(500)), before)
-    said = sentences(found, "Platt", Interval(0.8, 0.78, 0.82))
-    assert percent(found.accuracy.value) in said[0]
-    assert f"{percent(0.8)} (78.0 to 82.0)" in said[0]
-    assert "is **higher** on these rows" in said[1] and points(found.shift.value) in said[1]
-    assert "assumes" in said[2]
-    assert "3,000 labelled rows" in said[3]
 
 
 def test_expected_numbers_on_real_rows() -> None:

@@ -44,17 +44,6 @@ def test_curve_error_and_rows_belong_together(rows, n_bins, binning):
     assert curve.mean_accuracy == pytest.approx(curve.count @ curve.accuracy / curve.n, abs=1e-12)
 
 
-def test_curve_of_a_class_bins_its_probability_against_its_label(overconfident):
-    logits, labels = overconfident
-    probs = softmax(logits)
-    curve = reliability_curve(probs, labels, 10, target=2)
-    other = reliability_curve(probs[:, 2], labels == 2, 10)
-    assert curve.target == 2
-    np.testing.assert_array_equal(curve.accuracy, other.accuracy)
-    np.testing.assert_array_equal(curve.confidence, other.confidence)
-    assert curve.ece == other.ece
-
-
 @pytest.mark.parametrize(("n", "bins"), [(2, 2), (1000, 10), (10_000, 22), (1_000_000, 100)])
 def test_default_bins_grow_as_the_cube_root(n, bins):
     assert default_bins(n) == bins

@@ -61,6 +61,20 @@ def test_what_are_no_probabilities_is_refused_in_a_sentence(probs, said, target)
         target_pair(probs, [0, 1, 1], target)
 
 
+def points_of(*pair, **target):
+    curve = calib.reliability_curve(*pair, **target)
+    return curve.confidence.tolist(), curve.accuracy.tolist()
+
+
+@pytest.mark.parametrize("score", [metrics.corp, metrics.cumulative_test, points_of])
+def test_one_class_is_the_pair_of_its_probability_and_its_label(score, sample):
+    probs, labels = sample
+    assert score(probs, labels, target=2) == score(probs[:, 2], labels == 2)
+    assert score(probs, labels) == score(probs.max(axis=1), probs.argmax(axis=1) == labels)
+    with pytest.raises(CalibrationError, match="no class 4"):
+        score(probs, labels, target=4)
+
+
 @pytest.mark.parametrize("n_bins", [10**9, 1e300, 0, 2.5, float("nan"), "15"])
 def test_numbers_of_bins_are_bounded(n_bins):
     with pytest.raises(CalibrationError, match="1 to 1,000,000"):

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from calib import metrics
-from calib.errors import CalibrationError
 from calib.metrics.corp import isotonic, recalibrate
-from calib.numerics import softmax
 from tests.metrics.conftest import pair, rows
 
 
@@ -54,16 +52,3 @@ def test_isotonic_regression_of_counts_is_that_of_scikit_learn(rng):
         right = rng.binomial(count, rng.random(30))
         alone = IsotonicRegression().fit_transform(np.arange(30), right / count, sample_weight=count)
         np.testing.assert_allclose(isotonic(right, count), alone, atol=1e-12)
-
-
-def test_one_class_is_the_pair_of_its_probability_and_its_label(overconfident):
-    logits, labels = overconfident
-    probs = softmax(logits)
-    assert metrics.corp(probs, labels, target=2) == metrics.corp(probs[:, 2], labels == 2)
-    assert metrics.corp(probs, labels) == metrics.corp(probs.max(axis=1), probs.argmax(axis=1) == labels)
-
-
-def test_unknown_classes_are_refused(overconfident):
-    logits, labels = overconfident
-    with pytest.raises(CalibrationError, match="no class 4"):
-        metrics.corp(softmax(logits), labels, target=4)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calib.errors import CalibrationError
 from calib.metrics import cumulative_test
 from calib.metrics.cumulative import brownian_beyond, brownian_range_beyond
 from tests.published import known, risks
@@ -56,12 +55,7 @@ def test_calibrated_models_are_refused_as_often_as_promised_and_others_nearly_al
     assert off > 390
 
 
-def test_one_class_of_several_and_what_cannot_be_tested():
-    probs = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
-    labels = np.array([2, 0, 1])
-    assert cumulative_test(probs, labels, 1) == cumulative_test(probs[:, 1], labels == 1)
+def test_sure_probabilities_are_right_or_impossible():
     sure = np.array([0.0, 1.0])
     assert cumulative_test(sure, np.array([False, True])).kuiper_p == 1.0
     assert cumulative_test(sure, np.array([False, False])).kuiper_p == 0.0
-    with pytest.raises(CalibrationError, match="no class 3"):
-        cumulative_test(probs, labels, 3)
