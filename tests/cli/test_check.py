@@ -26,7 +26,7 @@ def outputs(tmp_path):
     return paths
 
 
-def test_it_says_what_the_page_says(outputs, tmp_path, capsys) -> None:
+def test_it_says_what_the_page_says_and_looks_after_every_batch_of_rows_or_of_weeks(outputs, tmp_path, capsys) -> None:
     saved = tmp_path / "calibrator.zip"
     assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
     capsys.readouterr()
@@ -41,18 +41,15 @@ def test_it_says_what_the_page_says(outputs, tmp_path, capsys) -> None:
         assert for_terminal(sentence.replace("**", "")) in said
     assert "On 400 new rows" in said
     assert said.count("->") == len(before)
-
-
-def test_it_looks_after_every_batch_of_rows_or_of_weeks(outputs, tmp_path, capsys) -> None:
-    saved = tmp_path / "calibrator.npz"
-    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
-    capsys.readouterr()
     assert run("check", saved, outputs[1], "--batch", 100) == 0
     assert "in 4 batches" in capsys.readouterr().out
     with np.load(outputs[1]) as file:
         np.savez(tmp_path / "dated.npz", **file, week=np.arange(400) // 50)
     assert run("check", saved, tmp_path / "dated.npz") == 0
     assert "in 8 batches" in capsys.readouterr().out
+    np.save(tmp_path / "new.npy", data.logits)
+    assert run("check", saved, tmp_path / "new.npy", "--batch", 50) == 0
+    assert "note: No batch was looked at" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -66,12 +63,6 @@ def loans(tmp_path, monkeypatch) -> pd.DataFrame:
     table.to_csv("loans.csv", index=False)
     assert run("fit", "loans.csv", "--method", "platt", "--out", "c.npz") == 0
     return table
-
-
-def test_rows_that_it_was_fitted_on_are_known_also_with_their_times(loans, capsys) -> None:
-    capsys.readouterr()
-    assert run("check", "c.npz", "loans.csv", "--read", "time=scored") == 0
-    assert "These are the data that the calibrator was fitted on" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -90,7 +81,9 @@ def test_times_that_cannot_be_used_are_said_and_so_are_the_batches(loans, times,
     assert said in found.err and "write dates as 2026-03-02" in found.err
     assert "after every batch, of rows in the order of the file" in found.out
     assert run("check", "c.npz", "loans.csv", "--read", "time=scored") == 0
-    assert "of weeks, days or numbers of the column of times" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "of weeks, days or numbers of the column of times" in said
+    assert "These are the data that the calibrator was fitted on" in said
 
 
 def test_rows_of_one_class_cannot_tell_as_gate_says_of_them(loans, capsys) -> None:
@@ -109,12 +102,3 @@ def test_the_columns_of_the_fit_need_not_say_which_one_holds_the_labels(tmp_path
     assert run("fit", sample, "--method", "temperature", "--out", tmp_path / "c.npz") == 0
     assert run("check", tmp_path / "c.npz", sample) == 0
     assert "On 178 new rows" in capsys.readouterr().out
-
-
-def test_batches_of_rows_without_labels_are_not_left_out_in_silence(tmp_path, overconfident, capsys):
-    logits, labels = overconfident
-    np.savez(tmp_path / "old.npz", logits=logits, labels=labels)
-    np.save(tmp_path / "new.npy", logits)
-    assert run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz") == 0
-    assert run("check", tmp_path / "c.npz", tmp_path / "new.npy", "--batch", 50) == 0
-    assert "note: No batch was looked at" in capsys.readouterr().out

@@ -19,9 +19,11 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.cli import STOPPED, UNREAD
 from calib.cli.commands import COMMANDS
 from calib.cli.gate import FAILED, UNDECIDED
+from calib.cli.text import gap_sentence, judged_raw
+from calib.data import Predictions
 from calib.export import runtime
 from tests.cli.conftest import run
-from tests.conftest import ROOT
+from tests.conftest import ROOT, simulate
 
 TABLE = dict(re.findall(r"^\| (\d+) \| (.+) \|$", (ROOT / "docs" / "command_line.md").read_text("utf-8"), re.MULTILINE))
 DRIVING = set("\x1b\x9b\x07\u202e")
@@ -59,6 +61,12 @@ def test_inspect_says_which_certain_risk_a_file_holds(tmp_path, capsys):
     assert run("inspect", tmp_path / "loans.csv") == 0
     said = capsys.readouterr().out
     assert "1 value in 1 row of 300 of loans.csv is exactly 0 or 1" in said and "exactly zero" not in said
+
+
+def test_a_gap_that_chance_explains_is_called_so():
+    even, wide = (gap_sentence(judged_raw(Predictions(*simulate(400, 3, scale), tuple("abc")))) for scale in (1.0, 2.5))
+    assert "significantly (gap " in even and "95 %: " in even
+    assert "confident by " in wide and "significantly" not in wide
 
 
 def test_fit_on_all_rows_with_parameters_tests_on_none(file, tmp_path, capsys):

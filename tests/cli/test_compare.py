@@ -12,7 +12,6 @@ import pytest
 from calib.cli import main
 from calib.evaluation import SCORES
 from calib.formatting import number
-from tests.cli.conftest import run
 from tests.reporting.conftest import Reading
 
 
@@ -30,27 +29,40 @@ def read(path: str) -> Reading:
     return Reading(Path(path).read_text(encoding="utf-8"))
 
 
-def test_the_report_has_the_numbers_of_the_table(folder, capsys):
+def test_the_report_and_what_is_printed_have_the_numbers_of_the_table(folder, capsys):
     methods = "--methods temperature,isotonic --method isotonic:share_classes=False"
     assert run_line(f"compare outputs.npz {methods} --csv scores.csv --report report.html --seed 4") == 0
-    assert "The report is in report.html." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "The report is in report.html." in said
     table, cells = pd.read_csv("scores.csv"), read("report.html").cells("overview")
     assert list(cells) == ["Uncalibrated", "Temperature", "Isotonic (shared map)", "Isotonic (class-wise)"]
     for row in table.to_dict("records"):
         if (title := SCORES[row["score"]].title) in cells[row["title"]]:
             assert cells[row["title"]][title].startswith(number(row["value"]))
+    head, *lines = said.splitlines()
+    assert head.split()[:3] == ["NLL", "Brier", "score"]
+    shown = dict(zip(cells, lines, strict=False))
+    nll = table[table["score"] == "NLL"].set_index("title")
+    for title, line in shown.items():
+        row = nll.loc[title]
+        assert line.startswith(title) and f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in line
+    starred = [title for title, line in shown.items() if line.partition("]")[2].startswith(" *")]
+    assert starred == [nll["value"].idxmin()]
+    assert any(line.startswith("Take Temperature") for line in lines)  # the simplest that is not worse
 
 
 def test_its_command_writes_the_same_table(folder):
     line = (
         "compare outputs.npz --calibration 0.3 --seed 4 --read kind=logits "
-        "--method scaling_binning:n_bins=4,random_state=1"
+        "--method scaling_binning:n_bins=4,random_state=1 --relevant NLL=9"
     )
     assert run_line(f"{line} --method temperature --csv scores.csv --report first.html") == 0
     words = shlex.split(read("first.html").command())
     assert main(words[3:]) == 0
     first, again = pd.read_csv("scores.csv"), pd.read_csv("comparison.csv")
-    numbers = ["method", "title", "score", "value", "low", "high", "difference", "difference_low"]
+    row = first.set_index(["method", "score"]).loc[("temperature", "NLL")]
+    assert (row["verdict"], row["relevant"]) == ("equivalent", 9.0)
+    numbers = ["method", "title", "score", "value", "low", "high", "difference", "difference_low", "verdict"]
     pd.testing.assert_frame_equal(first[numbers], again[numbers])
 
 
@@ -68,26 +80,3 @@ def test_labels_of_a_test_set_in_files_of_their_own(folder, overconfident):
     reading = read("report.html")
     assert "as it came with the data" in reading.text
     assert files.replace("a.npy --labels", "--labels", 1).split() == shlex.split(reading.command())[5:11]
-
-
-def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):
-    csv = tmp_path / "scores.csv"
-    assert run("compare", file, "--methods", "temperature,isotonic", "--csv", csv) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:3] == ["NLL", "Brier", "score"]
-    assert [line.split()[0] for line in lines[1:4]] == ["Uncalibrated", "Temperature", "Isotonic"]
-    table = pd.read_csv(csv)
-    nll = table[table["score"] == "NLL"].set_index("title")
-    row = nll.loc["Temperature"]
-    assert f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in lines[2]
-    leader = nll["value"].idxmin()
-    starred = [line.split("  ")[0] for line in lines[1:4] if line.partition("]")[2].startswith(" *")]
-    assert starred == [leader]
-    assert any(line.startswith("Take Temperature") for line in lines)  # the simplest that is not worse
-
-
-def test_compare_takes_the_smallest_relevant_difference(file, tmp_path):
-    csv = tmp_path / "scores.csv"
-    assert run("compare", file, "--methods", "temperature", "--csv", csv, "--relevant", "NLL=9") == 0
-    row = pd.read_csv(csv).set_index(["method", "score"]).loc[("temperature", "NLL")]
-    assert (row["verdict"], row["relevant"]) == ("equivalent", 9.0)

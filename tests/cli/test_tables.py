@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,9 @@ READ = ["--read", "outcome=default", "--read", "outputs=risk_a"]
 WEIGHTED = ["--read", "weights=weight", "--read", "weight_kind=sampling"]
 
 
-@pytest.fixture
-def table(tmp_path, monkeypatch) -> pd.DataFrame:
-    """Two columns that look like risks, an outcome and weights, in the folder of the test."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def table(tmp_path_factory) -> Iterator[pd.DataFrame]:
+    """Two columns that look like risks, an outcome and weights, in the folder of the tests; and a fit to the first."""
     generator = np.random.default_rng(0)
     log_odds = 2 * generator.normal(size=400)
     table = pd.DataFrame(
@@ -32,13 +32,15 @@ def table(tmp_path, monkeypatch) -> pd.DataFrame:
             "weight": np.where(log_odds > 0, 3.0, 1.0),
         }
     )
-    table.to_csv("loans.csv", index=False)
-    return table
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("tables"))
+        table.to_csv("loans.csv", index=False)
+        assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
+        yield table
 
 
 @pytest.mark.parametrize(("ending", "out"), [("csv", "out.csv"), ("parquet", "out.npy"), ("npy", "out.npy")])
 def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending, out) -> None:
-    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
     new = table[["risk_b", "risk_a"]]  # which of them is meant only the calibrator knows
     if ending == "npy":
         np.save("new.npy", table["risk_a"])
@@ -50,25 +52,18 @@ def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending,
     np.testing.assert_allclose(found, expected[:, 1], atol=1e-9)
 
 
-def test_a_column_that_is_not_there_is_said_in_a_sentence(table, capsys) -> None:
-    """Of a Parquet table in blocks it was a traceback: KeyError."""
-    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
+def test_a_named_column_goes_before_the_one_of_the_fit_or_is_said_not_to_be_there(table, capsys) -> None:
+    """Of one that a Parquet table in blocks does not hold it was a traceback: KeyError."""
+    assert main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
+    np.testing.assert_allclose(np.load("out.npy"), calib.runtime.load("c.npz").calibrate(table["risk_b"]), atol=1e-9)
     table.to_parquet("new.parquet")
     assert main(["apply", "c.npz", "new.parquet", "--out", "out.npy", "--read", "outputs=risk_c"]) == 1
     assert "no array or column 'risk_c'" in capsys.readouterr().err
 
 
-def test_a_named_column_goes_before_the_one_of_the_fit(table) -> None:
-    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
-    assert main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
-    np.testing.assert_allclose(np.load("out.npy"), calib.runtime.load("c.npz").calibrate(table["risk_b"]), atol=1e-9)
-
-
 @pytest.mark.parametrize("command", ["check", "gate"])
 def test_other_commands_take_the_column_of_the_fit_too(command, table, capsys) -> None:
     """They asked which of the two columns was meant, where apply knew."""
-    assert main(["fit", "loans.csv", "--method", "platt", "--out", "c.npz", *READ]) == 0
-    capsys.readouterr()
     of = ["c.npz", "loans.csv"] if command == "check" else ["loans.csv", "--calibrator", "c.npz", "--max-nll", "9"]
     assert main([command, *of, "--read", "outcome=default", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
