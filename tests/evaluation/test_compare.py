@@ -132,38 +132,16 @@ def test_fitted_calibrators_are_not_fitted_again(parts):
 # -- the verdict ---------------------------------------------------------------------------------------
 
 
-def evaluations(scales, n=4000, seed=5):
-    test = simulated(n, seed, scale=1.0)
-    return {name: evaluate(softmax(test.logits * scale), test.labels) for name, scale in scales.items()}
-
-
-def words(scales, score="NLL", n=4000):
-    return verdict(compare_evaluations(evaluations(scales, n), next(iter(scales))), score)
-
-
 def test_each_method_is_named_with_its_word_against_the_raw_model():
-    said = words({"identity": 2.0, "temperature": 1.0, "vector": 1.6, "beta": 2.0 + 1e-4, "platt": 3.0})
+    scales = {"identity": 2.0, "temperature": 1.0, "vector": 1.6, "beta": 2.0 + 1e-4, "platt": 3.0}
+    test = simulated(4000, 5, scale=1.0)
+    made = {name: evaluate(softmax(test.logits * scale), test.labels) for name, scale in scales.items()}
+    said = verdict(compare_evaluations(made))
     assert said.startswith("Temperature has the lowest NLL, ")
     assert re.search(r"Against Uncalibrated \([\d.]+\) on this test set: better .*; equivalent .*; worse .*\.$", said)
     assert re.findall(r"(better|equivalent|worse) ([\w ]+)", said) == [
         ("better", "Temperature and Vector"), ("equivalent", "Beta"), ("worse", "Platt"),
     ]  # fmt: skip
-
-
-@pytest.mark.long
-def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
-    # Ten methods of equal worth with noise of the same size on each: about 5 % of runs may claim a difference.
-    labels = np.zeros(200, int)
-    false_claims = 0
-    for seed in range(25):
-        generator = np.random.default_rng(seed)
-        made = {}
-        for name in ("identity", *"abcdefghi"):
-            p = np.clip(generator.normal(0.7, 0.1, 200), 0.05, 0.95)
-            made[name] = evaluate(np.stack([p, 1 - p], axis=1), labels)
-        table = compare_evaluations(made)
-        false_claims += bool(table.loc[table["score"] == "Brier", "verdict"].isin(["better", "worse"]).any())
-    assert false_claims <= 3
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
@@ -178,20 +156,14 @@ def test_a_handful_of_rows_claims_nothing(n):
     assert "undecided" in said or "Undecided" in said or "cannot rank" in said
 
 
-def nearly_right(n_wrong, sharper=2.0):
-    """400 rows of two maps, of which the sharper one has the lower NLL, ECE and Brier score where little is wrong."""
-    logits = np.zeros((400, 3))
-    logits[:, 0] = np.random.default_rng(0).normal(4.0, 0.5, 400)
-    labels = np.zeros(400, dtype=int)
-    labels[:n_wrong] = 1
-    maps = {"identity": logits, "temperature": sharper * logits}
-    return {name: evaluate(softmax(each), labels) for name, each in maps.items()}
-
-
 @pytest.mark.parametrize(("n_wrong", "claims"), [(0, False), (4, False), (5, True)])
 def test_a_handful_of_wrong_rows_is_needed_to_rank_methods(n_wrong, claims):
-    made = nearly_right(n_wrong, 0.25)  # doubts so much more that five wrong rows do not make up for it
-    table = compare_evaluations(made)
+    logits = np.zeros((400, 3))
+    logits[:, 0] = np.random.default_rng(0).normal(4.0, 0.5, 400)
+    labels = (np.arange(400) < n_wrong).astype(int)
+    # The second doubts so much more that five wrong rows do not make up for it.
+    maps = {"identity": logits, "temperature": 0.25 * logits}
+    table = compare_evaluations({name: evaluate(softmax(each), labels) for name, each in maps.items()})
     assert (cell(table, "temperature", "Brier")["verdict"] == "worse") == claims
     assert (best_methods(table, "Brier") == {"identity"}) == claims
     assert ("cannot rank methods" in verdict(table, "Brier")) != claims

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calib.diagnostics.reliability import reliability_curve
 from calib.evaluation import evaluate, score_intervals
 from calib.evaluation.scores import scored_on
 from calib.numerics import softmax
@@ -36,20 +35,6 @@ def test_nll_and_brier_hold_the_truth_in_95_of_100_runs(monkeypatch: pytest.Monk
             covered[key] += found[key].low <= truth[key] <= found[key].high
     for key, count in covered.items():
         assert 0.92 <= count / REPEATS <= 0.98, key
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
-def test_wilson_intervals_of_bins_hold_the_truth_on_average(binning: str) -> None:
-    covered: list[bool] = []
-    for seed in range(REPEATS):
-        logits, labels = simulate(150, 3, seed=seed)
-        probs, predicted = softmax(logits), logits.argmax(axis=1)
-        chance = softmax(logits / 2)[np.arange(150), predicted]
-        curve = reliability_curve(probs.max(axis=1), predicted == labels, n_bins=8, binning=binning)
-        frequency = np.bincount(curve.bin_of_row, weights=chance) / curve.count
-        covered += list((curve.low <= frequency) & (frequency <= curve.high))
-    assert 0.92 <= np.mean(covered) <= 0.98
 
 
 @settings(max_examples=10)

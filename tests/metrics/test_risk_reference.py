@@ -38,7 +38,7 @@ def check(measure, value, low, high, tolerance=1e-9):
     assert (measure.value, measure.low, measure.high) == pytest.approx((value, low, high), abs=tolerance)
 
 
-def test_overall(case):
+def test_each_measure_and_its_interval(case, reference):
     _, _, panel, block = case
     numbers = block["overall"]
     check(panel["brier"], *(numbers["brier"] + side * Z * numbers["brier_se"] for side in (0, -1, 1)))
@@ -47,22 +47,13 @@ def test_overall(case):
     if "log_loss" in numbers:
         assert panel["log_loss"].value == pytest.approx(numbers["log_loss"], abs=1e-10)
 
-
-def test_discrimination(case):
-    _, _, panel, block = case
     numbers = block["discrimination"]
     check(panel["auroc"], numbers["auroc"], *numbers["delong_logit_ci"])
 
-
-def test_observed_to_expected(case):
-    _, _, panel, block = case
     numbers = block["oe"]
     robust = numbers.get("robust", {}).get("oe_ci_log") or (panel["oe"].low, panel["oe"].high)
     check(panel["oe"], numbers["oe"], *robust)
 
-
-def test_logistic_recalibration(case, reference):
-    _, _, panel, block = case
     # Risks of 0 and 1 are moved by half the step in which the others are written, here .005.
     numbers = block.get("logistic", reference["llm"]["clipped_0.005"]["logistic"])
     robust = numbers["robust"]
@@ -75,9 +66,6 @@ def test_logistic_recalibration(case, reference):
     assert joint.model_cov[0, 1] == pytest.approx(numbers["cov_intercept_slope"], abs=1e-8)
     np.testing.assert_allclose(np.sqrt(np.diag(joint.estimate.covariance)), robust["intercept_slope_se"], atol=1e-8)
 
-
-def test_spiegelhalter(case):
-    _, _, panel, block = case
     assert panel.spiegelhalter.z == pytest.approx(block["spiegelhalter"]["z"], abs=1e-10)
     assert panel.spiegelhalter.p == pytest.approx(block["spiegelhalter"]["p"], rel=1e-8)
 
