@@ -162,13 +162,15 @@ def is_value(cell: str) -> bool:
 def lines_above(texts: list[str], rows: list[list[str]]) -> int:
     """How many lines stand above the table.
 
-    Whatever has fewer filled cells than most lines, where the first that has as many holds names and the next one
-    values; else comments, and lines with at most half as many filled cells as most have.
+    Whatever has fewer filled cells than most lines, or the same text twice, where the first other line holds names and
+    the next one values; else comments, and lines with at most half as many filled cells as most have.
     """
     width = mode(map(len, rows))
-    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    names = [[cell for cell in row if cell.strip()] for row in rows]
+    filled = [*map(len, names)]
     usual = mode(filled)
-    first = next(n for n in range(len(rows)) if filled[n] >= usual)
+    full = [n for n in range(len(rows)) if filled[n] >= usual]
+    first = next((n for n in full if len({*names[n]}) == filled[n]), full[0])  # a merged title repeats in its cells
     if first + 1 < len(rows) and not any(map(is_value, rows[first])) and any(map(is_value, rows[first + 1])):
         return first
 

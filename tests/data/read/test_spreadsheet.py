@@ -44,6 +44,7 @@ def read(content: bytes, **chosen) -> Inspection:
     [
         ("empty sheets", {"Sheet1": [], "Data": TABLE, "Sheet3": []}),
         ("title and merged heads", {"Data": [("Report",), (), (None, "Model A", None, "Outcome"), *TABLE]}),
+        ("a title in each cell", {"Data": [("Report",) * 4, ("as of", "31 March"), ("A", "A", "A", "Truth"), *TABLE]}),
         (
             "below titles and to their right",
             {"Data": [("Report",), ("as of", "31 March"), ("rows", 240), *((None, *row) for row in TABLE)]},
