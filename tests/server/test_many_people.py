@@ -12,10 +12,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from benchmarks.many_people import SAMPLE, Size, come_and_go, fitted, outputs
-from benchmarks.process_tree import family, server
+from benchmarks.process_tree import server
 from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
 from tests.server.conftest import Served, serve
@@ -164,21 +163,6 @@ def threads(pid: int) -> int:
 @pytest.mark.long
 def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(running: tuple[str, int]) -> None:
     asyncio.run(look_while_others_come_and_go(*running))
-
-
-async def ask_to_clear_the_cache(url: str, pid: int) -> None:
-    async with visit(url, "mine.npz", 5) as visitor:
-        done, processes = cost(visitor), len(family(pid))
-        await visitor.send(BackMsg(clear_cache=True))
-        await visitor.go("Reliability")
-        await visitor.go("Fit")
-        assert cost(visitor) == done and not visitor.troubles
-        assert len(family(pid)) == processes
-
-
-@pytest.mark.long
-def test_no_visitor_can_clear_what_the_server_keeps(running: tuple[str, int]) -> None:
-    asyncio.run(ask_to_clear_the_cache(*running))
 
 
 async def stop_during_an_upload(served: Served) -> None:
