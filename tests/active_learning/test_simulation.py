@@ -7,10 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-import calib.active_learning.simulation as simulation
 from calib.active_learning import ARMS, Plan, simulate
 from calib.active_learning.simulation import Pool, pool_from_predictions, shuffled
-from calib.base import Calibrator
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled
@@ -63,43 +61,12 @@ def test_against_the_description_step_by_step(pool):
     np.testing.assert_allclose([now.error for now in rounds], [own[2] for own in expected], atol=1e-12)
 
 
-def test_calibration_rows_have_the_outputs_of_the_classifier_as_it_is_now(pool, monkeypatch):
-    fits = []
-    fit = Calibrator.fit
-
-    def record(self, logits, labels, **more):
-        fits.append((logits, labels))
-        return fit(self, logits, labels, **more)
-
-    monkeypatch.setattr(Calibrator, "fit", record)
-    simulate(plan(every=100, budget=120), "set_points", pool, seed=0)
-    # One calibration batch, then training only: the same rows each time, with other outputs.
-    assert len(fits) == 4
-    for (before, labels), (after, same) in itertools.pairwise(fits):
-        np.testing.assert_array_equal(labels, same)
-        assert np.abs(before - after).max() > 1e-3
-
-
 @pytest.mark.parametrize("arm", ARMS)
 def test_the_same_seed_gives_the_same_run_and_another_does_not(pool, arm):
     made = plan()
     first = simulate(made, arm, pool, seed=1)
     assert repr(simulate(made, arm, pool, seed=1)) == repr(first)
     assert repr(simulate(made, arm, pool, seed=2)) != repr(first)
-
-
-def test_no_row_is_asked_about_twice_and_none_below_the_threshold(pool, monkeypatch):
-    asked = []
-    learn = simulation.Learner.learn
-
-    def record(self, features, labels):
-        asked.append(features)
-        learn(self, features, labels)
-
-    monkeypatch.setattr(simulation.Learner, "learn", record)
-    rounds = simulate(plan(threshold=0.0), "plain", pool)
-    together = np.concatenate(asked)
-    assert len(np.unique(together, axis=0)) == len(together) == rounds[-1].n_labels
 
 
 @pytest.mark.parametrize(

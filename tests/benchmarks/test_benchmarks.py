@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logit
 
 import calib
-from benchmarks import folds, imax_tables, kitti, risk_model_coverage, speed
+from benchmarks import imax_tables, kitti, risk_model_coverage, speed
 from benchmarks.bayes_iso_table1 import calibration_set, excess, ideal
 from benchmarks.geometry_tables import Split, confidences, split, tables
 from benchmarks.risk_model_coverage import CLUSTERS, ICC, Population, intervals
@@ -25,14 +25,6 @@ def test_a_class_without_training_rows_gets_its_part_of_half_the_smallest_probab
     # The least that a hundred trees can say is 1 / 100; as many zeros as a row can have hold half of that.
     np.testing.assert_allclose(probs[:, 4], 0.005 / 7)
     np.testing.assert_allclose(np.where(probs > 0.0051, probs, 0).sum(axis=1), 1)
-
-
-@pytest.mark.parametrize(
-    ("value", "holds"),
-    [(0.91, True), (0.99, False), (0.5, True)],
-)
-def test_a_cell_holds_within_two_standard_deviations_or_better(value, holds):
-    assert folds.agrees(np.array([value]), (0.95, 0.01)) is holds
 
 
 @pytest.mark.long
