@@ -26,8 +26,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
         Probabilities and labels as :func:`calib.ece` takes them and checks them; with ``options``, or with ``probs``
         alone, what :func:`calib.from_outputs` takes, such as data that were loaded before.
     ci : bool, default True
-        Whether to find intervals; without them two columns are NaN. So is a score that the rows do not give, such as
-        the AUROC where all are of one class.
+        Whether to find intervals; without them two columns are NaN, as most of their ends are for a single row. So is
+        a score that the rows do not give, such as the AUROC where all are of one class.
     **options
         Options of :func:`calib.from_outputs`, such as ``kind="logits"``.
 
@@ -91,7 +91,8 @@ def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
     Returns
     -------
     float or Interval
-        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``.
+        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``. The last two are NaN for a single row, which shows
+        nothing of how rows differ.
 
     Raises
     ------

@@ -18,7 +18,9 @@ MAX_GROUPS = 2000
 
 
 class Interval(NamedTuple):
-    """An estimate with its interval; ``low <= value <= high``, all NaN where it does not exist.
+    """An estimate with its interval; ``low <= value <= high``, NaN where they do not exist.
+
+    A single row has a value without ends: it shows nothing of how rows differ.
 
     Attributes
     ----------

@@ -110,6 +110,11 @@ def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
         np.testing.assert_allclose(found["value"], wanted["value"], rtol=1e-12)
 
 
+def test_a_single_row_has_an_ece_and_no_interval_of_it():
+    for found in (calib.ece([0.9], [True], ci=True), calib.scores([0.9], [True]).loc["ECE of P(event)"]):
+        np.testing.assert_allclose(list(found), [0.1, np.nan, np.nan])
+
+
 @pytest.mark.parametrize("clustered", [False, True])
 def test_a_table_and_the_panel_of_a_risk_model_have_one_interval_of_one_score(clustered):
     """Of more than 2,000 rows, and in clusters, a report had two intervals of its Brier score.
