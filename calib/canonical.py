@@ -94,10 +94,11 @@ def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:
 
 
 def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats:
-    """Logits of shape (n, n_classes) from a model's outputs; float32 stays float32.
+    """Logits of shape (n, n_classes) from a model's outputs; those that are logits already stay float32.
 
     Probabilities become their logarithms, and zeros (or values rounded below) ``log(floor)`` instead of -inf. A binary
-    column s of log-odds becomes (0, s), a binary column p of probabilities (log(1 - p), log p).
+    column s of log-odds becomes (0, s), a binary column p of probabilities (log(1 - p), log p). What is computed is
+    float64, as in every exported file, so that all decide alike at a cut of .2.
 
     Parameters
     ----------
@@ -124,17 +125,22 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
         if array.ndim != 1 and array.shape[1:] != (1,):
             raise CalibrationError(f"Expected one binary column, of shape (n,) or (n, 1); got {array.shape}.")
         column = array.reshape(-1)
-        array = np.stack([np.zeros_like(column) if kind == "binary_log_odds" else 1 - column, column], axis=1)
+        other = np.zeros_like(column) if kind == "binary_log_odds" else np.subtract(1, column, dtype=np.float64)
+        array = np.stack([other, column], axis=1)
     elif array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Expected {kind} of shape (n, n_classes) with 2 or more classes; got {array.shape}.")
     if kind in ("logits", "binary_log_odds"):
         return array
-    zero = array <= 0 if kind in IN_UNIT else np.isneginf(array)
-    if kind in IN_UNIT:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            array = np.log(array)
     # The logarithm of the floor is taken in float64: half the smallest float32 would itself be zero.
-    return np.where(zero, array.dtype.type(np.log(floor or DEFAULT_FLOOR)), array) if zero.any() else array
+    low = np.log(floor or DEFAULT_FLOOR)
+    if kind in IN_UNIT:
+        zero = array <= 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            array = np.log(array, dtype=np.float64)
+        array[zero] = low
+        return array
+    zero = np.isneginf(array)
+    return np.where(zero, array.dtype.type(low), array) if zero.any() else array
 
 
 def class_order(columns: Sequence[str], class_names: Sequence[str]) -> list[int]:

@@ -53,7 +53,7 @@ class Part:
     n_rows : rows in it.
     columns : of the outputs in a table; empty for an array.
     n_outputs : numbers in a row of outputs.
-    row_bytes : bytes of a row in memory, of tables with all other columns.
+    row_bytes : most bytes of a row in memory, of tables with all other columns.
     """
 
     path: Path
@@ -87,7 +87,7 @@ class Part:
                     "shape_0d", f"{name} is a single value, not one row of scores per example.", "Save the whole array."
                 )
             n_rows, n_outputs = array.shape[0], prod(array.shape[1:])
-            return cls(path, n_rows, (), n_outputs, n_outputs * np.dtype(array.dtype).itemsize)
+            return cls(path, n_rows, (), n_outputs, 8 * n_outputs)
 
     def blocks(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
         """All rows in order, as arrays or as Arrow tables of these columns (None for all)."""

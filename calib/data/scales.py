@@ -63,8 +63,7 @@ def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> An
     outputs : (n, k) or (n,) numbers. A single column of logarithms becomes one of probabilities, several stay
         logarithms.
     scale : how they are written; None is the plain scale, which gives them back as they are.
-    out : floats to write to, which may be the outputs themselves. A new array unless given: float32 for float32,
-        float16 and integers of at most two bytes.
+    out : float64 to write to, which may be the outputs themselves; a new array unless given.
 
     Raises
     ------
@@ -82,8 +81,7 @@ def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> An
     if scale == "counts" and not wide:
         raise CalibrationError(f"Counts are divided by the sum of each row, but the outputs have shape {array.shape}.")
     if out is None:
-        single = array.dtype.itemsize <= 2 or array.dtype == np.float32
-        out = np.empty(array.shape, np.float32 if single else np.float64)
+        out = np.empty(array.shape)
     for rows in blocks(len(array), array[:1].size or 1):
         with np.errstate(all="ignore"):
             out[rows] = _converted(array[rows].astype(out.dtype, copy=False), scale, wide)

@@ -49,6 +49,15 @@ def test_a_floor_exists_even_below_the_smallest_number(make):
         assert np.isfinite(data.logits).all() and (data.logits[:, 0] <= data.logits[:, 1]).all()
 
 
+def test_probabilities_in_float32_are_refused_where_their_logarithms_are_too_large(make, monkeypatch):
+    path = make.npz(probs=make.probs.astype(np.float32), labels=make.labels)
+    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", make.probs.nbytes)
+    assert load(path).logits.dtype == np.float64
+    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", make.probs.nbytes - 1)
+    assert "The logarithms of probs in float64 would take" in the(inspect(path), "too_large").message
+    assert load(make.npz(logits=make.logits.astype(np.float32), labels=make.labels)).logits.dtype == np.float32
+
+
 @given(st.floats(1e-300, 1), st.integers(2, 1000))
 def test_a_rows_zeros_together_hold_at_most_half_of_what_the_model_can_tell(smallest, n_classes):
     floor = zero_floor(smallest, n_classes)

@@ -70,6 +70,30 @@ def test_a_probability_that_is_written_as_the_cut_reaches_it():
     np.testing.assert_array_equal(decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, HAND_OVER])
 
 
+@pytest.mark.parametrize("kind", ["binary_probability", "probabilities", "pairs"])
+@pytest.mark.parametrize("scale", [None, "percent"])
+def test_probabilities_in_float32_are_decided_alike_in_memory_and_by_every_file(kind, scale):
+    """In memory logarithms were float32: 23 of 99 cuts at a value that was written were decided in two ways."""
+    hundredths = np.arange(1, 100)
+    outputs = (hundredths / (1 if scale else 100)).astype(np.float32)
+    if kind == "probabilities":
+        outputs = np.stack([(100 if scale else 1) - outputs, outputs], axis=1)
+    labels = np.arange(99) * 7 % 100 < hundredths
+    data = calib.load({"outputs": outputs, "labels": labels.astype(int)}, kind=kind, scale=scale)
+    known, raw = provenance.describe(data), calib.calibrator("identity").fit(data.logits, data.labels)
+    probs = raw.predict_proba(data.logits)
+    for cut in (hundredths[1::6] / 100).tolist():
+        made = provenance.exported(raw, {**known, "decision": AnswerAbove(threshold=cut)})
+        confidence, predicted = (probs[:, 1], 1) if kind == "pairs" else (probs.max(axis=1), raw.predict(data.logits))
+        actions = decided(made, outputs)
+        np.testing.assert_array_equal(actions, np.where(confidence >= cut - 1e-12, predicted, HAND_OVER))
+        np.testing.assert_array_equal(decided(reread(made), outputs), actions)
+        if kind != "pairs":
+            made = provenance.exported(raw, {**known, "decision": EventCut(cut=cut)})
+            np.testing.assert_array_equal(decided(made, outputs), probs[:, 1] >= cut - 1e-12)
+            np.testing.assert_array_equal(decided(reread(made), outputs), probs[:, 1] >= cut - 1e-12)
+
+
 def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary, sets, overconfident):
     logits, _ = overconfident
     probs = fitted.predict_proba(logits)

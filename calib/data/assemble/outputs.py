@@ -17,7 +17,7 @@ from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, to_canon
 from calib.data.findings import InvalidUpload, Step, info, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.options import Choices, names_in
-from calib.data.read.base import Array
+from calib.data.read.base import Array, check_size
 from calib.data.scales import LOGS, PLAIN, SLACK, Scale, in_words
 from calib.data.words import POINTS
 from calib.errors import Finding
@@ -392,8 +392,11 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
     if kind in ("logits", "binary_log_odds"):
         return Step(to_canonical(outputs, kind))
     exact = "exactly zero"
+    if kind in IN_UNIT:
+        check_size(8 * outputs.size, f"The logarithms of {name} in float64")
     if kind in ONE_COLUMN:
-        outputs, kind, exact = np.concatenate([1 - outputs, outputs], axis=1), "probabilities", "exactly 0 or 1"
+        others = 1 - outputs.astype(np.float64)
+        outputs, kind, exact = np.concatenate([others, outputs], axis=1), "probabilities", "exactly 0 or 1"
     are_logs = kind == "log_probabilities"
     zero = outputs == -np.inf if are_logs else outputs <= 0
     if not zero.any():

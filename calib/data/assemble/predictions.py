@@ -30,7 +30,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Predictions:
-    """The data set that the arrays make; it has no hash yet. The arrays are overwritten, none is copied as a whole.
+    """The data set that the arrays make; it has no hash yet. Arrays of float64 are overwritten, and not copied.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     good = ~dropped["no outputs"]
     form = notes.take(decide_form(arrays.outputs if good.all() else arrays.outputs[good], what, choices))
     if form.scale is not None:
-        to_plain(arrays.outputs, form.scale, out=arrays.outputs)
+        own = arrays.outputs if arrays.outputs.dtype == np.float64 else None
+        arrays = replace(arrays, outputs=to_plain(arrays.outputs, form.scale, out=own))
     columns = arrays.column_names or (arrays.class_names if arrays.labels.dtype.kind == "U" else None)
     labels = notes.take(decode_labels(arrays.labels, n_classes, columns, arrays.labels_name, choices, is_table))
     dropped |= {"no label": labels.missing, "a label of no column": labels.unknown}

@@ -24,7 +24,7 @@ def check_size(nbytes: int, what: str) -> None:
         raise InvalidUpload(
             "too_large",
             f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(MAX_BYTES)} are allowed.",
-            "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
+            "Save logits as float32 and only arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
         )
 
 
