@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from pathlib import Path
 from urllib.parse import urlparse
@@ -21,85 +20,6 @@ from tests.conftest import ROOT, simulate, two_scores
 pytestmark = pytest.mark.browser
 
 
-def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> None:
-    page = visitor
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    file = tmp_path / "outputs.npz"
-    outputs, labels = simulate(6000, 10)  # so many that files of all rows are built on request
-    np.savez(file, logits=outputs, labels=labels)
-
-    page.locator("input[type=file]").first.set_input_files(file)
-    expect(page.get_by_text("Recognised as")).to_be_visible()
-    settle(page)
-    expect(page.get_by_test_id("stMetric")).to_have_count(4)
-    shown = {
-        card.get_by_test_id("stMetricLabel").inner_text(): card.get_by_test_id("stMetricValue").inner_text()
-        for card in page.get_by_test_id("stMetric").all()
-    }
-    expect(page.get_by_text("Recognised as logits.")).to_be_visible()
-    assert shown["Classes"] == str(outputs.shape[1])
-    assert shown["Accuracy"] == percent(np.mean(outputs.argmax(axis=1) == labels))
-    no_trouble(page)
-
-    go(page, "Fit")
-    for switched in set(recommended(calib.load(file))) ^ {"temperature", "isotonic", "gpcalib"}:
-        page.get_by_role("button", name=METHODS[switched].title, exact=True).click()
-        settle(page)
-    page.get_by_role("button", name="Fit 3 calibrators").click()
-    expect(page.get_by_role("button", name=re.compile("Cancel|Remove"))).to_have_count(3)
-
-    go(page, "Reliability")  # while the fits run
-    for choice in ("Logit", "Linear"):
-        page.get_by_test_id("stMain").get_by_text(choice, exact=True).click()
-        settle(page)
-    no_trouble(page)
-
-    go(page, "Fit")
-    expect(page.get_by_role("button", name="Remove")).to_have_count(3)
-    no_trouble(page)
-
-    go(page, "Reliability")
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)  # the raw model and the lowest NLL
-    for title in ("Uncalibrated", "Temperature", "Isotonic (shared map)", "GPcalib"):
-        expect(page.get_by_test_id("stMain").get_by_text(title, exact=True).first).to_be_visible()
-    no_trouble(page)
-
-    go(page, "Over- and underconfidence")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    no_trouble(page)
-
-    go(page, "Latent GP")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    no_trouble(page)
-
-    go(page, "Compare")
-    expect(page.locator(".js-plotly-plot")).to_have_count(3)  # two diagrams, and the differences
-    no_trouble(page)
-
-    go(page, "Export")
-    with page.expect_download() as pickled:
-        page.get_by_role("button", name="Pickle").click()
-    pickled.value.save_as(tmp_path / "calibrator.pkl")
-    page.get_by_text("all rows", exact=True).click()
-    expect(page.get_by_text(f"{len(outputs):,} rows, ")).to_be_visible()
-    settle(page)
-    for form in ("npz", "csv"):
-        page.get_by_role("button", name=f"Build {form}").click()
-        with page.expect_download() as calibrated:
-            page.get_by_role("button", name=f"Save calibrated.{form}").click()
-        calibrated.value.save_as(tmp_path / f"calibrated.{form}")
-    assert (tmp_path / "calibrated.csv").read_text().count("\n") == 1 + len(outputs)
-    no_trouble(page)
-    own = page.url.partition("/Export")[0]
-    assert len(asked) > 10
-    assert [url for url in asked if not url.startswith(own) and urlparse(url).scheme not in ("data", "blob")] == []
-
-    exported = pickle.loads((tmp_path / "calibrator.pkl").read_bytes())
-    with np.load(tmp_path / "calibrated.npz") as downloaded:
-        np.testing.assert_allclose(exported.calibrate(outputs), downloaded["probabilities"], rtol=0, atol=1e-9)
-
-
 ANSWER = re.compile("Take|lowest NLL")
 """What Compare's first sentence says."""
 COUNT_CLICKS = """() => {
@@ -110,6 +30,8 @@ COUNT_CLICKS = """() => {
 
 def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "outputs.npz"
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.evaluate(COUNT_CLICKS)
     outputs, labels = simulate(600)
     np.savez(file, logits=outputs, labels=labels)
@@ -122,15 +44,29 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
     expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()  # the page follows by itself
     expect(main.get_by_test_id("stProgress")).to_have_count(0)
     settle(page)
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)  # two diagrams, and the differences
     no_trouble(page)
     answer = main.get_by_test_id("stMarkdownContainer").filter(has_text=ANSWER).first.inner_text()
     menu.get_by_role("link", name="Export", exact=True).click()
     with page.expect_download() as saved:
         page.get_by_role("button", name="Bundle").click()
     saved.value.save_as(tmp_path / "calibrator.zip")
-    assert METHODS[runtime.load(tmp_path / "calibrator.zip").method].title in answer
+    exported = runtime.load(tmp_path / "calibrator.zip")
+    assert METHODS[exported.method].title in answer
     assert 1 + page.evaluate("window.clicks") == 4
+
+    page.get_by_text("all rows", exact=True).click()
+    expect(page.get_by_text(f"{len(outputs):,} rows, ")).to_be_visible()
+    settle(page)
+    with page.expect_download() as calibrated:
+        page.get_by_role("button", name="Download npz").click()
+    calibrated.value.save_as(tmp_path / "calibrated.npz")
+    with np.load(tmp_path / "calibrated.npz") as downloaded:
+        np.testing.assert_allclose(exported.calibrate(outputs), downloaded["probabilities"], rtol=0, atol=1e-9)
     no_trouble(page)
+    own = page.url.partition("/Export")[0]
+    assert len(asked) > 10
+    assert [url for url in asked if not url.startswith(own) and urlparse(url).scheme not in ("data", "blob")] == []
 
 
 @pytest.mark.long

@@ -88,7 +88,7 @@ def of_answers() -> Report:
     return answer_report(pairs(), "platt", "isotonic")[0]
 
 
-@pytest.mark.parametrize("made", [make_report, of_risks, of_answers])
+@pytest.mark.parametrize("made", [make_report, of_risks, pytest.param(of_answers, marks=pytest.mark.long)])
 def test_it_is_short_on_paper_and_on_a_phone_and_a_sentence_without_scripts(
     browser: Browser, tmp_path: Path, made: Callable[[], Report]
 ) -> None:
