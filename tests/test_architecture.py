@@ -92,11 +92,6 @@ def test_the_root_stays_small_and_files_are_neither_many_nor_fragments():
     assert short <= set(SHORT), f"fold {sorted(short - set(SHORT))} into the files that use them"
 
 
-def test_every_part_has_a_layer():
-    parts = {part_of(path) for path in FILES} - {"__init__"}
-    assert parts <= set(LEVEL), f"name the layer of {sorted(parts - set(LEVEL))}"
-
-
 def test_imports_point_one_way():
     back = []
     for path in FILES:
@@ -157,18 +152,6 @@ def test_what_is_imported_is_declared():
         names = {name.lower() for name in distributions.get(module, [module])}
         assert names & declared, f"pyproject.toml declares no package with the module {module}"
     assert "protobuf" in declared  # of the namespace google
-
-
-def test_pages_do_no_numbers_and_draw_nothing_themselves():
-    pages = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
-    strayed = [
-        f"{path.name}:{line} imports {name}"
-        for path in pages
-        if path.is_file()
-        for line, name in imported(path)
-        if name.split(".")[0] in ("numpy", "plotly", "pandas", "tensorflow", "gpflow", "sklearn", "scipy")
-    ]
-    assert not strayed, "\n".join(strayed)
 
 
 def test_importing_loads_numpy_alone():

@@ -94,8 +94,3 @@ def test_an_error_about_data_survives_the_way_to_another_process(error):
     assert ("roles={'outcome': 'y', 'outputs': ['a', 'b']}  # two classes" in str(raised)) == (error is AmbiguousTable)
     assert copy.findings == findings
     assert getattr(copy, "readings", None) == getattr(raised, "readings", None)
-
-
-def test_data_that_cannot_be_used_are_a_calibration_error_too():
-    with pytest.raises(calib.CalibrationError, match="labels"):
-        calib.from_outputs([[0.2, 0.8]], "x")

@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import calib
-from calib.export.calibrated import Rows, write_predictions
-from calib.export.runtime import ExportedCalibrator
 from calib.formatting import (
     JOINER,
     escape_markdown,
@@ -82,21 +80,8 @@ def test_a_table_is_written_with_safe_texts_and_equal_numbers():
     assert [row[0] for row in rows] == ["'" + text for text in FORMULAS[:3]]
     assert [row[1:] for row in rows] == [["-1.5", "-1", "a", "'=g"], ["", "2", "", "b"], ["2.0", "3", "-1", "'=g"]]
     pd.testing.assert_frame_equal(table, before)
-
-
-def test_columns_of_one_name_are_each_made_safe():
-    table = pd.DataFrame([["=a", "=b"]], columns=["t", "t"])
-    assert safe_table(table).to_csv(index=False) == "t,t\n'=a,'=b\n"
-
-
-def test_predictions_written_by_the_command_line_hold_no_formula(tmp_path, overconfident):
-    logits, labels = overconfident
-    names = ("=cmd", *(f"c{k}" for k in range(1, logits.shape[1])))
-    made = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels), class_names=names)
-    ids = {"=1+1": ["@SUM(A1)", "plain"]}
-    write_predictions(tmp_path / "out.csv", made, Rows(logits[:2], ids=ids))
-    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("'=1+1,p_=cmd,p_c1")
-    assert "\n'@SUM(A1)," in (tmp_path / "out.csv").read_text(encoding="utf-8")
+    of_one_name = pd.DataFrame([["=a", "=b"]], columns=["t", "t"])
+    assert safe_table(of_one_name).to_csv(index=False) == "t,t\n'=a,'=b\n"
 
 
 def test_every_table_is_made_safe_before_it_is_written():

@@ -175,19 +175,19 @@ def test_features_that_are_not_needed_are_refused(saved, tmp_path, capsys):
     assert not (tmp_path / "p.npy").exists()
 
 
-def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(overconfident, tmp_path):
+def test_a_table_keeps_what_names_its_rows_gets_the_names_of_the_classes_and_holds_no_formula(overconfident, tmp_path):
     logits, labels = overconfident
     made = calib.calibrator("temperature").fit(logits, labels)
     calib.export.save(made, tmp_path / "c.npz", class_names=["cat", "dog", "cow", "=hen"])
     lines = [
-        "id,p_0,p_1,p_2,p_3",
-        *(f"case {k},{','.join(map(repr, row))}" for k, row in enumerate(logits[:9].tolist())),
+        "=id,p_0,p_1,p_2,p_3",
+        *(f"@case {k},{','.join(map(repr, row))}" for k, row in enumerate(logits[:9].tolist())),
     ]
     (tmp_path / "new.csv").write_text("\n".join(lines))
     assert run("apply", tmp_path / "c.npz", tmp_path / "new.csv", "--out", tmp_path / "out.csv") == 0
     head, *rows = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
-    assert head == "id,p_cat,p_dog,p_cow,p_=hen,predicted"
-    assert [row.split(",")[0] for row in rows] == [f"case {k}" for k in range(9)]
+    assert head == "'=id,p_cat,p_dog,p_cow,p_=hen,predicted"
+    assert [row.split(",")[0] for row in rows] == [f"'@case {k}" for k in range(9)]
     written = np.array([row.split(",")[1:5] for row in rows], dtype=float)
     np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)
     assert [row.split(",")[5] for row in rows] == [("cat", "dog", "cow", "'=hen")[k] for k in made.predict(logits[:9])]
