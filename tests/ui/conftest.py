@@ -35,13 +35,15 @@ PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glo
 
 
 @pytest.fixture(scope="session", autouse=True)
-def keras_left_alone() -> Iterator[None]:
+def only_what_a_server_does() -> Iterator[None]:
     """Streamlit has Keras collect garbage after each run where it is loaded, which here costs as much as most pages.
 
-    No server of the app loads it; other tests in this process do.
+    No server of the app loads it; other tests in this process do. And AppTest looks in every installed package for
+    components, which no page needs.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(script_runner, "_clean_problem_modules", lambda: None)
+        patch.setattr(manifest_scanner, "scan_component_manifests", list)
         yield
 
 
@@ -151,14 +153,6 @@ def npz(**arrays: np.ndarray) -> bytes:
 def charts(app: AppTest) -> list[Any]:
     """The figures of a page."""
     return [element.proto for element in app.get("plotly_chart")]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_component_scan() -> Iterator[None]:
-    """Streamlit's AppTest looks in every installed package for components, which no page needs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", list)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

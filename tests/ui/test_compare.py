@@ -17,10 +17,8 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.formatting import number
 from calib.registry import METHODS, calibrator
-from calib.ui.compare import studies
 from calib.ui.fits import resampled, shown_fits
 from calib.ui.session import OpenSession
-from tests.conftest import finished
 from tests.ui.conftest import charts, clean, menu, open_page, opened, said, unfold
 
 PAGE = "pages/2_Compare.py"
@@ -128,20 +126,3 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     columns.set_value([*columns.value, "sharpness", "gap", "top-5 accuracy"]).run()
     shown = [column for frame in app.dataframe for column in frame.value.columns if column != "method"]
     assert len(app.dataframe) == 2 and len(shown) == 7  # what does not fit beside the others stands below
-
-
-def test_a_study_can_be_cancelled_and_goes_with_its_data(
-    queue: Engine, with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(studies, "N_SPLITS", 50)  # long enough to be cancelled
-    app = folded(with_fits, "splits")
-    app.button(key="study/splits/start").click().run()
-    key = with_fits.studies["splits"].key
-    app.button(key="study/splits/cancel").click().run()
-    assert not app.exception and not app.error
-    assert finished(queue, [key])[0].state == "cancelled"
-    assert not with_fits.studies
-    app.button(key="study/splits/start").click().run()
-    with_fits.split(0.3, 1)
-    assert not with_fits.studies
-    queue.cancel(key)

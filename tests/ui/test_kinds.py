@@ -22,6 +22,7 @@ from calib.ui.compare.answer import reported
 from calib.ui.fits import shown_fits
 from calib.ui.link import entry_of
 from calib.ui.session import SESSION, VIEWPOINT, OpenSession
+from tests.conftest import simulate
 from tests.test_pairs import pairs
 from tests.ui.conftest import (
     PAGES,
@@ -60,7 +61,7 @@ def expected(session: OpenSession) -> tuple[float, float]:
     return float((1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))).mean()), float(labels.mean())
 
 
-@pytest.mark.parametrize("path", ["app.py", "pages/3_Reliability.py", "pages/6_Over_underconfidence.py"])
+@pytest.mark.parametrize("path", ["app.py", "pages/3_Reliability.py"])
 def test_pages_open_with_the_risk_beside_the_rate(risk, path):
     app = open_page(path, risk)
     assert clean(app)
@@ -72,11 +73,9 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
             for values in evaluate(softmax(risk.data.logits), risk.data.labels).seen(risk.view).pair
         )
         assert facts(app)["Observed rate"] == percent(rate)
-    if path != "pages/6_Over_underconfidence.py":
-        assert percent(p) in said(app)
-    assert percent(rate) in said(app)
-    if path != "app.py":  # which describes the samples
+    else:  # the first page describes the samples too
         assert "confiden" not in said(app)
+    assert percent(p) in said(app) and percent(rate) in said(app)
 
 
 def errors(app: AppTest) -> list[str]:
@@ -111,29 +110,23 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     assert "--view" not in written and "--view top-label" in report()
 
 
-@pytest.mark.parametrize(("sign", "says"), [(0, "not shown to tell cases of"), (-1, "rank cases the wrong way round")])
-def test_outputs_that_tell_nothing_are_said_to(queue, sign, says):
+@pytest.mark.parametrize(
+    ("sign", "spread", "path", "says"),
+    [
+        (0, 1.5, "app.py", "not shown to tell cases of"),
+        (-1, 1.5, "pages/2_Compare.py", "rank cases the wrong way round"),
+        (0, 0.1, "pages/4_Decide.py", "That is acting on all: the threshold lies below every risk"),
+    ],
+)
+def test_outputs_that_tell_nothing_are_said_to(queue, sign, spread, path, says):
     rng = np.random.default_rng(1)
-    score = rng.normal(0.0, 1.5, 800)
+    score = rng.normal(0.0, spread, 800)
     labels = (rng.random(800) < 1 / (1 + np.exp(-sign * score))).astype(np.int64)
-    logits = np.stack([np.zeros(800), score], axis=1)
-    data = Predictions(logits, labels, ("stays", "leaves"), event=Event(1, "leaves", "as chosen"), sha256=f"no {sign}")
-    for path in ("app.py", "pages/2_Compare.py"):
-        app = open_page(path, OpenSession.from_data(data))
-        assert clean(app)
-        assert says in " ".join(warning.value for warning in app.warning)
-
-
-def test_a_threshold_below_every_risk_is_acting_on_all(queue):
-    rng = np.random.default_rng(2)
-    logits = np.stack([np.zeros(400), rng.normal(0.0, 0.1, 400)], axis=1)
-    data = Predictions(
-        logits, rng.integers(0, 2, 400), ("stays", "leaves"), event=Event(1, "leaves", "as chosen"), sha256="all"
-    )
-    app = open_page("pages/4_Decide.py", OpenSession.from_data(data))
+    logits, event = np.stack([np.zeros(800), score], axis=1), Event(1, "leaves", "as chosen")
+    data = Predictions(logits, labels, ("stays", "leaves"), event=event).identified()
+    app = open_page(path, OpenSession.from_data(data))
     assert clean(app)
-    assert "That is acting on all: the threshold lies below every risk" in said(app)
-    assert facts(app)["Acted on, of 1,000"] == "1,000"
+    assert says in said(app)
 
 
 def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
@@ -224,32 +217,26 @@ def test_a_file_opens_and_is_said_to_be_a_top_k():
     assert isinstance(app.session_state[SESSION].data.logits, TopK)
 
 
-def many() -> Predictions:
-    generator = np.random.default_rng(0)
-    logits = generator.normal(size=(42_000, 2)).astype(np.float32)
-    return Predictions(logits, (generator.uniform(size=42_000) < 0.5).astype(np.int64), ("no", "yes"), name="many")
-
-
 def test_a_sample_is_fitted_on_and_said_and_can_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("apply.sample", "ui.data.view"):
-        monkeypatch.setattr(f"calib.{place}.MANY_ROWS", 20_000)
-        monkeypatch.setattr(f"calib.{place}.SAMPLED_ROWS", 5000)
-    session = OpenSession.from_data(many())
-    assert (len(session.calibration), len(session.test)) == (5000, 21_000)
-    sentence = "5,000 of the 21,000 calibration rows were drawn at random"
+        monkeypatch.setattr(f"calib.{place}.MANY_ROWS", 2000)
+        monkeypatch.setattr(f"calib.{place}.SAMPLED_ROWS", 1000)
+    session = OpenSession.from_data(Predictions(*simulate(4200, 2), ("no", "yes"), name="many"))
+    assert (len(session.calibration), len(session.test)) == (1000, 2100)
+    sentence = "1,000 of the 2,100 calibration rows were drawn at random"
     app = open_page("app.py", session)
     assert sentence in said(app)
     assert sentence in said(open_page("pages/1_Fit.py", session))
     before = session.split_key
-    ask(app, 21_000)
-    assert len(session.calibration) == 21_000 and not session.drawn and session.split_key != before
-    assert entry_of(session).most == 21_000
-    ask(app, 5000)
+    ask(app, 2100)
+    assert len(session.calibration) == 2100 and not session.drawn and session.split_key != before
+    assert entry_of(session).most == 2100
+    ask(app, 1000)
     assert session.split_key == before
     app.slider[0].set_value(48)
-    ask(app, 21_000)  # more rows than there are then
+    ask(app, 2100)  # more rows than there are then
     assert not app.exception
-    assert len(session.calibration) == len(session.data) - len(session.test) < 21_000
+    assert len(session.calibration) == len(session.data) - len(session.test) < 2100
 
 
 def ask(app: AppTest, rows: int) -> None:

@@ -7,10 +7,7 @@ import numpy as np
 from calib.data.samples import load_sample
 from calib.diagnostics.latent_effect import ConfidenceEffect, EffectStudy, changes, effect_curve
 from calib.engine import Engine
-from calib.ui.latent.text import (
-    finding,
-    least_sure,
-)
+from calib.ui.latent.text import finding, least_sure
 from calib.ui.session import OpenSession
 from tests.conftest import finished
 from tests.ui.conftest import charts, click, fit, open_page, said, unfold
@@ -53,32 +50,22 @@ def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: Engine) -> None:
     assert "uncertainty is unknown" in app.markdown[0].value
 
 
-def effect_of(levels: dict[float, tuple[float, float]], rows: int = 50) -> ConfidenceEffect:
-    """Rows at each raw confidence, moved by a change with a posterior standard deviation (both exact)."""
-    before = np.repeat(sorted(levels), rows)
-    change, sd = (np.array([levels[b][part] for b in before]) for part in (0, 1))
-    standard = np.array([-1.0, 1.0] * 8)
-    after = before + change
-    return ConfidenceEffect(
-        before=before, after=after, draws=after[:, None] + sd[:, None] * standard, right=np.ones(len(before), bool),
+def said_of(before: float, change: float, sd: float) -> str:
+    """What is said of 50 rows at one raw confidence, moved by a change with a posterior standard deviation."""
+    after, standard = np.full(50, before + change), np.array([-1.0, 1.0] * 8)
+    effect = ConfidenceEffect(
+        before=np.full(50, before), after=after, draws=after[:, None] + sd * standard, right=np.ones(50, bool),
         temperature=None, truth=None, changed=0, every=1,
     )  # fmt: skip
-
-
-def study(effect: ConfidenceEffect) -> EffectStudy:
-    return EffectStudy(changes(effect), effect_curve(effect), len(effect.before), 0)
-
-
-def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
-    effect = study(effect_of(levels))
-    return f"{finding('GPcalib', effect)} {least_sure('GPcalib', effect.curve)}"
+    curve = effect_curve(effect)
+    return f"{finding('GPcalib', EffectStudy(changes(effect), curve, 50, 0))} {least_sure('GPcalib', curve)}"
 
 
 def test_a_change_the_band_does_not_allow_is_not_claimed() -> None:
-    words = said_latent_words({0.95: (-0.03, 0.02)})
+    words = said_of(0.95, -0.03, sd=0.02)
     assert "lowers" not in words
     assert "may move confidences above 0.9 by anything from −7.0 to +1.0 points" in words
 
 
 def test_a_confidence_of_one_half_is_not_said_to_lie_below_it() -> None:
-    assert "confidences up to 0.5" in said_latent_words({0.5: (0.03, 0.001)})
+    assert "confidences up to 0.5" in said_of(0.5, 0.03, sd=0.001)

@@ -315,7 +315,7 @@ def told(app: AppTest) -> str:
     return " ".join(text for text in found if not text.startswith("**What to look for.**"))
 
 
-def test_other_data_stop_a_study_and_the_first_come_back_as_they_were(
+def test_a_study_is_cancelled_by_hand_or_by_other_data_and_the_first_come_back_as_they_were(
     with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(studies, "N_SPLITS", 1000)  # which no machine is through with before it is stopped
@@ -324,6 +324,11 @@ def test_other_data_stop_a_study_and_the_first_come_back_as_they_were(
     keys = list(with_fits.specs)
     with_fits.carried[keys[0]] = Carried(AnswerAbove(threshold=0.9))
     app = unfold(open_page(COMPARE, with_fits), "compare/splits")
+    app.button(key="study/splits/start").click().run()
+    key = with_fits.studies[SPLITS].key
+    app.button(key="study/splits/cancel").click().run()
+    assert not app.exception and not app.error and not with_fits.studies
+    assert finished(fits.queue(), [key])[0].state == "cancelled"
     app.button(key="study/splits/start").click().run()
     asked = "Repeat on 1000 splits: " + listed([spec.title for spec in with_fits.specs.values()])
     assert asked in [caption.value for caption in app.caption]  # it names its methods while it runs

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.engine import Data, Engine, FitSpec
+from calib.engine import Engine
 from calib.ui import fits
 from calib.ui.session import OpenSession
 from tests.ui.conftest import open_page
@@ -31,14 +30,6 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     made.shutdown()
 
 
-TINY = Data.of("theirs", logits=np.array([[0.0, 1.0]]), labels=np.zeros(1))
-
-
-def ask_others(queue: Engine, *methods: str) -> None:
-    for method in methods:
-        queue.submit(FitSpec(method, {}, "theirs"), TINY, owner="somebody else")
-
-
 def start(session: OpenSession, *methods: str) -> AppTest:
     app = open_page("pages/1_Fit.py", session)
     app.session_state["fit/methods"] = list(methods)
@@ -50,21 +41,17 @@ def said(app: AppTest) -> list[str]:
     return [element.proto.text for element in app.get("progress")]
 
 
-def test_a_waiting_fit_says_so_and_the_menu_counts_it(queue: Engine, with_sample: OpenSession) -> None:
-    ask_others(queue, "temperature", "isotonic")
-    app = start(with_sample, "platt", "beta")
+def test_what_waits_says_so_and_what_there_is_no_room_for_is_named_in_one_sentence(
+    queue: Engine, with_sample: OpenSession
+) -> None:
+    app = start(with_sample, "platt", "beta", "isotonic", "temperature")
     assert not app.exception
+    assert len(with_sample.specs) == 2
     assert said(app) == [
         "Waiting for a free worker.",
         "Waiting for a free worker.",
         "2 waiting · 0%",
     ]
-
-
-def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: Engine, with_sample: OpenSession) -> None:
-    app = start(with_sample, "platt", "beta", "isotonic", "temperature")
-    assert not app.exception
-    assert len(with_sample.specs) == 2
     (error,) = app.error
     assert error.value == (
         "Isotonic and Temperature were not started: 2 fits and studies of yours are waiting, and a visitor may have 2. "
