@@ -27,10 +27,6 @@ def probability_of(outcomes: np.ndarray, chances: np.ndarray) -> float:
     return float(np.prod(np.where(outcomes, chances, 1.0 - chances)))
 
 
-def all_outcomes(n: int) -> list[np.ndarray]:
-    return [np.array(values, dtype=bool) for values in product((0, 1), repeat=n)]
-
-
 def test_the_o_e_ratio_is_the_likelihood_ratio_of_shifted_log_odds(rng) -> None:
     probs, came = rng.uniform(0.05, 0.9, 7), rng.random(7) < 0.5
     shifted = sigmoid(np.log(probs / (1 - probs)) + EFFECTS[:, None])
@@ -41,7 +37,7 @@ def test_the_o_e_ratio_is_the_likelihood_ratio_of_shifted_log_odds(rng) -> None:
 def test_the_mean_of_the_ratio_is_one_under_its_null(rng) -> None:
     """All outcomes of eight rows, each with its probability."""
     probs, mean = rng.uniform(0.03, 0.97, 8), np.zeros(len(EFFECTS))
-    for came in all_outcomes(8):
+    for came in np.array(list(product((False, True), repeat=8))):
         mean += probability_of(came, probs) * np.exp(o_e_ratios(probs, came, np.zeros(8, int), 1)[0])
     np.testing.assert_allclose(mean, 1.0, atol=1e-9)
 

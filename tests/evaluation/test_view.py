@@ -37,17 +37,6 @@ def probabilities(data: Predictions) -> np.ndarray:
     return 1 / (1 + np.exp(data.logits[:, ::-1] - data.logits))
 
 
-def binary_ece(p: np.ndarray, happened: np.ndarray, n_bins: int = 15) -> float:
-    """The ECE of one probability, bin by bin."""
-    total = 0.0
-    for low in range(n_bins):
-        last = low == n_bins - 1
-        inside = (p >= low / n_bins) & ((p < (low + 1) / n_bins) | last)
-        if inside.any():
-            total += inside.mean() * abs(p[inside].mean() - happened[inside].mean())
-    return total
-
-
 @pytest.mark.parametrize("column", [0, 1])
 def test_scores_are_those_of_the_events_probability(risk, column):
     probs = probabilities(risk)
@@ -55,7 +44,7 @@ def test_scores_are_those_of_the_events_probability(risk, column):
     seen = evaluate(probs, risk.labels).seen(replace(EVENT, column=column))
     values, before = scores(seen), scores(evaluate(probs, risk.labels))
     assert np.array_equal(seen.pair[0], p)
-    assert values["ECE"] == pytest.approx(binary_ece(p, happened), abs=1e-12)
+    assert values["ECE"] == pytest.approx(ece(p, happened), abs=1e-12)
     assert values["Brier"] == pytest.approx(np.mean((p - happened) ** 2), abs=1e-12)
     assert values["event rate"] == pytest.approx(happened.mean())
     assert values["signed gap"] == pytest.approx(p.mean() - happened.mean(), abs=1e-12)
@@ -119,7 +108,7 @@ def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
     event = compare(methods, calibration, test).table
     top = compare(methods, calibration, test, view="top-label").table
     expected = {
-        "event": binary_ece(probabilities(test)[:, 1], test.labels == 1),
+        "event": ece(probabilities(test)[:, 1], test.labels == 1),
         "top": ece(probabilities(test), test.labels),
     }
     for name, table in (("event", event), ("top", top)):
@@ -141,7 +130,7 @@ def test_studies_in_workers_take_the_column_of_the_event(risk):
     assert "event rate" not in set(plain["score"])
     _, test = risk.split(450, random_state=0)
     raw = event[(event["method"] == "identity") & (event["split"] == 0) & (event["score"] == "ECE")]["value"].item()
-    assert raw == pytest.approx(binary_ece(probabilities(test)[:, 1], test.labels == 1), abs=1e-12)
+    assert raw == pytest.approx(ece(probabilities(test)[:, 1], test.labels == 1), abs=1e-12)
 
 
 def test_too_few_events_rank_nothing(rng):

@@ -8,10 +8,6 @@ from calib.metrics.estimate import LOG, LOGIT, Estimate, Rows, Shares, shares_of
 from calib.numerics import sigmoid
 
 
-def everything(n):
-    return np.ones(n, dtype=bool)
-
-
 def test_a_difference_is_the_paired_one(rng):
     one, other = rng.normal(size=(2, 300))
     rows = Rows.of(300)
@@ -22,7 +18,7 @@ def test_a_difference_is_the_paired_one(rng):
 
 def test_frequencies_are_rows_written_out(rng):
     values, often = rng.normal(size=40), rng.integers(1, 6, 40)
-    counted = Rows.with_outcome(everything(40), often, "frequency").mean_of(values)
+    counted = Rows.with_outcome(np.ones(40, dtype=bool), often, "frequency").mean_of(values)
     written = Rows.of(int(often.sum())).mean_of(np.repeat(values, often))
     assert counted.interval() == pytest.approx(written.interval())
 

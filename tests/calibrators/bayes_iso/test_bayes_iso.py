@@ -24,13 +24,8 @@ def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **par
     return learned(BayesIso(**params), log_odds, labels, test)
 
 
-def excess_log_loss(probs: np.ndarray, truth: np.ndarray) -> float:
-    """What is lost against the true probabilities, in nats."""
-    return float(np.mean(truth * np.log(truth / probs) + (1 - truth) * np.log((1 - truth) / (1 - probs))))
-
-
 @every_scheme
-@pytest.mark.parametrize("n", [2, 300])
+@pytest.mark.parametrize("n", [2, 100])
 def test_maps_rise_and_are_never_sure(scheme, n):
     log_odds = np.linspace(-5, 5, n)
     for labels in ((log_odds > 0).astype(int), np.arange(n) % 2, (log_odds < 0).astype(int)):
@@ -62,7 +57,8 @@ def test_the_papers_task(n, repeats, scheme, most):
         ):
             made = calib.calibrator(name, **params).fit(as_logits(logit(scores)), labels)
             probs = made.predict_proba(as_logits(logit(test)))[:, 1]
-            found.append((np.mean((probs - truth) ** 2), excess_log_loss(probs, truth)))
+            nats = truth * np.log(truth / probs) + (1 - truth) * np.log((1 - truth) / (1 - probs))
+            found.append((np.mean((probs - truth) ** 2), nats.mean()))
     ours, isotonic = np.mean(np.reshape(found, (repeats, 2, 2)), axis=0)
     assert (ours < np.array(most)).all()
     assert (ours < isotonic).all()

@@ -45,15 +45,6 @@ def test_maps_rise_between_the_bounds(m, n_maps, seed):
     assert (maps <= upper).all()
 
 
-def labelled(n: int, seed: int = 0) -> np.ndarray:
-    generator = np.random.default_rng(seed)
-    return (generator.random(n) < np.linspace(0.1, 0.9, n)).astype(float)
-
-
-def ungrouped(labels: np.ndarray) -> Tally:
-    return Tally.of(np.arange(len(labels)), labels > 0)
-
-
 def widened(lower: list[float], upper: list[float]) -> tuple[np.ndarray, np.ndarray]:
     """Lower bounds fall to the lowest that follows, upper ones rise to the highest before; both stay in [0, 1]."""
     low = [max(0.0, min(lower[i:])) for i in range(len(lower))]
@@ -63,11 +54,12 @@ def widened(lower: list[float], upper: list[float]) -> tuple[np.ndarray, np.ndar
 
 @pytest.mark.parametrize("n", [2, 19, 100, 250])
 def test_the_codes_windows_one_by_one(n):
-    labels, size = labelled(n), max(1, n // 20)
+    labels = (np.random.default_rng(0).random(n) < np.linspace(0.1, 0.9, n)).astype(float)
+    size = max(1, n // 20)
     fit = isotonic_regression(labels)
     lower, upper = [], []
     for i in range(n):
         after, before = labels[i + 1 : i + 1 + size], labels[max(0, i - size) : i]
         upper.append(max(after.mean(), fit[i]) + 1 / np.sqrt(n) if len(after) else 1.0)
         lower.append(min(before.mean(), fit[i]) - 1 / np.sqrt(n) if len(before) else 0.0)
-    np.testing.assert_allclose(pav_bounds(ungrouped(labels)), widened(lower, upper), atol=1e-12)
+    np.testing.assert_allclose(pav_bounds(Tally.of(np.arange(n), labels > 0)), widened(lower, upper), atol=1e-12)

@@ -125,11 +125,6 @@ def test_a_training_set_of_one_class_is_refused(small, params):
 # -- digits --------------------------------------------------------------------------------------------
 
 
-def binom_upper(n: int) -> float:
-    """Share of wrong rows at which none of n is wrong with a probability of 5 %."""
-    return float(beta.ppf(0.95, 1, n))
-
-
 def test_notes_count_safe_and_dangerous_rows(digits):
     calibration, _ = digits
     made = fitted(calibration)
@@ -148,7 +143,7 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     certain = made.predict_confidence(calibration.logits, calibration.features) == 1
     assert right[certain].all()
     # The upper end of the exact 95 % interval, one-sided: m rows are all right in 5 % of samples.
-    at_most = 100 * binom_upper(int(certain.sum()))
+    at_most = 100 * beta.ppf(0.95, 1, certain.sum())
     assert f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g}\xa0% may be wrong" in third
     hopeless = made.predict_confidence(calibration.logits, calibration.features) == 0
     assert hopeless.any() and not right[hopeless].any()

@@ -112,15 +112,10 @@ def test_collecting_is_the_transpose_of_interpolating(order, rng):
         assert np.allclose(grid.stencil(inputs).sparse(m).toarray(), collected, rtol=0, atol=1e-14)
 
 
-@pytest.fixture
-def sparse_sums(monkeypatch):
-    """Few rows are enough for sparse sums."""
-    monkeypatch.setattr("calib.calibrators.gpcalib.statistics.MANY_ROWS", 10)
-
-
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(covariance, sparse_sums):
+def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(covariance, monkeypatch):
     """They are held to that in dense ones, of which there is one for eleven classes; an absent one changes nothing."""
+    monkeypatch.setattr("calib.calibrators.gpcalib.statistics.MANY_ROWS", 10)
     logits, labels = simulate(60, 6, scale=3.0)
     posterior = naive.some_posterior(logits.min(), logits.max(), full=True)
     padded = np.column_stack([logits, np.full((60, 5), logits.min() - 900.0)])

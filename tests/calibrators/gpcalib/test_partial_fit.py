@@ -22,14 +22,6 @@ from tests.conftest import REFERENCE, simulate
 
 N_CLASSES = 6
 LOGITS, LABELS = simulate(900, N_CLASSES, scale=1.8)
-PARTS = [slice(0, 300), slice(300, 600), slice(600, 900)]
-
-
-def in_parts(parts, **params) -> GPCalib:
-    calibrator = GPCalib(**params)
-    for part in parts:
-        calibrator.partial_fit(LOGITS[part], LABELS[part])
-    return calibrator
 
 
 def centred_shift(calibrator: GPCalib, points: np.ndarray) -> np.ndarray:
@@ -39,7 +31,9 @@ def centred_shift(calibrator: GPCalib, points: np.ndarray) -> np.ndarray:
 
 def test_parts_end_where_one_fit_to_all_rows_does():
     """Labels come from softmax(logits / 1.8): the held-out log-loss of the truth is known."""
-    calibrator, whole = in_parts(PARTS), GPCalib().fit(LOGITS, LABELS)
+    calibrator, whole = GPCalib(), GPCalib().fit(LOGITS, LABELS)
+    for part in (slice(0, 300), slice(300, 600), slice(600, 900)):
+        calibrator.partial_fit(LOGITS[part], LABELS[part])
     assert (calibrator.n_rows_, calibrator.n_parts_) == (900, 3)
     assert any("in 3 parts, 900 rows in all" in note for note in calibrator.notes())
     logits, labels = simulate(5000, N_CLASSES, scale=1.8, seed=1)
