@@ -16,24 +16,16 @@ from tests.cli.conftest import run
 from tests.conftest import simulate
 
 
-@pytest.fixture
-def outputs(tmp_path):
-    """Rows to fit on and fresh ones of the same model."""
-    paths = tmp_path / "old.npz", tmp_path / "fresh.npz"
-    for seed, path in enumerate(paths):
-        logits, labels = simulate(n=400, seed=seed)
-        np.savez(path, logits=logits, labels=labels)
-    return paths
-
-
-def test_it_says_what_the_page_says_and_looks_after_every_batch_of_rows_or_of_weeks(outputs, tmp_path, capsys) -> None:
-    saved = tmp_path / "calibrator.zip"
-    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+def test_it_says_what_the_page_says_and_looks_after_every_batch_of_rows_or_of_weeks(file, tmp_path, capsys) -> None:
+    saved, fresh = tmp_path / "calibrator.zip", tmp_path / "fresh.npz"
+    logits, labels = simulate(seed=1)
+    np.savez(fresh, logits=logits, labels=labels)
+    assert run("fit", file, "--method", "temperature", "--out", saved) == 0
     capsys.readouterr()
-    assert run("check", saved, outputs[1]) == 0
+    assert run("check", saved, fresh) == 0
     said = capsys.readouterr().out
     exported = load(saved)
-    data = calib.load(outputs[1])
+    data = calib.load(fresh)
     raw, now = judge(exported, data)
     before, _ = recorded_scores(exported.metadata)
     assert {"NLL", "Brier", "accuracy", "ECE"} == set(before)
@@ -41,13 +33,12 @@ def test_it_says_what_the_page_says_and_looks_after_every_batch_of_rows_or_of_we
         assert for_terminal(sentence.replace("**", "")) in said
     assert "On 400 new rows" in said
     assert said.count("->") == len(before)
-    assert run("check", saved, outputs[1], "--batch", 100) == 0
+    assert run("check", saved, fresh, "--batch", 100) == 0
     assert "in 4 batches" in capsys.readouterr().out
-    with np.load(outputs[1]) as file:
-        np.savez(tmp_path / "dated.npz", **file, week=np.arange(400) // 50)
+    np.savez(tmp_path / "dated.npz", logits=logits, labels=labels, week=np.arange(400) // 50)
     assert run("check", saved, tmp_path / "dated.npz") == 0
     assert "in 8 batches" in capsys.readouterr().out
-    np.save(tmp_path / "new.npy", data.logits)
+    np.save(tmp_path / "new.npy", logits)
     assert run("check", saved, tmp_path / "new.npy", "--batch", 50) == 0
     assert "note: No batch was looked at" in capsys.readouterr().out
 

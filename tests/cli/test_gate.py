@@ -8,45 +8,34 @@ import numpy as np
 import pytest
 
 import calib
-from calib.cli import main
 from calib.cli.gate import FAILED, UNDECIDED, judge_limits
 from calib.diagnostics.shift import SAME_DATA
 from calib.evaluation import Evaluation, score_intervals
+from tests.cli.conftest import run
 from tests.conftest import simulate
-
-
-@pytest.fixture
-def file(tmp_path):
-    logits, labels = simulate(n=600, seed=0)
-    np.savez(tmp_path / "outputs.npz", logits=3.0 * logits, labels=labels)
-    return tmp_path / "outputs.npz"
-
-
-def run(*arguments: object) -> int:
-    return main(["gate", *map(str, arguments)])
 
 
 def test_the_status_is_that_of_the_interval_and_not_of_the_value(file, capsys) -> None:
     data = calib.load(file)
     judged = Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
     value, low, _ = score_intervals(judged)["ECE"]
-    assert run(file, "--max-ece", low * 0.99) == FAILED
+    assert run("gate", file, "--max-ece", low * 0.99) == FAILED
     assert "fails" in capsys.readouterr().out
     between = (low + value) / 2
-    assert low < between < value and run(file, "--max-ece", between) == 0
+    assert low < between < value and run("gate", file, "--max-ece", between) == 0
     assert "chance" in capsys.readouterr().out
-    assert run(file, "--max-ece", value * 1.01) == 0
+    assert run("gate", file, "--max-ece", value * 1.01) == 0
     assert "chance" not in capsys.readouterr().out
 
 
 def test_a_calibrator_is_judged_in_place_of_the_model(file, tmp_path, capsys) -> None:
-    assert main(["fit", str(file), "--method", "temperature", "--out", str(tmp_path / "c.npz")]) == 0
-    logits, labels = simulate(n=600, seed=1)
-    np.savez(tmp_path / "fresh.npz", logits=3.0 * logits, labels=labels)
-    assert run(tmp_path / "fresh.npz", "--max-ece", 0.05) == FAILED
-    assert run(tmp_path / "fresh.npz", "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz") == 0
+    assert run("fit", file, "--method", "temperature", "--out", tmp_path / "c.npz") == 0
+    logits, labels = simulate(seed=1)
+    np.savez(tmp_path / "fresh.npz", logits=logits, labels=labels)
+    assert run("gate", tmp_path / "fresh.npz", "--max-ece", 0.05) == FAILED
+    assert run("gate", tmp_path / "fresh.npz", "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz") == 0
     assert SAME_DATA not in capsys.readouterr().out
-    run(file, "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz")
+    run("gate", file, "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz")
     assert SAME_DATA in capsys.readouterr().out
 
 
@@ -66,10 +55,10 @@ def test_a_calibrated_model_seldom_fails_at_a_limit_of_nothing() -> None:
 @pytest.mark.parametrize(("rows", "why"), [(1, "1 row cannot tell"), (80, "all labels are of one class")])
 def test_rows_that_cannot_say_are_undecided_and_neither_pass_nor_fail(rows, why, limit, tmp_path, capsys) -> None:
     np.savez(tmp_path / "few.npz", logits=simulate(n=rows, n_classes=3)[0], labels=np.zeros(rows, dtype=int))
-    assert run(tmp_path / "few.npz", "--max-ece", limit) == UNDECIDED
+    assert run("gate", tmp_path / "few.npz", "--max-ece", limit) == UNDECIDED
     printed = capsys.readouterr().out
     assert printed.startswith(f"On {rows} row{'s' * (rows > 1)}:\n") and f"undecided: {why}" in printed
-    assert run(tmp_path / "few.npz", "--max-ece", limit, "--json") == UNDECIDED
+    assert run("gate", tmp_path / "few.npz", "--max-ece", limit, "--json") == UNDECIDED
     said = json.loads(capsys.readouterr().out)
     assert said["passed"] is None and said["scores"][0]["verdict"] == "undecided" and why in said["scores"][0]["why"]
 

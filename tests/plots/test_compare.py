@@ -25,24 +25,15 @@ from calib.plots.style import method_style, text_color
 from calib.registry import METHODS
 
 
-def sizes_table(last: float = 0.3) -> pd.DataFrame:
-    rows = []
-    for method, values in (
-        ("identity", (0.5, 0.5, 0.5)),
-        ("temperature", (0.4, 0.35, last)),
-        ("vector", (9.0, 0.6, last)),
-    ):
-        for size, value in zip((100, 200, 400), values, strict=True):
-            wide = np.inf if size == 100 and method == "vector" else value + 0.02
-            rows.append(
-                {"method": method, "title": method.title(), "size": size, "n_splits": 5, "score": "NLL",
-                 "score_title": "NLL", "value": value, "low": value - 0.02, "high": wide}
-            )  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def test_size_curves_show_what_can_be_compared_and_carry_the_rest():
-    fig = size_curves(sizes_table(), "NLL")
+    values = {"identity": (0.5, 0.5, 0.5), "temperature": (0.4, 0.35, 0.3), "vector": (9.0, 0.6, 0.3)}
+    table = pd.DataFrame(
+        {"method": method, "title": method.title(), "size": size, "n_splits": 5, "score": "NLL", "score_title": "NLL",
+         "value": value, "low": value - 0.02, "high": np.inf if value == 9.0 else value + 0.02}
+        for method, found in values.items()
+        for size, value in zip((100, 200, 400), found, strict=True)
+    )  # fmt: skip
+    fig = size_curves(table, "NLL")
     low, high = 10 ** np.array(fig.layout.yaxis.range)
     assert low < 0.28 and high > 9  # on a logarithmic axis, since the vector scaling of 100 rows has 9
     assert figure_data(fig)["value"].max() == 9.0
@@ -72,12 +63,8 @@ def clicked(fig):
 
 
 def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
-    rows = [
-        strip_row("gpcalib", -0.0226),
-        strip_row("temperature", -0.0066),
-        REFERENCE,
-        strip_row("bbq", 0.02, word="worse"),
-    ]
+    better = [strip_row("gpcalib", -0.0226), strip_row("temperature", -0.0066)]
+    rows = [*better, REFERENCE, strip_row("bbq", 0.02, word="worse")]
     fig = difference_strip(rows, "NLL", NATS, 0.001)
     table = figure_data(fig)
     assert table["difference"].tolist() == [-0.0226, -0.0066, 0, 0.02]
@@ -98,12 +85,7 @@ def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
 
 
 def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_always_on_the_axis():
-    rows = [
-        strip_row("gpcalib", -0.02),
-        strip_row("temperature", -0.01),
-        REFERENCE,
-        strip_row("bbq", 3.0, word="worse"),
-    ]
+    rows = [strip_row("gpcalib", -0.02), strip_row("temperature", -0.01), REFERENCE, strip_row("bbq", 3.0)]
     fig = difference_strip(rows, "NLL", NATS, 0.001)
     low, high = fig.layout.xaxis.range
     assert high - low < 0.3
@@ -118,22 +100,21 @@ def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_alwa
     assert not any(trace.marker.symbol.endswith("-open") for trace in fig.data[:4])
 
 
-@pytest.mark.parametrize("n", [1, 3, 8])
-def test_panels_share_one_scale_and_lie_apart(rng, n):
+def test_panels_share_one_scale_and_lie_apart(rng):
     panels = []
-    for k, name in enumerate(list(METHODS)[:n]):
+    for k, name in enumerate(list(METHODS)[:8]):
         confidence = rng.uniform(0.5, 1.0, 600)
         outcome = rng.random(600) < confidence - 0.02 * k
         panels.append(Panel(f"<b>{name}", method_style(name), gap_curve(confidence, outcome), 0.01 * k))
     reach = gap_reach(panels)
     fig = reliability_panels(panels, reach, 120)
     curves = [trace for trace in fig.data if trace.mode == "lines+markers"]
-    assert len(curves) == n
+    assert len(curves) == 8
     corners = [trace.y[0] - panel.curve.gap[0] for trace, panel in zip(curves, panels, strict=True)]
     for k, (trace, panel, corner) in enumerate(zip(curves, panels, corners, strict=True)):
         assert np.array(trace.y) - corner == pytest.approx(panel.curve.gap)
         assert corner == pytest.approx(corners[k - k % ACROSS_PANELS])  # those of a row at one height
         assert max(trace.x) - min(trace.x) < 1 and min(trace.x) > 1.1 * (k % ACROSS_PANELS)
     assert all(below + reach < above - reach for above, below in zip(corners, corners[ACROSS_PANELS:], strict=False))
-    assert {k for k, _, _ in clicked(fig)} == set(range(n))
+    assert {k for k, _, _ in clicked(fig)} == set(range(8))
     assert f"ECE {brief(0.0)}" in fig.data[-2].text[0]

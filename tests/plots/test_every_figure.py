@@ -40,7 +40,7 @@ def axes_of(fig: go.Figure) -> list[go.layout.XAxis]:
     return [fig.layout[key] for key in fig.layout if re.fullmatch(r"[xy]axis\d*", key)]
 
 
-RARELY = ("perfect", "extremes")
+RARELY = ("100 classes", "perfect", "extremes")
 every_case = pytest.mark.parametrize(
     "case", [pytest.param(case, marks=pytest.mark.long) if case in RARELY else case for case in CASES]
 )

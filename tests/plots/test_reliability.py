@@ -69,19 +69,6 @@ def test_of_an_event_the_histogram_has_its_rows_above_and_the_others_below(rng) 
     np.testing.assert_allclose(dots["observed rate"], curve.accuracy, rtol=1e-5)
 
 
-def test_the_names_of_rows_lie_beside_the_cell_of_what_lies_beyond_the_axis(rng) -> None:
-    risk = np.where(np.arange(450) % 9 == 0, 0.9, 0.05)  # most rows at the left, the others beyond the axis
-    happened = rng.random(450) < 0.5
-    histogram, curve = confidence_histogram(risk, happened), reliability_curve(risk, happened)
-    fig = reliability_diagram(curve, STYLE, histogram=histogram, limits=(0.0, 0.3), view=EVENT)
-    for name in (EVENT.right, EVENT.wrong):
-        (bars,) = [trace for trace in fig.data if trace.name == name]
-        (note,) = [note for note in fig.layout.annotations if note.text.endswith(name)]
-        last = np.asarray(bars.x)[-1] - np.asarray(bars.width)[-1] / 2
-        assert abs(np.asarray(bars.y)[-1]) > 0
-        assert note.xanchor == "right" and 0.3 * note.x <= last
-
-
 @pytest.mark.parametrize("height", [380, 440, 580])
 def test_names_of_rows_and_means_lie_beside_the_bars(rng, height: int) -> None:
     risk = rng.beta(1, 60, 4000)
