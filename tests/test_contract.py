@@ -236,7 +236,7 @@ HARD_SETS: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
 }
 
 
-@every_variant
+@every_variant_that_is_quick
 def test_hard_calibration_sets(name, params):
     for hard, made in HARD_SETS.items():
         logits, labels = made()
@@ -334,11 +334,13 @@ def test_a_fit_is_the_same_again_from_its_seed_its_state_and_its_pickle(name, pa
     assert clone.get_params() == calibrator.get_params() and not clone.fitted
 
 
-def hold_forged_records_to_the_promises(name: str, number: int) -> int:
-    """Load changed records of some variants in turn; each is refused in a sentence or predicts as its method promises.
+WITH_STEPS = [name for name, method in calib.METHODS.items() if not method.needs]
 
-    Returns how many were refused.
-    """
+
+@pytest.mark.parametrize("name", WITH_STEPS)
+@pytest.mark.parametrize("number", [16, pytest.param(500, marks=pytest.mark.long)])
+def test_forged_records_are_refused_or_keep_the_promises(name, number):
+    """Of some variants in turn; each is refused in a sentence or predicts as its method promises."""
     rng = np.random.default_rng(crc32(name.encode()))
     few = name in SLOW or number < 100
     variants = [each for n, each in enumerate(VARIANTS[name]) if not few or n == 0 or most_changed(name, n)]
@@ -356,16 +358,6 @@ def hold_forged_records_to_the_promises(name: str, number: int) -> int:
         with contextlib.suppress(CalibrationError):
             check_probs(made.calibrator, np.concatenate([hard_rows(n_columns), 1e6 * np.eye(n_columns)]))
         assert all(isinstance(note, str) for note in made.calibrator.notes())
-    return refused
-
-
-WITH_STEPS = [name for name, method in calib.METHODS.items() if not method.needs]
-
-
-@pytest.mark.parametrize("name", WITH_STEPS)
-@pytest.mark.parametrize("number", [16, pytest.param(500, marks=pytest.mark.long)])
-def test_forged_records_are_refused_or_keep_the_promises(name, number):
-    refused = hold_forged_records_to_the_promises(name, number)
     assert (0 if number == 16 else 100) < refused < 500
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -33,29 +30,6 @@ def fitted(overconfident):
 
 def loaded(made, **metadata):
     return load(io.BytesIO(writer.to_bytes("npz", made, metadata)))
-
-
-def test_three_bundles_live_in_one_process_without_calib(overconfident, tmp_path):
-    logits, labels = overconfident
-    np.save(tmp_path / "o.npy", logits)
-    names = ("temperature", "isotonic", "vector")
-    for name in names:
-        made = calib.calibrator(name).fit(logits, labels)
-        with zipfile.ZipFile(io.BytesIO(writer.to_bytes("zip", made))) as bundle:
-            bundle.extractall(tmp_path / name)
-        np.save(tmp_path / f"{name}.npy", made.predict_proba(logits))
-    code = f"""
-import sys; sys.path[:] = [p for p in sys.path if "packages" in p or "lib" in p]; sys.path.insert(0, "isotonic")
-import numpy as np
-from predict import load
-made = {{name: load(name + "/calibrator.npz") for name in {names!r}}}
-for name in 2 * list(made):
-    away = np.abs(made[name].calibrate(np.load("o.npy")) - np.load(name + ".npy")).max()
-    assert away < 1e-9, (name, away)
-assert not {{"calib", "scipy", "pandas"}} & set(sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", ["clinic-tumours", "simulated-loans", "simulated-answers"])

@@ -179,6 +179,7 @@ def test_the_three_lines_of_the_card_run(everything, tmp_path):
     lines = card.split("```python\n")[1].split("```")[0]
     np.save(tmp_path / "outputs.npy", test)
     code = BLOCKER + "import numpy as np\noutputs = np.load('outputs.npy')\n" + lines + "np.save('probs.npy', probs)"
+    code += "\nassert 'calib' not in sys.modules"
     run_python(code, tmp_path, "")
     expected = fitted["temperature"].predict_proba(test)
     np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), expected, rtol=0, atol=1e-12)
