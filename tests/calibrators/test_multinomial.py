@@ -20,6 +20,7 @@ from calib.calibrators.structured_vector import StructuredMatrixScaling, Structu
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from tests.calibrators.conftest import NETWORKS, network
+from tests.calibrators.test_scaling import uneven
 from tests.conftest import REFERENCE, simulate
 
 # Twelve rows of three classes, and what probmetrics 1.3.0's objectives have as their minima in float64.
@@ -53,16 +54,6 @@ def start_of(name: str, logits, labels) -> np.ndarray:
     """What is left where the penalty allows no change."""
     plain = TemperatureScaling().fit(logits, labels).predict_proba(logits)
     return plain if name == "dirichlet" else smoothed(logits, labels)
-
-
-def bent(n: int, seed: int = 0):
-    """Logits whose true class-probabilities are an affine map of them, and these probabilities."""
-    generator = np.random.default_rng(seed)
-    logits = 2 * generator.normal(size=(n, 3))
-    # Rows of one sum: what is added to all logits of a row is gone from its log-probabilities.
-    matrix, bias = np.array([[0.6, 0.3, 0.0], [0.0, 1.2, -0.3], [0.2, 0.0, 0.7]]), np.array([0.6, -0.6, 0.0])
-    scores = logits @ matrix.T + bias
-    return logits, np.argmax(scores + generator.gumbel(size=logits.shape), axis=1), softmax(scores, axis=1)
 
 
 def smoothed(logits, labels):
@@ -148,7 +139,7 @@ def test_an_absent_class_keeps_what_temperature_scaling_gives(name):
 
 
 def test_folds_choose_what_refits_by_hand_do():
-    logits, labels, _ = bent(400)
+    logits, labels = uneven(400, 3)
     fitted = DirichletCalibration().fit(logits, labels)
     folds = deal(row_units(logits), 0)
 
@@ -182,7 +173,7 @@ def test_a_matrix_that_would_take_too_long_or_too_much_memory_is_refused(cls, mo
     ):
         cls().fit(np.zeros((3, 2001)), [0, 1, 2])
     monkeypatch.setattr(_multinomial, "MATRIX_WORK", 10 * 3**2)
-    logits, labels, _ = bent(11)
+    logits, labels = uneven(11, 3)
     with pytest.raises(CalibrationError, match=r"to 11 rows\. .* up to 10 rows of so many classes;"):
         cls().fit(logits, labels)
     cls().fit(logits[:10], labels[:10])

@@ -51,6 +51,29 @@ def test_costs_are_means_over_rows_with_weights(rng):
         assert interval.low < interval.value < interval.high
 
 
+def test_few_clusters_do_not_widen_what_hardly_changes(rng):
+    # 24 changed rows of 2,000 in 60 clusters. Costs that no row has more once counted as 1 of 60 clusters.
+    labels, before = (rng.random(2000) < 0.2).astype(int), np.zeros(2000, dtype=int)
+    actions = before.copy()
+    actions[rng.choice(np.flatnonzero(labels), 24, replace=False)] = 1
+    rule = CostMatrix(costs=np.array([[0.0, 1.0], [5.0, 0.0]]))
+    found = costs_saved(actions, before, labels, rule, clusters=np.arange(2000) % 60)
+    alone = costs_saved(actions, before, labels, rule)
+    assert found.value == alone.value == pytest.approx(24 * 5 / 2000)
+    assert (found.high - found.low) < 2 * (alone.high - alone.low) and found.low > 0
+
+
+def test_where_no_action_changes_a_cluster_counts_once(rng):
+    labels, actions = (rng.random(2000) < 0.2).astype(int), (rng.random(2000) < 0.3).astype(int)
+    errors = CostMatrix(costs=np.array([[0.0, 1.0], [5.0, 0.0]]))
+    for clusters, n in ((None, 2000), (np.arange(2000) % 80, 80)):
+        found = costs_saved(actions, actions, labels, errors, clusters=clusters)
+        two = change(actions == 1, actions == 1, labels, Costs(1.0, 5.0), clusters=clusters).saved
+        assert found.value == two.value == 0.0 and found.high == pytest.approx(-found.low)
+        for interval in (found, two):
+            assert 3 * 5 / n < interval.high < 6 * 5 / n  # of 4 rows, or clusters, one way and of none the other
+
+
 def test_the_intervals_hold_the_truth(rng):
     probs, labels = rows(60_000)
     whole = decide_classes(probs, labels, CostMatrix(costs=MATRIX))

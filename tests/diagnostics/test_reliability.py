@@ -20,15 +20,12 @@ from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay
 from tests.conftest import compare_evaluations, simulate
-
-rows = st.lists(
-    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
-)
+from tests.metrics.conftest import pair, rows
 
 
 @given(rows, st.integers(1, 20), st.sampled_from(sorted(metrics.BINNINGS)))
 def test_curve_error_and_rows_belong_together(rows, n_bins, binning):
-    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+    confidence, correct = pair(rows)
     curve = reliability_curve(confidence, correct, n_bins, binning)
     assert curve.ece == metrics.ece(confidence, correct)
     assert curve.n == curve.count.sum() == len(rows)
@@ -95,14 +92,9 @@ def test_a_bin_of_rows_without_weight_is_an_empty_one() -> None:
             np.testing.assert_array_equal(getattr(curve, name), getattr(alone, name))
 
 
-rows_corp_curve = st.lists(
-    st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()), min_size=1, max_size=60
-)
-
-
-@given(rows_corp_curve)
-def test_steps_are_the_isotonic_regression(rows_corp_curve):
-    confidence, correct = np.array([c for c, _ in rows_corp_curve]), np.array([r for _, r in rows_corp_curve])
+@given(st.lists(st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()), min_size=1, max_size=60))
+def test_steps_are_the_isotonic_regression(tied):
+    confidence, correct = pair(tied)
     curve = corp_curve(confidence, correct)
     fit = IsotonicRegression().fit(confidence, correct)
     np.testing.assert_allclose(curve.accuracy, fit.predict(curve.confidence), atol=1e-12)

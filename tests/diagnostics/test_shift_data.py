@@ -14,7 +14,6 @@ from calib.data import Choices, Event, LoadOptions
 from calib.data.predictions import Predictions
 from calib.diagnostics.shift_data import fitted_to, judge, read_new_rows
 from calib.errors import CalibrationError, DataError
-from calib.evaluation import Evaluation
 from calib.export import provenance
 from calib.numerics import softmax
 from tests.conftest import simulate
@@ -99,13 +98,6 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     np.testing.assert_allclose(
         exported.calibrate(risk[few]), exported.calibrator.predict_proba(found.data.logits), rtol=1e-9
     )
-
-
-def test_judging_is_predicting(made, fresh) -> None:
-    raw, now = judge(made.exported, fresh)
-    expected = Evaluation.from_calibrator(made.calibrator, fresh.logits, fresh.labels)
-    np.testing.assert_array_equal(now.confidence, expected.confidence)
-    np.testing.assert_allclose(raw.confidence, softmax(fresh.logits).max(axis=1))
 
 
 def test_a_calibrator_that_fails_on_the_rows_is_one_sentence(made, fresh) -> None:

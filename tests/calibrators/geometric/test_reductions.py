@@ -17,10 +17,6 @@ from calib.calibrators.geometric.reductions import (
 from calib.errors import CalibrationError
 
 
-def images_of(rng, shape=(30, 8, 8), n_classes=3):
-    return rng.normal(size=shape).astype(np.float32), rng.integers(0, n_classes, shape[0])
-
-
 @given(st.integers(1, 7), st.integers(1, 7), st.integers(1, 4), st.sampled_from(["mean", "max"]))
 def test_pooling_is_the_mean_or_maximum_of_each_window(height, width, factor, kind):
     images = np.random.default_rng(height * 7 + width).normal(size=(3, height, width))
@@ -49,7 +45,7 @@ def test_bilinear_interpolates_at_the_centres_of_the_coarse_grid(height, width, 
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("shape", [(30, 8, 8), (30, 8, 8, 3), (30, 64)])
 def test_the_training_set_shrinks_by_the_factor_squared_and_new_inputs_as_it_did(rng, name, shape):
-    features, labels = images_of(rng, shape)
+    features, labels = rng.normal(size=shape).astype(np.float32), rng.integers(0, 3, 30)
     reduced = reduce_training(name, 2, features, labels, 0)
     n_numbers = int(np.prod(shape[1:])) if name == "none" else 64
     by_rows = name in ("kmeans", "random_set")
