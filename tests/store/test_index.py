@@ -175,15 +175,6 @@ def test_files_of_dead_processes_go_by_their_age(store: Store) -> None:
     assert not path.exists() and there(store) == {"1"}
 
 
-def test_what_another_server_removes_meanwhile_is_no_fault(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    link_to(store, 1, "1")
-    put(store, 1)
-    found = [store.root / "records" / name for name in ("0.part", "gone", "1")]
-    monkeypatch.setattr(Path, "glob", lambda path, pattern: found)
-    store.delete([name_of(1)])
-    assert there(store) == set()
-
-
 def test_an_index_that_is_damaged_is_said(store: Store) -> None:
     link_to(store, 1, *(f"{number}" for number in range(1, 6)))
     path = store.root / "index.sqlite"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import subprocess
@@ -9,21 +10,31 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from calib.engine import FitSpec
-from calib.store.contents import Entry, get_data, get_job
+from calib.store.contents import put_data, put_job
 from calib.store.index import Store
 from tests.conftest import ROOT
-from tests.store.writer import temperature_of
+from tests.store.conftest import name_of
+from tests.store.test_saving import made, missing
 
-WRITER = str(Path(__file__).with_name("writer.py"))
+
+def store_for_ever(root: str, seed: str) -> None:
+    """Store one data set with its fit and its link after the other, saying which are stored, until it is killed."""
+    store = Store(Path(root))
+    for number in itertools.count(1000 * int(seed)):
+        data, job, entry = made(number)  # so large that a kill often meets a file half-written
+        store.put_link(name_of(number), entry, entry.keys())
+        put_job(store, job)
+        print("fit", number, "!", flush=True)
+        put_data(store, data)
+        print("data", number, "!", flush=True)
 
 
 def start(root: Path, seed: int) -> subprocess.Popen[str]:
+    code = "import sys; from tests.store.test_killed import store_for_ever; store_for_ever(*sys.argv[1:])"
     return subprocess.Popen(
-        [sys.executable, WRITER, str(root), str(seed)],
+        [sys.executable, "-c", code, str(root), str(seed)],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -31,29 +42,14 @@ def start(root: Path, seed: int) -> subprocess.Popen[str]:
     )
 
 
-def killed(process: subprocess.Popen[str], seconds: float) -> list[list[str]]:
+def killed(process: subprocess.Popen[str], seconds: float) -> list[tuple[str, int]]:
     """What a process said was stored until it was killed, so long after its first word; its last line may be cut."""
     assert process.stdout is not None
     first = process.stdout.readline()
     time.sleep(seconds)
     process.kill()
     said = [line.split() for line in (first + process.communicate()[0]).splitlines()]
-    return [each for each in said if len(each) == 3 and len(each[2]) == 64]
-
-
-def check(root: Path, said: list[list[str]]) -> None:
-    """Everything that was said to be stored is there, and all that is there is whole."""
-    store = Store(root)
-    for kind, link, name in said:
-        found = store.get_link(link, Entry)
-        assert found is not None and found.data == name
-        if kind == "data":
-            data = get_data(store, name)
-            assert data is not None and data.__class__(data.logits, data.labels, data.class_names).identified()
-            assert np.isfinite(data.logits).all()
-        else:
-            job = get_job(store, FitSpec("temperature", {}, data_key=name))
-            assert job is not None and job.calibrator.temperature_ == temperature_of(name)
+    return [(each[0], int(each[1])) for each in said if len(each) == 3]
 
 
 @pytest.mark.parametrize("moments", [2, pytest.param(20, marks=pytest.mark.long)])
@@ -65,7 +61,8 @@ def test_nothing_announced_is_lost_when_servers_are_killed(
         writers = [start(tmp_path, moment), start(tmp_path, moment + 1)]
         said = [each for writer in writers for each in killed(writer, chance.random())]
         assert said
-        check(tmp_path, said)
+        for kind, number in said:
+            assert kind not in missing(tmp_path, name_of(number), *made(number))
     monkeypatch.setattr("calib.store.index.ABANDONED", 0.0)
     Store(tmp_path).sweep()
     assert {path.suffix for path in (tmp_path / "records").iterdir()} == {""}

@@ -53,15 +53,20 @@ def why(store: Store, link: str, data: Predictions, job: Job, entry: Entry) -> s
     return ""
 
 
-def whole(root: Path, link: str, data: Predictions, job: Job, entry: Entry) -> bool:
-    """Whether another process finds all of it."""
+def missing(root: Path, link: str, data: Predictions, job: Job, entry: Entry) -> set[str]:
+    """What of it another process does not find; what it finds is as it was."""
     store = Store(root)
     if store.get_link(link, Entry) != entry:
-        return False
+        return {"data", "fit"}
     back, fitted = get_data(store, data.sha256), get_job(store, job.spec)
     assert back is None or np.array_equal(back.logits, data.logits)
     assert fitted is None or fitted.calibrator.temperature_ == job.calibrator.temperature_
-    return back is not None and fitted is not None
+    return {kind for kind, found in (("data", back), ("fit", fitted)) if found is None}
+
+
+def whole(root: Path, link: str, *kept: Any) -> bool:
+    """Whether another process finds all of it."""
+    return not missing(root, link, *kept)
 
 
 def test_a_finished_fit_is_stored_if_a_link_leads_there(store: Store, mine, monkeypatch) -> None:
