@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from calib.engine import Engine
@@ -97,3 +99,34 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     assert not app.exception
     assert [title.value for title in app.title] == ["Compare"]
     assert asked == {name: {} for name in offered_presets(with_sample)["Recommended"]}
+
+
+@pytest.fixture
+def two_may_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An engine in which two fits of a visitor may wait, and do for ever; what pages draw is computed."""
+    made = Engine(most_waiting=2)
+    follow = made._follow
+    monkeypatch.setattr(made, "_follow", lambda task: follow(task) if task.job is None else None)
+    monkeypatch.setattr(fits, "queue", lambda: made)
+    yield
+    made.shutdown()
+
+
+@pytest.mark.usefixtures("two_may_wait")
+def test_what_waits_says_so_and_what_there_is_no_room_for_is_named_in_one_sentence(with_sample: OpenSession) -> None:
+    app = open_page(FIT, with_sample)
+    app.session_state["fit/methods"] = ["platt", "beta", "isotonic", "temperature"]
+    app.run()
+    app.button("fit/start").click().run()
+    assert not app.exception
+    assert len(with_sample.specs) == 2
+    assert [element.proto.text for element in app.get("progress")] == [
+        "Waiting for a free worker.",
+        "Waiting for a free worker.",
+        "2 waiting · 0%",
+    ]
+    (error,) = app.error
+    assert error.value == (
+        "Isotonic and Temperature were not started: 2 fits and studies of yours are waiting, and a visitor may have 2. "
+        "Cancel some, or start the rest when these are done."
+    )
