@@ -13,7 +13,7 @@ from calib.decisions.rules import HAND_OVER, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_probs, weighted_mean
-from calib.metrics.estimate import shares_of_rows
+from calib.metrics.estimate import Shares, share_of_rows, shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -34,7 +34,8 @@ class ClassDecision:
     plain : Interval
         Mean cost of a row where the most probable class is acted on.
     saved : Interval
-        ``plain - cost``, paired; above 0 the least expected cost is cheaper.
+        ``plain - cost``, paired; above 0 the least expected cost is cheaper. Where no action changes, see
+        :func:`calib.decisions.change`.
     changed : Interval
         Share of rows on which the two differ.
     """
@@ -124,17 +125,16 @@ def judge_actions(
     predicted, labels : (n,) most probable and true class of each row.
     rule, weights, clusters, level : as in :func:`decide_classes`.
     """
-    bottom, top = _range(rule)
-    paid, before = _paid(rule, actions, labels), rule.costs[labels, predicted]
-    about = weights, clusters, level
-    cost, plain = (
-        Interval(*(bottom + part for part in _mean(values - bottom, top - bottom, *about, signed=False)))
-        for values in (paid, before)
+    least, width = _range(rule)
+    of_paid = (
+        _parts(_paid(rule, taken, labels) - least, width, weights, clusters).of_combination([width, 0.0], level)
+        for taken in (actions, predicted)
     )
+    cost, plain = (Interval(*(least + part for part in above)) for above in of_paid)
     handed_over, changed = (
         share_of(hit, clusters, level, weights) for hit in (actions == HAND_OVER, actions != predicted)
     )
-    saved = _mean(before - paid, top - bottom, *about)
+    saved = costs_saved(actions, predicted, labels, rule, weights, clusters, level)
     return ClassDecision(actions, weighted_mean(expected, weights), cost, handed_over, plain, saved, changed)
 
 
@@ -149,6 +149,8 @@ def costs_saved(
 ) -> Interval:
     """What some actions save beside others on the same rows, on average and paired; below 0 they cost more.
 
+    Where no action changes, the interval is that of :func:`calib.decisions.change`.
+
     Parameters
     ----------
     actions, before : (n,) columns of the cost matrix, -1 where a row is handed over.
@@ -160,15 +162,16 @@ def costs_saved(
     >>> costs_saved(np.array([1, 1, 0]), np.array([0, 1, 0]), np.array([1, 1, 0]), errors).value
     1.3333333333333333
     """
-    bottom, top = _range(rule)
+    _, width = _range(rule)
     less = _paid(rule, before, labels) - _paid(rule, actions, labels)
-    return _mean(less, top - bottom, weights, clusters, level)
+    changing = share_of_rows(actions != before, weights, clusters)
+    return _parts(less, width, weights, clusters).with_rows_of(changing).of_combination([width, -width], level)
 
 
 def _range(rule: CostMatrix) -> tuple[float, float]:
-    """The least and the largest cost of a row."""
+    """The least cost of a row, and how far the largest lies above it; 1 where all are equal."""
     all_costs = np.append(rule.costs, [] if rule.hand_over is None else rule.hand_over)
-    return float(all_costs.min()), float(all_costs.max())
+    return float(all_costs.min()), float(np.ptp(all_costs)) or 1.0
 
 
 def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
@@ -176,9 +179,7 @@ def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
     return paid if rule.hand_over is None else np.where(actions == HAND_OVER, rule.hand_over, paid)
 
 
-def _mean(values: Floats, most: float, weights: Any, clusters: Any, level: float, signed: bool = True) -> Interval:
-    """Mean of differences of costs, from what is lost and what is saved, each at most ``most`` a row; or of costs."""
+def _parts(values: Floats, width: float, weights: Any, clusters: Any) -> Shares:
+    """Means of what is above 0 and of what is below, as shares of ``width``, the most of a row."""
     met, cell = np.unique(values, return_inverse=True)
-    scale, sides = most or 1.0, [1.0, -1.0] if signed else [1.0]
-    parts = np.column_stack([np.maximum(side * met, 0.0) for side in sides]) / scale
-    return shares_of_rows(cell, parts, weights, clusters).of_combination(scale * np.array(sides), level)
+    return shares_of_rows(cell, np.maximum(np.column_stack([met, -met]), 0.0) / width, weights, clusters)

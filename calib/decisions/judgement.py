@@ -17,7 +17,7 @@ from calib.decisions.selective import Guarantee, certify, exact_interval
 from calib.evaluation.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval, drawn_units
 from calib.metrics.confidence import Bools
-from calib.metrics.estimate import Rows, shares_of_rows
+from calib.metrics.estimate import Rows, share_of_rows
 from calib.numerics import Ints
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def judged_answers(
 
 def share_of(hit: Bools, clusters: Any, level: float = LEVEL, weights: Any = None) -> Interval:
     """A share with its Wilson interval, of as many independent rows as the clusters are worth."""
-    return shares_of_rows(hit.astype(np.int64), np.array([[0], [1]]), weights, clusters).of_share(0, level)
+    return share_of_rows(hit, weights, clusters).of_share(0, level)
 
 
 def mean_of(values: Any, clusters: Any, level: float = LEVEL) -> Interval:

@@ -11,7 +11,7 @@ from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, check_event
-from calib.metrics.estimate import Shares, shares_of_rows
+from calib.metrics.estimate import Shares, share_of_rows, shares_of_rows
 from calib.numerics import LARGEST, Floats
 
 
@@ -167,7 +167,8 @@ def change(
     """What changes where a new rule replaces an old one: today's cut, or the raw probability at the same cut.
 
     Only rows whose action changes cost differently, so that the interval comes from these, paired. Where none of n rows
-    changes the interval still reaches as far as about 4 changed rows of n would: others may.
+    changes the interval still reaches as far as about 4 changed rows of n would: others may. With clusters it reaches
+    as far as if all rows of about 4 of them changed: no change shows how alike the rows of a cluster are.
 
     Parameters
     ----------
@@ -199,7 +200,8 @@ def change(
     new, gone = acted & ~old, old & ~acted
     cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
-    shares = shares_of_rows(cell, np.column_stack([np.eye(6)[:, 2:], groups]), weights, clusters).with_rows_of([4])
+    changing = share_of_rows(new | gone, weights, clusters)
+    shares = shares_of_rows(cell, np.column_stack([np.eye(6)[:, 2:], groups]), weights, clusters).with_rows_of(changing)
     negative, miss, alarm, positive = costs.of_kinds
     factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
     saved = shares.of_combination(factors, level)
@@ -224,8 +226,7 @@ def _share_among(rows: Bools, right: Bools, weights: Any, clusters: Any, level: 
     weight, cluster = (None if of is None else np.asarray(of)[rows] for of in (weights, clusters))
     if not rows.any() or (weight is not None and not weight.any()):
         return UNKNOWN
-    shares = shares_of_rows(right[rows].astype(int), np.array([[0], [1]]), weight, cluster)
-    return shares.of_share(0, level)
+    return share_of_rows(right[rows], weight, cluster).of_share(0, level)
 
 
 def _cost(shares: Shares, costs: Costs, level: float) -> Interval:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from calib.base import Calibrator
 from calib.evaluation.claims import Claims, Word
 from calib.evaluation.evaluation import Evaluation
@@ -15,7 +13,7 @@ from calib.evaluation.scores import SCORES
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval
-from calib.metrics.estimate import shares_of_rows
+from calib.metrics.estimate import share_of_rows
 from calib.numerics import PROBABILITY_FLOOR
 from calib.registry import simplicity
 
@@ -272,8 +270,8 @@ def _beside(
     claims: Claims, evaluations: Mapping[str, Evaluation], method: str, as_good: Sequence[str], score: str
 ) -> Beside:
     raw = claims.baseline
-    moved = (evaluations[raw].predicted != evaluations[method].predicted).astype(int)
-    changed = shares_of_rows(moved, np.array([[0], [1]]), None, evaluations[raw].clusters)
+    moved = evaluations[raw].predicted != evaluations[method].predicted
+    changed = share_of_rows(moved, clusters=evaluations[raw].clusters)
     intervals = {name: claims.scored[name].intervals() for name in (raw, method, *as_good)}
     before, after = intervals[raw], intervals[method]
     keys = [key for key in BESIDE if key != score and key in before and key in after]

@@ -290,20 +290,21 @@ class Shares(Estimate):
     n_effective: Any = np.nan
     most: float = np.inf
 
-    def with_rows_of(self, changed: slice | list[int]) -> Shares:
-        """Let kinds of rows that none is tell as much as the rows do that some of the shares are of.
+    def with_rows_of(self, other: Shares) -> Shares:
+        """Let kinds of rows that none is tell as much as the rows do that other shares are of.
 
         In clusters alone, each would count once: of 60 clusters none would then rule out a change in 6 % of rows.
 
         Parameters
         ----------
-        changed : shares of rows that change in any way; the one that tells least counts.
+        other : shares of rows that change in any way; the one that tells least counts. Where none changes, nothing
+            shows how alike the rows of a cluster are, and each cluster counts once.
         """
-        share, variance = self.value[changed], self.error[changed] ** 2
+        share, variance = other.value, other.error**2
         known = variance > 0
         rows = share[known] * (1.0 - share[known]) / variance[known]
         least = float(rows.min()) if len(rows) else self.n_effective
-        return replace(self, n_effective=np.clip(least, self.n_effective, np.maximum(self.most, self.n_effective)))
+        return replace(self, n_effective=np.clip(least, self.n_effective, np.maximum(other.most, self.n_effective)))
 
     def of_share(self, k: int, level: float = 0.95) -> Interval:
         """One share with its Wilson interval."""
@@ -336,6 +337,11 @@ class Shares(Estimate):
         centre = (share + square / (2.0 * rows)) / (1.0 + square / rows)
         half = critical * np.sqrt(np.maximum(coin, 0.0) / rows + square / (4.0 * rows**2)) / (1.0 + square / rows)
         return np.clip(share - (centre - half), 0.0, share), np.clip(centre + half - share, 0.0, 1.0 - share)
+
+
+def share_of_rows(hit: Bools, weights: Any = None, clusters: Any = None) -> Shares:
+    """:func:`shares_of_rows` of the one share of (n,) rows that have a property."""
+    return shares_of_rows(hit.astype(np.int64), np.array([[0], [1]]), weights, clusters)
 
 
 def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None) -> Shares:

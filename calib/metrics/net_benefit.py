@@ -183,8 +183,10 @@ def net_benefit_difference(
     codes, cell = np.unique((came * size + first) * size + second, return_inverse=True)
     event, one, two = codes // size**2 == 1, acted[codes // size % size], acted[codes % size]
     gained, lost, event = one & ~two, two & ~one, event[:, None]
-    table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, gained | lost])
-    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(slice(4 * len(cuts), None))
+    differ = gained | lost
+    table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, differ])
+    changing = shares_of_rows(cell, differ, weights, clusters)
+    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(changing)
     odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
     factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
     critical = shares.critical(level)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import calib
-from calib.decisions import CostMatrix, decide_classes
+from calib.decisions import CostMatrix, Costs, change, decide_classes
+from calib.decisions.class_costs import costs_saved
 from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
 from calib.numerics import softmax

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
-from calib.decisions import cut_at_rate, estimate_rate
+from calib.decisions import Costs, Goal, cut_at_rate, estimate_rate, event_decision
 from calib.decisions.cuts import SEARCHED
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.evaluation import evaluate
@@ -71,6 +71,16 @@ def test_an_interval_that_is_rounded_to_one_number_is_not_written() -> None:
     assert act._counts(Interval(0.0, 0.0, 0.37)) == "0"
     assert act._counts(Interval(0.0, 0.0, 1.2)) == "0 [0, 1]"
     assert act._share(UNKNOWN) == "–", "of no rows acted on there is no precision"
+
+
+def test_a_threshold_that_changes_no_decision_has_no_interval_of_what_it_saves(loans: OpenSession) -> None:
+    risk, event = softmax(loans.test.logits)[:, 1], loans.test.labels == 1
+    goal = Goal("threshold", 0.2, Costs(1.0, 6.0), today=0.2)
+    found = event_decision(risk, risk, event, goal, clusters=np.arange(len(risk)) // 200)
+    assert act._saving(found) == f"Today's threshold of {percent(0.2)} on the uncalibrated risk acts on the same cases."
+    assert act.facts(found, True)[-1] == ("Saved against today's threshold", "0", "as no decision changes")
+    raw = act.facts(replace(found, from_today=None), True)[-1]
+    assert raw == ("Saved against the raw model", "0", "as no decision changes")
 
 
 def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSession) -> None:

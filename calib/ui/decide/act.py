@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.decisions.cuts import Basis, EventDecision, Goal, event_decision
-from calib.decisions.outcomes import Costs, Outcome
+from calib.decisions.outcomes import Change, Costs, Outcome
 from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
 from calib.formatting import number, percent, plural, round_percent
@@ -121,6 +121,8 @@ def _saving(found: EventDecision) -> str:
     today, same = found.goal.today, _same(found)
     if found.from_today is not None and today is not None:
         old = f"today's threshold of {percent(today)} on the uncalibrated risk"
+        if not found.from_today.changed.value:
+            return f"{old[0].upper()}{old[1:]} acts on the same cases."
         return f"Against {old} that {worth(found.from_today.saved, found.goal)}."
     if not found.from_same.changed.value:
         side = "below" if found.acting_on_all else "above"
@@ -138,19 +140,19 @@ def facts(found: EventDecision, has_calibrator: bool) -> list[tuple[str, str, st
     fewest, most = f"{acted.low:,.0f}", f"{acted.high:,.0f}"
     ends = "" if fewest == most else f"{fewest} to {most}; "
 
-    def alarms(saved: Interval) -> tuple[str, str]:
-        value, low, high = (_count(1000.0 * part) for part in saved)
-        return value, f"false alarms, {low} to {high}"
+    def alarms(change: Change) -> tuple[str, str]:
+        value, low, high = (_count(1000.0 * part) for part in change.saved)
+        return value, f"false alarms, {low} to {high}" if change.changed.value else "as no decision changes"
 
     told = [
         ("Acted on, of 1,000", f"{acted.value:,.0f}", f"{ends}{outcome.true_positives.value:,.0f} with the event"),
         ("Events found", percent(outcome.recall.value, 0), percents(outcome.recall, 0)),
-        (f"Saved against acting on {_same(found)}", *alarms(found.from_same.saved)),
+        (f"Saved against acting on {_same(found)}", *alarms(found.from_same)),
     ]
     if found.from_today:
-        told.append(("Saved against today's threshold", *alarms(found.from_today.saved)))
+        told.append(("Saved against today's threshold", *alarms(found.from_today)))
     elif has_calibrator:
-        told.append(("Saved against the raw model", *alarms(found.from_raw.saved)))
+        told.append(("Saved against the raw model", *alarms(found.from_raw)))
     return told
 
 
