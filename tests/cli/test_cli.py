@@ -94,12 +94,12 @@ def test_features_come_in_files_of_their_own(file, tmp_path, capsys):
     assert "not normalised" not in capsys.readouterr().out
 
 
-def test_a_table_is_compared_by_a_reader_apart(tmp_path, capsys):
-    generator = np.random.default_rng(0)
-    risks = generator.beta(1, 3, 300).clip(0.001)
-    pd.DataFrame({"p_default": risks, "default": generator.random(300) < risks}).to_parquet(tmp_path / "loans.parquet")
-    assert run("compare", tmp_path / "loans.parquet", "--method", "platt", "--json", "--isolate") == 0
-    assert {each["method"] for each in json.loads(capsys.readouterr().out)["scores"]} == {"identity", "platt"}
+def test_files_are_read_by_a_reader_apart_where_that_is_asked_for(file, monkeypatch):
+    apart = []
+    reading = sys.modules["calib.data.load"]  # the package has a function of this name
+    monkeypatch.setattr(reading, "_isolated", lambda *given: apart.append(given) or reading.inspect_all(*given))
+    assert run("inspect", file) == 0 and not apart
+    assert run("inspect", file, "--isolate") == 0 and len(apart) == 1
 
 
 # -- exit status and what is refused -----------------------------------------------------------------------------------
