@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +23,8 @@ from calib.data.load import check_choices, findings_as_error
 from calib.data.scales import PLAIN
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
+from calib.export.seen import AmbiguousOutputs
+from calib.formatting import plural
 from calib.numerics import Floats
 
 DTYPES = ("float64", "float32")
@@ -28,6 +32,10 @@ DTYPES = ("float64", "float32")
 
 Write = Callable[[Floats], Any]
 """``write(probs)`` adds (n, n_classes) probabilities to a file."""
+
+
+def _warn(finding: Finding) -> None:
+    warnings.warn(f"{finding.message} {finding.action}", stacklevel=3)
 
 
 def predict_file(
@@ -39,6 +47,7 @@ def predict_file(
     dtype: str = "float64",
     choices: Choices | None = None,
     progress: Progress = no_progress,
+    warn: Callable[[Finding], Any] = _warn,
 ) -> int:
     """Write the calibrated probabilities of a file of outputs; returns how many rows these are.
 
@@ -55,13 +64,15 @@ def predict_file(
         File to write, .npy or .parquet.
     kind : str or None, default None
         What the outputs are. Of a calibrator that was just fitted these are logits unless said otherwise; for a loaded
-        one it is only needed where it asks, see :func:`calib.export.seen.check_alike`.
+        one it is only needed where it asks, because most rows of a block look like another kind.
     dtype : {"float64", "float32"}, default "float64"
         Dtype of the result.
     choices : Choices or None, default None
         How the file is read, as for :func:`calib.load`.
     progress : callable, optional
         Called as ``progress(rows done, rows in all)``.
+    warn : callable, optional
+        Called once with a finding where rows of probabilities do not quite sum to one; by default a Python warning.
 
     Returns
     -------
@@ -91,7 +102,7 @@ def predict_file(
         raise CalibrationError(f"{source.name} is a folder; give its files one by one.")
     if target.resolve() == source.resolve():
         raise CalibrationError("The results need a file of their own, or they would overwrite the outputs.")
-    notes, done = Notes(choices or Choices()), 0
+    notes, done, loose = Notes(choices or Choices()), 0, list[Finding]()
     # Of pairs, only the confidence that an answer is correct.
     first, names = (1, ("confidence",)) if calibrator.kind == "pairs" else (0, calibrator.class_names)
     with findings_as_error(notes):
@@ -99,21 +110,26 @@ def predict_file(
         (part,) = parts_of(source, notes)
         with probabilities_file(target, part.n_rows, names, dtype) as write:
             for block in part.outputs():
+                rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,}"
                 try:
                     probs = calibrator.calibrate(calibrator.in_class_order(block, part.columns), kind)
-                    sums_of_rows(calibrator, block, f"{source.name}, rows {done + 1:,} to {done + len(block):,},")
+                    loose += sums_of_rows(calibrator, block, f"{rows},")
                     write(probs[:, first:])
                 except CalibrationError as error:
-                    rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,} of {part.n_rows:,}"
-                    raise CalibrationError(f"{rows}: {error}{_first_bad_row(block, done)}") from None
-                kind = calibrator.kind  # the first block has shown what the outputs are
+                    more = _first_bad_row(block, done)
+                    if done and isinstance(error, AmbiguousOutputs):
+                        more = " Rows before do not: probably outputs of two kinds were written to one file."
+                    raise CalibrationError(f"{rows} of {part.n_rows:,}: {error}{more}") from None
                 done += len(block)
                 progress(done, part.n_rows)
+    if loose:
+        more = f" So it is in {plural(len(loose) - 1, 'more block')} of the file." if len(loose) > 1 else ""
+        warn(replace(loose[0], reason=f"{loose[0].reason}{more}"))
     return done
 
 
 def sums_of_rows(calibrator: ExportedCalibrator, outputs: Any, name: str) -> tuple[Finding, ...]:
-    """What is to be said where rows of probabilities do not sum to one, as where a data set is loaded.
+    """The warning where rows of probabilities do not sum to one, as where a data set is loaded.
 
     Raises
     ------
@@ -122,7 +138,8 @@ def sums_of_rows(calibrator: ExportedCalibrator, outputs: Any, name: str) -> tup
     """
     if calibrator.kind != "probabilities" or calibrator.scale not in (None, PLAIN):
         return ()
-    return check_sums(np.asarray(outputs, dtype=np.result_type(outputs, np.float32)), name)
+    found = check_sums(np.asarray(outputs, dtype=np.result_type(outputs, np.float32)), name)
+    return tuple(finding for finding in found if finding.level == "warning")
 
 
 def _first_bad_row(block: Floats, before: int) -> str:

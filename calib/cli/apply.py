@@ -15,7 +15,7 @@ from calib.cli import arguments, text
 from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, Finding
 from calib.export import calibrated, runtime
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import plural
@@ -66,7 +66,7 @@ def apply(
 
 def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices, kind: Any) -> int:
     """Calibrate a file, or each of the Parquet files of a folder, in blocks of rows; returns how many these are."""
-    jobs, n = [(file, out)], 0
+    jobs, n, noticed = [(file, out)], 0, list[Finding]()
     if file.is_dir():
         out.mkdir(exist_ok=True)
         jobs = [(part, out / part.name) for part in sorted(file.glob("*.parquet"))]
@@ -76,9 +76,11 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
         for part, to in jobs:
 
             def predicted(how: Choices, part: Path = part, to: Path = to) -> int:
-                return predict_file(exported, part, to, kind=kind, choices=how, progress=show)
+                return predict_file(exported, part, to, kind=kind, choices=how, progress=show, warn=noticed.append)
 
             n += arguments.read_its_columns(exported, how, predicted)
+    if noticed:
+        text.say(text.findings(noticed), apart=True)
     return n
 
 

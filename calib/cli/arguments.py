@@ -192,7 +192,7 @@ def read_new_rows(exported: ExportedCalibrator, file: Path, options: LoadOptions
 def check_sums(exported: ExportedCalibrator, outputs: Any, name: str) -> None:
     """Warn of rows of probabilities that do not sum to one; refuse them where most are far off, as loading does."""
     with findings_as_error(Notes(Choices())):
-        noticed = [finding for finding in sums_of_rows(exported, outputs, name) if finding.level == "warning"]
+        noticed = sums_of_rows(exported, outputs, name)
     if noticed:
         text.say(text.findings(noticed), apart=True)
 

@@ -12,8 +12,10 @@ import calib
 from calib import CalibrationError, DataError
 from calib.apply import predict_file
 from calib.apply.predict import probabilities_file
+from calib.canonical import to_canonical
 from calib.export import runtime
 from calib.export.runtime import ExportedCalibrator
+from calib.export.seen import Seen
 from calib.numerics import softmax
 from tests.apply.conftest import write
 from tests.cli.conftest import run
@@ -59,6 +61,7 @@ def test_outputs_of_every_kind(tmp_path, overconfident, small_blocks):
     logits, labels = overconfident
     probs = softmax(logits)
     probs[:5, 0] = 0.0
+    probs /= probs.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         logs = np.log(probs)
     column, two = softmax(logits[:, :2])[:, 1], (logits[:, :2], labels % 2)
@@ -101,8 +104,49 @@ def test_logits_that_are_probabilities_are_refused_by_the_first_rows(tmp_path, o
         predict_file(made, write(tmp_path / "plain.npy", softmax(logits)), out)
     chance = logits.copy()
     chance[74:111] = 0.25  # a whole block that could be probabilities, among rows that cannot
-    predict_file(made, write(tmp_path / "plain.npy", chance), out)
+    with pytest.raises(CalibrationError, match=r"like probabilities.*Rows before do not"):
+        predict_file(made, write(tmp_path / "plain.npy", chance), out)
+    predict_file(made, tmp_path / "plain.npy", out, kind="logits")
     np.testing.assert_allclose(np.load(out), made.calibrate(chance))
+
+
+@pytest.mark.parametrize("ending", ["npy", "parquet"])
+def test_later_rows_of_another_kind_are_refused(tmp_path, overconfident, small_blocks, ending, capsys):
+    """What the first rows were the others were taken for: probabilities after logits were read as logits."""
+    logits, labels = overconfident
+    two = calib.calibrator("platt").fit(logits[:, :2], labels % 2)
+    seen = Seen.from_logits(to_canonical(logits[:, 1], "binary_log_odds"), "binary_log_odds")
+    cases = [
+        (exported("temperature", logits, labels), logits, softmax(logits)),
+        (ExportedCalibrator(two, "binary_log_odds", seen=seen), logits[:, 1:2], softmax(logits[:, :2])[:, 1:]),
+        (exported("temperature", logits, labels, "probabilities"), softmax(logits), logits),
+        (ExportedCalibrator(two, "pairs"), softmax(logits[:, :2])[:, 1:], logits[:, 1:2]),
+    ]
+    for made, right, wrong in cases:
+        source = write(tmp_path / f"plain.{ending}", np.where(np.arange(400)[:, None] < 222, right, wrong))
+        with pytest.raises(CalibrationError, match=r"rows 223 to 259 of 400: .*[Pp]robabilit"):
+            predict_file(made, source, tmp_path / "out.npy")
+    calib.export.save(cases[0][0], tmp_path / "c.npz")
+    source = write(tmp_path / f"plain.{ending}", np.where(np.arange(400)[:, None] < 222, logits, softmax(logits)))
+    command = ("apply", tmp_path / "c.npz", source, "--out", tmp_path / "out.npy")
+    assert run(*command) == 1
+    said = capsys.readouterr().err
+    assert "100% of these 37 rows lie in [0, 1]" in said and "outputs of two kinds were written to one file" in said
+    assert not (tmp_path / "out.npy").exists() and run(*command, "--kind", "logits") == 0
+
+
+def test_sums_that_are_a_little_off_anywhere_are_pointed_out_once(tmp_path, overconfident, small_blocks, capsys):
+    logits, labels = overconfident
+    made, probs = exported("temperature", logits, labels, "probabilities"), softmax(logits)
+    probs[[40, 50, 200, 300]] *= 0.99
+    source, out = write(tmp_path / "plain.npy", probs), tmp_path / "out.npy"
+    with pytest.warns(UserWarning, match=r"2 rows of 37 in plain.npy, rows 38 to 74, .*So it is in 2 more") as said:
+        assert predict_file(made, source, out) == 400
+    assert len(said) == 1
+    calib.export.save(made, tmp_path / "c.npz")
+    assert run("apply", tmp_path / "c.npz", source, "--out", out) == 0
+    warning = capsys.readouterr().err
+    assert warning.count("warning: ") == 1 and "rows 38 to 74" in warning and "2 more blocks of the file" in warning
 
 
 def test_what_cannot_be_done_is_a_sentence(tmp_path, overconfident):
