@@ -8,12 +8,11 @@ import pytest
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data.predictions import Predictions
-from calib.decisions import CostMatrix, decide_classes, estimate_rate
+from calib.decisions import CostMatrix, decide_classes
 from calib.diagnostics import judged_decisions
 from calib.diagnostics.histograms import sided_counts, threshold_counts
-from calib.diagnostics.judged_decisions import costs_beside_raw, rates_of_rows
+from calib.diagnostics.judged_decisions import costs_beside_raw
 from calib.diagnostics.judgement import arrays_to_judge
-from calib.numerics import softmax
 from tests.conftest import simulate
 
 
@@ -50,18 +49,6 @@ def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
     assert found.moved[:, 2].sum() == moved.sum() and np.all(np.diff(found.moved[:, 2]) <= 0)
     first, action, count = found.moved[0]
     assert count == (moved & (probs[1].argmax(axis=1) == first) & (found.method.actions == action)).sum()
-
-
-@pytest.mark.long
-def test_the_rate_is_estimated_from_logits():
-    logits, labels = simulate(n=240)
-    logits, event = np.column_stack([logits[:, 1:].max(axis=1), logits[:, 0]]), labels == 0
-    clusters = np.arange(240) % 40
-    chosen = np.r_[np.flatnonzero(event), np.flatnonzero(~event)[:70]]
-    found = rates_of_rows(logits[chosen], 1, data={"logits": logits, "labels": event.astype(int), "clusters": clusters})
-    probs, fresh = softmax(logits)[:, 1], softmax(logits[chosen])[:, 1]
-    assert found.rate == estimate_rate(probs, event, fresh, clusters=clusters).rate
-    assert found.rate.low < event[chosen].mean() < found.rate.high
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])

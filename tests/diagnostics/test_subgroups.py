@@ -34,16 +34,6 @@ def test_calibrated_models_are_rarely_accused() -> None:
     assert accused <= 0.08 * runs
 
 
-def test_a_group_that_is_off_is_found_and_leads(rng) -> None:
-    made = calibrated(2000, rng)
-    names = (np.arange(2000) % 10).astype(str)
-    confidence, correct = made.confidence.copy(), made.correct.copy()
-    correct[(names == "7") & (rng.random(2000) < 0.4)] = False
-    found = subgroups(evaluation(confidence, correct), names)
-    assert [group.name for group in found.off] == ["7"]
-    assert found.names[found.worst_first[0]] == "7"
-
-
 def test_small_groups_are_not_judged(rng) -> None:
     confidence = np.full(100, 0.99)
     correct = np.arange(100) >= 9  # the nine rows of the small group are all wrong
