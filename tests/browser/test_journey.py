@@ -15,7 +15,7 @@ from calib.export import runtime
 from calib.formatting import percent
 from calib.registry import METHODS
 from tests.browser.conftest import go, no_trouble, recommended, settle
-from tests.conftest import ROOT, simulate, two_scores
+from tests.conftest import ROOT, simulate
 
 pytestmark = pytest.mark.browser
 
@@ -147,16 +147,3 @@ def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path:
     settle(page)
     no_trouble(page)
     expect(page.get_by_role("radio", name="Logit", exact=True)).to_have_count(1)
-
-
-def test_an_unclear_table_to_a_reliability_curve_in_two_clicks(visitor: Page, tmp_path: Path) -> None:
-    page, file = visitor, tmp_path / "churn.csv"
-    file.write_bytes(two_scores())
-    page.locator("input[type=file]").first.set_input_files(file)  # the first click
-    expect(page.get_by_role("button", name="Open this way")).to_have_count(2)
-    page.get_by_role("button", name="Open this way").first.click()
-    expect(page.get_by_text("Observed rate", exact=True)).to_be_visible()
-    no_trouble(page)
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.get_by_text("predicted risk").first).to_be_visible()
-    no_trouble(page)
