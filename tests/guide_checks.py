@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.cli import main
 from calib.data import Predictions
-from calib.export import runtime, writer
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui.compare.scores import SHOWN
@@ -51,16 +49,6 @@ def test_the_command_line_compares_the_method(data, tmp_path, capsys):
     assert METHOD.title in capsys.readouterr().out
 
 
-def test_its_exports_give_its_probabilities(data, tmp_path):
-    fitted = calib.calibrator("bias").fit(data.logits, data.labels)
-    for suffix in (".npz", ".pkl", ".zip"):
-        again = runtime.load(writer.save(fitted, tmp_path / f"made{suffix}"))
-        assert again.method == "bias"
-        np.testing.assert_allclose(
-            again.calibrator.predict_proba(data.logits), fitted.predict_proba(data.logits), rtol=0, atol=1e-12
-        )
-
-
 def test_the_score_is_compared_with_intervals(data):
     calibration, test = data.split(0.5)
     table = calib.compare({"temperature": calib.calibrator("temperature")}, calibration, test).table
@@ -96,7 +84,3 @@ def test_the_role_is_read_split_and_chosen(tmp_path):
     np.savez(tmp_path / "bad.npz", logits=logits, labels=labels, costs=-np.ones(60))
     refused = calib.load(tmp_path / "bad.npz")
     assert refused.costs is None and "costs" in {finding.code for finding in refused.findings}
-
-
-def test_nothing_of_this_needs_tensorflow():
-    assert "tensorflow" not in sys.modules

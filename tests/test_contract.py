@@ -113,8 +113,6 @@ every_variant_that_is_quick = each_variant(
     lambda name, number: name not in ("auto", "bayes_iso") and (number == 0 or most_changed(name, number))
 )
 """Without those whose fits take half a second, which `make test-long` holds to the same."""
-every_method = each_variant(lambda name, number: number == 0)
-"""For what calib.base does alike for all variants of a method; `make test-long` holds the further ones to it too."""
 
 
 def make(name: str, params: dict[str, Any]) -> Calibrator:
@@ -300,8 +298,9 @@ def test_the_unit_of_the_logits_changes_nothing(name, unit):
     np.testing.assert_allclose(again.predict_proba(unit * test), scaled.predict_proba(unit * test), rtol=0, atol=1e-9)
 
 
-@every_method
-def test_dtype_and_memory_layout_do_not_matter_and_inputs_are_not_written_to(name, params):
+@pytest.mark.parametrize("name", calib.METHODS)
+def test_dtype_and_memory_layout_do_not_matter_and_inputs_are_not_written_to(name):
+    params = VARIANTS[name][0]
     calibrator = fitted(name, params)
     logits, labels = sample(50, 4)
     before = logits.copy()

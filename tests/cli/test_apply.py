@@ -222,17 +222,6 @@ def test_apply_and_check_read_new_probabilities_alike(whole, status, ending, tmp
         np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, atol=1e-9)
 
 
-def test_one_column_and_one_row_are_no_plurals(tmp_path, overconfident, capsys):
-    logits, labels = overconfident
-    calib.export.save(calib.calibrator("temperature").fit(logits, labels), tmp_path / "c.npz")
-    np.save(tmp_path / "one.npy", logits[:, :1])
-    assert run("apply", tmp_path / "c.npz", tmp_path / "one.npy", "--out", tmp_path / "p.npy") == 1
-    assert "have 1 column, but" in capsys.readouterr().err
-    np.save(tmp_path / "row.npy", logits[:1])
-    assert run("check", tmp_path / "c.npz", tmp_path / "row.npy") == 0
-    assert capsys.readouterr().out.startswith("1 row without labels.")
-
-
 @pytest.mark.parametrize(("name", "n_classes"), [("y", 3), ("labels", 1), ("features", 3)])
 def test_a_lone_array_is_the_outputs_whatever_it_is_called(name, n_classes, tmp_path):
     generator = np.random.default_rng(0)

