@@ -62,23 +62,25 @@ def data(n_classes: int = 3, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     return simulate(n, n_classes, scale=1.0, seed=3)
 
 
-def test_shared_maps_see_all_pairs_of_all_classes():
-    logits, labels = data()
-    (found,) = Recording().fit(logits, labels).maps_
+def test_shared_maps_see_all_pairs_of_all_classes_with_the_weights_of_their_rows():
+    (logits, labels), weights = data(), np.linspace(1, 2, 60)
+    (found,) = Recording().fit(logits, labels, weights=weights).maps_
     odds = one_vs_rest_log_odds(logits)
-    expected = sorted((odds[n, k], labels[n] == k) for n in range(60) for k in range(3))
-    assert sorted(zip(found.log_odds, found.positives, strict=True)) == expected
+    expected = sorted((odds[n, k], labels[n] == k, weights[n]) for n in range(60) for k in range(3))
+    assert sorted(zip(found.log_odds, found.positives, found.weights, strict=True)) == expected
+    assert Recording().fit(logits, labels).maps_[0].weights is None
 
 
 def test_class_wise_maps_see_their_class_against_the_rest():
-    logits, labels = data()
-    calibrator = Recording(share_classes=False).fit(logits, labels)
+    (logits, labels), weights = data(), np.linspace(1, 2, 60)
+    calibrator = Recording(share_classes=False).fit(logits, labels, weights=weights)
     odds = one_vs_rest_log_odds(logits)
     assert len(calibrator.maps_) == 3
     for k, found in enumerate(calibrator.maps_):
         np.testing.assert_array_equal(found.log_odds, odds[:, k])
         np.testing.assert_array_equal(found.positives, labels == k)
-    frequency = np.bincount(labels, minlength=3) / 60
+        np.testing.assert_array_equal(found.weights, weights)
+    frequency = np.bincount(labels, weights) / weights.sum()
     np.testing.assert_allclose(calibrator.predict_proba(logits), np.tile(frequency, (60, 1)))
 
 
@@ -181,16 +183,6 @@ def test_a_method_on_the_top_class_of_two_is_its_map_of_the_confidence(name):
 
 
 # -- weights -------------------------------------------------------------------------------------------
-
-
-def test_maps_are_given_the_weights_of_their_pairs():
-    logits, labels = data()
-    weights = np.linspace(1, 2, 60)
-    (shared,) = Recording().fit(logits, labels, weights=weights).maps_
-    np.testing.assert_array_equal(shared.weights, np.repeat(weights, 3))
-    for own in Recording(share_classes=False).fit(logits, labels, weights=weights).maps_:
-        np.testing.assert_array_equal(own.weights, weights)
-    assert Recording().fit(logits, labels).maps_[0].weights is None
 
 
 def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():

@@ -20,19 +20,13 @@ schemes = st.sampled_from(sorted(BINNINGS))
 
 
 @given(confidences, st.integers(1, 20), schemes)
-def test_a_value_lies_between_the_edges_of_its_bin(values, n_bins, scheme):
-    edges = bin_edges(values, n_bins, scheme)
-    index = bin_index(values, edges)
-    for value, b in zip(values, index, strict=True):
-        assert edges[b] <= value
-        assert value < edges[b + 1] or b == n_bins - 1
-
-
-@given(confidences, st.integers(1, 20), schemes)
-def test_means_of_bins_are_means_of_their_rows(values, n_bins, scheme):
+def test_bins_hold_the_values_between_their_edges_and_have_their_means(values, n_bins, scheme):
     outcomes = np.arange(len(values)) % 3 == 0
     bins = bins_of(values, outcomes, n_bins, scheme)
     assert bins.count.sum() == len(values)
+    for value, b in zip(values, bins.index, strict=True):
+        assert bins.edges[b] <= value
+        assert value < bins.edges[b + 1] or b == n_bins - 1
     for b in bins.nonempty:
         rows = bins.index == b
         assert bins.count[b] == rows.sum()
@@ -72,20 +66,6 @@ def test_kmeans_finds_separated_clusters_and_satisfies_lloyds_condition(rng):
     # A local optimum for spread data too: every edge is half way between the means of its neighbours.
     bins = bins_of(rng.beta(5, 2, 2000), np.ones(2000, bool), 8, "kmeans")
     np.testing.assert_allclose(bins.edges[1:-1], (bins.value[1:] + bins.value[:-1]) / 2, atol=1e-4)
-
-
-def test_imax_keeps_the_most_of_what_confidences_say_about_being_right(rng):
-    values = rng.beta(5, 1, 3000)
-
-    def information(binning):
-        """I(bin; right) in nats where a confidence is the probability of being right."""
-        bins = bins_of(values, values > 0.5, 6, binning)
-        right = np.array([bins.weight @ bins.value[bins.nonempty], *bins.value[bins.nonempty]])
-        entropy = -(right * np.log(right) + (1 - right) * np.log(1 - right))
-        return entropy[0] - bins.weight @ entropy[1:]
-
-    kept = {binning: information(binning) for binning in BINNINGS}
-    assert max(kept, key=kept.get) == "imax"
 
 
 def test_imax_bins_of_saturated_and_of_few_confidences():
