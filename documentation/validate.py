@@ -28,11 +28,12 @@ class Documented(Validator):
 
 
 def documented(name: str, found: Any) -> Iterator[tuple[str, Any]]:
-    """A function; or a class with the methods and properties that it defines, but for those that a base documents."""
+    """A function; or a class with what it defines, but for what a base documents: methods, properties and its call."""
     if isinstance(found, type | FunctionType):
         yield name, found
     for key, member in vars(found).items() if isinstance(found, type) else ():
-        own = not key.startswith("_") and not any(hasattr(base, key) for base in found.__bases__)
+        public = key == "__call__" or not key.startswith("_")
+        own = public and not any(key in vars(base) for base in found.__mro__[1:])
         if own and isinstance(member, FunctionType | classmethod | staticmethod | property):
             yield f"{name}.{key}", getattr(found, key)
 

@@ -9,6 +9,7 @@ from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
 from calib.decisions.prior_shift import NewRate, cut_at_rate, estimate_rate, likeliest_rate, shift_prior
 from calib.decisions.recalibration import recalibrated_cut
 from calib.decisions.rules import HAND_OVER, AnswerAbove, CostMatrix, EventCut
+from calib.decisions.sample_size import Needed, rows_needed
 from calib.decisions.selective import Guarantee, certify
 from calib.decisions.set_scores import fit_sets, judge_sets, judged_sets, sets_change
 
@@ -25,6 +26,7 @@ __all__ = [
     "GroupGain",
     "GroupRecalibration",
     "Guarantee",
+    "Needed",
     "NewRate",
     "Outcome",
     "PredictionSets",
@@ -47,6 +49,7 @@ __all__ = [
     "outcome_of",
     "recalibrate_groups",
     "recalibrated_cut",
+    "rows_needed",
     "sets_change",
     "shift_prior",
 ]

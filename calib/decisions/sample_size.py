@@ -32,7 +32,19 @@ MOST_ROWS = 1e18
 
 @dataclass(frozen=True)
 class Needed:
-    """Rows that one target needs, and how many events are to be expected among them."""
+    """Rows that one target needs, and how many events are to be expected among them.
+
+    Attributes
+    ----------
+    target : {"O:E", "slope", "AUROC", "net benefit"}
+        What the interval is of.
+    width : float
+        Wanted width of that interval, upper minus lower end.
+    rows : int
+        Rows that the validation needs for it.
+    events : int
+        Events that are to be expected among them.
+    """
 
     target: str
     width: float

@@ -83,7 +83,29 @@ class Scorer:
     weighted: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Minus the score of a fitted classifier on these rows."""
+        """Minus the score of a fitted classifier on these rows.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Classifier with ``predict_proba`` and ``classes_``.
+        X : array_like of shape (n, ...)
+            Rows as it takes them.
+        y : array_like of shape (n,)
+            Their labels, each one of its classes.
+        sample_weight : array_like of shape (n,) or None, default None
+            Weight of each row, for scores that take ``weights``.
+
+        Returns
+        -------
+        float
+            Greater is better.
+
+        Raises
+        ------
+        CalibrationError
+            For labels that are missing, or none of the classes.
+        """
         weighted = {} if sample_weight is None else {"weights": sample_weight}
         return -self.score(estimator.predict_proba(X), class_indices(y, estimator.classes_), **self.options, **weighted)
 
