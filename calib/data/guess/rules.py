@@ -28,12 +28,6 @@ MOST_READINGS = 8
 MOST_OUTCOMES = 12
 """Columns that are looked at as outcomes: those named so first."""
 
-LEAST_RISKS = 10
-"""Different values from which fractions may be risks."""
-
-ASIDE = ("past", "split", "time", "weight", "group")
-"""What a name may say that is no outcome."""
-
 
 class Rule(NamedTuple):
     """What makes columns the outputs, or a column the outcome.
@@ -88,11 +82,9 @@ class Reading:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it may be taken where nothing else comes near; of a single score, not beside an outcome of one value
-        that was not chosen and is not called the true class.
-        """
-        varies = self.rules[0] is CHOSEN or len(self.truth.values) > 1 or self.truth.says in ("truth", "label")
-        return (varies or self.pairs or not self.outputs.is_single) and all(rule.is_sure for rule in self.rules)
+        """Whether it may be taken where nothing else comes near; not with an outcome of one value that nobody chose."""
+        varies = self.rules[0] is CHOSEN or len(self.truth.values) > 1
+        return varies and all(rule.is_sure for rule in self.rules)
 
     @property
     def ranks(self) -> tuple[int, int]:
@@ -112,9 +104,13 @@ class Reading:
 
 OUTPUTS = (
     Rule(1, "one column for each class", lambda r: not r.outputs.is_single and _says_scores(r)),
-    Rule(2, "named as a probability", lambda r: _is_named(r) and _is_probability(r.score)),
+    Rule(
+        2,
+        "named as a probability",
+        lambda r: _is_named(r) and (r.score.is_fraction or bool(r.score.words & w.PROBABILITY)),
+    ),
     Rule(3, "named as a score", lambda r: _is_named(r)),
-    Rule(4, "fractions", lambda r: r.outputs.is_single and _is_fraction(r.score), False),
+    Rule(4, "fractions", lambda r: r.outputs.is_single and r.score.says not in ("past", "weight"), False),
     Rule(5, "called like the classes", lambda r: not r.outputs.is_single, False),
 )
 """What makes columns the outputs, the surest first."""
@@ -127,7 +123,7 @@ OUTCOME = (
     Rule(5, "named as a label", lambda r: r.truth.says in ("label", "correct")),
     Rule(6, "its values count as the columns do", lambda r: len(r.truth.values) > 2 and _counts_alike(r)),
     Rule(7, "named after an event", lambda r: r.truth.says == "event"),
-    Rule(7, "two values that say yes and no", lambda r: r.truth.yes_or_no and r.truth.says not in ASIDE, False),
+    Rule(7, "two values that say yes and no", lambda r: r.truth.yes_or_no and not r.truth.says, False),
     Rule(8, "as many values as columns", lambda r: not r.outputs.is_single, False),
     Rule(9, "values as those that were predicted", lambda r: r.predicted is not None, False),
     Rule(10, "two values", lambda r: len(r.truth.values) == 2 and r.truth.says != "past", False),
@@ -136,38 +132,25 @@ OUTCOME = (
 
 
 def _says_scores(reading: Reading) -> bool:
-    """Whether names or sums of rows say that several columns hold scores, or they hold fractions named as classes."""
-    outputs, outcome = reading.outputs, reading.outcome
-    fractions = outcome is not None and outputs.called(outcome.values) and all(c.is_fraction for c in outputs.columns)
-    return outputs.is_named or outputs.total is not None or fractions
+    """Whether names, sums of rows or fractions say that several columns hold scores."""
+    outputs = reading.outputs
+    return outputs.is_named or outputs.total is not None or all(column.is_fraction for column in outputs.columns)
 
 
 def _is_named(reading: Reading) -> bool:
     return reading.outputs.is_single and reading.score.says == "output"
 
 
-def _is_probability(column: Column) -> bool:
-    """Fractions, or log-odds that are called a probability."""
-    return column.is_fraction or (not column.is_whole and bool(column.words & w.PROBABILITY))
-
-
-def _is_fraction(column: Column) -> bool:
-    return column.is_fraction and column.says not in ("past", "weight")
-
-
 def _lists(reading: Reading) -> bool:
     """The values are what the columns are called, as words."""
     values = reading.truth.values
     labels, classes = {plain_name(value) for value in values}, {plain_name(name) for name in reading.outputs.classes}
-    several = min(len(labels), len(classes)) > 2 and (labels < classes or classes < labels)
-    return reading.truth.numbers is None and (reading.outputs.called(values) or several)
+    return reading.truth.numbers is None and (reading.outputs.called(values) or (len(labels) > 2 and labels < classes))
 
 
 def _shares_a_word(reading: Reading) -> bool:
     """``p_default`` beside ``default``, or a label of the outcome in the name of the one column."""
     outcome, outputs = reading.truth, reading.outputs
-    if len(outcome.values) > 2 or (outputs.is_single and reading.score.says != "output"):
-        return False
     named = outcome.yes_or_no or outcome.says in ("label", "event")
     shared = named and share_a_word(tokens(outcome.name), tokens(outputs.stem))
     return shared or (outputs.is_single and named_value(reading.score, outcome) is not None)
@@ -175,16 +158,15 @@ def _shares_a_word(reading: Reading) -> bool:
 
 def are_alike(first: Column, second: Column) -> bool:
     """Whether two columns have most of their values in common."""
-    same = len(set(first.values) & set(second.values))
-    return same > 1 and 2 * same >= max(len(first.values), len(second.values))
+    return 2 * len(set(first.values) & set(second.values)) >= max(len(first.values), len(second.values))
 
 
 def _counts_alike(reading: Reading) -> bool:
     """As with classes 0 to 9 in the names of the columns and in the values, or 0 to 9 beside ten without a name."""
     outputs, values = reading.outputs, reading.truth.values
     counted = [[str(first + k) for k in range(len(outputs.columns))] for first in (0, 1)]
-    silent = outputs.total is not None and is_anonymous(outputs.names[0]) and sorted(values, key=len) in counted
-    return not outputs.is_single and (set(values) <= set(outputs.classes) or silent)
+    silent = is_anonymous(outputs.names[0]) and sorted(values, key=len) in counted
+    return set(values) <= set(outputs.classes) or silent
 
 
 @dataclass(frozen=True)
@@ -316,11 +298,10 @@ def _orders_of_several(outputs: Outputs, outcome: Column, chosen: bool) -> Seque
     if len(names) == len(outcome.values) == 2:
         named = {plain_name(value) for value in outcome.values} <= {plain_name(name) for name in outputs.classes}
         # Encoders number classes in the order of their names, people the one that happens as 1: both have to agree.
-        told = [names_event(name) or share_a_word(tokens(outcome.name), tokens(name)) for name in names]
-        by_place = outcome.numbers is not None and in_order and told == [False, True]
+        by_place = outcome.numbers is not None and in_order and [*map(names_event, names)] == [False, True]
         usual = named or outputs.counts_up or by_place
         return [None] if usual else orders(outcome)
-    numbered = outcome.numbers is not None and not any(map(str.isdecimal, names)) and len(names) > 2
+    numbered = outcome.numbers is not None and not any(map(str.isdecimal, names))
     if chosen or in_order or not numbered:
         return [None]
     first = min(int(value) for value in outcome.values)
@@ -340,8 +321,7 @@ def _as_pairs(reading: Reading, chosen: Choices) -> Sequence[bool]:
     if predicted is not None:
         return [True] if score.low >= 0.5 else [True, False] if score.words & w.CONFIDENCE else [False]
     # A column of which no value is below a half may be the confidence in what was predicted, which is not there.
-    above = score.low >= 0.5 and score.in_unit and len(score.values) >= LEAST_RISKS
-    return [True, False] if above and not _shares_a_word(reading) else [False]
+    return [True, False] if score.low >= 0.5 and score.in_unit else [False]
 
 
 def predicted_column(
@@ -354,7 +334,7 @@ def predicted_column(
     free = [c for c in columns.values() if c.name not in taken and c.is_discrete and {*c.values} & {*outcome.values}]
     found = [column for column in free if column.says == "predicted"]
     if not found and outputs.is_single and len(outcome.values) > 2 and outcome.numbers is None:
-        found = [c for c in free if are_alike(c, outcome) or outcome.says == "truth"]
+        found = [c for c in free if are_alike(c, outcome)]
         found = found if len(found) == 1 and found[0].says not in ("truth", "past") else []
     if not found and outcome.says == "truth":  # what is only called a label or an answer beside the true one
         found = [c for c in free if set(tokens(c.name)) <= w.CLASS | w.RESPONSES]
