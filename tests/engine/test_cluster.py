@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from importlib import import_module
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import distributed
 import pytest
@@ -14,14 +15,20 @@ from calib.engine.clusters import Cluster
 from tests.conftest import finished, wait_until
 from tests.engine.conftest import rows_of, running, slow_methods
 
-cluster_processes = import_module("cluster_processes")
 pytestmark = pytest.mark.long
 
 
+@contextmanager
+def cluster(workers: int, port: int = 0) -> Iterator[str]:
+    """The address of a scheduler whose workers, of one thread each, are replaced when they die."""
+    options = {"host": "127.0.0.1", "scheduler_port": port, "dashboard_address": ":0", "threads_per_worker": 1}
+    with distributed.LocalCluster(n_workers=workers, **options) as made:
+        yield made.scheduler_address
+
+
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cluster")
-    with cluster_processes.scheduler(folder) as address, cluster_processes.workers(folder, address):
+def address():
+    with cluster(2) as address:
         yield address
 
 
@@ -65,13 +72,13 @@ def test_one_worker_killed_changes_nothing_but_the_time(submit, wait, tmp_path):
     assert len(set(file.read_text().split())) == 2
 
 
-def test_a_scheduler_that_comes_back_at_its_address_is_found_again(tmp_path, data):
-    with cluster_processes.scheduler(tmp_path) as address, cluster_processes.workers(tmp_path, address, 1):
+def test_a_scheduler_that_comes_back_at_its_address_is_found_again(data):
+    with cluster(1) as address:
         engine = Engine(address, fit=slow_methods.fit)
         key = engine.submit(FitSpec("steps", {"n": 300}, "data"), rows_of(*data))
         wait_until(lambda: running(engine.snapshot([key])[0]))
     port = int(address.rpartition(":")[2])
-    with cluster_processes.scheduler(tmp_path, port) as again, cluster_processes.workers(tmp_path, again, 1):
+    with cluster(1, port):
         (job,) = finished(engine, [key])
         assert job.state == "done" or "cannot be reached" in job.message or "has no workers" in job.message
         engine.submit(FitSpec("steps", {"n": 300}, "data"), rows_of(*data))
