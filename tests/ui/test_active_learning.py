@@ -20,23 +20,23 @@ PAGE = "pages/12_Active_learning.py"
 QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 10, "batch": 20, "threshold": 0.1}
 
 
-def features_of(pool: bool = True, name: str = "active", n: int = 300) -> Predictions:
+def features_of(name: str = "active", n: int = 150) -> Predictions:
     """Simulated Gaussian clusters that overlap; the model's outputs say nothing."""
     generator = np.random.default_rng(0)
     labels, train_labels = np.arange(n) % 3, np.arange(120) % 3
     centres = 1.5 * generator.normal(size=(3, 4))
     features, train_features = (centres[of] + generator.normal(size=(len(of), 4)) for of in (labels, train_labels))
-    training = {"train_features": train_features, "train_labels": train_labels} if pool else {}
+    training = {"train_features": train_features, "train_labels": train_labels}
     return Predictions(np.zeros((n, 3)), labels, ("a", "b", "c"), sha256=name, features=features, **training)
 
 
-def quick(app: AppTest, n_shuffles: int = 2) -> AppTest:
+def quick(app: AppTest) -> AppTest:
     """Settings that run in moments."""
     for name in ("classifier", "calibrator"):
         app.selectbox(key=f"active/{name}").set_value(QUICK[name])
     for name in ("threshold", "pretraining", "batch"):
         number(app, name).set_value(QUICK[name])
-    number(app, "shuffles").set_value(n_shuffles)
+    number(app, "shuffles").set_value(2)
     return app.run()
 
 
@@ -54,7 +54,7 @@ def run(app: AppTest, queue: Engine) -> AppTest:
 def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(queue: Engine) -> None:
     app = open_page(PAGE, OpenSession.from_data(features_of()))
     assert clean(app) and not charts(app)
-    assert "Judged on 300 rows, all rows of the data" in said(app)
+    assert "Judged on 150 rows, all rows of the data" in said(app)
     assert (number(app, "pretraining").value, number(app, "batch").value) == (10, 4)
     assert number(app, "budget").value is None
     assert group(app, "active/arms").value == ["plain", "set_points"]
@@ -63,15 +63,15 @@ def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(que
 
 def test_a_run_ends_with_what_the_library_finds(queue: Engine) -> None:
     data = features_of(name="a run")
-    app = run(quick(open_page(PAGE, OpenSession.from_data(data)), 3), queue)
+    app = run(quick(open_page(PAGE, OpenSession.from_data(data))), queue)
     assert clean(app)
     plan, pool, arms = Plan(**QUICK), pool_from_predictions(data), ("plain", "set_points")
-    runs = {(arm, seed): simulate(plan, arm, pool, seed=seed) for arm in arms for seed in range(3)}
+    runs = {(arm, seed): simulate(plan, arm, pool, seed=seed) for arm in arms for seed in range(2)}
     assert app.markdown[0].value == verdicts(compare_arms(rounds_table(runs)))[0]
     assert "Simulated with classifier Naive Bayes, calibrator Temperature, pretraining 10, batch 20" in said(app)
     table = pd.read_csv(StringIO(app.session_state[SESSION].built["active/csv"][1]))
     assert len(table) == sum(map(len, runs.values()))
-    assert set(table["shuffle"]) == {1, 2, 3} and set(table["calibrator"]) == {"temperature"}
+    assert set(table["shuffle"]) == {1, 2} and set(table["calibrator"]) == {"temperature"}
     assert len(charts(app)) == 2
     group(app, "active/measures").set_value(["error", "over", "nll"]).run()
     assert len(charts(app)) == 3
