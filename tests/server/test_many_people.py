@@ -7,9 +7,11 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +19,25 @@ from benchmarks.many_people import SAMPLE, Size, come_and_go, fitted, outputs
 from benchmarks.process_tree import server
 from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
-from tests.server.conftest import Served, serve
+from tests.server.conftest import serve
 
 SMALL = Size(people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic"))
 RECONNECT_SECONDS = "12"
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc"),
+]
+
+
+def awaited(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test to its end, for 10 minutes at most."""
+
+    @wraps(test)
+    def run(**given: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(**given), 600))
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +75,9 @@ def cost(visitor: Visitor) -> str:
     return said
 
 
-async def three_at_once(url: str) -> None:
+@awaited
+async def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(running: tuple[str, int]) -> None:
+    url, _ = running
     async with visit(url, "secret-a.npz", 1) as a, visit(url, "mine-b.npz", 1) as b, visit(url, "other-c.npz", 2) as c:
         assert cost(a) == cost(b) != cost(c)
         for page in ("Data", "Reliability", "Compare", "Fit"):
@@ -73,14 +90,9 @@ async def three_at_once(url: str) -> None:
         assert not a.troubles + b.troubles + c.troubles
 
 
-@pytest.mark.long
-def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(running: tuple[str, int]) -> None:
-    url, _ = running
-    asyncio.run(three_at_once(url))
-
-
-async def upload_much(url: str) -> None:
-    one, another = Visitor(url), Visitor(url)
+@awaited
+async def test_nobody_takes_all_the_memory_that_there_is_for_uploads(running: tuple[str, int]) -> None:
+    one, another = Visitor(running[0]), Visitor(running[0])
     for visitor in (one, another):
         await visitor.arrive()
     content = bytes(30_000_000)
@@ -99,12 +111,9 @@ def nameless(pid: int) -> list[int]:
     return sizes
 
 
-@pytest.mark.long
-def test_nobody_takes_all_the_memory_that_there_is_for_uploads(running: tuple[str, int]) -> None:
-    asyncio.run(upload_much(running[0]))
-
-
-async def upload_what_a_page_shows(url: str, pid: int) -> None:
+@awaited
+async def test_a_file_is_on_disk_and_not_in_memory_until_who_shows_it_has_left(running: tuple[str, int]) -> None:
+    url, pid = running
     visitor, content = Visitor(url), bytes(40_000_000)  # so large that the allocator gives it back at once
     await visitor.arrive()
     await visitor.upload("upload/main", "first.npz", bytes(1000))  # loads what the server needs to read and show it
@@ -114,6 +123,12 @@ async def upload_what_a_page_shows(url: str, pid: int) -> None:
         assert len(content) in nameless(pid)
         assert resident(pid) - before < 25_000_000
     await visitor.leave()
+    await asyncio.sleep(float(RECONNECT_SECONDS))
+    while sum(nameless(pid)):  # Streamlit drops sessions that have ended when another ends
+        next_one = Visitor(url)
+        await next_one.arrive()
+        await next_one.leave()
+        await asyncio.sleep(5)
 
 
 def resident(pid: int) -> int:
@@ -122,29 +137,9 @@ def resident(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-@pytest.mark.long
-def test_a_file_that_a_page_shows_is_on_disk_and_not_in_memory(running: tuple[str, int]) -> None:
-    asyncio.run(upload_what_a_page_shows(*running))
-
-
-async def leave_files_behind(url: str, pid: int) -> None:
-    visitor, next_one = Visitor(url), Visitor(url)
-    await visitor.arrive()
-    await visitor.upload("upload/main", "mine.npz", bytes(30_000_000))
-    await visitor.leave()
-    await asyncio.sleep(float(RECONNECT_SECONDS))
-    while sum(nameless(pid)):  # Streamlit drops sessions that have ended when another ends
-        await next_one.arrive()
-        await next_one.leave()
-        await asyncio.sleep(5)
-
-
-@pytest.mark.long
-def test_files_of_who_has_left_are_gone_after_a_while(running: tuple[str, int]) -> None:
-    asyncio.run(asyncio.wait_for(leave_files_behind(*running), 600))
-
-
-async def look_while_others_come_and_go(url: str, pid: int) -> None:
+@awaited
+async def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(running: tuple[str, int]) -> None:
+    url, pid = running
     here = Visitor(url)
     await here.arrive()
     await here.click(f"sample/{SAMPLE}")
@@ -160,26 +155,17 @@ def threads(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
-@pytest.mark.long
-def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(running: tuple[str, int]) -> None:
-    asyncio.run(look_while_others_come_and_go(*running))
-
-
-async def stop_during_an_upload(served: Served) -> None:
-    visitor = Visitor(served.url)
-    await visitor.arrive()
-    with socket.create_connection(("127.0.0.1", served.port)) as line:
-        line.sendall(
-            visitor.head_of_an_upload(10**7) + b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n'
-        )
-        line.sendall(b"\r\n" + bytes(2_000_000))  # more than is held in memory
-        await asyncio.to_thread(wait_until, lambda: sum(nameless(served.pid)))
-        os.kill(served.pid, signal.SIGTERM)
-        await asyncio.to_thread(wait_until, lambda: not served.running())
-    await visitor.leave()
-
-
-@pytest.mark.long
-def test_an_upload_that_never_ends_does_not_keep_the_server(tmp_path: Path) -> None:
+@awaited
+async def test_an_upload_that_never_ends_does_not_keep_the_server(tmp_path: Path) -> None:
     with serve(tmp_path / "log") as served:
-        asyncio.run(stop_during_an_upload(served))
+        visitor = Visitor(served.url)
+        await visitor.arrive()
+        with socket.create_connection(("127.0.0.1", served.port)) as line:
+            line.sendall(
+                visitor.head_of_an_upload(10**7) + b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n'
+            )
+            line.sendall(b"\r\n" + bytes(2_000_000))  # more than is held in memory
+            await asyncio.to_thread(wait_until, lambda: sum(nameless(served.pid)))
+            os.kill(served.pid, signal.SIGTERM)
+            await asyncio.to_thread(wait_until, lambda: not served.running())
+        await visitor.leave()
