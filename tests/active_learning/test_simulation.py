@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -107,12 +108,8 @@ def test_progress_and_cancelling(pool):
     rounds = simulate(plan(budget=90), "set_points", pool, callback=lambda *now: seen.append(now))
     told = [now for now, _ in itertools.groupby(seen)]  # a fit within a round tells the round before it again
     assert told == [(now.n_labels, 130, now.error) for now in rounds]
-
-    def cancel(step, total, value):
-        raise FitCancelled
-
     with pytest.raises(FitCancelled):
-        simulate(plan(), "plain", pool, callback=cancel)
+        simulate(plan(), "plain", pool, callback=Mock(side_effect=FitCancelled))
 
 
 GENERATOR = np.random.default_rng(0)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -119,11 +120,8 @@ STATUS = [
 
 @pytest.mark.parametrize(("status", "command"), STATUS)
 def test_the_exit_status_is_that_of_the_table(status, command, folder, capsys, monkeypatch):
-    def stop(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
     if status == STOPPED:
-        monkeypatch.setattr(TemperatureScaling, "_fit", stop)
+        monkeypatch.setattr(TemperatureScaling, "_fit", Mock(side_effect=KeyboardInterrupt))
     assert run(*command) == status and str(status) in TABLE
     said = capsys.readouterr()
     assert bool(said.out) is (status in (0, FAILED, UNDECIDED)) and (said.out or said.err)
@@ -173,10 +171,7 @@ def test_a_wrong_command_is_two_and_one_line(file, arguments, said, capsys, monk
 
 
 def test_what_a_file_cannot_hold_is_said_before_the_fit(folder, capsys, monkeypatch):
-    def fitted(*given, **options):
-        raise AssertionError("a fit began")
-
-    monkeypatch.setattr(TemperatureScaling, "fit", fitted)
+    monkeypatch.setattr(TemperatureScaling, "fit", Mock(side_effect=AssertionError("a fit began")))
     assert run("fit", "outputs.npz", "--method", "temperature", "--out", "c.sql") == 1
     said = capsys.readouterr()
     assert not said.out and "4 classes" in said.err and not Path("c.sql").exists()

@@ -46,12 +46,7 @@ def answer(capsys: pytest.CaptureFixture[str]) -> Answer:
     def answer(*arguments: object, status: int = 0) -> dict[str, Any]:
         capsys.readouterr()
         assert run(*arguments, "--json") == status
-        out = capsys.readouterr().out
-
-        def refuse(constant: str) -> None:
-            raise AssertionError(f"{constant} is no JSON")
-
-        found = json.loads(out, parse_constant=refuse)
+        found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
         assert isinstance(found, dict) and isinstance(found["notes"], list)
         return found
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from unittest.mock import Mock
 
 import numpy as np
 import psutil
@@ -110,26 +111,19 @@ def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
     with pytest.raises(OSError, match="away"):
         calib.open_app(LOGITS, LABELS)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("calib.store.contents.put_data", full_disk)
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr("calib.store.contents.put_data", Mock(side_effect=full))
     with pytest.raises(OSError, match="No space left"):
         calib.open_app(LOGITS, LABELS)
     assert not list(tmp_path.iterdir())
 
 
-def full_disk(*given):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 def test_an_interrupt_while_it_starts_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("calib.cli.open_app.answers", interrupted)
+    monkeypatch.setattr("calib.cli.open_app.answers", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         calib.open_app(LOGITS, LABELS)
     assert not list(tmp_path.iterdir())
-
-
-def interrupted(port):
-    raise KeyboardInterrupt
 
 
 def test_a_port_that_is_taken_is_said_before_anything_is_written(monkeypatch, tmp_path):

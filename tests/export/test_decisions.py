@@ -24,10 +24,6 @@ from tests.forged_records import forged, reread
 COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6)
 
 
-def markdown_free(text: str) -> str:
-    return text.replace("\\", "")
-
-
 @pytest.fixture(scope="module")
 def fitted(overconfident):
     return calib.calibrator("temperature").fit(*overconfident)
@@ -120,7 +116,7 @@ def test_pairs_are_answered_or_handed_over():
     actions = decided(exported, outputs)
     np.testing.assert_array_equal(actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER))
     assert set(actions) == {1, HAND_OVER} == set(exported.action_names)
-    assert "1: answer, -1: hand over" in markdown_free(model_card(exported))
+    assert "1: answer, -1: hand over" in model_card(exported).replace("\\", "")
     np.testing.assert_allclose(exported.base_rate, np.bincount(data.labels) / len(data))
 
 
