@@ -48,8 +48,6 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
         {"distance": "l1", "reduction": "kmeans"},
         {"distance": "linf", "map": "sigmoid", "reduction": "pca", "factor": 1},
     ],
-    # Each is the fits of all its members, four times.
-    "auto": [{}, {"keep_accuracy": True}],
     # Few and short fits: each costs a second. calibrators/gpcalib/test_gpcalib.py has every combination of options.
     "gpcalib": [
         {"max_iter": 5},

@@ -22,13 +22,7 @@ ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgresql": in_postgresql
 ADVERSARIAL = np.array([0.0, -0.0, 1e-17, 36.0, -36.0, 37.0, 709.0, -745.0, 1e5, -1e5, 1e100, -1e100])
 
 
-engines = [
-    pytest.param(name, marks=[pytest.mark.long] * (name == "postgresql"))  # whose server has to start
-    for name in ENGINES
-]
-
-
-@pytest.fixture(params=engines)
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.long] * (name != "sqlite")) for name in ENGINES])
 def run(request):
     if request.param == "duckdb":
         pytest.importorskip("duckdb", reason="duckdb is not installed")
@@ -57,27 +51,16 @@ def fitted_once(method):
     return tuple(fits(2, [method], n=100))
 
 
-IN_SQL = [name for name in METHODS if name != "geometric"]
+SLOW = ("bayes_iso", "gpcalib")
 
 
 @pytest.mark.parametrize(
-    ("run", "method"),
+    "method",
     [
-        # Of DuckDB, quick ones with its logarithm and exponential, and with long comparisons.
-        pytest.param(
-            engine,
-            name,
-            marks=[pytest.mark.long]
-            * (
-                name in ("bayes_iso", "gpcalib")
-                or engine == "postgresql"
-                or (engine == "duckdb" and name not in ("beta", "isotonic"))
-            ),
-        )
-        for engine in ENGINES
-        for name in IN_SQL
+        pytest.param(name, marks=[pytest.mark.long] * (name in SLOW))
+        for name, method in METHODS.items()
+        if not method.needs
     ],
-    indirect=["run"],
 )
 def test_engines_give_what_the_methods_give(run, method):
     written = 0
