@@ -110,12 +110,14 @@ def test_a_job_is_stored_before_anybody_sees_that_it_is_done_and_done_where_that
 # Cancelling, and what follows
 
 
-def test_cancel_of_a_fit_that_listens_keeps_its_worker(submit, wait, engine):
+def test_a_cancelled_fit_that_listens_keeps_its_worker_and_starts_anew_when_it_is_asked_for(submit, wait, engine):
     before = workers(engine)
-    wait(key := submit("steps", n=10**6), running)
+    wait(key := submit("steps", n=20, seconds=0.05), running)  # far from its next callback, at which it stops
     engine.cancel(key)
     (job,) = engine.snapshot([key])
     assert (job.state, job.message, job.calibrator) == ("cancelled", "Cancelled.", None)
+    assert submit("steps", n=20, seconds=0.05) == key
+    assert wait(key).state == "done"
     wait_until(lambda: not engine._going)
     assert workers(engine) == before
 
@@ -144,13 +146,6 @@ def test_cancel_of_a_fit_that_waits_is_immediate_and_it_never_runs(submit, wait,
         engine.cancel(key)
     assert [wait(submit("steps", n=2 + n)).state for n in range(3)] == ["done"] * 3
     assert not (tmp_path / "runs").exists()
-
-
-def test_what_is_still_being_cancelled_starts_anew_when_it_is_asked_for_again(submit, wait, engine):
-    wait(key := submit("steps", n=20, seconds=0.05), running)  # far from its next callback, at which it stops
-    engine.cancel(key)
-    assert submit("steps", n=20, seconds=0.05) == key
-    assert wait(key).state == "done"
 
 
 def test_what_a_page_gave_up_is_stopped(engine):

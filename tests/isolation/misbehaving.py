@@ -44,17 +44,6 @@ def well(file: File, names: tuple[str, ...]) -> Found:
     return Found(file[0], content.reshape(1, -1), names)
 
 
-def crash(file: File) -> Found:
-    """Read where nothing is."""
-    ctypes.string_at(0)
-    raise AssertionError
-
-
-def abort(file: File) -> Found:
-    """End as an exception of C++ does that nobody takes."""
-    os.abort()
-
-
 def spin(file: File) -> Found:
     """Never end."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

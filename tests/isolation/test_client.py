@@ -55,8 +55,6 @@ def test_a_file_on_disk_is_read_from_its_beginning_and_its_position_stays(tmp_pa
 @pytest.mark.parametrize(
     ("task", "code"),
     [
-        (misbehaving.crash, "reader_ended"),
-        (misbehaving.abort, "reader_ended"),
         (misbehaving.other_type, "damaged"),
         (misbehaving.leave, "damaged"),
         (misbehaving.finding, "some_code"),

@@ -107,9 +107,6 @@ ONE = npy("<f8", "(1,)", bytes(8))
 @pytest.mark.parametrize(
     ("outline", "arrays", "expected"),
     [
-        ("x", [("x", npy("|O", "(1,)", bytes(8)))], np.ndarray),
-        ("x", [("x", npy("<M8[D]", "(1,)", bytes(8)))], np.ndarray),
-        ("x", [("x", npy("<f8", "(-1,)", bytes(8)))], np.ndarray),
         ("x", [("x", npy("<f8", "(-1, -1)", bytes(8)))], np.ndarray),
         ("x", [("x", npy("<f8", f"({2**62}, {2**62})", bytes(8)))], np.ndarray),
         ("x", [("x", npy("<f8", f"(0, {2**62}, {2**62})", b""))], np.ndarray),

@@ -26,16 +26,16 @@ def opened(session: OpenSession) -> AppTest:
     return unfold(open_page(PAGE, session), "geometry/input")
 
 
-def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.float32) -> Predictions:
+def with_numbers() -> Predictions:
     """Rows of numbers around a centre for each class; the logits are right for most of them."""
-    logits, labels = simulate(n, n_classes)
+    logits, labels = simulate(200, 3)
     generator = np.random.default_rng(1)
-    centres = 2 * generator.normal(size=(n_classes, d))
-    train_labels = np.arange(60) % n_classes
+    centres = 2 * generator.normal(size=(3, 4))
+    train_labels = np.arange(60) % 3
     return Predictions(
-        logits, labels, tuple(f"class {k}" for k in range(n_classes)), sha256=f"numbers {n} {n_classes} {d} {dtype}",
-        features=(centres[labels] + generator.normal(size=(n, d))).astype(dtype),
-        train_features=(centres[train_labels] + generator.normal(size=(60, d))).astype(dtype),
+        logits, labels, ("a", "b", "c"), sha256="numbers",
+        features=centres[labels] + generator.normal(size=(200, 4)),
+        train_features=centres[train_labels] + generator.normal(size=(60, 4)),
         train_labels=train_labels,
     )  # fmt: skip
 

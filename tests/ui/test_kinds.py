@@ -165,20 +165,15 @@ def test_every_page_is_drawn_or_says_why_not(path: str, kinds: dict[str, OpenSes
         assert refused == (kind == "top k" and any(name in path for name in NEED_ALL)), kind
 
 
-def test_latent_says_how_it_takes_a_confidence_in_an_answer(kinds: dict[str, OpenSession]) -> None:
-    assert "0.2 as 0.8 that the answer is wrong" in said(open_page("pages/8_Latent_GP.py", kinds["answers"]))
-
-
-def test_fit_says_what_is_left_out_and_which_methods_learn_from_weights(kinds: dict[str, OpenSession]) -> None:
-    app = open_page("pages/1_Fit.py", kinds["answers"])
+def test_pages_of_answers_speak_of_a_confidence_of_weights_and_of_clusters(kinds: dict[str, OpenSession]) -> None:
+    session = kinds["answers"]
+    assert "0.2 as 0.8 that the answer is wrong" in said(open_page("pages/8_Latent_GP.py", session))
+    app = open_page("pages/1_Fit.py", session)
     assert "Vector" in said(app) and "all classes" in said(app)
     assert "weights" in said(app) and "Auto learn from them; the other methods" in said(app)
     offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
     assert "Vector" not in str(offered) and "Geometric" not in str(offered)
-
-
-def test_compare_draws_clusters_and_shows_both_numbers(kinds: dict[str, OpenSession]) -> None:
-    app = unfold(open_page("pages/2_Compare.py", kinds["answers"]), "compare/scores", "compare/weighted")
+    app = unfold(open_page("pages/2_Compare.py", session), "compare/scores", "compare/weighted")
     assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(app)
     (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
     assert len(table) == 3

@@ -126,7 +126,8 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(records
             now.calibrator.predict_proba(back.test.logits), then.calibrator.predict_proba(session.test.logits)
         )
     assert list(back.carried) == [decided]
-    assert back.carried[decided].decision.as_state() == {"threshold": 0.9, "chosen": "by hand"}
+    decision = back.carried[decided].decision
+    assert (decision.threshold, decision.chosen) == (0.9, "by hand")
     assert again.query_params["w"] == token
     other = follow(token, "pages/2_Compare.py")
     assert not other.exception and not other.error

@@ -43,7 +43,7 @@ def test_a_server_for_others_starts_only_where_readers_are_closed_in(hosts, miss
             guard.check_readers()
 
 
-def test_messages_that_no_page_sends_are_dropped() -> None:
+def test_messages_that_no_page_sends_are_dropped_and_a_page_counts_until_its_connection_ends() -> None:
     asked = (
         BackMsg(stop_script=True),
         BackMsg(clear_cache=True),
@@ -57,28 +57,17 @@ def test_messages_that_no_page_sends_are_dropped() -> None:
     async def app(scope, receive, send) -> None:
         while (message := await receive())["type"] != "websocket.disconnect":
             handed_on.append(BackMsg.FromString(message["bytes"]).WhichOneof("type"))
+        assert len(guard._open_pages) == 1
+        raise ConnectionError
 
     async def receive():
         return given.pop(0)
 
     async def send(message) -> None: ...
 
-    asyncio.run(guard.Guard(app)({"type": "websocket", "headers": [(b"host", b"here")]}, receive, send))
-    assert handed_on == ["stop_script", "app_heartbeat"]
-
-
-def test_a_page_counts_from_its_connection_to_its_end() -> None:
-    counted: list[int] = []
-
-    async def app(scope, receive, send) -> None:
-        counted.append(len(guard._open_pages))
-        raise ConnectionError
-
-    async def nothing(message=None) -> None: ...
-
     with pytest.raises(ConnectionError):
-        asyncio.run(guard.Guard(app)({"type": "websocket", "headers": []}, nothing, nothing))
-    assert counted == [1]
+        asyncio.run(guard.Guard(app)({"type": "websocket", "headers": [(b"host", b"here")]}, receive, send))
+    assert handed_on == ["stop_script", "app_heartbeat"]
     assert not guard._open_pages
 
 
