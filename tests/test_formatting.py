@@ -153,9 +153,7 @@ def test_no_address_and_no_icon_stays_whole(name):
 def test_nothing_drives_a_terminal_or_turns_a_line(char):
     assert one_line(f"a{char}b") == "a\ufffdb"
     assert escape_markdown(f"a{char}b") == "a\ufffdb"
-
-
-def test_words_that_are_spelled_with_joiners_stay():
+    # Words that are spelled with joiners stay.
     assert one_line("می\u200cخواهم 👩\u200d🔬") == "می\u200cخواهم 👩\u200d🔬"
 
 

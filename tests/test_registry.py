@@ -26,7 +26,7 @@ def test_what_is_no_name_of_a_method_is_refused():
             calib.calibrator(name)
 
 
-def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing():
+def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing_and_it_is_offered_accordingly():
     names = ["features", "train_features", "train_labels"]
     made = calib.calibrator("geometric")
     assert missing_arrays("geometric", None) == missing_arrays("geometric", held()) == names
@@ -37,10 +37,6 @@ def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing():
     assert extras_for(made, whole) == {"features": 1, "train_features": 2, "train_labels": 3}
     assert missing_arrays("geometric", whole) == missing_arrays("temperature", None) == []
     assert extras_for(calib.calibrator("temperature"), held()) == {}
-
-
-def test_presets_offer_a_method_only_where_the_data_hold_what_it_needs():
-    whole = held(features=1, train_features=2, train_labels=3)
     with_inputs, without = presets(whole), presets()
     assert set(with_inputs["All"]) == set(calib.METHODS) - {"identity"}
     assert set(with_inputs["All"]) - set(without["All"]) == {n for n, m in calib.METHODS.items() if m.needs}

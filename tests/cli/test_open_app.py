@@ -56,21 +56,14 @@ def test_it_ends_with_the_session(end, tmp_path):
         "app = calib.open_app(simulate(n=200, n_classes=3))\nprint(app._process.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
-    session = subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    session = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True, **pipes)
     url, process = session.stdout.readline().split()[-1], int(session.stdout.readline())
     assert answers(url)
-    if end == "leaves":
-        session.communicate(timeout=300)
-    else:
+    if end == "is killed":
         session.kill()
-        session.communicate(timeout=300)
+    session.communicate(timeout=300)
     wait_until(lambda: not answers(url))
     wait_until(lambda: not alive(process))
     assert bool(list(tmp_path.glob("calib-*"))) is (end == "is killed")  # nobody is left to delete it
