@@ -14,10 +14,14 @@ from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step, table
 from calib.errors import CalibrationError
 from calib.numerics import Floats
-from calib.parameters import ROUNDING, param
+from calib.parameters import param
 
 MOST_SCORES = 262_144
 """Different scores of a map; neighbours are merged above it, so that tables and exports stay small."""
+
+NEAR, FARTHEST = 1e-7, 5.0
+"""A log-odds s within ``NEAR (1 + |s| + exp(s))`` of a calibration score is that score, as rounding to float32 moves
+those of probabilities and of logits by less; where s is larger than :data:`FARTHEST`, ``exp`` is taken of that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,10 @@ class VennAbers(OneVsRest):
     keeps every prediction and needs the fewest rows; class-wise maps are those of one against the rest. One against
     one (Manokhin 2017) is left out: k rows of each of K perfectly separated classes give at most (k + 1) / (k + K).
     Above 262,144 different scores of a map neighbours are merged.
+
+    Probabilities that are rounded to a few decimals get the same in float32 as in float64. Only without
+    ``after_temperature``, of more than two classes, a map of float32 may differ by .1: a probability of .2 beside .3
+    and .5 is one score with a .2 beside .4 and .4, which float32 parts.
     """
 
     after_temperature: bool = param(
@@ -135,8 +143,9 @@ class VennAbers(OneVsRest):
             tally = tally.pooled(np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
         low, high = as_event(tally, False), as_event(tally, True)
         low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
-        # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.
-        scores, slack = tally.scores, ROUNDING * (1 + np.abs(tally.scores))
+        # A score that rounding moved, as to float32, still equals the calibration score that it was.
+        scores = tally.scores
+        slack = NEAR * (1 + np.abs(scores) + np.exp(np.minimum(scores, FARTHEST)))
         quarter = np.diff(scores) / 4
         slack[1:] = np.minimum(slack[1:], quarter)
         slack[:-1] = np.minimum(slack[:-1], quarter)

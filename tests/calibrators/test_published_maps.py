@@ -112,9 +112,10 @@ def test_venn_abers_shared_after_temperature(name, n):
     expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_pooled_after_TS"]
     parts = split_of(name, n)
     probs = predicted(VennAbers(), parts)
-    # 300,000 pairs are more than a table holds, and neighbours are merged.
-    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if n * probs.shape[1] > 262_144 else 1e-7)
-    np.testing.assert_allclose(probs[:3, :5], expected["first3x5"], atol=1e-3 if n * probs.shape[1] > 262_144 else 1e-7)
+    # 300,000 pairs are more than a table holds, and neighbours are merged; scores that float32 may part are one.
+    many = n * probs.shape[1] > 262_144
+    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if many else 5e-7)
+    np.testing.assert_allclose(probs[:3, :5], expected["first3x5"], atol=1e-3 if many else 1e-7)
 
 
 @pytest.mark.parametrize(("name", "n"), CELLS)
