@@ -120,7 +120,7 @@ OUTCOME = (
     Rule(2, "it tells which answers are correct", lambda r: r.outputs.is_single and tells_correct(r.truth, r.score)),
     Rule(3, "named as the true class", lambda r: r.truth.says == "truth"),
     Rule(4, "named like what outputs speak of", lambda r: _shares_a_word(r)),
-    Rule(5, "named as a label", lambda r: r.truth.says in ("label", "correct")),
+    Rule(5, "named as a label", lambda r: r.truth.says == "label"),
     Rule(6, "its values count as the columns do", lambda r: len(r.truth.values) > 2 and _counts_alike(r)),
     Rule(7, "named after an event", lambda r: r.truth.says == "event"),
     Rule(7, "two values that say yes and no", lambda r: r.truth.yes_or_no and not r.truth.says, False),
@@ -153,7 +153,7 @@ def _shares_a_word(reading: Reading) -> bool:
     outcome, outputs = reading.truth, reading.outputs
     named = outcome.yes_or_no or outcome.says in ("label", "event")
     shared = named and share_a_word(tokens(outcome.name), tokens(outputs.stem))
-    return shared or (outputs.is_single and named_value(reading.score, outcome) is not None)
+    return shared or named_value(reading.score, outcome) is not None
 
 
 def are_alike(first: Column, second: Column) -> bool:
@@ -331,11 +331,11 @@ def predicted_column(
     if chosen.predicted is not None:
         return columns.get(chosen.predicted)
     taken = {outcome.name, *outputs.names, *columns_in(chosen, "predicted")}
-    free = [c for c in columns.values() if c.name not in taken and c.is_discrete and {*c.values} & {*outcome.values}]
+    free = [c for c in columns.values() if c.name not in taken and {*c.values} & {*outcome.values}]
     found = [column for column in free if column.says == "predicted"]
     if not found and outputs.is_single and len(outcome.values) > 2 and outcome.numbers is None:
         found = [c for c in free if are_alike(c, outcome)]
-        found = found if len(found) == 1 and found[0].says not in ("truth", "past") else []
+        found = found if len(found) == 1 and found[0].says != "truth" else []
     if not found and outcome.says == "truth":  # what is only called a label or an answer beside the true one
         found = [c for c in free if set(tokens(c.name)) <= w.CLASS | w.RESPONSES]
     words = set(tokens(outputs.stem))

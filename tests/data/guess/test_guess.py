@@ -130,7 +130,8 @@ def test_columns_of_names_in_no_order_beside_numbers_are_asked_about():
     assert of(label=LABELS, **dict(sorted(columns.items()))).is_clear
 
 
-@pytest.mark.parametrize(("names", "outcome"),
+@pytest.mark.parametrize(
+    ("names", "outcome"),
     [("bad good", "label"), ("approved rejected", "approved"), ("high low", "label"), ("a b", "outcome")],
 )
 def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are_asked_about(names, outcome):
@@ -139,6 +140,54 @@ def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are
         found = of(**{outcome: HAPPENED}, **columns)
         offered = {(reading.outputs.names, reading.label_values) for reading in found.readings}
         assert not found.is_clear and {values for names, values in offered if len(names) == 2} == {(0, 1), (1, 0)}
+
+
+# Where one condition of a rule decides.
+
+NAMED = np.array(["active", "gone"])[HAPPENED]
+ODD, LOGIT = np.arange(N) % 2, RNG.normal(size=N)
+EACH = {f"p_{k}": PROBS[:, k] for k in range(3)}
+YES_NO = np.array(["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "outcome", "outputs"),
+    [
+        ({**EACH, "y_true": LABELS, "correct": HAPPENED}, "y_true", "p_0 p_1 p_2"),
+        ({"logit": LOGIT, "score": AGE * 10, "default": HAPPENED}, "default", "logit"),
+        ({"chance": RISK, "fraud": HAPPENED, "fold": ODD}, "fraud", "chance"),
+        ({"chance": RISK, "fraud": HAPPENED, "year": ODD + 1}, "fraud", "chance"),
+    ],
+)
+def test_a_column_beside_does_not_stand_for_outcome_or_outputs(columns, outcome, outputs):
+    found = of(**columns)
+    assert found.is_clear and read(found) == (outcome, tuple(outputs.split()))
+
+
+@pytest.mark.parametrize(
+    ("columns", "outcome"),
+    [
+        ({"p_churn": RISK, "churn": NAMED, "label": ODD}, "churn"),
+        ({"p_default": RISK, "default_label": NAMED, "label": ODD}, "default_label"),
+        ({"p_no": 1 - RISK, "p_yes": RISK, "outcome": np.array(["A", "B"])[HAPPENED]}, "outcome"),
+        ({"confidence": 0.5 + RISK / 2, "paid": YES_NO[HAPPENED], "insured": YES_NO[ODD]}, "paid"),
+    ],
+)
+def test_what_is_likelier_is_offered_first(columns, outcome):
+    found = of(**columns)
+    assert not found.is_clear and read(found)[0] == outcome and found.readings[0].predicted is None
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"weight": RISK, "default": HAPPENED},
+        {"gold": ANIMALS[LABELS], "observed": GUESSED, "confidence": RISK},
+        {"gold": ANIMALS[LABELS], "farm": np.array(["cat", *"uvwxyz"])[AGE % 7], "confidence": RISK},
+    ],
+)
+def test_where_outputs_or_predictions_are_missing_nothing_is_read(columns):
+    assert not of(**columns).readings
 
 
 # What is beside.
