@@ -37,11 +37,6 @@ def mine() -> tuple[Predictions, Job, Entry]:
     return made()
 
 
-@pytest.fixture(scope="module")
-def theirs() -> tuple[Predictions, Job, Entry]:
-    return made(1)
-
-
 def why(store: Store, link: str, data: Predictions, job: Job, entry: Entry) -> str:
     """Store all of it; why that failed, empty where it did not."""
     try:
@@ -81,9 +76,9 @@ def test_a_finished_fit_is_stored_if_a_link_leads_there(store: Store, mine, monk
 
 
 def test_what_is_too_large_is_said_and_neither_written_nor_deletes_anything(
-    tmp_path: Path, mine, theirs, clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mine, clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(tmp_path, max_bytes=2_500_000)
+    store, theirs = Store(tmp_path, max_bytes=2_500_000), made(1)
     assert not why(store, LINK, *mine)
     assert why(store, name_of(2), *theirs) == "the server has no room for 0.0018 GB beside what others keep"
     clock(1)

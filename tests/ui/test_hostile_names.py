@@ -17,7 +17,7 @@ from calib.engine import Engine
 from calib.export import writer
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT, simulate, two_scores
 from tests.ui.conftest import PAGES, fit, npz, open_page, upload_file
 from tests.ui.rendered import RAW, dangers, texts
 
@@ -69,11 +69,11 @@ def shares(n: int, seed: int) -> list[object]:
     return np.round(np.random.default_rng(seed).beta(1, 3, n), 4).tolist()
 
 
-def unclear(n: int = 200) -> bytes:
+def unclear() -> bytes:
     """Two scores of which either may be meant."""
-    happened = [int(p < q) for p, q in zip(shares(n, 3), shares(n, 1), strict=True)]
-    header = [f"customer {NAMES[0]}", f"score_a {NAMES[0]}", f"score_b {NAMES[1]}", f"churned {NAMES[2]}"]
-    return csv(header, [f"{NAMES[3]} {i}" for i in range(n)], shares(n, 1), shares(n, 2), happened)
+    header = f"customer {NAMES[0]},age,score_a {NAMES[0]},score_b {NAMES[1]},churned {NAMES[2]}"
+    _, _, rows = two_scores().replace(b"C0", f"{NAMES[3]} ".encode()).partition(b"\n")
+    return header.encode() + b"\n" + rows
 
 
 def in_words() -> bytes:

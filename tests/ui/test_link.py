@@ -250,9 +250,6 @@ def test_a_fit_that_was_not_kept_is_never_called_saved(records: Path, monkeypatc
 def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again(
     records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_only(*args: object, **options: object) -> None:
-        raise OSError(errno.EROFS, "Read-only file system", "/srv/workspace")
-
     session = uploaded()
     app = open_page("app.py", session)
     submit(session, "temperature")
@@ -260,11 +257,11 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
     app.run()
     token = app.query_params["w"]
     with monkeypatch.context() as disk:
-        disk.setattr(Store, "_tidy", read_only)
+        disk.setattr(Store, "_tidy", broken)
         app.button("link/delete").click().run()
         assert not app.exception
         assert "were deleted" not in said(app)
-        assert "still on the server's disk, because the server's disk failed (Read-only file system)" in said(app)
+        assert "still on the server's disk, because the server's disk failed (No space left on device)" in said(app)
         assert "/srv" not in said(app)
         assert app.query_params["w"] == token
         assert SESSION in app.session_state

@@ -15,7 +15,6 @@ from calib.engine import Engine
 from calib.formatting import brief, percent, with_interval
 from calib.numerics import softmax
 from calib.registry import METHODS
-from calib.ui import fits
 from calib.ui.reliability.view import BESIDE
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, unfold
@@ -106,30 +105,21 @@ def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(fits_
     assert not app.dataframe
 
 
-@pytest.fixture(scope="module")
-def loans(queue: Engine) -> OpenSession:
-    return fit(queue, OpenSession.from_data(load_sample("simulated-loans")), "temperature", "platt")
-
-
 @pytest.mark.long
-def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(loans: OpenSession) -> None:
-    def numbers(probs: np.ndarray) -> list[str]:
-        panel = metrics.risk_model(probs, loans.test.labels, clusters=loans.test.clusters)
-        return [with_interval((one.value, one.low, one.high)) for one in panel.measures]
-
-    assert loans.view.is_event
+def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(queue: Engine) -> None:
+    loans = fit(queue, OpenSession.from_data(load_sample("simulated-loans")), "temperature", "platt")
     app = open_page(PAGE, loans)
     assert not app.dataframe
     unfold(app, "reliability/panel")
     assert clean(app)
-    fitted = {spec.method: fits.queue().snapshot([key])[0] for key, spec in loans.specs.items()}
-    platt = next(key for key, spec in loans.specs.items() if spec.method == "platt")
+    platt = list(loans.specs)[1]
     app.selectbox(key=BESIDE).set_value(platt).run()
     assert clean(app)
-    shown = table(app, "measure").set_index("measure")
-    raw, beside = softmax(loans.test.logits), fitted["platt"].calibrator.predict_proba(loans.test.logits)
-    assert shown.iloc[:, 0].tolist() == numbers(raw)
-    assert shown.iloc[:, 1].tolist() == numbers(beside)
+    shown, test = table(app, "measure").set_index("measure"), loans.test
+    (job,) = queue.snapshot([platt])
+    for column, probs in enumerate((softmax(test.logits), job.calibrator.predict_proba(test.logits))):
+        measures = metrics.risk_model(probs, test.labels, clusters=test.clusters).measures
+        assert shown.iloc[:, column].tolist() == [with_interval((one.value, one.low, one.high)) for one in measures]
     assert "at most" in shown.iloc[:, 2]["ICI"]
-    assert percent(np.average(loans.test.labels)) in said(app)
+    assert percent(np.average(test.labels)) in said(app)
     assert sum("spline" in names for names in traces(app)) == 2
