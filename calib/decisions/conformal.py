@@ -10,14 +10,14 @@ each class nor for each row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.arrays import as_numbers, check_labels, check_number
-from calib.decisions.rules import check_array, made_of
+from calib.decisions.rules import check_array
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
@@ -134,37 +134,6 @@ class PredictionSets:
         each = "one quantile for each class" if self.per_class else f"quantile {self.quantiles[0]:.6g}"
         always = f"; in every set {plural(len(self.always), 'class', 'classes')}" if len(self.always) else ""
         return f"Promised coverage {round_percent(1 - self.alpha)}, {each}, from {plural(self.n_rows, 'row')}{always}."
-
-    def as_state(self) -> dict[str, Any]:
-        """Its fields by name.
-
-        Returns
-        -------
-        dict of str to object
-            Numbers and arrays, as exports hold them.
-        """
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    @classmethod
-    def from_state(cls, state: Any) -> Self | None:
-        """Undo :meth:`as_state`; None is None.
-
-        Parameters
-        ----------
-        state : dict or None
-            From :meth:`as_state`.
-
-        Returns
-        -------
-        PredictionSets or None
-            As they were.
-
-        Raises
-        ------
-        CalibrationError
-            For anything that was never written so.
-        """
-        return None if state is None else made_of(cls, state)
 
 
 def conformal_sets(

@@ -62,11 +62,6 @@ class Rule(ABC):
         if not isinstance(self.chosen, str):
             raise CalibrationError(f"chosen={shown(self.chosen)} must be a text.")
 
-    def as_state(self) -> dict[str, Any]:
-        """Its fields by name, without those that are None."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
-
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
         """Refuse a calibrator that it cannot be applied to; a rule of the confidence applies to all."""
         return
@@ -399,8 +394,10 @@ def rule_from_state(state: Any) -> AnyRule | None:
 
 
 def rule_state(rule: AnyRule | None) -> dict[str, Any] | None:
-    """Undo :func:`rule_from_state`."""
-    return None if rule is None else {"rule": rule.name, **rule.as_state()}
+    """Undo :func:`rule_from_state`; fields that are None are left out."""
+    if rule is None:
+        return None
+    return {"rule": rule.name} | {name: value for name, value in vars(rule).items() if value is not None}
 
 
 def _without(kind: str, gives_probabilities: bool) -> str:

@@ -88,7 +88,7 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "base_rate": exported.base_rate,
         "decision": rule_state(exported.decision),
         "actions": {str(k): each for k, each in exported.action_names.items()} if exported.decision else None,
-        "sets": None if exported.sets is None else exported.sets.as_state(),
+        "sets": None if exported.sets is None else asdict(exported.sets),
         "metadata": exported.metadata,
     }
 

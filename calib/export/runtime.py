@@ -29,7 +29,7 @@ from calib.canonical import (
 )
 from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule, rule_from_state
+from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule, made_of, rule_from_state
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.decisions import check_decisions, held
@@ -571,7 +571,7 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:
             seen=Seen.from_state(record["seen"]),
             base_rate=record["base_rate"],
             decision=rule_from_state(record["decision"]),
-            sets=PredictionSets.from_state(record["sets"]),
+            sets=None if record["sets"] is None else made_of(PredictionSets, record["sets"]),
         )
 
 

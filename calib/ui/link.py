@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NoReturn
 
 import streamlit as st
@@ -15,7 +15,7 @@ from calib.data import Choices, DataError, Predictions
 from calib.data.findings import shortened
 from calib.data.samples import load_sample
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import rule_from_state, rule_state
+from calib.decisions.rules import made_of, rule_from_state, rule_state
 from calib.engine import FitSpec
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
@@ -268,7 +268,7 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
         fits={spec.key: spec for spec in session.all_specs if isinstance(spec, FitSpec)},
         studies={kind: (spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()},
         decisions={
-            key: (rule_state(held.decision), held.sets and without_arrays(held.sets.as_state()))
+            key: (rule_state(held.decision), held.sets and without_arrays(asdict(held.sets)))
             for key, held in session.carried.items()
         },
         settings={key: st.session_state[key] for key in SETTINGS if key in st.session_state},
@@ -303,7 +303,7 @@ def _take_in(session: OpenSession, entry: Entry, known: Entry | None = None) -> 
     for key, (rule, sets) in entry.decisions.items():
         if key in session.specs and key not in session.carried and key not in known.decisions:
             with suppress(CalibrationError):  # what this version cannot decide for the fit
-                made = Carried(rule_from_state(rule), PredictionSets.from_state(sets))
+                made = Carried(rule_from_state(rule), None if sets is None else made_of(PredictionSets, sets))
                 of, data = session.specs[key], session.data
                 probabilities = calibrator(of.method, **of.params).gives_probabilities
                 check_decisions(None, made.decision, made.sets, data.n_classes, data.kind, probabilities)
