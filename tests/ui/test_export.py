@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import io
 from typing import Any, cast
 
@@ -16,7 +15,7 @@ from calib.numerics import softmax
 from calib.registry import calibrator
 from calib.ui.export.view import _read
 from calib.ui.session import OpenSession
-from tests.conftest import ROOT, simulate
+from tests.conftest import simulate
 from tests.ui.conftest import open_page, unfold
 
 
@@ -90,10 +89,3 @@ def test_a_file_that_was_offered_is_there_runs_later(with_fits: OpenSession) -> 
         app.run()
     assert urls(app) == first
     assert all(with_fits.built[key] is file for key, file in built.items())
-
-
-def test_files_are_offered_in_one_way_only() -> None:
-    """Streamlit forgets a file that it builds on a click after two runs of any visitor."""
-    for path in [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "calib" / "ui").rglob("*.py")]:
-        names = {node.attr for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)}
-        assert "download_button" not in names or path.name == "widgets.py", path
