@@ -16,7 +16,6 @@ from calib.data.samples import load_sample
 from calib.diagnostics.ranks import ranks_of_rows
 from calib.engine import Engine
 from calib.formatting import for_terminal, percent
-from calib.registry import METHODS
 from calib.ui import chosen_rows
 from calib.ui.fits import shown_fits
 from calib.ui.maps.view import choose_bin, rows_of_class
@@ -26,9 +25,6 @@ from tests.ui import conftest
 from tests.ui.conftest import charts, clean, fit, open_page, said, unfold
 
 PAGE = "pages/7_Calibration_maps.py"
-BINARY = "simulated-binary"
-BOTH: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
-QUICK: dict[str, Any] = {"n_maps": 500}
 
 
 def opened(session: OpenSession) -> AppTest:
@@ -41,10 +37,9 @@ def opened(session: OpenSession) -> AppTest:
 
 @pytest.fixture(scope="module")
 def binary(queue: Engine) -> OpenSession:
-    session = OpenSession.from_data(load_sample(BINARY).take(np.arange(1000)), sample=BINARY)
-    wanted: list[tuple[str, dict[str, Any]]] = [("temperature", {}), *BOTH, ("bayes_iso", QUICK)]
-    wanted += [("enir", {})] * ("enir" in METHODS)
-    return fit(queue, session, *wanted)
+    session = OpenSession.from_data(load_sample("simulated-binary").take(np.arange(1000)))
+    both: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
+    return fit(queue, session, "temperature", *both, ("bayes_iso", {"n_maps": 500}), "enir")
 
 
 def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSession) -> None:
