@@ -152,9 +152,7 @@ def test_a_name_is_dangerous_as_it_stands_and_not_as_a_literal(name: str) -> Non
     assert RAW.search(f"of {literal(name)} only") is None
 
 
-def test_every_table_is_drawn_safely_and_every_file_is_offered_in_one_way() -> (
-    None
-):
+def test_every_table_is_drawn_safely_and_every_file_is_offered_in_one_way() -> None:
     """Streamlit forgets a file that it builds on a click after two runs of any visitor."""
     drawn = [
         (path.name, line.strip())
