@@ -4,12 +4,47 @@ from __future__ import annotations
 
 import pytest
 
-from tests.data.corpus import SETS, tables
+from tests.data.corpus import SETS, recipes, tables
 from tests.data.corpus.judge import judge
+from tests.data.corpus.tables import build
 
 QUICK = ("fifth", "forty")
 KNOWN = {"stacked_models": "the rows of several models are pooled"}
 """Tables that are misread today, and how."""
+
+DECIDING = {
+    "right": {
+        "eighth": "apnea_logit chest_xray click_ctr nli_logits ocr_words",
+        "fifth": "arena_router board_wdl em_score hf_top_label mlflow_eval one_hot_offset ppm_screen spss_discrim",
+        "first": "detector_tp fico_heloc readmission_datarobot sas_xbeta taiwan_credit text_order",
+        "fourth": "nothing_above_multi",
+        "third": "spss_tree two_logits",
+    },
+    "asked first": {
+        "eighth": "mammo_pct offset_classes",
+        "fifth": "augment_link bleed_or_clot decimal_book icu_apache intent_llm low_percent markdown_eval",
+        "forty": "forest_votes h2o_binary numbered_animals",
+        "fourth": "head_logits",
+    },
+    "refused": {
+        "eighth": "addresses",
+        "fifth": "drop_first drop_last keras_onehot",
+        "fourth": "court occupations",
+    },
+    "asked without": {
+        "fifth": "modeler_c5",
+        "third": "old_caret",
+    },
+}
+"""Tables of each set by what becomes of them, where that hangs on a condition of the rules."""
+
+
+@pytest.mark.parametrize("outcome", DECIDING)
+def test_where_a_condition_of_the_rules_decides_it_does_so(outcome):
+    for which, names in DECIDING[outcome].items():
+        found = {recipe.name: recipe for recipe in recipes(which)}
+        judged = {name: judge(build(found[name], SETS.index(which) + 1)) for name in names.split()}
+        assert not {name: (j.outcome, j.said) for name, j in judged.items() if j.outcome != outcome}
 
 
 @pytest.mark.parametrize(
