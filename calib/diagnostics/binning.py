@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,11 +81,8 @@ def binning_picture(
     density = log_odds_density(log_odds, label_log_odds)
     sums = SigmoidSums.from_log_odds(log_odds)
     label_log_odds = np.sort(label_log_odds)
-    schemes = {
-        name: binned_pairs(sums, label_log_odds, density, scheme_edges(sums, name, n_bins), name) for name in SCHEMES
-    }
-    for name, (edges, representatives) in (given or {}).items():
-        schemes[name] = binned_pairs(sums, label_log_odds, density, edges, name, representatives)
+    placed = {name: (scheme_edges(sums, name, n_bins), None) for name in SCHEMES} | dict(given or {})
+    schemes = {name: binned_pairs(sums, label_log_odds, density, *bins) for name, bins in placed.items()}
     return BinningPicture(target, n_rows, n_classes, log_odds.size, density, schemes, information_of_log_odds(density))
 
 
@@ -276,7 +273,6 @@ class BinnedPairs:
 
     Attributes
     ----------
-    scheme : "imax", "equal_mass" or "equal_width".
     edges : (n_bins - 1,) increasing inner edges in log-odds; bin m is ``edges[m - 1] <= log-odds < edges[m]``.
     count : (n_bins,) pairs in each bin.
     positives : (n_bins,) those whose class is the label.
@@ -285,7 +281,6 @@ class BinnedPairs:
     label_information : I(bin; y) under the kernel densities, in nats.
     """
 
-    scheme: str
     edges: Floats
     count: Ints
     positives: Ints
@@ -309,7 +304,6 @@ def binned_pairs(
     label_log_odds: Floats,
     density: LogOddsDensity,
     edges: Floats,
-    scheme: str,
     representatives: Floats | None = None,
 ) -> BinnedPairs:
     """Count and measure the pairs in given bins.
@@ -320,7 +314,6 @@ def binned_pairs(
     label_log_odds : (n,) those among them whose class is the label, in increasing order.
     density : of the same pairs.
     edges : (n_bins - 1,) increasing inner edges in log-odds.
-    scheme : where the edges come from.
     representatives : (n_bins,) what each bin says, for instance of a fitted calibrator; None for the frequencies,
         and an empty bin's middle.
     """
@@ -332,7 +325,6 @@ def binned_pairs(
     if representatives is None:
         representatives = mean_of_bins(positives, count, edges)
     return BinnedPairs(
-        scheme=scheme,
         edges=edges,
         count=count,
         positives=positives,
@@ -376,21 +368,15 @@ def information_by_bins(density: LogOddsDensity, n_bins: Sequence[int] = BIN_COU
     held = mass > LEAST_MASS
     sums = SigmoidSums.from_weighted(density.middles[held], mass[held])
     below = np.concatenate([[0.0], np.cumsum(mass)])
-    rate: dict[str, list[float]] = {"imax": [], "equal_mass": [], "equal_width": []}
-    label_information: dict[str, list[float]] = {name: [] for name in rate}
-    for m in n_bins:
-        edges = {
-            "imax": best_edges(sums, m, N_STARTS),
-            "equal_mass": np.interp(np.arange(1, m) / m * below[-1], below, density.edges),
-            "equal_width": equal_width_edges(m),
-        }
-        for name, inner in edges.items():
-            joint = joint_of_bins(density, inner)
-            rate[name].append(entropy(joint.sum(axis=0)))
-            label_information[name].append(mutual_information(joint))
+    place: dict[str, Callable[[int], Floats]] = {
+        "imax": lambda m: best_edges(sums, m, N_STARTS),
+        "equal_mass": lambda m: np.interp(np.arange(1, m) / m * below[-1], below, density.edges),
+        "equal_width": equal_width_edges,
+    }
+    joint = {name: [joint_of_bins(density, edges(m)) for m in n_bins] for name, edges in place.items()}
     return InformationByBins(
         n_bins=np.array(n_bins),
-        rate={name: np.array(values) for name, values in rate.items()},
-        label_information={name: np.array(values) for name, values in label_information.items()},
+        rate={name: np.array([entropy(one.sum(axis=0)) for one in each]) for name, each in joint.items()},
+        label_information={name: np.array([mutual_information(one) for one in each]) for name, each in joint.items()},
         information=information_of_log_odds(density),
     )

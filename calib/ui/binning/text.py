@@ -13,12 +13,12 @@ from calib.ui.text import literal
 
 def finding(picture: BinningPicture) -> str:
     """What each scheme keeps of what the log-odds carry, and how many edges it has where labels are uncertain."""
-    schemes = [picture.schemes[name] for name in SCHEME_NAMES]
-    best, *others = sorted(schemes, key=lambda bins: -bins.label_information)
+    schemes = [(title, picture.schemes[name]) for name, title in SCHEME_NAMES.items()]
+    (title, best), *others = sorted(schemes, key=lambda scheme: -scheme[1].label_information)
     most = picture.information
-    rest = listed([f"{SCHEME_NAMES[bins.scheme]} {_of(bins.label_information, most)}" for bins in others])
+    rest = listed([f"{other} {_of(bins.label_information, most)}" for other, bins in others])
     kept = (
-        f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {_of(best.label_information, most)} of the mutual information "
+        f"**{_capital(title)} keeps {_of(best.label_information, most)} of the mutual information "
         f"of log-odds and label** ({number(best.label_information)} of {number(most)} nats) in "
         f"{plural(len(best.count), 'bin')}; {rest}."
     )
