@@ -10,34 +10,29 @@ from calib.evaluation.scores import Scored
 from calib.metrics.bootstrap import Interval
 
 
-@pytest.fixture
-def generator():
-    return np.random.default_rng(3)
-
-
-def test_methods_that_are_alike_do_not_differ_by_any_score(generator):
-    pool = alike(3, generator)
+def test_methods_that_are_alike_do_not_differ_by_any_score(rng):
+    pool = alike(3, rng)
     truth = pool.truth(["NLL", "Brier", "accuracy", "ECE", "gap", "sharpness"])
     assert set(truth) == {"NLL", "Brier", "accuracy", "ECE", "gap"}
     assert all(np.abs(values).max() < 1e-12 for values in truth.values())
-    one, other, *_ = pool.draw(50, generator)
+    one, other, *_ = pool.draw(50, rng)
     np.testing.assert_array_equal(one.labels, other.labels)
     assert not np.allclose(one.row_nll, other.row_nll)
-    wide = np.mean(overconfident(3, generator).said.max(axis=2))
+    wide = np.mean(overconfident(3, rng).said.max(axis=2))
     assert wide > np.mean(pool.truth_of_rows.max(axis=1)) + 0.05
 
 
 @pytest.mark.parametrize("gain", [0.003, 0.03])
-def test_three_methods_are_better_by_as_much_as_was_asked_for(gain, generator):
-    pool = better(gain)(4, generator)
+def test_three_methods_are_better_by_as_much_as_was_asked_for(gain, rng):
+    pool = better(gain)(4, rng)
     by_hand = [np.mean(-np.sum(pool.truth_of_rows * np.log(one), axis=1)) for one in pool.said]
     assert by_hand[0] - np.mean(by_hand[1:]) == pytest.approx(gain, abs=1e-9)
     assert pool.truth(["NLL"])["NLL"] == pytest.approx([0, -gain, -gain, -gain], abs=1e-9)
     assert set(pool.truth(["NLL", "ECE"])) == {"NLL"}  # its calibration errors are not known
 
 
-def test_methods_of_other_sharpness_are_calibrated(generator):
-    pool = sharper(2, generator)
+def test_methods_of_other_sharpness_are_calibrated(rng):
+    pool = sharper(2, rng)
     sharpness = pool.said[:, :, 1].var(axis=1)
     assert sharpness[0] < sharpness[1:3].min() and sharpness[1:3].max() < sharpness[3]
     for said in pool.said[:, :, 1]:

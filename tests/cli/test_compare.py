@@ -68,13 +68,9 @@ def test_its_command_writes_the_same_table(folder):
 
 def test_labels_of_a_test_set_in_files_of_their_own(folder, overconfident):
     logits, labels = overconfident
-    for name, array in {
-        "a": logits[:200],
-        "a-labels": labels[:200],
-        "b": logits[200:],
-        "b-labels": labels[200:],
-    }.items():
-        np.save(f"{name}.npy", array)
+    for name, rows in (("a", slice(200)), ("b", slice(200, None))):
+        np.save(f"{name}.npy", logits[rows])
+        np.save(f"{name}-labels.npy", labels[rows])
     files = "a.npy --labels a-labels.npy --test b.npy --test-labels b-labels.npy"
     assert run_line(f"compare {files} --method temperature --report report.html") == 0
     reading = read("report.html")

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import calib
-from calib.cli.text import before_and_after, plain
+from calib.cli.text import before_and_after, judged_raw, plain
 from calib.decisions.sample_size import WIDTHS, rows_needed
 from calib.diagnostics import shift, shift_data
 from calib.diagnostics.new_rows import without_labels
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
-from calib.evaluation import Evaluation, score_intervals
+from calib.evaluation import score_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.export import runtime
 from calib.formatting import fixed
@@ -53,10 +53,6 @@ def answer(capsys: pytest.CaptureFixture[str]) -> Answer:
     return answer
 
 
-def raw(data: calib.Predictions) -> Evaluation:
-    return Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
-
-
 def same(found: Any, expected: Any) -> None:
     """A value with its interval, in JSON and in the library."""
     assert [found["value"], *found["interval"]] == pytest.approx(list(expected))
@@ -86,7 +82,7 @@ def test_compare(folder: Path, answer: Answer, capsys: pytest.CaptureFixture[str
             assert given == (pytest.approx(expected, abs=1e-12) if math.isfinite(expected) else None)
         assert record["verdict"] == row["verdict"]
     assert found["recommendation"]["method"] in {"identity", *methods}
-    assert found["model"]["gap"] == pytest.approx(np.subtract(*raw(test).pair).mean())
+    assert found["model"]["gap"] == pytest.approx(np.subtract(*judged_raw(test).pair).mean())
     assert run(*command) == 0
     said = capsys.readouterr().out
     nll = [record for record in found["scores"] if record["score"] == "NLL"]
@@ -129,7 +125,7 @@ def test_inspect(folder: Path, answer: Answer, tmp_path: Path) -> None:
     data = calib.load(folder / "three.npz")
     assert {(each["name"], *each["shape"]) for each in found["arrays"]} == {("logits", 240, 3), ("labels", 240)}
     assert (found["rows"], found["classes"], found["read"]["kind"]) == (240, ["0", "1", "2"], "logits")
-    said, outcome = raw(data).pair
+    said, outcome = judged_raw(data).pair
     model = found["model"]
     assert [model["said"], model["outcome"]] == pytest.approx([said.mean(), outcome.mean()])
     logits, labels = simulate(n=240, n_classes=3)
@@ -177,7 +173,7 @@ def test_check_of_rows_without_labels(folder: Path, answer: Answer) -> None:
 def test_plan(folder: Path, answer: Answer) -> None:
     found = answer("plan", folder / "two.npz", "--threshold", 0.3)
     data = calib.load(folder / "two.npz")
-    said, came = raw(data).pair
+    said, came = judged_raw(data).pair
     threshold = 0.3 if found["model"]["view"] == "event" else None
     expected = rows_needed(said, came, threshold, WIDTHS)
     assert [(each["target"], each["rows"]) for each in found["needed"]] == [(e.target, e.rows) for e in expected]
@@ -185,7 +181,7 @@ def test_plan(folder: Path, answer: Answer) -> None:
 
 def test_gate(folder: Path, answer: Answer) -> None:
     found = answer("gate", folder / "three.npz", "--max-ece", 0.01, "--min-accuracy", 0.1, status=3)
-    expected = score_intervals(raw(calib.load(folder / "three.npz")))
+    expected = score_intervals(judged_raw(calib.load(folder / "three.npz")))
     assert found["passed"] is False and found["rows"] == 240
     for key, record in by_score(found["scores"]).items():
         same(record, expected[key])

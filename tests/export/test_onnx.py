@@ -87,21 +87,17 @@ def test_outputs_in_single_precision_become_double_first():
 
 def test_a_file_says_what_it_holds(tmp_path):
     made = calib.calibrator("platt", input="score").fit(*simulated(300, 4))
-    first = to_onnx(
-        made, tmp_path / "a.onnx", class_names=("a", "b", "é", "d"), kind="probabilities", exported_on="day"
-    )
+    about = {"class_names": ("a", "b", "é", "d"), "kind": "probabilities", "exported_on": "day"}
+    first = to_onnx(made, tmp_path / "a.onnx", **about)
     known = {each.key: each.value for each in onnx.load(first).metadata_props}
-    assert (known["calib.version"], known["calib.method"], known["calib.kind"]) == (
-        calib.__version__,
-        "platt",
-        "probabilities",
-    )
-    assert (known["calib.input"], known["calib.input_dtype"], known["calib.scale"]) == ("outputs", "float32", "plain")
+    told = {"version": calib.__version__, "method": "platt", "kind": "probabilities", "scale": "plain"}
+    told |= {"input": "outputs", "input_dtype": "float32"}
+    assert {name: known[f"calib.{name}"] for name in told} == told
     assert json.loads(known["calib.class_names"]) == ["a", "b", "é", "d"]
     assert json.loads(known["calib.params"])["input"] == "score"
-    again = save(made, tmp_path / "b.onnx", class_names=("a", "b", "é", "d"), kind="probabilities", exported_on="day")
-    assert again.read_bytes() == first.read_bytes() == writer.written("onnx", data={"exported": exported(made, {
-        "class_names": ("a", "b", "é", "d"), "kind": "probabilities", "exported_on": "day"})})  # fmt: skip
+    again = save(made, tmp_path / "b.onnx", **about)
+    assert again.read_bytes() == first.read_bytes()
+    assert again.read_bytes() == writer.written("onnx", data={"exported": exported(made, about)})
 
 
 def test_onnx_merges_it_with_the_model_that_was_calibrated():

@@ -148,14 +148,8 @@ def test_an_export_says_where_rows_need_not_sum_to_one(everything):
     assert abs(fitted["imax"].predict_proba(test).sum(axis=1) - 1).max() > 1e-3
     known = {"data_sha256": "ab" * 32, "n_rows": 400, "scores": {"NLL": {"before": [0.95, 0.9, 1.0], "after": 0.91}}}
     card = model_card(provenance.exported(fitted["isotonic"], {**known, "class_names": ["cat", "dog", "a|b", "<i>"]}))
-    for part in (
-        "ab" * 32,
-        "400",
-        "| NLL | 0.9500 [0.9000, 1.0000] | 0.9100 |",
-        r"cat, dog, a\|b, \<i>",
-        np.__version__,
-    ):
-        assert part in card
+    scores = "| NLL | 0.9500 [0.9000, 1.0000] | 0.9100 |"
+    assert all(part in card for part in (known["data_sha256"], "400", scores, r"cat, dog, a\|b, \<i>", np.__version__))
     for name, said in (("imax", True), ("platt", False)):
         text = " ".join(opened(writer.to_bytes("npz", fitted[name]))[0]["notes"])
         unpickled = pickle.loads(writer.to_bytes("pkl", fitted[name]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -27,7 +29,7 @@ from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagra
 from calib.plots.style import method_style
 from tests.conftest import simulate
 from tests.diagnostics.conftest import evaluation
-from tests.plots.conftest import traces, words
+from tests.plots.conftest import traces
 from tests.plots.zoo import halved, map_picture, rails_of
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
@@ -105,7 +107,7 @@ def test_maps_lie_at_the_ranks_of_their_scores(picture, pairs) -> None:
     np.testing.assert_allclose(raw.x, (below + upto) / 600, atol=1 / 300 + 1e-9)
     np.testing.assert_allclose(raw.y, expit(GRID / 2))
     np.testing.assert_allclose(truth.y, expit(GRID))
-    assert {"raw", "truth"} <= set(words(fig))
+    assert {"raw", "truth"} <= {re.sub("<[^>]*>", "", note.text) for note in fig.layout.annotations}
     assert "<b>" not in fig.layout.yaxis.title.text
 
 

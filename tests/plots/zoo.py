@@ -74,9 +74,8 @@ class Case:
         return self.logits.shape[1] == 2
 
 
-def _event(risk: np.ndarray, seed: int, truth: np.ndarray | None = None) -> Case:
-    generator = np.random.default_rng(seed)
-    happened = generator.random(len(risk)) < (risk if truth is None else truth)
+def _event(risk: np.ndarray, seed: int) -> Case:
+    happened = np.random.default_rng(seed).random(len(risk)) < risk
     return Case(np.stack([np.zeros(len(risk)), logit(risk)], axis=1), happened.astype(int))
 
 
