@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
@@ -60,15 +59,11 @@ def test_ranks_far_down_are_grouped():
         found.predicted[5:], [predicted[5:10].sum(), predicted[10:20].sum(), predicted[20:].sum()]
     )
     np.testing.assert_allclose(found.observed[5:], [observed[5:10].sum(), observed[10:20].sum(), observed[20:].sum()])
-    assert found.predicted.sum() == pytest.approx(1)
-    assert found.observed.sum() == pytest.approx(1)
 
 
 def test_overconfidence_shows_at_the_first_rank_and_not_after_temperature_scaling():
     logits, labels = simulate(4000, 5, scale=2.0)
-    data = {"logits": logits, "labels": labels}
-    raw = ranks_of_rows(Identity().fit(logits, labels), data=data)
-    scaled = ranks_of_rows(TemperatureScaling().fit(logits, labels), data=data)
+    raw, scaled = ranks(logits, labels), ranks(logits, labels, TemperatureScaling().fit(logits, labels))
     assert raw.predicted[0] > raw.high[0]
     assert raw.off.all()
     assert not scaled.off.any()

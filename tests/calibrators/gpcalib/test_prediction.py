@@ -43,15 +43,11 @@ def draws_of(logits, table):
     return predict_draws(logits, logits, table.grid, table.draws)
 
 
-def test_mean_is_the_softmax_of_the_posterior_mean(logits, posterior):
+def test_the_mean_and_the_draws_are_those_of_the_softmax(logits, posterior):
+    """The matrix-product form is an identity, not an approximation of the average over the same draws."""
     made = table(posterior, logits)
     exact = softmax(np.array([z + posterior.shift(z) for z in logits]))
     assert np.abs(mean_of(logits, made) - exact).max() < 1e-5
-
-
-def test_draws_equal_their_own_softmax_average(logits, posterior):
-    """The matrix-product form is an identity, not an approximation of the average over the same draws."""
-    made = table(posterior, logits)
     naive_average = np.mean([softmax(logits + made.grid.interpolate(draw, logits)) for draw in made.draws], axis=0)
     assert np.abs(draws_of(logits, made) - naive_average).max() < 1e-3
 
