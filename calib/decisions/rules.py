@@ -371,9 +371,7 @@ class AnswerAbove(Rule):
 
 AnyRule = EventCut | CostMatrix | AnswerAbove
 RULES: dict[str, type[EventCut] | type[CostMatrix] | type[AnswerAbove]] = {
-    "cut": EventCut,
-    "costs": CostMatrix,
-    "answer": AnswerAbove,
+    rule.name: rule for rule in (EventCut, CostMatrix, AnswerAbove)
 }
 
 
