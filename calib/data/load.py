@@ -406,12 +406,11 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
     if data is None or inspection.models:
         return {name: _model(source, options, roles, name) for name, roles in inspection.models.items()}
     warned = [finding for finding in data.findings if finding.code == "several_models"]
-    if not warned:
-        return {data.name: data}
-    if warned[0].fix:  # another column was chosen as the group
+    if warned and warned[0].fix:  # another column was chosen as the group
         data = _model(source, options, warned[0].fix, data.name)
+    if not warned or data.groups is None:  # of more names than groups may have, which a finding says
+        return {data.name: data}
     (column,) = (role.column for role in data.roles if role.role == "group")
-    assert data.groups is not None  # the column of models was read as such
     chosen = options.choices
     roles: dict[str, Any] = {"ignore": (*names_in(chosen.ignore), column)}
     if column in names_in(chosen.groups):

@@ -143,6 +143,13 @@ def test_rows_of_several_models_are_never_read_together_in_silence(names, chosen
         np.testing.assert_array_equal(data.groups, group[own])
 
 
+def test_more_names_of_models_than_groups_may_have_are_said_to_be_too_many():
+    of_model = np.array([f"m{k}" for k in np.arange(2400) % 1200])
+    file = table(default=np.tile(HAPPENED, 6), pd=np.tile(RISK, 6), model=of_model)
+    (data,) = calib.load_models(file).values()
+    assert {"several_models", "too_many_groups"} <= {finding.code for finding in data.findings}
+
+
 @pytest.mark.parametrize("name", ["Payment Method", "operating_system"])
 def test_a_method_that_is_no_models_is_a_group_like_any_other(name):
     found = inspect(table(default=HAPPENED, pd=RISK, **{name: np.array(["cash", "card"])[IDS % 2]}))

@@ -55,16 +55,14 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
     read = found.choices(choices)
     used = {*columns_in(choices, "groups"), *names_in(read.labels), *names_in(read.outputs)}
     models = [name for name, column in found.columns.items() if names_models(column) and name not in used]
-    pooled = [
-        warning(
-            "several_models",
-            f"The rows of {contents.name} seem to be of several models, named in the column {shortened(column)}; they "
-            "were read together.",
-            "Open one by itself, in Python with calib.load_models.",
-            **({} if read.groups == column else {"groups": column}),
-        )
-        for column in models[:1]
-    ]
+    pooled = []
+    for column in models[:1]:
+        of_models = f"of several models, named in the column {shortened(column)}"
+        reason = f"The rows of {contents.name} seem to be {of_models}; they were read together."
+        fix, action = {}, "Open one by itself, in Python with calib.load_models."
+        if read.groups != column:
+            fix, action = {"groups": column}, f"Take the models as the group. {action}"
+        pooled.append(warning("several_models", reason, action, **fix))
     nested = contents.nested
     roles = [replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r for r in found.roles]
     return Step(tuple(roles), tuple(pooled), read.given())
