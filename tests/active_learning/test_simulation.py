@@ -112,18 +112,10 @@ def test_progress_and_cancelling(pool):
         simulate(plan(), "plain", pool, callback=Mock(side_effect=FitCancelled))
 
 
-GENERATOR = np.random.default_rng(0)
-FEATURES = GENERATOR.normal(size=(60, 2, 3))
-LABELS = GENERATOR.integers(3, size=60)
-
-
-def data(**more) -> Predictions:
-    return Predictions(np.zeros((60, 3)), LABELS, ("a", "b", "c"), **more)
-
-
-def test_a_training_set_is_the_pool():
-    train, train_labels = GENERATOR.normal(size=(90, 2, 3)), GENERATOR.integers(3, size=90)
-    pool = pool_from_predictions(data(features=FEATURES, train_features=train, train_labels=train_labels))
-    np.testing.assert_array_equal(pool.features, train.reshape(90, 6))
-    np.testing.assert_array_equal(pool.test_features, FEATURES.reshape(60, 6))
+def test_a_training_set_is_the_pool(rng):
+    features, labels = rng.normal(size=(150, 2, 3)), rng.integers(3, size=150)
+    inputs = {"features": features[90:], "train_features": features[:90], "train_labels": labels[:90]}
+    pool = pool_from_predictions(Predictions(np.zeros((60, 3)), labels[90:], ("a", "b", "c"), **inputs))
+    np.testing.assert_array_equal(pool.features, features[:90].reshape(90, 6))
+    np.testing.assert_array_equal(pool.test_features, features[90:].reshape(60, 6))
     assert (len(pool), pool.n_classes) == (90, 3)

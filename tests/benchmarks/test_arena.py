@@ -53,15 +53,12 @@ def test_what_fails_is_a_record_and_a_finished_part_is_read(tmp_path, monkeypatc
         for replicate, method in product((0, 1), ("Uncalibrated", "Temperature", "Beta"))
     ]
     # Rows are divided by their sum.
-    assert found[0]["score"] == pytest.approx(arena.excess(np.full((10, 2), 0.5), cells_truth())[0])
+    truth = arena.judged_points(next(iter(BINARY)), 2, 10)[1]
+    assert found[0]["score"] == pytest.approx(arena.excess(np.full((10, 2), 0.5), truth)[0])
     (part,) = tmp_path.iterdir()
     assert json.loads(part.read_text()) == found
     monkeypatch.setattr(arena, "own", None)
     assert arena.run(iter(cells), None, tmp_path) == found
-
-
-def cells_truth():
-    return arena.judged_points(next(iter(BINARY)), 2, 10)[1]
 
 
 def records(scores: dict[str, np.ndarray]) -> pd.DataFrame:

@@ -220,10 +220,8 @@ def test_a_slip_in_a_row_is_named_and_not_taken_for_another_kind(overconfident):
         made.calibrate(logits)
 
 
-def test_no_rows_have_no_probabilities_and_ragged_ones_are_refused(overconfident):
-    logits, labels = overconfident
-    n_classes = logits.shape[1]
-    exported = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels))
-    assert exported.calibrate(np.zeros((0, n_classes))).shape == (0, n_classes)
+def test_no_rows_have_no_probabilities_and_ragged_ones_are_refused(fitted):
+    exported = ExportedCalibrator(fitted)
+    assert exported.calibrate(np.zeros((0, 4))).shape == (0, 4)
     with pytest.raises(CalibrationError, match="different lengths"):
-        exported.calibrate([[1.0] * n_classes, [1.0]])
+        exported.calibrate([[1.0] * 4, [1.0]])

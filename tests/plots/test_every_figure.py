@@ -195,15 +195,10 @@ def texts(fig: go.Figure) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("case", ["two risks", "useless"])
-def test_a_hostile_name_is_text_everywhere(case) -> None:
+def test_a_hostile_name_is_text_everywhere_and_a_long_one_is_shortened_in_the_picture(case) -> None:
     for name, fig in drawn(case).items():
         for text in texts(fig):
             assert "$" not in str(text) and "<b>y" not in str(text) and "%{z}" not in str(text), (name, text)
-
-
-@pytest.mark.parametrize("case", ["two risks", "useless"])
-def test_a_long_name_is_shortened_in_the_picture_and_whole_where_a_pointer_is(case) -> None:
-    for name, fig in drawn(case).items():
         axes = axes_of(fig)
         shown = [fig.layout.title.text or "", *(note.text or "" for note in fig.layout.annotations)]
         shown += [axis.title.text or "" for axis in axes] + [text for axis in axes for text in axis.ticktext or ()]
