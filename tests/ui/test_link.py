@@ -79,7 +79,10 @@ def submit(session: OpenSession, method: str, **params: object) -> str:
     return spec.key
 
 
-def finish(session: OpenSession) -> None:
+def finish(session: OpenSession, *methods: str) -> None:
+    """Submit these too, and wait for all."""
+    for method in methods:
+        submit(session, method)
     finished(fits.queue(), session.specs)
 
 
@@ -96,9 +99,8 @@ def follow(token: str, page: str = "app.py") -> AppTest:
 def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(records: Path) -> None:
     session = uploaded()
     session.split(0.3, 7)
-    submit(session, "temperature")
     submit(session, "isotonic", share_classes=False)
-    finish(session)
+    finish(session, "temperature")
     decided, before = next(iter(session.specs)), fits.queue().snapshot(session.specs)
     session.carried[decided] = Carried(AnswerAbove(threshold=0.9, chosen="by hand"))
     app = open_page("app.py", session)
@@ -193,8 +195,7 @@ def test_private_mode_removes_what_was_written_and_writes_nothing(records: Path)
     app.toggle("link/private").set_value(True).run()
     assert "Private: nothing is kept" in said(app)
     assert "w" not in app.query_params
-    submit(session, "temperature")
-    finish(session)
+    finish(session, "temperature")
     app.run()
     app.session_state[SESSION] = uploaded("other.npz", 3)
     app.run()
@@ -252,8 +253,7 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
 ) -> None:
     session = uploaded()
     app = open_page("app.py", session)
-    submit(session, "temperature")
-    finish(session)
+    finish(session, "temperature")
     app.run()
     token = app.query_params["w"]
     with monkeypatch.context() as disk:
@@ -352,8 +352,7 @@ FOLDED = ("compare/splits", "compare/sizes")
 
 def test_finished_studies_come_back_without_running_again_and_a_lost_one_can_be_run_again(records: Path) -> None:
     session = uploaded()
-    submit(session, "temperature")
-    finish(session)
+    finish(session, "temperature")
     app = unfold(open_page(COMPARE, session), *FOLDED)
     for kind in STUDIES:
         app.button(key=f"study/{kind}/start").click().run()
@@ -387,13 +386,13 @@ def test_finished_studies_come_back_without_running_again_and_a_lost_one_can_be_
 def test_deleting_leaves_nothing_of_data_that_were_open_before(records: Path) -> None:
     first, rows = uploaded(), simulate(200)
     app = open_page("app.py", first)
-    submit(first, "temperature")
+    finish(first, "temperature")
+    app.run()
     token = app.query_params["w"]
     other = npz(logits=rows[0], labels=rows[1])
     app.file_uploader(key="upload/main").upload("other.npz", other).run()
     second = app.session_state[SESSION]
-    submit(second, "temperature")
-    finish(second)
+    finish(second, "temperature")
     app.query_params["w"] = token  # the browser's Back
     app.run()
     app.button(key="sample/simulated-binary").click().run()

@@ -16,11 +16,9 @@ from tests.conftest import simulate
 from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
 
 PAGE = "pages/6_Over_underconfidence.py"
-FIRST = 3
-"""Figures at first sight: the ratio, u and o."""
-FOLDED = {"numbers": 0, "bands": 1, "groups": 1, "densities": 0, "theorem": 1}
-"""Figures that each further question adds with one method; a density for each is extra."""
-FIGURES = FIRST + sum(FOLDED.values())
+FIRST, ALL = 3, 6
+"""Figures at first sight, which are the ratio, u and o, and with all questions opened; a density for each is extra."""
+FOLDED = ("numbers", "bands", "groups", "densities", "theorem")
 
 
 def opened(session: OpenSession, *parts: str) -> AppTest:
@@ -38,7 +36,7 @@ def finding(app: AppTest) -> str:
 def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> None:
     app = opened(fits_to_read)
     assert clean(app)
-    assert len(charts(app)) == FIGURES + 1 + len(FITTED)
+    assert len(charts(app)) == ALL + 1 + len(FITTED)
     assert f"of {len(FITTED)} calibrators" in finding(app) or all(
         m in finding(app) for m in ("is **over", "is **under")
     )
