@@ -27,16 +27,11 @@ def cluster(workers: int, port: int = 0) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def address():
+def engine():
     with cluster(2) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def engine(address):
-    engine = Engine(address, fit=slow_methods.fit)
-    yield engine
-    engine.shutdown()
+        engine = Engine(address, fit=slow_methods.fit)
+        yield engine
+        engine.shutdown()
 
 
 def test_cancel_of_fits_that_run_and_wait(submit, wait, engine, tmp_path):

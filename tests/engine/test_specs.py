@@ -55,14 +55,12 @@ def test_a_fit_names_the_processor_it_was_made_on_wherever_it_is_looked_at(monke
     assert device_of(exported.calibrator) == "CPU (64 cores)"
 
 
-METHODS = [("temperature", "temperature", {}), ("isotonic", "isotonic", {})]
-
-
 def test_studies_report_as_many_steps_as_they_planned():
     logits, labels = simulate(200)
+    methods = [("temperature", "temperature", {}), ("isotonic", "isotonic", {})]
     seen: list[tuple[int, int]] = []
     repeat_task(
-        *(METHODS, 0.5, 3, 1, None, (50, 100)),
+        *(methods, 0.5, 3, 1, None, (50, 100)),
         data={"logits": logits, "labels": labels, "given_split": np.arange(200) < 90},
         callback=lambda step, total, value: seen.append((step, total)),
     )
