@@ -9,7 +9,7 @@ ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 T
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --custom-compile-command "make lock"
 
-.PHONY: app test test-long test-ranges test-wheel arena docs screenshots lock venv check hooks browser wheel clean
+.PHONY: app test test-long test-engines test-ranges test-wheel arena docs screenshots lock venv check hooks browser wheel clean
 
 app: venv ## open the app
 	$(BIN)/python -m calib app --port $(PORT)
@@ -21,6 +21,12 @@ test: $(BIN)/.dev browser check ## everything a change must pass; OPTIONS are py
 test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
 	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "(long or hypothesis) and not browser"
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m long
+
+test-engines: $(BIN)/python ## exports and adapters where they run, in an environment with PyTorch, torchmetrics and MLflow
+	$(BIN)/python -m venv --clear build/engines
+	build/engines/bin/python -m pip install --quiet --disable-pip-version-check -r tests/engines.txt ".[fit,report,onnx,test]"
+	$(ONE_THREAD) build/engines/bin/python -m pytest -q -n 2 --dist loadscope tests/adapters tests/export/test_steps.py \
+		tests/export/test_torch_module.py tests/export/test_mlflow.py
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
 	$(ONE_THREAD) sh tests/ranges.sh

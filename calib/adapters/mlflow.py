@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import calib
 def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
     """Every score of :func:`calib.scores` as one metric of an evaluation, each with its 95 % interval.
 
-    A run then has ``calib/ECE``, ``calib/ECE_low``, ``calib/ECE_high`` and so on; scores that the rows do not give are
-    left out.
+    A run then has ``calib/ECE``, ``calib/ECE_low``, ``calib/ECE_high`` and so on, and ``calib/ECE of P event`` for the
+    ECE of P(event), as MLflow takes no brackets in a name; scores that the rows do not give are left out.
 
     Parameters
     ----------
@@ -41,7 +42,11 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
         probs, labels = np.array([*predictions]), np.asarray(targets)
         found = calib.scores(probs, labels, **options)
         ends = {"value": "", "low": "_low", "high": "_high", "weighted": "_weighted"}
-        scores = {f"{key}{ends[str(end)]}": float(value) for key, row in found.iterrows() for end, value in row.items()}
+        scores = {
+            re.sub(r"[^\w-]+", " ", str(key)).strip() + ends[str(end)]: float(value)
+            for key, row in found.iterrows()
+            for end, value in row.items()
+        }
         return MetricValue(aggregate_results={key: value for key, value in scores.items() if np.isfinite(value)})
 
     return make_metric(eval_fn=measured, greater_is_better=False, name=name)

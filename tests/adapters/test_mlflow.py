@@ -29,7 +29,12 @@ def test_an_evaluation_has_the_scores_with_their_intervals(n_classes, tmp_path, 
             data=table, predictions="risk", targets="label", extra_metrics=[calibration("own")]
         )
     scores = calib.scores(given, labels)
-    for key in ("NLL", "Brier", "ECE"):
+    names = {
+        "NLL": "NLL",
+        "Brier": "Brier",
+        **({"ECE of P(event)": "ECE of P event"} if n_classes == 2 else {"ECE": "ECE"}),
+    }
+    for key, name in names.items():
         for end, column in (("", "value"), ("_low", "low"), ("_high", "high")):
-            assert found.metrics[f"own/{key}{end}"] == pytest.approx(scores.loc[key, column])
-    assert mlflow.get_run(run.info.run_id).data.metrics["own/ECE"] == pytest.approx(scores.loc["ECE", "value"])
+            assert found.metrics[f"own/{name}{end}"] == pytest.approx(scores.loc[key, column])
+    assert mlflow.get_run(run.info.run_id).data.metrics["own/NLL"] == pytest.approx(scores.loc["NLL", "value"])
