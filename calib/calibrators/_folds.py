@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calib.base import NEEDS_CLASSES, POSITIVE, Calibrator, Progress, silent
 from calib.calibrators.minimisation import UNFINISHED
 from calib.calibrators.temperature import TemperatureScaling
-from calib.numerics import Floats, Ints, blocks
+from calib.numerics import Floats, Ints, blocks, logit_unit
 
 FOLDS = 5
 
@@ -47,9 +47,10 @@ def row_units(logits: Floats, clusters: npt.NDArray[Any] | None = None) -> Ints:
     logits : (n, n_classes) array.
     clusters : (n,) values, equal for rows that belong together; None for rows on their own.
     """
-    keys = np.empty(len(logits))
+    keys, noise = np.empty(len(logits)), _SAME * logit_unit(logits)
     for rows in blocks(*logits.shape):
         below = logits[rows].max(axis=1, keepdims=True) - logits[rows]
+        below[below < noise] = 0.0  # a root would make much of it
         keys[rows] = np.sqrt(below, out=below).sum(axis=1)
     if clusters is not None:
         clusters = np.unique(clusters, return_inverse=True)[1].ravel()

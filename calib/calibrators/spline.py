@@ -39,6 +39,9 @@ FARTHEST = 1e5
 CLOSEST = 1e-9
 """Least distance of neighbouring knots as a share of the range; nearer ones are one knot to rounding."""
 
+HEAVIEST = 1e9
+"""Largest weight of a pair; where there are larger ones all are divided alike, or rounding would leave no penalty."""
+
 TOLERANCE = 1e-6
 """The search ends where a step promises less than the square of this, in nats of a pair."""
 
@@ -99,6 +102,8 @@ def spline_map(
     weights : (m,) how much each counts, above zero; 1 if None.
     folds : (m,) number of the fold of each pair; None for the strongest penalty, which is all but a straight line.
     """
+    if weights is not None:
+        weights = weights / max(1.0, float(weights.max()) / HEAVIEST)
     tally = Tally.of(log_odds, positives, weights)
     shares = shares_below(tally)
     starts = np.append(0, even_cuts(shares, MOST_POOLS))

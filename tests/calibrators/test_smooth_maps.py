@@ -164,3 +164,27 @@ def test_a_spline_is_fitted_beside_one_score_very_far_away(far):
     probs = SplineCalibration().fit(as_logits(log_odds), positives.astype(int)).predict_proba(as_logits(log_odds))
     assert np.isfinite(probs).all()
     assert (np.diff(probs[np.argsort(log_odds), 1]) >= 0).all()
+
+
+def test_weights_of_any_size_beside_one_give_the_spline_of_the_heavy_rows():
+    """Of 1e18 on nothing was left of the penalty beside the rows, and the equations could not be solved."""
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        log_odds, labels = binary(100, seed)
+        heavy = generator.random(100) < (0.02, 0.1, 0.5)[seed]
+        fits = [
+            SplineCalibration().fit(as_logits(log_odds), labels, weights=np.where(heavy, each, 1.0))
+            for each in (1e18, 1e30, 1e99)
+        ]
+        first, *others = (fitted.predict_proba(as_logits(log_odds)) for fitted in fits)
+        for probs in others:
+            np.testing.assert_allclose(probs, first, atol=1e-6)
+
+
+def test_scores_that_rounding_parts_have_the_spline_of_equal_ones():
+    """Noise of 1e-13 on log-odds of 0 made other rows of them, and so other folds: up to .14 in a probability."""
+    for seed, digits, n in [(0, 0, 60), (1, 0, 60), (2, 1, 200), (3, 1, 600)]:
+        log_odds, labels = binary(n, seed, digits=digits)
+        moved = log_odds + 1e-13 * np.random.default_rng(seed).normal(size=n)
+        expected = learned(SplineCalibration(), log_odds, labels, log_odds)
+        np.testing.assert_allclose(learned(SplineCalibration(), moved, labels, moved), expected, atol=1e-4)
