@@ -1,6 +1,7 @@
 """Find out whether a classifier's confidence can be trusted, and calibrate it.
 
-- Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_models``, ``logits``; ``Predictions``.
+- Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_models``, ``load_sample``,
+  ``logits``; ``Predictions``.
 - Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``, ``geometry``.
 - Judgement: ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
   ``Comparison``, ``ReliabilityCurve``.
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from calib.cli.open_app import open_app
     from calib.data import Predictions, load, load_models
     from calib.data.load import from_outputs
+    from calib.data.samples import load_sample
     from calib.diagnostics.find_groups import find_groups
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
@@ -41,6 +43,7 @@ _NAMES = {
     "cli.open_app": ("open_app",),
     "data": ("Predictions", "load", "load_models"),
     "data.load": ("from_outputs",),
+    "data.samples": ("load_sample",),
     "diagnostics.find_groups": ("find_groups",),
     "diagnostics.reliability": ("ReliabilityCurve", "reliability_curve"),
     "errors": ("AmbiguousTable", "CalibrationError", "DataError", "FitCancelled"),
@@ -78,6 +81,7 @@ __all__ = [
     "geometry",
     "load",
     "load_models",
+    "load_sample",
     "logits",
     "metrics",
     "open_app",
