@@ -82,9 +82,11 @@ class Reading:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it may be taken where nothing else comes near; not with an outcome of one value that nobody chose."""
-        varies = self.rules[0] is CHOSEN or len(self.truth.values) > 1
-        return varies and all(rule.is_sure for rule in self.rules)
+        """Whether it may be taken where nothing else comes near; of a single score, not beside an outcome of one value
+        that was not chosen and is not called the true class.
+        """
+        varies = self.rules[0] is CHOSEN or len(self.truth.values) > 1 or self.truth.says in ("truth", "label")
+        return (varies or self.pairs or not self.outputs.is_single) and all(rule.is_sure for rule in self.rules)
 
     @property
     def ranks(self) -> tuple[int, int]:
