@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import numpy as np
-import pytest
 
 from calib.data import inspect, load
 from tests.data.conftest import csv_bytes, simulated, the
@@ -72,35 +68,3 @@ def test_rows_that_repeat_exactly_are_said_where_labels_agree_more_than_by_chanc
     for outputs, truth in ((LOGITS, LABELS), (votes / 3, labels)):
         found = inspect({"outputs": outputs, "labels": truth})
         assert found.predictions is not None and "repeated_rows" not in {f.code for f in found.findings}
-
-
-ONE = {
-    "zip": lambda m: (m.zip("one.zip", notes__txt=b"text"), {}),
-    "test file": lambda m: (
-        m.both(logits=m.logits[:, :1], labels=m.labels % 2),
-        {"test": m.npz("b.npz", logits=m.logits, labels=m.labels)},
-    ),
-    "class name": lambda m: (m.both(), {"class_names": ("cat",)}),
-    "training row": lambda m: (
-        m.both(features=m.logits, train_features=np.r_[m.logits[:40], [[np.inf] * 4]], train_labels=m.labels[:41]),
-        {},
-    ),
-    "feature": lambda m: (m.both(features=m.logits[:, :1, None]), {}),
-    "weight": lambda m: (m.both(weights=np.where(np.arange(300) == 5, -1.0, 2.0)), {}),
-    "cell": lambda m: (m.csv(m.frame(p_1=[*map(str, m.probs[1:, 1]), "oops"])), {}),
-    "column": lambda m: (m.file("one.csv", "label\n" + "a\n" * 9 + "a,b\n"), {}),
-    "word": lambda m: (
-        ("w.csv", csv_bytes(confidence=["remote", *["likely"] * 9], correct=[True, False] * 5)),
-        {"kind": "pairs"},
-    ),
-}  # fmt: skip
-SEVERAL = r"(?<![\d,.])1 ((files|columns|class names|numbers|rows)\b|(of \d+ \w+ )?(hold|are|have)\b)"
-
-
-@pytest.mark.parametrize("case", ONE)
-def test_one_is_not_written_as_several(make: Any, case: str):
-    source, options = ONE[case](make)
-    found = inspect(source, **options)
-    said = [finding.message for finding in found.findings]
-    assert len(said) > (found.predictions is not None)
-    assert not [text for text in said if re.search(SEVERAL, text)]

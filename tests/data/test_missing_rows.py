@@ -74,6 +74,7 @@ def test_weights_with_gaps_are_left_out_as_a_whole_and_their_rows_named(make):
     data = load(make.csv(make.frame(sample_weight=weights)))
     assert data.weights is None and len(data) == 300
     assert "rows 2, 5" in the(data, "weights").message
+    assert [role.role for role in data.roles if role.column == "sample_weight"] == ["ignore"]
 
 
 @pytest.mark.parametrize("word", ["N/A", "unknown", "?", "NaN", ""])

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.cli import main
 from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
 from tests.data.conftest import csv_bytes, the
 
@@ -40,18 +39,6 @@ def probability(data, column=1):
 # What is clear.
 
 
-def test_features_and_outcome_alone_are_refused_and_predicted_classes_too():
-    for columns in (
-        {"customer_id": IDS, "age": AGE, "label": HAPPENED},
-        {"sepal_length": AMOUNT, "sepal_width": AMOUNT / 7, "species": ANIMALS[LABELS]},
-    ):
-        error = inspect(table(**columns)).findings[0]
-        assert (error.level, error.code) == ("error", "no_outputs")
-        assert list(columns)[-1] in error.message and error.action
-    error = inspect(table(id=IDS, y_true=LABELS, predicted_label=PREDICTED)).findings[0]
-    assert error.code == "hard_predictions" and "predicted_label" in error.message
-
-
 # Asking.
 
 
@@ -73,15 +60,6 @@ def test_an_outcome_of_one_value_is_taken_once_it_is_chosen():
     assert inspect(table).predictions is None
     found = inspect(table, roles={"outputs": "pd", "outcome": "default"})
     assert found.predictions is not None and "one_class" in {finding.code for finding in found.findings}
-
-
-def test_the_command_line_prints_the_readings_and_takes_one(tmp_path, capsys):
-    file = tmp_path / "two models.csv"
-    file.write_bytes(table(model_a=RISK, model_b=RISK**2, default=HAPPENED)[1])
-    assert main(["inspect", str(file)]) == 1
-    assert inspect(file).readings[0].sentence in capsys.readouterr().out
-    assert main(["inspect", str(file), "--read", "outcome=default", "--read", "outputs=model_b"]) == 0
-    assert "model_b  outputs" in capsys.readouterr().out.replace("   ", "  ")
 
 
 def test_roles_by_hand():
@@ -166,18 +144,6 @@ def test_a_column_that_is_not_there_is_named(chosen):
             read(table(pd=RISK, default=HAPPENED), choices=Choices(**chosen))
 
 
-def test_a_reason_says_what_it_was_seen_in():
-    risk = np.random.default_rng(0).random(12_000).round(6)
-    days = [f"2025-01-{1 + i % 28:02d}" for i in range(12_000)]
-    data = load(table(risk=risk, outcome=(risk > 0.5) * 1, scored=days))
-    reasons = {role.column: role.reason for role in data.roles}
-    assert reasons["risk"].endswith("rows looked at")  # whose smallest and largest are not the file's
-    assert "empty" not in reasons["scored"]
-    few = load(table(risk=risk[:200], outcome=(risk[:200] > 0.5) * 1))
-    (reason,) = [role.reason for role in few.roles if role.column == "risk"]
-    assert reason.endswith(f"{risk[:200].min():.4g} to {risk[:200].max():.4g}")
-
-
 def test_lists_are_named_as_what_they_are(tmp_path):
     """A column of lists was called "the same in every row; empty", and lists of texts were taken for features."""
     ragged = [[0.5] * (row % 3) for row in range(N)]
@@ -191,14 +157,3 @@ def test_lists_are_named_as_what_they_are(tmp_path):
         assert "logs (lists of 0 to 2 numbers)" in the(data, "nested").message and data.features is None
     finding = inspect(pd.DataFrame({"probs": [[0.5] * (1 + row % 3) for row in range(N)], "label": LABELS})).findings[0]
     assert (finding.code, finding.message) == ("lists", "probs of The table holds lists of 1 to 3 numbers.")
-
-
-def test_a_column_that_could_not_be_used_has_no_role():
-    negative = np.r_[-1.0, AMOUNT[1:]]
-    data = load(table(pd=RISK, default=HAPPENED, amount=negative), roles={"weight": "amount"})
-    assert data.weights is None and the(data, "weights").level == "warning"
-    assert roles(data)["amount"] == "ignore"
-    assert data.roles[2].reason == "it could not be used, as a finding says"
-    assert (
-        roles(load(table(pd=RISK, default=HAPPENED, amount=AMOUNT), roles={"weight": "amount"}))["amount"] == "weight"
-    )

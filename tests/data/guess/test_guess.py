@@ -7,7 +7,6 @@ import pytest
 
 from calib.data.guess.names import class_names
 from calib.data.guess.rules import guess
-from tests.data.corpus import tables
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -40,22 +39,10 @@ def roles(found) -> dict[str, str]:
 # Outputs.
 
 
-@pytest.mark.parametrize("values", [PROBS, PROBS * 100, np.log(PROBS.clip(1e-4))])
-def test_columns_that_sum_to_one_are_one_for_each_class(values):
-    names = tuple(f"prob {animal}" for animal in ANIMALS)
-    found = of(label=ANIMALS[LABELS], age=AGE, **dict(zip(names, values.T, strict=True)))
-    assert found.is_clear and read(found) == ("label", names)
-
-
 def test_signs_in_names_tell_classes_apart_that_words_do_not():
     labels, names = np.array(["<=50K", ">50K"]), ("P (income=<=50K)", "P (income=>50K)")
     found = of(income=labels[HAPPENED], **dict(zip(names, (1 - RISK, RISK), strict=True)))
     assert found.is_clear and read(found) == ("income", names) and found.readings[0].outputs.classes == tuple(labels)
-
-
-def test_several_models_are_asked_about():
-    found = of(default=HAPPENED, pd_glm=RISK, pd_gbm=RNG.random(N))
-    assert not found.is_clear and len(found.readings) == 2
 
 
 @pytest.mark.parametrize("shared", ["pd_old default_old", "pd_new default_new", "pd_old old_flag"])
@@ -75,18 +62,6 @@ def test_limits_what_was_before_and_reaction_times_are_no_outputs():
 
 
 # Outcome.
-
-
-def test_a_column_of_yes_and_no_is_only_asked_about():
-    """``neutral`` beside two ratings of a match was taken for its outcome."""
-    found = of(elo_prob1=RISK, elo_prob2=1 - RISK, neutral=HAPPENED)
-    assert found.readings and not found.is_clear
-
-
-def test_a_column_that_is_decided_by_the_outputs_is_not_the_outcome():
-    columns = {a: PROBS[:, k] for k, a in enumerate(ANIMALS)}
-    found = of(F_class=ANIMALS[LABELS], I_class=GUESSED, **columns)
-    assert found.is_clear and roles(found)["I_class"] == "ignore" and roles(found)["F_class"] == "outcome"
 
 
 # Of which class one column speaks.
@@ -242,59 +217,36 @@ def test_labels_in_a_column_each_are_named_as_what_they_are(one_hot, code):
 # What must not change a guess.
 
 
-@pytest.fixture(scope="module")
-def samples():
-    """Columns of the first set's text tables, as numbers or text."""
-    found = {}
-    for table in tables("first"):
-        if table.filename.endswith((".csv",)) and table.verdict != "refuse":
-            lines = [line.split(",") for line in table.content.decode("utf-8", "replace").splitlines()]
-            if len({len(line) for line in lines}) == 1 and '"' not in "".join(lines[0]) and len(lines[0]) > 2:
-                columns = zip(*lines[1:], strict=True)
-                found[table.name] = {name: _typed(cells) for name, cells in zip(lines[0], columns, strict=True)}
-    assert len(found) > 60
-    return found
+TABLES = [
+    {"id": np.arange(N), "pd": RISK, "score": AGE, "default": HAPPENED},
+    {"day": DAYS, **EACH, "y_true": LABELS, "predicted": PROBS.argmax(axis=1), "farm": ANIMALS[AGE % 3]},
+    {"key": [f"K{k * 7919 % 1000}" for k in range(N)], "confidence": 0.5 + RISK / 2, "correct": HAPPENED, "age": AGE},
+    {"constant": np.ones(N), "pd_glm": RISK, "pd_gbm": RNG.random(N), "default": HAPPENED, "subject": AGE},
+]
 
 
-def _typed(cells):
-    try:
-        return np.array([float(cell) if cell else np.nan for cell in cells])
-    except ValueError:
-        return np.array(cells)
-
-
-def shape_of(found):
-    """What a guess says, whatever the order of the columns."""
-    readings = {
-        (r.outcome and r.outcome.name, frozenset(r.outputs.names), r.pairs, r.predicted and r.predicted.name)
-        for r in found.readings
-    }
-    return found.is_clear, readings, roles(found)
-
-
-def test_every_column_has_a_role_and_a_reason_and_their_order_changes_nothing(samples):
-    for name, columns in samples.items():
-        first = guess(columns, N)
-        assert [role.column for role in first.roles] == list(columns), name
-        assert all(role.role and role.reason for role in first.roles), name
-        assert shape_of(guess({column: columns[column] for column in reversed(columns)}, N)) == shape_of(first), name
-
-
-def test_the_name_of_a_column_that_is_left_alone_changes_nothing(samples):
-    for name, columns in samples.items():
-        first = guess(columns, N)
-        if not first.is_clear:
-            continue
-        for left in [role.column for role in first.roles if role.role in ("id", "ignore")]:
-            renamed = guess({("qzqz xyxy" if c == left else c): cells for c, cells in columns.items()}, N)
-            assert renamed.is_clear and read(renamed) == read(first), (name, left)
-
-
-def test_agreement_with_the_outcome_changes_nothing():
+@pytest.mark.parametrize("columns", TABLES)
+def test_order_agreement_and_names_of_columns_left_alone_change_nothing(columns):
     """A model that ranks backwards, and one that says nothing, are read as any other."""
-    columns = {"id": np.arange(N), "pd": RISK, "score": AGE, "default": HAPPENED}
-    told = [shape_of(guess({**columns, "default": labels}, N)) for labels in (HAPPENED, 1 - HAPPENED, HAPPENED[::-1])]
-    assert told[0] == told[1] == told[2]
+
+    def told(names=lambda name: name, turned=False):
+        changed = {names(name): 1 - cells if turned and cells is HAPPENED else cells for name, cells in columns.items()}
+        return [of(**dict(items)) for items in (changed.items(), reversed(changed.items()))]
+
+    def shape(found):
+        return {(r.outcome.name, frozenset(r.outputs.names), r.pairs) for r in found.readings}, roles(found)
+
+    first, reverse = told()
+    assert [role.column for role in first.roles] == list(columns) and all(r.role and r.reason for r in first.roles)
+    assert first.readings and all(shape(found) == shape(first) for found in (reverse, *told(turned=True)))
+    alone = [role.column for role in first.roles if first.is_clear and role.role in ("id", "ignore")]
+    for found in told(lambda name: "qzqz xyxy" if name in alone else name):
+        assert shape(found)[0] == shape(first)[0]
+
+
+def test_a_range_that_was_seen_in_part_is_said_to_be():
+    assert guess({"pd": RISK, "default": HAPPENED}, 100 * N).roles[0].reason.endswith("rows looked at")
+    assert guess({"pd": RISK, "default": HAPPENED}, N).roles[0].reason.endswith(f"{RISK.min():.4g} to {RISK.max():.4g}")
 
 
 def test_what_names_do_not_have_in_common():
