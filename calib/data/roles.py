@@ -37,15 +37,15 @@ class TableReading:
 
     Attributes
     ----------
-    roles : mapping of str to str or tuple of str
-        Column or columns of each role, as :func:`calib.load` takes them.
+    roles : mapping of str to str, tuple of str or tuple of int
+        Column or columns of each role, as :func:`calib.load` takes them, and the order of the labels.
     sentence : str
         What the reading means, with its numbers.
     rows : int
         Rows with an outcome and outputs.
     """
 
-    roles: Mapping[str, str | tuple[str, ...]]
+    roles: Mapping[str, str | tuple[str, ...] | tuple[int, ...]]
     sentence: str
     rows: int
 

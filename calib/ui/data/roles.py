@@ -128,8 +128,8 @@ def _card(offered: TableReading) -> None:
     st.caption("  \n".join(roles))
 
 
-def _listed(value: str | Sequence[str]) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
+def _listed(value: str | Sequence[object]) -> str:
+    return value if isinstance(value, str) else ", ".join(map(str, value))
 
 
 def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, Any]:

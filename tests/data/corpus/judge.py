@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib.data import Inspection, inspect
+from calib.records import flatten, unflatten
 from tests.data.corpus.tables import CorpusTable, Truth, softmax
 
 Outcome = Literal["right", "partly", "asked first", "asked", "asked without", "refused", "misread", "crashed"]
@@ -33,9 +34,9 @@ class Judgement:
 
 
 def judge(table: CorpusTable) -> Judgement:
-    """Read a table without any help and compare."""
+    """Read a table without any help, hand the result over as a reader of uploads does, and compare."""
     try:
-        found = inspect((table.filename, table.content))
+        found = unflatten(*flatten(inspect((table.filename, table.content))), Inspection)
     except Exception as error:  # whatever it is, the person is left with nothing
         return Judgement(table, "crashed", f"{type(error).__name__}: {error}")
     data, truth = found.predictions, table.truth
