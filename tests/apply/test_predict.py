@@ -1,8 +1,6 @@
 """A file calibrated in blocks of rows: the numbers of one call, the row of a value that cannot be, no half files."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -19,7 +17,6 @@ from calib.export.seen import Seen
 from calib.numerics import softmax
 from tests.apply.conftest import write
 from tests.cli.conftest import run
-from tests.conftest import ROOT, wait_until
 
 
 def written(path):
@@ -179,20 +176,6 @@ def test_a_file_is_whole_or_not_there(tmp_path):
         write_rows(np.ones((1, 2)))
         raise KeyboardInterrupt
     assert np.load(path).shape == (3,) and os.listdir(tmp_path) == ["result.npy"]
-
-
-def test_killed_in_the_middle_leaves_no_half_file(tmp_path, overconfident):
-    logits, labels = overconfident
-    saved = calib.export.save(calib.calibrator("temperature").fit(logits, labels), tmp_path / "c.npz")
-    path, out = tmp_path / "big.npy", tmp_path / "out.npy"
-    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(20_000_000, 4)).flush()  # a hole in the disk
-    command = [sys.executable, "-m", "calib", "apply", saved, path, "--out", out]
-    running = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: (tmp_path / ".out.npy.part").exists() or running.poll() is not None)
-    assert running.poll() is None, running.communicate()[1]
-    running.kill()
-    running.communicate()
-    assert not out.exists()
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

@@ -205,10 +205,3 @@ def test_no_reading_without_rows_is_offered(make):
     torn["churned"] = torn["churned"].astype("Int64").where(half)
     torn.loc[half, ["score_a", "score_b"]] = np.nan
     check_refused(make.csv(torn), "no_rows", "both an outcome and finite outputs")
-
-
-def test_a_line_of_totals_is_named_as_the_cause(make):
-    """The total is a third value of the outcome."""
-    frame = pd.DataFrame({"branch": NAMES[np.arange(300) % 3], "default": make.binary, "pd": make.probs[:, 0]})
-    frame.loc[300] = ["Total", make.binary.sum(), make.probs[:, 0].mean()]
-    check_refused(make.csv(frame), "no_outputs", f"default may be the outcome (0, 1, {make.binary.sum()})")

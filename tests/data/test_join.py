@@ -62,13 +62,6 @@ def test_labels_in_another_order_are_put_in_order(ids, theirs):
     assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
 
 
-def test_other_formats_are_joined_too(tmp_path):
-    outputs().to_parquet(tmp_path / "outputs.parquet")
-    rows = truth(rows=ORDER).to_json(orient="records", lines=True).encode()
-    check_rows(inspect(tmp_path / "outputs.parquet", labels=("labels.jsonl", rows)), slice(None))
-    check_rows(inspect(outputs().astype({"id": "category"}), labels=truth(rows=ORDER)), slice(None))
-
-
 def test_rows_without_a_partner_are_counted_and_left_out():
     found = read(outputs(rows=slice(0, 230)), truth(rows=ORDER[ORDER >= 7]))
     check_rows(found, slice(7, 230))

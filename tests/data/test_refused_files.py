@@ -96,6 +96,7 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     ("corrupt npz", flipped_npz, "damaged", "logits in flipped.npz"),
     ("only a signature", lambda m: m.file("a.npy", b"\x93NUMPY"), "damaged", "cut off or damaged"),
     ("only an hdf5 signature", lambda m: m.file("a.h5", b"\x89HDF\r\n\x1a\n"), "damaged", "cut off or damaged"),
+    ("hdf5 at an odd place", lambda m: m.file("a.h5", bytes(511) + b"\x89HDF\r\n\x1a\n"), "unknown_format", "a.h5"),
     ("lying directory", lying_directory, "damaged", "cut off or damaged"),
     ("npy header bomb", lambda m: m.file("a.npy", m.header((93_125_000, 1000))), "truncated", "745,000,000,000 bytes"),
     ("header of empty items", lambda m: m.file("a.npy", m.header((10**12,), "|V0")), "dtype", "items of 0 bytes"),
@@ -135,10 +136,3 @@ def test_nothing_is_unpickled(make, monkeypatch):
     for path in (*files, make.folder / "object.npy", make.folder / "object.npz"):
         assert inspect(path).predictions is None
     assert not (make.folder / "ran").exists()
-
-
-def test_text_in_utf_16_is_read_whatever_its_letters():
-    """Every Cyrillic letter holds a byte of 4 there, which in other text would be a control character."""
-    lines = [f"Москва,{0.3 + k / 1000:.3f},{0.7 - k / 1000:.3f},{'ab'[k % 2]}" for k in range(200)]
-    found = inspect(("cities.csv", "\n".join(["city,p_a,p_b,label", *lines]).encode("utf-16")))
-    assert found.predictions is not None and found.predictions.class_names == ("a", "b")

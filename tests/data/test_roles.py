@@ -16,7 +16,7 @@ RISK = RNG.beta(1, 3, N).round(6)
 HAPPENED = (RNG.random(N) < RISK).astype(int)
 PROBS = RNG.dirichlet(np.ones(3), N).round(6)
 LABELS = np.array([RNG.choice(3, p=row / row.sum()) for row in PROBS])
-PREDICTED, CONFIDENCE = PROBS.argmax(axis=1), PROBS.max(axis=1)
+CONFIDENCE = PROBS.max(axis=1)
 ANIMALS = np.array(["cat", "dog", "bird"])
 IDS, AGE = np.arange(N) * 3 + 1000, RNG.integers(18, 90, N)
 AMOUNT = RNG.gamma(2, 1000, N).round(2)
@@ -27,16 +27,9 @@ def table(**columns):
     return "table.csv", csv_bytes(**{name.replace("__", " "): values for name, values in columns.items()})
 
 
-def roles(data):
-    return {role.column: role.role for role in data.roles}
-
-
 def probability(data, column=1):
     logits = np.asarray(data.logits, dtype=float)
     return (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))[:, column]
-
-
-# What is clear.
 
 
 # Asking.

@@ -60,6 +60,8 @@ def test_tables_are_read(table, compression, stream):
         ("lists of text", pa.array([["a"]] * 240)),
         ("lists of another length", pa.array([[0.5] * (j % 3) for j in range(240)])),
         ("nothing", pa.nulls(240)),
+        ("durations", pa.array(range(240), pa.duration("s"))),  # were dates that could not be cast, in a damaged file
+        ("times of day", pa.array(range(240), pa.time32("s"))),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("where", ["arrow", "parquet"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -56,11 +54,6 @@ def test_frames_are_read_as_files_are(frame):
     check_read(inspect(frame), NAMES)
 
 
-def test_a_frame_is_the_same_data_as_its_file(tmp_path):
-    FRAME.to_parquet(tmp_path / "outputs.parquet", index=False)
-    assert calib.load(FRAME).sha256 == calib.load(tmp_path / "outputs.parquet").sha256
-
-
 def test_numbers_written_as_text_are_read_as_those_of_a_csv(tmp_path):
     percent = {name: FRAME[name].map(lambda p: f"{100 * p:.4f}%".replace(".", ",")) for name in FRAME.columns[:3]}
     frame = FRAME.assign(**percent, code="007")
@@ -69,18 +62,6 @@ def test_numbers_written_as_text_are_read_as_those_of_a_csv(tmp_path):
         found = inspect(source)
         np.testing.assert_allclose(np.exp(found.predictions.logits), PROBS, atol=1e-6)
         assert "string" in next(array.dtype for array in found.arrays if array.name == "code")
-
-
-def test_durations_and_times_of_day_are_named_as_what_they_are():
-    """They were dates that could not be cast, in a file that was called damaged."""
-    wait, at = pd.to_timedelta(np.arange(240) * 1.5, unit="min"), [dt.time(k % 24) for k in range(240)]
-    frame = FRAME.assign(wait=wait, at=at)
-    assert {role.column: role.role for role in calib.load(frame).roles}.items() >= {
-        "wait": "ignore",
-        "at": "ignore",
-    }.items()
-    finding = the(inspect(frame, roles={"features": ["wait"]}), "dtype")
-    assert finding.left_out == "features" and "holds values of type duration" in finding.message
 
 
 TWICE = pd.concat([FRAME, FRAME[::-1].reset_index(drop=True)], axis=1)
