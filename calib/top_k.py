@@ -23,6 +23,8 @@ from calib.formatting import plural
 from calib.numerics import Floats, Ints, argmax_with_ties, log_softmax, logit_unit, logsumexp
 from calib.parameters import shown, unusable
 
+__all__ = ["TopK", "TopKProbs", "fit_top_k", "predict_top_k"]
+
 SHIFT_ROWS = 20_000
 """Rows from which a part of them says what to add to the column of the other classes."""
 
@@ -201,21 +203,47 @@ class TopK:
         return self.values.dtype
 
     def argmax(self, axis: int = 1) -> Ints:
-        """(n,) class of the largest logit of each row."""
+        """Class of the largest logit of each row.
+
+        Parameters
+        ----------
+        axis : int, default 1
+            For NumPy's call; rows are the only way to look at these outputs.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Classes.
+        """
         return self.indices[:, 0].astype(np.int64)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What it holds, by name."""
+        """What it holds, by name.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Values, indices, rest and label_logit.
+        """
         return {name: getattr(self, name) for name in ("values", "indices", "rest", "label_logit")}
 
     def over(self, change: Any) -> TopK:
-        """The same outputs with every array as ``change`` gives it back, such as in shared memory."""
+        """The same outputs with every array as ``change`` gives it back, such as in shared memory.
+
+        Parameters
+        ----------
+        change : callable
+            Takes an array and gives one.
+
+        Returns
+        -------
+        TopK
+            With the new arrays.
+        """
         return replace(self, **{name: change(array) for name, array in self.arrays().items()})
 
     def columns(self, shift: float = 0.0) -> Floats:
         """(n, k + 1) logits: the falling values, and the log-sum of all other classes; (n, k) where there are none.
-
-        ``shift`` is added to the last of them.
 
         Parameters
         ----------
@@ -230,14 +258,30 @@ class TopK:
         return np.concatenate([self.values, self.rest[:, None] + shift], axis=1) if self.n_others else self.values
 
     def places(self, labels: Ints) -> Ints:
-        """(n,) the column of each row's label: its place among the k, and k where it is one of the others."""
+        """The column of each row's label: its place among the k, and k where it is one of the others.
+
+        Parameters
+        ----------
+        labels : ndarray of int of shape (n,)
+            Classes.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Places from 0 to k.
+        """
         same = self.indices == np.asarray(labels)[:, None]
         return np.where(same.any(axis=1), same.argmax(axis=1), self.k)
 
     def share_of_rest(self) -> Floats:
-        """(n,) the share that the label, where it is one of the others, has of their joint probability.
+        """The share that the label, where it is one of the others, has of their joint probability.
 
         It is that of the raw model where the label's logit is known, and an equal share where it is not.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Shares in [0, 1].
         """
         share = np.exp(np.minimum(self.label_logit - self.rest, 0.0))
         return np.where(np.isnan(share), 1.0 / max(self.n_others, 1), share)
@@ -308,11 +352,16 @@ class TopKProbs:
 
     Attributes
     ----------
-    values : (n, k) probabilities, in the order of the raw logits.
-    indices : (n, k) the classes they belong to.
-    rest : (n,) probability of all other classes together.
-    predicted : (n,) the most probable class of these.
-    confidence : (n,) its probability.
+    values : ndarray of shape (n, k)
+        Probabilities, in the order of the raw logits.
+    indices : ndarray of int of shape (n, k)
+        The classes they belong to.
+    rest : ndarray of shape (n,)
+        Probability of all other classes together.
+    predicted : ndarray of int of shape (n,)
+        The most probable class of the k.
+    confidence : ndarray of shape (n,)
+        Its probability.
     """
 
     values: Floats
@@ -382,11 +431,20 @@ def fit_top_k(calibrator: AnyCalibrator, logits: Any, labels: Any, **options: An
 
     Parameters
     ----------
-    calibrator : of a method that treats all classes alike. The columns it learns from are those of
-        :meth:`TopK.columns`, and so many classes it then has.
-    logits : a :class:`TopK`; a matrix of all classes is fitted to as it is.
-    labels : (n,) integers in [0, n_classes).
-    **options : as of :meth:`calib.base.Calibrator.fit`.
+    calibrator : Calibrator
+        Of a method that treats all classes alike. The columns it learns from are those of :meth:`TopK.columns`, and so
+        many classes it then has.
+    logits : TopK or array_like of shape (n, K)
+        A matrix of all classes is fitted to as it is.
+    labels : array_like of shape (n,)
+        Integers in [0, n_classes).
+    **options
+        As of :meth:`calib.Calibrator.fit`.
+
+    Returns
+    -------
+    Calibrator
+        The one that was given, fitted.
 
     Raises
     ------
@@ -422,8 +480,15 @@ def predict_top_k(calibrator: Calibrator, outputs: TopK) -> TopKProbs:
 
     Parameters
     ----------
-    calibrator : from :func:`fit_top_k`.
-    outputs : the top k logits of each row, as many as in the fit.
+    calibrator : Calibrator
+        From :func:`fit_top_k`.
+    outputs : TopK
+        As many logits of each row as in the fit.
+
+    Returns
+    -------
+    TopKProbs
+        Probabilities, the predicted class and its confidence.
 
     Raises
     ------

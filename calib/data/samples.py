@@ -168,6 +168,16 @@ SAMPLES: dict[str, Sample] = {
 def load_sample(name: str) -> Predictions:
     """Load a sample as an upload is loaded, with the same checks and findings.
 
+    Parameters
+    ----------
+    name : str
+        Such as "digits-cnn"; the error for another name lists all of them.
+
+    Returns
+    -------
+    Predictions
+        With labels.
+
     Raises
     ------
     DataError

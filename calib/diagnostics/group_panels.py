@@ -26,6 +26,8 @@ IDEALS = {"oe": 1.0, "slope": 1.0, "citl": 0.0}
 LEAST_EVENTS = 20
 """Of each outcome that a group must have to be judged."""
 
+__all__ = ["GroupPanel", "group_panels"]
+
 
 @dataclass(frozen=True, eq=False)
 class GroupPanel:
@@ -33,9 +35,18 @@ class GroupPanel:
 
     Attributes
     ----------
-    rows, events : counts.
-    rate, mean_risk : event rate and mean risk, weighted.
-    measures : of :data:`MEASURES`; empty where there are too few events, or too few rows without.
+    name : str
+        The group's name.
+    rows : int
+        Rows of the group.
+    events : int
+        Rows in which the event happened.
+    rate : float
+        Event rate, weighted.
+    mean_risk : float
+        Mean risk, weighted.
+    measures : dict of str to Interval
+        "oe", "slope", "auroc", "citl" and "scaled_brier"; empty where there are too few events, or rows without.
     """
 
     name: str
@@ -54,7 +65,18 @@ class GroupPanel:
         return ""
 
     def off(self, key: str) -> bool:
-        """Whether a measure's interval leaves out what a calibrated model has; no group that is not judged is off."""
+        """Whether a measure's interval leaves out what a calibrated model has; no group that is not judged is off.
+
+        Parameters
+        ----------
+        key : {"oe", "slope", "citl"}
+            Name of the measure; of others a calibrated model may have any value.
+
+        Returns
+        -------
+        bool
+            False also where there are too few events to judge.
+        """
         return bool(self.measures) and not self.measures[key].low <= IDEALS[key] <= self.measures[key].high
 
 

@@ -24,6 +24,8 @@ from calib.metrics.estimate import LOGIT, Estimate, Rows
 from calib.metrics.recalibration import LogisticFit, fit_logistic
 from calib.numerics import Floats, log_odds_of, sigmoid
 
+__all__ = ["WithoutLabels", "without_labels"]
+
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
@@ -118,13 +120,19 @@ class WithoutLabels:
 
     Attributes
     ----------
-    n : rows.
-    n_judged : labelled rows to which intercept and slope of the confidence were fitted, whose uncertainty is in the
-        intervals; 0 where there are none: the intervals then cover chance in the outcomes of these rows alone.
-    accuracy : expected share of right predictions.
-    rate : expected share of the event; None in the top-label view.
-    shift : mean confidence or risk now minus that of the labelled rows; None where they are not known.
-    view : what a probability is about.
+    n : int
+        Rows.
+    n_judged : int
+        Labelled rows to which intercept and slope of the confidence were fitted, whose uncertainty is in the intervals;
+        0 where there are none: the intervals then cover chance in the outcomes of these rows alone.
+    accuracy : Interval
+        Expected share of right predictions.
+    rate : Interval or None, default None
+        Expected share of the event; None in the top-label view.
+    shift : Interval or None, default None
+        Mean confidence or risk now minus that of the labelled rows; None where they are not known.
+    view : View
+        What a probability is about.
     """
 
     n: int

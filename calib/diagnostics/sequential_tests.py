@@ -21,6 +21,8 @@ from calib.errors import CalibrationError
 from calib.metrics.confidence import check_event
 from calib.numerics import Floats, Ints, logsumexp
 
+__all__ = ["SequentialTests", "batches_of", "sequential_tests"]
+
 MAX_BATCHES = 2000
 """Batches that are told apart."""
 FROM_THE_START = 0.5
@@ -45,12 +47,25 @@ class SequentialTests:
 
     Attributes
     ----------
-    batches : T names.
-    rows, observed, expected : (T,) rows, outcomes and sums of probabilities of each batch alone.
-    o_e, low, high : (T,) observed over expected of all rows so far, and the ends of a confidence sequence: it holds the
-        true ratio at all times together with probability ``1 - alpha``, also of rates that change.
-    log_e : (T,) natural logarithm of the e-process.
-    alpha : a false alarm is raised with at most this probability, however often one looks.
+    batches : tuple of str
+        T names.
+    rows : ndarray of int of shape (T,)
+        Rows of each batch alone.
+    observed : ndarray of shape (T,)
+        How often the event happened in each batch alone.
+    expected : ndarray of shape (T,)
+        Sum of the probabilities of each batch alone.
+    o_e : ndarray of shape (T,)
+        Observed over expected of all rows so far.
+    low : ndarray of shape (T,)
+        Lower end of a confidence sequence: with ``high`` it holds the true ratio at all times together with probability
+        ``1 - alpha``, also of rates that change.
+    high : ndarray of shape (T,)
+        Its upper end.
+    log_e : ndarray of shape (T,)
+        Natural logarithm of the e-process.
+    alpha : float, default 0.05
+        A false alarm is raised with at most this probability, however often one looks.
     """
 
     batches: tuple[str, ...]
@@ -68,7 +83,7 @@ class SequentialTests:
 
     @property
     def alarm(self) -> int | None:
-        """The first batch at which the e-value reached ``1 / alpha``; None where it did not."""
+        """The first batch, counted from 0, at which the e-value reached ``1 / alpha``; None where it did not."""
         over = np.flatnonzero(self.log_e >= -np.log(self.alpha))
         return int(over[0]) if len(over) else None
 
@@ -94,11 +109,21 @@ def sequential_tests(
 
     Parameters
     ----------
-    probs : (n,) probabilities of the event, or confidences.
-    outcomes : (n,) whether the event happened, or the prediction was right.
-    batch : (n,) number of each row's batch, in the order of time, from :func:`batches_of`.
-    names : of the batches.
-    alpha : probability of a false alarm.
+    probs : array_like of shape (n,)
+        Probabilities of the event, or confidences.
+    outcomes : array_like of shape (n,)
+        Whether the event happened, or the prediction was right.
+    batch : ndarray of int of shape (n,)
+        Number of each row's batch, in the order of time, from :func:`batches_of`.
+    names : sequence of str
+        Names of the batches.
+    alpha : float, default 0.05
+        Probability of a false alarm.
+
+    Returns
+    -------
+    SequentialTests
+        What the test says after each batch.
 
     Raises
     ------
@@ -218,9 +243,20 @@ def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints
 
     Parameters
     ----------
-    times : (n,) text from :attr:`calib.data.Predictions.times`: dates, of which each week is a batch (each day where
-        they span less than eight weeks), or numbers, of which each is one. None takes the rows in their order.
-    size : rows of a batch where there are no times; by default about fifty batches.
+    n : int
+        Rows.
+    times : array_like of shape (n,) or None, default None
+        Text from :attr:`calib.data.Predictions.times`: dates, of which each week is a batch (each day where they span
+        less than eight weeks), or numbers, of which each is one. None takes the rows in their order.
+    size : int or None, default None
+        Rows of a batch where there are no times; by default about fifty batches of at least 20 rows.
+
+    Returns
+    -------
+    batch : ndarray of int of shape (n,)
+        Number of each row's batch.
+    names : tuple of str
+        Name of each batch.
 
     Raises
     ------

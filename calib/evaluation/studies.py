@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
 """(name in tables, registry name, parameters) of each method."""
+__all__ = ["LabelsNeeded", "labels_needed", "repeated_splits", "summarise_sizes", "summarise_splits"]
+
 COLUMNS = ("method", "title", "split", "size", "n_test", "score", "score_title", "value", "fit_seconds", "note")
 """Of the table of a study."""
 ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")
@@ -73,16 +75,25 @@ def repeated_splits(
 
     Parameters
     ----------
-    calibrators : name -> calibrator; fresh copies are fitted. The raw model is always there, first, as "identity".
-    data : all rows, labelled.
-    part : size of the calibration part of each split, as in ``Predictions.split``: a fraction or a count.
-    n_repeats : number of splits.
-    sizes : numbers of calibration rows to fit on, such as those of :func:`halved_sizes`; none for all of them. Each is
-        the beginning of one random order of the calibration part, whole clusters after each other, so that they are
-        nested. Rows are drawn without regard to labels, as they come when labels are collected.
-    random_state : split r is drawn, stratified, with the seed ``random_state + r``.
-    view : "event" or "top-label", as in :func:`calib.compare`.
-    callback : called before and after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
+    calibrators : mapping of str to Calibrator
+        Fresh copies are fitted. The raw model is always there, first, as "identity".
+    data : Predictions
+        All rows, labelled.
+    part : float or int
+        Size of the calibration part of each split, as in ``Predictions.split``: a fraction or a count.
+    n_repeats : int, default 10
+        Number of splits.
+    sizes : sequence of int, default ()
+        Numbers of calibration rows to fit on, such as 50, 100 and 200; none for all of them. Each is the beginning of
+        one random order of the calibration part, whole clusters after each other, so that they are nested. Rows are
+        drawn without regard to labels, as they come when labels are collected.
+    random_state : int, default 0
+        Split r is drawn, stratified, with the seed ``random_state + r``.
+    view : {"event", "top-label"}, default "event"
+        What scores are of, as in :func:`calib.compare`.
+    callback : callable, optional
+        Called as ``callback(fits done, fits in all, nan)`` after every fit and, by methods that report progress, within
+        it; raise :class:`calib.FitCancelled` in it to cancel.
 
     Returns
     -------
@@ -209,8 +220,10 @@ def summarise_splits(table: pd.DataFrame, relevant: Mapping[str, float] | None =
 
     Parameters
     ----------
-    table : from :func:`repeated_splits`; its first method is what differences refer to.
-    relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
+    table : pandas.DataFrame
+        From :func:`repeated_splits`; its first method is what differences refer to.
+    relevant : mapping of str to float or None, default None
+        Smallest difference of a score that matters, where it is not that of ``calib.evaluation.SCORES``.
 
     Returns
     -------
@@ -266,7 +279,8 @@ def summarise_sizes(table: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : from :func:`repeated_splits` with ``sizes``.
+    table : pandas.DataFrame
+        From :func:`repeated_splits` with ``sizes``.
 
     Returns
     -------
@@ -312,7 +326,15 @@ def _note(notes: pd.Series) -> str:
 
 
 class LabelsNeeded(NamedTuple):
-    """The smallest size that is shown to do as well as the largest, None where no smaller one is; and it in words."""
+    """How many labels are enough.
+
+    Attributes
+    ----------
+    size : int or None
+        The smallest size that is shown to do as well as the largest; None where no smaller one is.
+    sentence : str
+        The same in words, with the numbers it stands on.
+    """
 
     size: int | None
     sentence: str
@@ -327,9 +349,17 @@ def labels_needed(table: pd.DataFrame, method: str, tolerance: float = TOLERANCE
 
     Parameters
     ----------
-    table : from :func:`summarise_sizes`.
-    method : one of its methods.
-    tolerance : by how much the NLL may be higher, in nats.
+    table : pandas.DataFrame
+        From :func:`summarise_sizes`.
+    method : str
+        One of its methods.
+    tolerance : float, default 0.01
+        By how much the NLL may be higher, in nats.
+
+    Returns
+    -------
+    LabelsNeeded
+        The size and a sentence.
 
     Raises
     ------
