@@ -189,7 +189,7 @@ def test_an_array_of_classes_beside_labels_names_them(make):
 
 def test_the_predicted_class_is_no_output(make):
     scores = pd.DataFrame(make.probs, columns=list("abcd")).assign(y_true=make.labels, id=np.arange(300))
-    for name in ("y_pred", "prediction", "yhat", "Predicted Class"):
+    for name in ("yhat", "Predicted Class"):
         path = make.csv(scores.assign(**{name: make.probs.argmax(axis=1)}))
         data = load(path)
         np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-12)
