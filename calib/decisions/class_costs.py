@@ -13,7 +13,7 @@ from calib.decisions.rules import HAND_OVER, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_probs, weighted_mean
-from calib.metrics.estimate import Shares, share_of_rows, shares_of_rows
+from calib.metrics.estimate import Shares, shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -164,8 +164,7 @@ def costs_saved(
     """
     _, width = _range(rule)
     less = _paid(rule, before, labels) - _paid(rule, actions, labels)
-    changing = share_of_rows(actions != before, weights, clusters)
-    return _parts(less, width, weights, clusters).with_rows_of(changing).of_combination([width, -width], level)
+    return _parts(less, width, weights, clusters).of_combination([width, -width], level)
 
 
 def _range(rule: CostMatrix) -> tuple[float, float]:

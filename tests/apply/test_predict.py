@@ -105,6 +105,8 @@ def test_logits_that_are_probabilities_are_refused_by_the_first_rows(tmp_path, o
         predict_file(made, write(tmp_path / "plain.npy", chance), out)
     predict_file(made, tmp_path / "plain.npy", out, kind="logits")
     np.testing.assert_allclose(np.load(out), made.calibrate(chance))
+    few = np.r_[logits[:370], np.full((3, logits.shape[1]), 0.25)]  # fewer rows at the end say nothing
+    assert predict_file(made, write(tmp_path / "few.npy", few), out) == 373
 
 
 @pytest.mark.parametrize("ending", ["npy", "parquet"])

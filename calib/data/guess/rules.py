@@ -300,7 +300,8 @@ def _orders_of_several(outputs: Outputs, outcome: Column, chosen: bool) -> Seque
     if len(names) == len(outcome.values) == 2:
         named = {plain_name(value) for value in outcome.values} <= {plain_name(name) for name in outputs.classes}
         # Encoders number classes in the order of their names, people the one that happens as 1: both have to agree.
-        by_place = outcome.numbers is not None and in_order and [*map(names_event, names)] == [False, True]
+        told = [names_event(name) or share_a_word(tokens(outcome.name), tokens(name)) for name in names]
+        by_place = outcome.numbers is not None and in_order and told == [False, True]
         usual = named or outputs.counts_up or by_place
         return [None] if usual else orders(outcome)
     numbered = outcome.numbers is not None and not any(map(str.isdecimal, names))

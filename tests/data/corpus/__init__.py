@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.data.corpus import forty
 from tests.data.corpus.tables import CorpusTable, Recipe, build, read_recipes
 
 SETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "forty")
@@ -30,3 +31,5 @@ def tables(which: str) -> Iterator[CorpusTable]:
     seed = SETS.index(which) + 1
     for recipe in recipes(which):
         yield build(recipe, seed)
+    if which == "forty":
+        yield from forty.tables(seed)

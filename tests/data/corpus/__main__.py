@@ -11,7 +11,7 @@ from tests.data.corpus.judge import Outcome, judge
 OUTCOMES = get_args(Outcome)
 
 print(f"{'':18}{'tables':>8}" + "".join(f"{outcome:>15}" for outcome in OUTCOMES))
-for name, sets in (("the eight sets", SETS[:-1]), ("of the forty", SETS[-1:])):
+for name, sets in (("the eight sets", SETS[:-1]), ("the forty", SETS[-1:])):
     found = [judge(table) for which in sets for table in tables(which)]
     for verdict in ("readable", "ask", "refuse"):
         counts = Counter(each.outcome for each in found if each.table.verdict == verdict)
