@@ -73,7 +73,8 @@ class VennAbers(OneVsRest):
     one (Manokhin 2017) is left out: k rows of each of K perfectly separated classes give at most (k + 1) / (k + K).
     Above 262,144 different scores of a map neighbours are merged.
 
-    Probabilities that are rounded to a few decimals get the same in float32 as in float64. Only without
+    Probabilities that are rounded to three decimals or fewer get the same in float32 as in float64; of four or more
+    those above .998 may be parted from their calibration score, which changes them by some hundredths. Without
     ``after_temperature``, of more than two classes, a map of float32 may differ by .1: a probability of .2 beside .3
     and .5 is one score with a .2 beside .4 and .4, which float32 parts.
     """
