@@ -168,7 +168,8 @@ def change(
 
     Only rows whose action changes cost differently, so that the interval comes from these, paired. Where none of n rows
     changes the interval still reaches as far as about 4 changed rows of n would: others may. With clusters it reaches
-    as far as if all rows of about 4 of them changed: no change shows how alike the rows of a cluster are.
+    as far as if all rows of about 4 of them changed: no change shows how alike the rows of a cluster are. Elsewhere
+    rows of a kind that none is tell as much as rows do of the changes or of the event rate, whichever is less.
 
     Parameters
     ----------
@@ -200,8 +201,11 @@ def change(
     new, gone = acted & ~old, old & ~acted
     cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
-    changing = share_of_rows(new | gone, weights, clusters)
-    shares = shares_of_rows(cell, np.column_stack([np.eye(6)[:, 2:], groups]), weights, clusters).with_rows_of(changing)
+    shares = shares_of_rows(cell, np.column_stack([np.eye(6)[:, 2:], groups]), weights, clusters)
+    # How alike rows of a cluster are, in whether they change and in what happened; unknown where all rows are.
+    alike = shares_of_rows(cell, np.column_stack([groups[:, 0], np.arange(6) % 2]), weights, clusters)
+    if ((alike.value > 0) & (alike.value < 1)).all():
+        shares = shares.with_rows_of(alike)
     negative, miss, alarm, positive = costs.of_kinds
     factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
     saved = shares.of_combination(factors, level)

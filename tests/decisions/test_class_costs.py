@@ -52,16 +52,18 @@ def test_costs_are_means_over_rows_with_weights(rng):
         assert interval.low < interval.value < interval.high
 
 
-def test_costs_of_a_class_that_comes_in_whole_clusters_are_covered(rng):
+def test_costs_of_what_comes_in_whole_clusters_are_covered(rng):
+    """The rows that change are alone in their clusters; a costly class, or the event, is in all rows of one in 50."""
     rule = CostMatrix(costs=np.array([[0.0, 50, 4], [1, 0, 2], [6, 2, 0]]))
-    clusters, held = np.repeat(np.arange(60), 20), 0
-    truth = 0.3 * (0.98 * 4 - 0.02 * 50)  # of rows that change one saves 4, but a costly class loses 50
+    clusters, held = np.repeat(np.arange(60), 20), np.zeros(2, dtype=int)
+    truths = 0.3 * (0.98 * np.array([4.0, 1.0]) - 0.02 * 50)  # a changed row saves 4 or 1, and one of those loses 50
     for _ in range(200):
-        labels = np.where(rng.random(60) < 0.02, 0, 2)[clusters]
-        actions = (rng.random(len(clusters)) < 0.3).astype(int)
-        found = costs_saved(actions, np.zeros(len(clusters), dtype=int), labels, rule, clusters=clusters)
-        held += found.low <= truth <= found.high
-    assert held >= 180
+        rare, changes = (rng.random(60) < 0.02)[clusters], rng.random(len(clusters)) < 0.3
+        before = np.zeros(len(clusters), dtype=int)
+        of_classes = costs_saved(changes.astype(int), before, np.where(rare, 0, 2), rule, clusters=clusters)
+        of_event = change(~changes, before == 0, rare, Costs(false_alarm=1, miss=50), clusters=clusters).saved
+        held += [found.low <= truth <= found.high for found, truth in zip((of_classes, of_event), truths, strict=True)]
+    assert (held >= 180).all()
 
 
 def test_where_no_action_changes_a_cluster_counts_once(rng):
