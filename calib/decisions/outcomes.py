@@ -201,11 +201,9 @@ def change(
     new, gone = acted & ~old, old & ~acted
     cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
+    changes, events = (share_of_rows(hit, weights, clusters) for hit in (new | gone, came))
     shares = shares_of_rows(cell, np.column_stack([np.eye(6)[:, 2:], groups]), weights, clusters)
-    # How alike rows of a cluster are, in whether they change and in what happened; unknown where all rows are.
-    alike = shares_of_rows(cell, np.column_stack([groups[:, 0], np.arange(6) % 2]), weights, clusters)
-    if ((alike.value > 0) & (alike.value < 1)).all():
-        shares = shares.with_rows_of(alike)
+    shares = shares.with_rows_of(changes, events)
     negative, miss, alarm, positive = costs.of_kinds
     factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
     saved = shares.of_combination(factors, level)

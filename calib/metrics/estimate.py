@@ -290,21 +290,24 @@ class Shares(Estimate):
     n_effective: Any = np.nan
     most: float = np.inf
 
-    def with_rows_of(self, other: Shares) -> Shares:
-        """Let kinds of rows that none is tell as much as the rows do that other shares are of.
+    def with_rows_of(self, changes: Shares, event: Shares) -> Shares:
+        """Let kinds of rows that none is tell as much as rows do of changes and of the event, whichever is less.
 
         In clusters alone, each would count once: of 60 clusters none would then rule out a change in 6 % of rows.
 
         Parameters
         ----------
-        other : shares of rows that change in any way; the one that tells least counts. Where none changes, nothing
-            shows how alike the rows of a cluster are, and each cluster counts once.
+        changes : shares of rows that change in any way; the one that tells least counts.
+        event : the share of rows with the event. Where none of these shares varies, nothing shows how alike the rows of
+            a cluster are, and each cluster counts once.
         """
-        share, variance = other.value, other.error**2
-        known = variance > 0
-        rows = share[known] * (1.0 - share[known]) / variance[known]
-        least = float(rows.min()) if len(rows) else self.n_effective
-        return replace(self, n_effective=np.clip(least, self.n_effective, np.maximum(other.most, self.n_effective)))
+        rows = []
+        for told in (changes, event):
+            share, variance = told.value, told.error**2
+            known = variance > 0
+            rows.append((share[known] * (1.0 - share[known]) / variance[known]).min(initial=np.inf))
+        least = float(min(rows)) if np.isfinite(rows).all() else self.n_effective
+        return replace(self, n_effective=np.clip(least, self.n_effective, np.maximum(changes.most, self.n_effective)))
 
     def of_share(self, k: int, level: float = 0.95) -> Interval:
         """One share with its Wilson interval."""

@@ -185,8 +185,8 @@ def net_benefit_difference(
     gained, lost, event = one & ~two, two & ~one, event[:, None]
     differ = gained | lost
     table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, differ])
-    changing = shares_of_rows(cell, differ, weights, clusters)
-    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(changing)
+    changes, events = (shares_of_rows(cell, kinds, weights, clusters) for kinds in (differ, event))
+    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(changes, events)
     odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
     factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
     critical = shares.critical(level)

@@ -142,3 +142,16 @@ def test_decision_curves_are_those_of_dcurves(name):
         assert found.avoided.value[place] == pytest.approx(row["net_interventions_avoided_per_row"], abs=1e-11)
         cost = numbers["expected_cost"]["thresholds"][threshold]["normalised_cost_at_theoretical"]
         assert (1 - t) * (labels.mean() - found.model.value[place]) == pytest.approx(cost, abs=1e-11)
+
+
+def test_a_difference_is_covered_where_the_event_comes_in_whole_clusters(rng):
+    """Rows that change are alone in their clusters, the event is in all rows of one cluster in 50."""
+    clusters, held = np.repeat(np.arange(60), 20), 0
+    truth = 0.3 * (0.02 - 0.98 * 0.02 / 0.98)
+    for _ in range(100):
+        came = (rng.random(60) < 0.02)[clusters]
+        new = np.where(rng.random(len(clusters)) < 0.3, 0.03, 0.01)
+        found = net_benefit_difference(new, np.full(len(clusters), 0.01), came, [0.02], clusters=clusters)
+        low, high = found.difference.at(0)[1:]
+        held += low <= truth <= high
+    assert held >= 90
