@@ -60,7 +60,7 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
         of_models = f"of several models, named in the column {shortened(column)}"
         reason = f"The rows of {contents.name} seem to be {of_models}; they were read together."
         fix, action = {}, "Open one by itself, in Python with calib.load_models."
-        if read.groups != column:
+        if [*names_in(read.groups)] != [column]:
             fix, action = {"groups": column}, f"Take the models as the group. {action}"
         pooled.append(warning("several_models", reason, action, **fix))
     nested = contents.nested
