@@ -117,13 +117,17 @@ def missing_protections() -> list[str]:
     return [name for name, there in ((FILTER, filtered), (CLOSED_FILES, closed)) if not there]
 
 
-def restrict(limits: Limits) -> None:
+def restrict(limits: Limits, server: int) -> None:
     """Give up, for good, everything that reading a file does not need; called with one thread.
+
+    Parameters
+    ----------
+    server : the process that started this one, with which it ends.
 
     Raises
     ------
     OSError
-        If the kernel refuses a protection that it has.
+        If the kernel refuses a protection that it has, or the server has ended.
     """
     import resource  # of POSIX
 
@@ -138,6 +142,8 @@ def restrict(limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     library = ctypes.CDLL(None, use_errno=True)
     _call(library.prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+    if os.getppid() != server:  # before it could ask to end with it
+        raise OSError("The server of readers has ended.")
     _call(library.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     missing = missing_protections()
     if CLOSED_FILES not in missing:

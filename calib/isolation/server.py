@@ -90,9 +90,9 @@ def serve(control: socket.socket) -> None:
 def _start(descriptors: list[int]) -> Reader:
     """Make a reader of a connection, a request, an empty file for the answer, and files."""
     alive, held = os.pipe()
-    pid = os.fork()
+    server, pid = os.getpid(), os.fork()
     if pid == 0:
-        _read_and_end(descriptors[1:], held)
+        _read_and_end(descriptors[1:], held, server)
     for descriptor in (*descriptors[1:], held):
         os.close(descriptor)
     connection = socket.socket(fileno=descriptors[0])
@@ -101,13 +101,13 @@ def _start(descriptors: list[int]) -> Reader:
     return Reader(pid, connection, alive)
 
 
-def _read_and_end(descriptors: list[int], held: int) -> None:
+def _read_and_end(descriptors: list[int], held: int, server: int) -> None:
     """All that a reader does; it never returns."""
     status = FAULT
     try:
         _let_go_of_all_but([*descriptors, held])
         request, answer, *files = descriptors
-        write_answer(answer, _outcome(request, files))
+        write_answer(answer, _outcome(request, files, server))
         status = 0
     finally:
         os._exit(status)
@@ -124,13 +124,13 @@ def _let_go_of_all_but(descriptors: list[int]) -> None:
         first = kept + 1
 
 
-def _outcome(request: int, files: list[int]) -> tuple[Any, Raised | None, str | None]:
+def _outcome(request: int, files: list[int], server: int) -> tuple[Any, Raised | None, str | None]:
     """What the task gives, or the error for people that it raises, or the traceback of a fault of ours."""
     try:
         with os.fdopen(request, "rb") as asked:
             reader = RequestReader(asked, files)
             (task, arguments), limits = reader.load(), reader.load()
-        restrict(limits)
+        restrict(limits, server)
         return task(*arguments), None, None
     except DataError as error:
         return None, Raised(str(error), tuple(error.findings)), None

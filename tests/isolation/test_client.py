@@ -133,10 +133,11 @@ def test_a_server_that_dies_while_reading_is_said(monkeypatch):
     assert own.process is not None
     server = own.process.pid
     wait_until(lambda: _children(server))
+    (reader,) = _children(server)
     os.kill(server, signal.SIGKILL)
     asking.join()
     assert found == ["reader_failed"]
-    wait_until(lambda: not _children(server))
+    wait_until(lambda: not Path(f"/proc/{reader}").exists())  # it ends with the server, however early that was
     own.close()
 
 
