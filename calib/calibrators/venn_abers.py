@@ -73,10 +73,10 @@ class VennAbers(OneVsRest):
     one (Manokhin 2017) is left out: k rows of each of K perfectly separated classes give at most (k + 1) / (k + K).
     Above 262,144 different scores of a map neighbours are merged.
 
-    Probabilities that are rounded to three decimals or fewer get the same in float32 as in float64; of four or more
-    those above .998 may be parted from their calibration score, which changes them by some hundredths. Without
-    ``after_temperature``, of more than two classes, a map of float32 may differ by .1: a probability of .2 beside .3
-    and .5 is one score with a .2 beside .4 and .4, which float32 parts.
+    Outputs rounded to at most three decimals give the same probabilities in float32 as in float64. With four or more
+    decimals, outputs above .998 in float32 may miss the calibration score that they equal, which changes the result by
+    some hundredths. Without ``after_temperature`` and with more than two classes, a map fitted to float32 may differ by
+    .1: float32 tells .2 beside .3 and .5 from .2 beside .4 and .4, which are one score.
     """
 
     after_temperature: bool = param(

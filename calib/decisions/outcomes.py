@@ -168,8 +168,9 @@ def change(
 
     Only rows whose action changes cost differently, so that the interval comes from these, paired. Where none of n rows
     changes the interval still reaches as far as about 4 changed rows of n would: others may. With clusters it reaches
-    as far as if all rows of about 4 of them changed: no change shows how alike the rows of a cluster are. Elsewhere
-    rows of a kind that none is tell as much as rows do of the changes or of the event rate, whichever is less.
+    as far as if all rows of about 4 of them changed: no change shows how alike the rows of a cluster are. Where rows
+    change, a kind of change that does not occur, such as an event that is newly acted on, counts as absent from as many
+    independent rows as the clusters are worth for the share of changes or for the event rate, whichever is fewer.
 
     Parameters
     ----------

@@ -14,6 +14,8 @@ from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
 from calib.metrics.risk_model import default_floor
 
+__all__ = ["GroupPanel", "group_panels"]
+
 MEASURES = {
     "oe": "O:E",
     "slope": "Calibration slope",
@@ -25,8 +27,6 @@ MEASURES = {
 IDEALS = {"oe": 1.0, "slope": 1.0, "citl": 0.0}
 LEAST_EVENTS = 20
 """Of each outcome that a group must have to be judged."""
-
-__all__ = ["GroupPanel", "group_panels"]
 
 
 @dataclass(frozen=True, eq=False)

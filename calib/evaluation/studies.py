@@ -31,10 +31,10 @@ from calib.registry import calibrator, titles_of
 if TYPE_CHECKING:
     import pandas as pd
 
-Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
-"""(name in tables, registry name, parameters) of each method."""
 __all__ = ["LabelsNeeded", "labels_needed", "repeated_splits", "summarise_sizes", "summarise_splits"]
 
+Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
+"""(name in tables, registry name, parameters) of each method."""
 COLUMNS = ("method", "title", "split", "size", "n_test", "score", "score_title", "value", "fit_seconds", "note")
 """Of the table of a study."""
 ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")

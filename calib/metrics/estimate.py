@@ -291,15 +291,16 @@ class Shares(Estimate):
     most: float = np.inf
 
     def with_rows_of(self, changes: Shares, event: Shares) -> Shares:
-        """Let kinds of rows that none is tell as much as rows do of changes and of the event, whichever is less.
+        """The same shares, where one that is 0 or 1 counts as seen on more independent rows than there are clusters.
 
-        In clusters alone, each would count once: of 60 clusters none would then rule out a change in 6 % of rows.
+        It counts on as many as the clusters are worth for the shares of changes or for the event rate, whichever is
+        fewest. If each cluster counted once, 60 clusters without a change would not rule out a change in 6 % of rows.
 
         Parameters
         ----------
-        changes : shares of rows that change in any way; the one that tells least counts.
-        event : the share of rows with the event. Where none of these shares varies, nothing shows how alike the rows of
-            a cluster are, and each cluster counts once.
+        changes : shares of rows that change in any way.
+        event : the share of rows with the event. Where it or all shares of changes do not vary, nothing shows how alike
+            the rows of a cluster are, and each cluster counts once.
         """
         rows = []
         for told in (changes, event):
