@@ -28,7 +28,7 @@ from calib.formatting import plural
 from calib.numerics import Floats
 
 LEAST_ROWS = 20
-"""Of a later block, that say what its outputs are; fewer may all lie in [0, 1] by chance."""
+"""Of the last of several blocks, that say what its outputs are; fewer may all lie in [0, 1] by chance."""
 DTYPES = ("float64", "float32")
 """Of what is written; float32 is right to 6e-8 of a probability and takes half the room."""
 
@@ -114,7 +114,8 @@ def predict_file(
             for block in part.outputs():
                 rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,}"
                 try:
-                    said = calibrator.kind if done and len(block) < LEAST_ROWS else kind
+                    few = done and len(block) < LEAST_ROWS and done + len(block) == part.n_rows
+                    said = calibrator.kind if few else kind
                     probs = calibrator.calibrate(calibrator.in_class_order(block, part.columns), said)
                     loose += sums_of_rows(calibrator, block, f"{rows},")
                     write(probs[:, first:])

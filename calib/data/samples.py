@@ -207,7 +207,7 @@ def true_map(name: str) -> TrueFunction | None:
 
 
 def _sample(name: str) -> Sample:
-    if name not in SAMPLES:
+    if name not in tuple(SAMPLES):
         message = f"There is no sample {name!r}."
         raise DataError([Finding("error", "unknown_sample", message, f"Choose from {', '.join(SAMPLES)}.")])
     return SAMPLES[name]

@@ -94,13 +94,16 @@ def test_a_value_that_cannot_be_is_named_by_its_rows(tmp_path, overconfident, sm
     assert os.listdir(tmp_path) == ["plain.npy"]
 
 
-def test_logits_that_are_probabilities_are_refused_by_the_first_rows(tmp_path, overconfident, small_blocks):
+def test_logits_that_are_probabilities_are_refused_by_the_first_rows(
+    tmp_path, overconfident, small_blocks, monkeypatch
+):
     logits, labels = overconfident
     made, out = exported("temperature", logits, labels), tmp_path / "out.npy"
     with pytest.raises(CalibrationError, match="like probabilities"):
         predict_file(made, write(tmp_path / "plain.npy", softmax(logits)), out)
     chance = logits.copy()
     chance[74:111] = 0.25  # a whole block that could be probabilities, among rows that cannot
+    monkeypatch.setattr("calib.apply.predict.LEAST_ROWS", 40)  # blocks of very many classes have so few rows
     with pytest.raises(CalibrationError, match=r"like probabilities.*Rows before do not"):
         predict_file(made, write(tmp_path / "plain.npy", chance), out)
     predict_file(made, tmp_path / "plain.npy", out, kind="logits")

@@ -299,12 +299,10 @@ def _orders_of_several(outputs: Outputs, outcome: Column, chosen: bool) -> Seque
     in_order = names == sorted(names)
     if len(names) == len(outcome.values) == 2:
         named = {plain_name(value) for value in outcome.values} <= {plain_name(name) for name in outputs.classes}
-        # Which of them is called like an outcome of 0 and 1 speaks of 1. Elsewhere encoders number classes in the order
-        # of their names, people the one that happens as 1: both have to agree.
-        called = [share_a_word(tokens(outcome.name), tokens(name)) for name in names]
-        if outcome.numbers is not None and {*outcome.values} == {"0", "1"} and sum(called) == 1:
-            return [None if called[1] else (1, 0)]
-        by_place = outcome.numbers is not None and in_order and [*map(names_event, names)] == [False, True]
+        # Encoders number classes in the order of their names, people the one that happens as 1: both have to agree, and
+        # an outcome that is called like the first column says otherwise.
+        agree = in_order and [*map(names_event, names)] == [False, True]
+        by_place = agree and outcome.numbers is not None and not share_a_word(tokens(outcome.name), tokens(names[0]))
         usual = named or outputs.counts_up or by_place
         return [None] if usual else orders(outcome)
     numbered = outcome.numbers is not None and not any(map(str.isdecimal, names))

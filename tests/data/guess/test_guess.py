@@ -107,7 +107,15 @@ def test_columns_of_names_in_no_order_beside_numbers_are_asked_about():
 
 @pytest.mark.parametrize(
     ("names", "outcome"),
-    [("bad good", "label"), ("high low", "label"), ("a b", "outcome")],
+    [
+        ("bad good", "label"),
+        ("approved rejected", "approved"),
+        ("high low", "label"),
+        ("leaves no_churn", "churn"),
+        ("bad no_default", "default"),
+        ("benign malignant", "benign"),
+        ("a b", "outcome"),
+    ],
 )
 def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are_asked_about(names, outcome):
     first, second = (f"p_{name}" for name in names.split())
@@ -115,18 +123,6 @@ def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are
         found = of(**{outcome: HAPPENED}, **columns)
         offered = {(reading.outputs.names, reading.label_values) for reading in found.readings}
         assert not found.is_clear and {values for names, values in offered if len(names) == 2} == {(0, 1), (1, 0)}
-
-
-@pytest.mark.parametrize("names", ["approved rejected", "benign malignant", "legit fraud", "stay churn"])
-@pytest.mark.parametrize("speaks", [0, 1])
-def test_a_column_called_like_an_outcome_of_zeros_and_ones_speaks_of_1(names, speaks):
-    """A model of malignancy beside benign, 1 where it is, was read the wrong way round."""
-    event = names.split()[speaks]
-    columns = {f"p_{name}": RISK if name == event else 1 - RISK for name in names.split()}
-    for outcome in (event, f"is_{event}"):
-        found = of(**{outcome: HAPPENED}, **columns)
-        orders = {reading.label_values for reading in found.readings if len(reading.outputs.names) == 2}
-        assert orders == {None if speaks else (1, 0)}
 
 
 # Where one condition of a rule decides.
