@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,8 +28,6 @@ from calib.export.seen import AmbiguousOutputs
 from calib.formatting import plural
 from calib.numerics import Floats
 
-LEAST_ROWS = 20
-"""Of the last of several blocks, that say what its outputs are; fewer may all lie in [0, 1] by chance."""
 DTYPES = ("float64", "float32")
 """Of what is written; float32 is right to 6e-8 of a probability and takes half the room."""
 
@@ -53,7 +52,7 @@ def predict_file(
 ) -> int:
     """Write the calibrated probabilities of a file of outputs; returns how many rows these are.
 
-    One block of rows is in memory at a time. The result appears under its name when it is complete.
+    A few blocks of rows are in memory at a time. The result appears under its name when it is complete.
 
     Parameters
     ----------
@@ -111,12 +110,10 @@ def predict_file(
         check_choices(notes.choices)
         (part,) = parts_of(source, notes)
         with probabilities_file(target, part.n_rows, names, dtype) as write:
-            for block in part.outputs():
+            for block in _last_two_as_one(part.outputs()):
                 rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,}"
                 try:
-                    few = done and len(block) < LEAST_ROWS and done + len(block) == part.n_rows
-                    said = calibrator.kind if few else kind
-                    probs = calibrator.calibrate(calibrator.in_class_order(block, part.columns), said)
+                    probs = calibrator.calibrate(calibrator.in_class_order(block, part.columns), kind)
                     loose += sums_of_rows(calibrator, block, f"{rows},")
                     write(probs[:, first:])
                 except CalibrationError as error:
@@ -130,6 +127,15 @@ def predict_file(
         more = f" So it is in {plural(len(loose) - 1, 'more block')} of the file." if len(loose) > 1 else ""
         warn(replace(loose[0], reason=f"{loose[0].reason}{more}"))
     return done
+
+
+def _last_two_as_one(blocks: Iterator[Floats]) -> Iterator[Floats]:
+    """Blocks of rows of which the last is not a few rows alone, which may look like another kind by chance."""
+    held = list(islice(blocks, 2))
+    for block in blocks:
+        yield held.pop(0)
+        held.append(block)
+    yield np.concatenate(held)
 
 
 def sums_of_rows(calibrator: ExportedCalibrator, outputs: Any, name: str) -> tuple[Finding, ...]:
