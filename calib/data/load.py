@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from calib.canonical import class_order
 from calib.data.assemble.arrays import Arrays, check_names, read_any, read_aside, read_class_names, read_part, read_rows
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.join import joined
@@ -453,7 +454,8 @@ def from_outputs(
     name : str or None, default None
         How pages call the data; of a file its own name unless given.
     class_names : sequence or None, default None
-        One for each column; by default the columns of a DataFrame, where these are texts.
+        One for each column; by default the columns of a DataFrame, where these are texts. The columns' own names in
+        another order say which order that is.
     **changes
         Options of :func:`calib.load`, such as ``kind="logits"``.
 
@@ -480,7 +482,11 @@ def from_outputs(
             raise DataError([Finding("error", "shape_0d", single, "Give a list of them.")])
     name = None if name is None else str(name)
     columns = list(getattr(data, "columns", ()))
-    if class_names is None and labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns):
+    named = labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns)
+    if named and class_names is not None:
+        order = class_order(columns, [*map(str, class_names)])
+        data = data if order == sorted(order) else data[[columns[place] for place in order]]
+    elif named:
         class_names = columns
         numbers, codes = names_in_common(columns), np.asarray(labels)
         if all(map(str.isdecimal, numbers)) and codes.dtype.kind in "iu" and codes.ndim == 1:

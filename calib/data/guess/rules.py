@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from calib.canonical import class_order
 from calib.data import words as w
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import Column, columns_of, follows
@@ -367,10 +368,8 @@ def in_class_order(reading: Reading, chosen: Choices) -> tuple[Any, tuple[Any, .
     columns, classes = reading.outputs.names, reading.outputs.classes
     if len(columns) == 1:
         return chosen.outputs or columns, reading.label_values
-    own = dict(zip(map(plain_name, classes), zip(columns, classes, strict=True), strict=True))
-    order = [plain_name(name) for name in chosen.class_names or ()]
-    if sorted(order) == sorted(own) and len(own) == len(columns):
-        columns, classes = (tuple(names) for names in zip(*(own[name] for name in order), strict=True))
+    order = class_order([*map(plain_name, columns)], [*map(plain_name, chosen.class_names or ())])
+    columns, classes = (tuple(names[place] for place in order) for names in (columns, classes))
     values = reading.outcome.values if reading.outcome is not None else classes
     if reading.outcome is not None and set(values) == set(classes) != set(class_names(columns)):
         return columns, reading.label_values or tuple(classes)

@@ -142,3 +142,20 @@ def test_columns_named_by_numbers_are_the_classes_of_labels_beside_them():
     assert data.accuracy == pytest.approx((probs.argmax(axis=1) == labels).mean())
     assert data.class_names[:3] == ("0", "1", "10")
     assert calib.from_outputs(table.to_numpy(), labels).accuracy < 0.3  # without names labels are places
+
+
+@pytest.mark.parametrize("names", [("low", "high"), ("p_low", "p_high")])
+def test_class_names_that_are_the_columns_say_their_order(names):
+    """They were given to the columns by place, so that the class low had the probability of high."""
+    p = np.random.default_rng(0).uniform(size=60)
+    labels = np.arange(60) % 2
+    frame = pd.DataFrame({"p_high": p, "p_low": 1 - p})
+    wanted = np.column_stack([1 - p, p])
+    alone = calib.load(frame.assign(label=labels), class_names=names)
+    texts = calib.from_outputs(frame, np.array(names)[labels], class_names=names)
+    for data in (calib.from_outputs(frame, labels, class_names=names), alone, texts):
+        assert data.class_names == names
+        np.testing.assert_array_equal(data.labels, labels)
+        np.testing.assert_allclose(np.exp(data.logits), wanted)
+    others = calib.from_outputs(frame, labels, class_names=["b", "a"])
+    np.testing.assert_allclose(np.exp(others.logits), wanted[:, ::-1])
