@@ -290,25 +290,28 @@ class Shares(Estimate):
     n_effective: Any = np.nan
     most: float = np.inf
 
+    @property
+    def rows(self) -> Floats:
+        """Independent rows of equal weight that would tell as much of each share, (k,)."""
+        coin, variance = self.value * (1.0 - self.value), self.error**2
+        known = (variance > 0) & (coin > 1e-12)
+        return np.where(known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective)
+
     def with_rows_of(self, changes: Shares, event: Shares) -> Shares:
         """The same shares, where one that is 0 or 1 counts as seen on more independent rows than there are clusters.
 
-        It counts on as many as the clusters are worth for the shares of changes or for the event rate, whichever is
-        fewest. If each cluster counted once, 60 clusters without a change would not rule out a change in 6 % of rows.
+        It counts on as many as the clusters are worth for the share of changes or for the event rate, whichever is
+        fewer. If each cluster counted once, 60 clusters without a change would not rule out a change in 6 % of rows.
 
         Parameters
         ----------
-        changes : shares of rows that change in any way.
-        event : the share of rows with the event. Where it or all shares of changes do not vary, nothing shows how alike
-            the rows of a cluster are, and each cluster counts once.
+        changes : shares of rows that change in any way, one for each of m rules; the shares are k for each kind of
+            change, kind by kind.
+        event : the share of rows with the event. Where it or the share of changes does not vary, nothing shows how
+            alike the rows of a cluster are, and each cluster counts once.
         """
-        rows = []
-        for told in (changes, event):
-            share, variance = told.value, told.error**2
-            known = variance > 0
-            rows.append((share[known] * (1.0 - share[known]) / variance[known]).min(initial=np.inf))
-        least = float(min(rows)) if np.isfinite(rows).all() else self.n_effective
-        return replace(self, n_effective=np.clip(least, self.n_effective, np.maximum(changes.most, self.n_effective)))
+        rows = np.resize(np.minimum(changes.rows, event.rows), self.value.shape)
+        return replace(self, n_effective=np.maximum(rows, self.n_effective))
 
     def of_share(self, k: int, level: float = 0.95) -> Interval:
         """One share with its Wilson interval."""
@@ -333,13 +336,11 @@ class Shares(Estimate):
 
     def _reach(self, critical: float) -> tuple[Floats, Floats]:
         """How far each share's Wilson interval reaches below and above it, with its own effective number of rows."""
-        share, variance = self.value, self.error**2
-        coin = share * (1.0 - share)
-        known = (variance > 0) & (coin > 1e-12)
-        rows = np.where(known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective)
+        share, rows = self.value, self.rows
         square = critical**2
         centre = (share + square / (2.0 * rows)) / (1.0 + square / rows)
-        half = critical * np.sqrt(np.maximum(coin, 0.0) / rows + square / (4.0 * rows**2)) / (1.0 + square / rows)
+        variance = np.maximum(share * (1.0 - share), 0.0) / rows + square / (4.0 * rows**2)
+        half = critical * np.sqrt(variance) / (1.0 + square / rows)
         return np.clip(share - (centre - half), 0.0, share), np.clip(centre + half - share, 0.0, 1.0 - share)
 
 

@@ -80,6 +80,19 @@ def test_a_difference_is_paired(rows):
     assert np.all(found.difference.high - found.difference.low < 0.5 * apart)
 
 
+def test_a_difference_at_a_threshold_depends_on_that_threshold_alone(rng):
+    """No decision changes at .02. It once counted as seen on the rows that the clusters are worth at the others."""
+    labels, other = rng.random(1200) < 0.15, rng.choice([0.05, 0.15, 0.4], 1200)
+    probs = np.where(rng.random(1200) < 0.2, 0.05, other)
+    thresholds = [0.02, 0.1, 0.3]
+    for options in ({}, {"clusters": np.arange(1200) % 60}, {"weights": rng.uniform(0.2, 3.0, 1200)}):
+        found = net_benefit_difference(probs, other, labels, thresholds, **options)
+        for k, threshold in enumerate(thresholds):
+            alone = net_benefit_difference(probs, other, labels, threshold, **options)
+            np.testing.assert_allclose(found.difference.at(k), alone.difference.at(0), rtol=0, atol=1e-12)
+            np.testing.assert_allclose(found.changed.at(k), alone.changed.at(0), rtol=0, atol=1e-12)
+
+
 def test_thresholds_lie_between_0_and_1_and_an_event_has_two_outcomes():
     for thresholds in ([0.0], []):
         with pytest.raises(CalibrationError, match="between 0 and 1"):
