@@ -141,6 +141,27 @@ def test_a_file_is_measured_in_the_unit_of_the_uploader(monkeypatch, tmp_path):
         calib.load(large)
 
 
+@pytest.mark.parametrize("ending", ["npy", "npz", "h5"])
+def test_an_array_is_refused_by_its_header(monkeypatch, tmp_path, ending):
+    """It was read first, so that it took its memory before anything was said."""
+    path, logits, labels = tmp_path / f"large.{ending}", np.zeros((2**18, 8)), np.zeros(2**18, np.int8)
+    if ending == "npy":
+        np.save(path, logits)
+    elif ending == "npz":
+        np.savez_compressed(path, logits=logits)
+    else:
+        with h5py.File(path, "w") as file:
+            file["logits"] = logits
+    assert inspect(path, labels={"labels": labels}).findings[0].code != "too_large"  # loads the readers
+    monkeypatch.setattr("calib.data.read.base.MAX_BYTES", logits.nbytes - 1)
+    tracemalloc.start()
+    finding = inspect(path, labels={"labels": labels}).findings[0]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert finding.code == "too_large" and "would take 17 MB of memory" in finding.message
+    assert peak < logits.nbytes / 2
+
+
 TEXT = b"label,p_0,p_1\n" + b"0,0.4,0.6\n1,0.7,0.3\n" * 200
 
 

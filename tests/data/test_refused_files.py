@@ -105,7 +105,7 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     ("hdf5 external link", external_link, "external_link", "other files"),
     ("hdf5 external storage", external_storage, "external_link", "another file"),
     ("hdf5 virtual dataset", virtual, "external_link", "another file"),
-    ("hdf5 huge declared", declared_h5, "too_large", "not enough memory"),
+    ("hdf5 huge declared", declared_h5, "too_large", "would take 800 GB of memory"),
     ("too many columns", lambda m: m.file("wide.csv", "0," * 10_000 + "0\n"), "too_large", "10,001 arrays or columns"),
 ]
 

@@ -13,7 +13,7 @@ from numpy.lib import format as npy_format
 
 from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import RESAVE, check_count
-from calib.data.read.base import Array, ArrayInfo, Contents, reading
+from calib.data.read.base import Array, ArrayInfo, Contents, check_size, reading
 from calib.errors import reason
 
 Read = Callable[[], Array]
@@ -46,6 +46,7 @@ def open_npy(name: str, file: BinaryIO) -> Arrays:
     check_dtype(dtype, name)
 
     def read() -> Array:
+        check_size(prod(shape) * dtype.itemsize, name)
         file.seek(0)
         return plain_text(npy_format.read_array(file, allow_pickle=False))
 
@@ -67,6 +68,7 @@ def open_npz(name: str, file: BinaryIO) -> Arrays:
 
         def read() -> Array:
             check_dtype(dtype, what)
+            check_size(prod(shape) * dtype.itemsize, what)
             with archive.open(member) as stream:
                 return plain_text(npy_format.read_array(stream, allow_pickle=False))
 
@@ -167,6 +169,7 @@ def hdf5_array(dataset: Any, what: str) -> Array:
     text = h5py.check_string_dtype(dtype)
     if dtype.names or dtype.subdtype or (dtype.hasobject and text is None):
         raise InvalidUpload("object_dtype", f"{what} holds {dtype!s:.60}, not plain numbers or strings.", RESAVE)
+    check_size(prod(shape) * dtype.itemsize, what)
     if text is None:
         return np.asarray(dataset[()])
     if len(shape) not in (1, 2) or prod(shape[1:]) != 1:
