@@ -140,7 +140,8 @@ class Engine:
                     f"{own} fits and studies of yours are waiting, and a visitor may have {self._most_waiting}. "
                     "Cancel some, or start the rest when these are done."
                 )
-            owners = {owner} if before is None else {owner, *before.owners}
+            # Who cancelled it wants it no more.
+            owners = {owner} if before is None or before.future.cancelled() else {owner, *before.owners}
             if isinstance(spec, TaskSpec):
                 task = _Task(spec.kind, spec.function, spec.arguments, data, owners, Job(spec.key, spec))
             else:
@@ -186,15 +187,19 @@ class Engine:
                 task.future.cancel()
 
     def leave(self, key: str, owner: str) -> bool:
-        """Whether others want a fit that this owner wants no more; if not, and it waits or runs, it is cancelled."""
+        """Whether others want a fit that this owner wants no more; if not, and it waits or runs, it is cancelled.
+
+        One that is cancelled stays the owner's, for :meth:`forget`.
+        """
         with self._lock:
             task = self._tasks.get(key)
             if task is None:
                 return False
-            task.owners.discard(owner)
-            if not task.owners:
+            if others := task.owners - {owner}:
+                task.owners = others
+            else:
                 self.cancel(key)
-            return bool(task.owners)
+            return bool(others)
 
     def forget(self, owner: str, *keys: str) -> None:
         """Drop an owner's fits, all if none is named, unless others want them; what waits or runs is cancelled."""

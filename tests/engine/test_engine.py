@@ -168,9 +168,6 @@ def test_a_fit_that_two_want_ends_only_with_the_last_who_leaves(submit, wait, en
     assert not engine.leave("never heard of", "a")
 
 
-# Who waits for whom
-
-
 @pytest.fixture
 def nobody_works(monkeypatch):
     """Engines whose tasks wait for ever."""
@@ -179,6 +176,25 @@ def nobody_works(monkeypatch):
 
 def ask(engine, owner, n):
     return engine.submit(FitSpec("steps", {"n": n}, "data"), rows_of(np.zeros((2, 2)), np.zeros(2)), owner)
+
+
+@pytest.mark.usefixtures("nobody_works")
+def test_who_deletes_leaves_no_cancelled_fit_behind():
+    """Its title and parameters stayed until 256 newer ones pushed it out."""
+    engine = Engine()
+    key, other = ask(engine, "a", 1), ask(engine, "a", 2)
+    assert not engine.leave(key, "a") and not engine.leave(other, "a")
+    assert [job.state for job in engine.snapshot()] == ["cancelled"] * 2
+    ask(engine, "b", 2)
+    assert not engine.leave(other, "b"), "who cancelled it wants it no more"
+    ask(engine, "b", 2)
+    engine.forget("a")
+    assert [job.key for job in engine.snapshot()] == [other], "another has asked for it since"
+    engine.forget("b")
+    assert not engine.snapshot()
+
+
+# Who waits for whom
 
 
 @pytest.mark.usefixtures("nobody_works")
