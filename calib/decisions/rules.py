@@ -414,9 +414,11 @@ def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
     """
     if not isinstance(values, Mapping):
         raise unusable(f"a decision is recorded by its fields' names; got {shown(values)}")
-    names = {each.name for each in fields(cls)}  # type: ignore[arg-type]
-    if not set(values) <= names:
-        raise unusable(f"a decision has no field {shown(next(iter(set(values) - names)))}")
+    expected = {each.name: each.default for each in fields(cls)}  # type: ignore[arg-type]
+    if not set(values) <= set(expected):
+        raise unusable(f"a decision has no field {shown(next(iter(set(values) - set(expected))))}")
+    if missing := [name for name, default in expected.items() if name not in values and default is not None]:
+        raise unusable(f"a decision is recorded without {', '.join(missing)}")
     try:
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
     except (TypeError, CalibrationError) as error:

@@ -13,6 +13,7 @@ import pytest
 import calib
 from calib.data.samples import load_sample
 from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
+from calib.decisions.rules import made_of, rule_from_state, rule_state
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.calibrated import Rows, to_csv, write_predictions
@@ -181,6 +182,20 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
             assert made.answer(here, more=("sets",))["sets"].shape == here.shape
         assert model_card(made)
     assert 30 < refused < 120
+
+
+@pytest.mark.parametrize("missing", ["alpha", "quantiles", "per_class", "n_rows", "allow_empty"])
+def test_a_record_of_sets_without_a_field_is_damaged(fitted, sets, missing):
+    """It was loaded with the class's default, such as 1 row."""
+    with pytest.raises(CalibrationError, match=f"without {missing}; it was damaged or changed"):
+        made_of(PredictionSets, {name: value for name, value in vars(sets).items() if name != missing})
+
+
+def test_a_record_of_a_rule_without_a_field_is_damaged():
+    state = rule_state(EventCut(cut=0.3, actions=("wait", "act")))
+    assert rule_state(rule_from_state(state)) == state
+    with pytest.raises(CalibrationError, match=r"recorded without .*actions"):
+        rule_from_state({"rule": state["rule"], "cut": 0.3})
 
 
 # -- the card and the script ---------------------------------------------------------------------------
