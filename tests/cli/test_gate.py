@@ -69,3 +69,10 @@ def test_a_limit_of_a_score_that_is_not_there_is_refused() -> None:
     confidence_alone = Evaluation(said, right, classes, np.where(right, 0, 1), 3)
     with pytest.raises(calib.CalibrationError, match="40 rows have no NLL; leave out its limit"):
         judge_limits(confidence_alone, {"NLL": 0.5})
+
+
+@pytest.mark.parametrize("twice", [("--max-ece", ".05", "--max-ece=.1"), ("--max-ece", "1", "--json", "--json")])
+def test_an_option_given_twice_is_refused(file, capsys, twice) -> None:
+    """Of two limits the last one counted, and nothing said so."""
+    assert run("gate", file, *twice) == 2
+    assert f"error: {twice[-1].partition('=')[0]} is given more than once; give it once" in capsys.readouterr().err
