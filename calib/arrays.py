@@ -157,7 +157,7 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     """Clusters or weights of n rows as an (n,) array; weights are finite float64 from 0 upwards, not all 0."""
     array = as_array(values, name)
     if array.shape != (n,):
-        raise CalibrationError(f"{name} must have shape ({n},), one for each row of logits; got {array.shape}.")
+        raise CalibrationError(f"{name} must have shape ({n},), one for each row; got {array.shape}.")
     if name != "weights":
         return array
     if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, check_labels, check_sums
+from calib.arrays import as_array, check_labels, check_of_rows, check_sums
 from calib.errors import CalibrationError
-from calib.numerics import LARGEST, Floats, Ints, argmax_with_ties
+from calib.numerics import Floats, Ints, argmax_with_ties
 from calib.parameters import number_fault, shown
 
 ROUNDING = 1e-4
@@ -182,27 +182,14 @@ def _check_some_rows(array: Floats) -> None:
 
 
 def check_weights(weights: Any, n: int) -> Floats | None:
-    """Weights as (n,) float64, or None where there are none.
+    """Weights as (n,) float64, or None where there are none; the largest is between 1e-100 and 1e100.
 
     Raises
     ------
     CalibrationError
         Unless they are n finite numbers from 0 upwards that are not all 0.
     """
-    if weights is None:
-        return None
-    array = as_array(weights, "weights")
-    if array.shape != (n,) or array.dtype.kind not in "fiub":
-        raise CalibrationError(
-            f"Weights must be ({n},) numbers, one for each row; got {array.dtype} of shape {array.shape}."
-        )
-    array = array.astype(np.float64, copy=False)
-    if not ((array >= 0) & (array <= LARGEST)).all() or not array.any():
-        raise CalibrationError(
-            f"Weights must be numbers from 0 to {LARGEST:g}, not all 0; leave out the other rows, or divide all by one "
-            "number."
-        )
-    return array
+    return None if weights is None else check_of_rows("weights", weights, n)
 
 
 def weighted_mean(values: npt.NDArray[Any], weights: Any) -> float:

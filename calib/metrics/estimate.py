@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import as_array
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval, check_level, drawn_units, effective_count
 from calib.metrics.confidence import Bools, check_weights, effective_sample_size
-from calib.numerics import Floats, Ints, log_odds_of, sigmoid
+from calib.numerics import LARGEST, Floats, Ints, log_odds_of, sigmoid
 
 if TYPE_CHECKING:
     from calib.data.options import WeightKind
@@ -199,10 +200,11 @@ class Rows:
             )
         unit, _, clustered = drawn_units(n, clusters)
         kept = np.full(n, True) if counted is None else counted > 0
-        if kind == "frequency" and counted is not None and counted.sum() < kept.sum() * (1.0 - 1e-6):
+        rows, stand_for = kept.sum(), n if counted is None else as_array(weights, "weights").sum(dtype=float)
+        if kind == "frequency" and not rows * (1.0 - 1e-6) <= stand_for <= LARGEST:
             raise CalibrationError(
-                f"By frequency weights {kept.sum():,} rows stand for only {counted.sum():.3g}; say how many rows each "
-                'stands for, or take weight_kind="sampling".'
+                f"By frequency weights {rows:,} rows stand for {stand_for:.3g}; say how many rows each stands for, or "
+                'take weight_kind="sampling".'
             )
         counted, kind = (None, None) if counted is None else (counted[kept], kind)
         return kept, cls.with_outcome(event[kept], counted, kind, unit[kept] if clustered else None)

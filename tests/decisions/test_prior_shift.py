@@ -130,7 +130,7 @@ def test_rates_are_those_that_quapy_finds(name):
         (lambda: likeliest_rate([], 0.5), "no rows"),
         (lambda: likeliest_rate([[0.2, 0.3, 0.5]], 0.5), "An event has two outcomes; got 3 columns"),
         (lambda: likeliest_rate([0.5], 0.0), "old_rate=0.0 must lie between 0 and 1, ends excluded"),
-        (lambda: likeliest_rate([0.5], 0.5, [-1.0]), "Weights must be numbers from 0"),
+        (lambda: likeliest_rate([0.5], 0.5, [-1.0]), "weights must be finite numbers from 0"),
         (lambda: estimate_rate([0.2, 0.8], [0, 1], [0.5], clusters=["a", "b"]), "part the calibration rows"),
     ],
 )

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 import calib
 from calib import metrics
 from calib.data import Predictions
+from calib.decisions import Costs, change, outcome_of
 from calib.diagnostics.reliability import reliability_curve
 from calib.errors import CalibrationError
 from calib.evaluation import scores
 from calib.evaluation.comparison_table import said_of_weights, weighted_rows
 from calib.evaluation.scores import weighted_scores
+from calib.numerics import softmax
 from tests.conftest import simulate
 from tests.evaluation.test_clusters import judged
 
@@ -94,6 +96,27 @@ def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
     np.testing.assert_allclose(curve.confidence, expected.confidence)
     assert curve.ece == pytest.approx(expected.ece)
     assert (curve.high - curve.low > expected.high - expected.low).all(), "repeated rows are no new ones"
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_weights_mean_the_same_times_any_factor(factor):
+    data = weighted(n_classes=2, kind="sampling")
+    risks, clusters = softmax(data.logits)[:, 1], np.arange(len(data)) % 40
+
+    def found(weights):
+        curve = reliability_curve(risks, data.labels == 1, weights=weights)
+        panel = metrics.risk_model(risks, data.labels, weights, "sampling", n_resamples=0)
+        platt = calib.calibrator("platt").fit(data.logits, data.labels, weights=weights)
+        outcome = outcome_of(risks > 0.4, data.labels, Costs(1, 5), weights)
+        saved = change(risks > 0.4, risks > 0.6, data.labels, Costs(1, 5), weights).saved
+        net = [metrics.net_benefit(risks, data.labels, [0.3], weights, each).model.at(0) for each in (None, clusters)]
+        of_panel = panel.table.loc[["oe", "slope", "citl", "auroc"]].to_numpy().ravel()
+        scored = weighted_scores(judged(replace(data, weights=weights)))
+        each = np.ravel([outcome.recall, outcome.cost, saved, *net])
+        return [*curve.low, *curve.high, *of_panel, *each, *scored.values(), *platt.predict_proba(data.logits)[:, 1]]
+
+    expected = found(data.weights)
+    assert np.isfinite(expected).all() and found(factor * data.weights) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weights", [[1.0, 2.0], [[1.0], [1.0], [1.0]], [1, -1, 1], [0, 0, 0], ["a", "b", "c"]])
