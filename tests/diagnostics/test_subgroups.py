@@ -128,6 +128,8 @@ def test_a_group_whose_risks_are_too_low_comes_first_and_is_off(rng):
     p, y, group = simulated(rng)
     found = group_panels(np.where(group == "b", 0.6 * p, p), y, group)
     assert [g.name for g in found if g.off("oe")] == ["b"] and found[0].name == "b"
+    with pytest.raises(CalibrationError, match=r"'auroc' .* one of oe, slope, citl"):
+        found[0].off("auroc")
     assert found[0].measures["oe"].low > 1
 
 
