@@ -172,6 +172,10 @@ def change(
     change, a kind of change that does not occur, such as an event that is newly acted on, counts as absent from as many
     independent rows as the clusters are worth for the share of changes or for the event rate, whichever is fewer.
 
+    Where the rows of a cluster change alike and clusters are of very uneven size, the interval of ``changed`` is too
+    short, as the few largest hardly show how alike rows are: in simulations with 60 such clusters it held a share of
+    5 % in 80 of 100 samples, that of ``saved`` held the truth in 99.
+
     Parameters
     ----------
     acts, before : array_like of shape (n,)
