@@ -115,10 +115,16 @@ def test_more_names_of_models_than_groups_may_have_are_said_to_be_too_many():
     assert {"several_models", "too_many_groups"} <= {finding.code for finding in data.findings}
 
 
-@pytest.mark.parametrize("name", ["Payment Method", "operating_system"])
-def test_a_method_that_is_no_models_is_a_group_like_any_other(name):
+@pytest.mark.parametrize(
+    ("name", "models"),
+    [(name, True) for name in ("model", "models", "ml_model", "Classifier name", "classifiers", "ModelName")]
+    + [(name, False) for name in ("Payment Method", "operating_system", "system", "method", "remodel")],
+)
+def test_models_are_what_a_whole_word_of_the_name_says(name, models):
+    """A system and a method counted as models, and ``models`` and ``ml_model`` did not."""
     found = inspect(table(default=HAPPENED, pd=RISK, **{name: np.array(["cash", "card"])[IDS % 2]}))
-    assert found.predictions.groups is not None and "several_models" not in {f.code for f in found.findings}
+    assert found.predictions.groups is not None
+    assert ("several_models" in {finding.code for finding in found.findings}) == models
 
 
 # Tables of others.
