@@ -117,10 +117,10 @@ def test_more_names_of_models_than_groups_may_have_are_said_to_be_too_many():
 
 @pytest.mark.parametrize(
     ("name", "models"),
-    [(name, True) for name in ("model", "models", "ml_model", "Classifier name", "classifiers", "ModelName")]
-    + [(name, False) for name in ("Payment Method", "operating_system", "system", "method", "remodel")],
+    [(name, True) for name in ("model", "models", "ml_model", "Classifier name", "classifiers", "ModelName", "llm")]
+    + [(name, False) for name in ("Payment Method", "operating_system", "system", "method", "remodel", "car_model")],
 )
-def test_models_are_what_a_whole_word_of_the_name_says(name, models):
+def test_models_are_what_a_name_says_that_speaks_of_nothing_else(name, models):
     """A system and a method counted as models, and ``models`` and ``ml_model`` did not."""
     found = inspect(table(default=HAPPENED, pd=RISK, **{name: np.array(["cash", "card"])[IDS % 2]}))
     assert found.predictions.groups is not None

@@ -63,9 +63,10 @@ def is_feature(column: Column) -> bool:
 
 
 def names_models(column: Column) -> bool:
-    """Each value has several rows, and a word of the name says that they are models."""
-    said, n = not w.MODEL.isdisjoint(tokens(column.name)), len(column.values)
-    return said and 1 < n <= len(column.present) / 2 and (column.is_discrete or n <= FEW)
+    """Each value has several rows, and the name speaks of models and of nothing else: not ``car_model``."""
+    words, n = {*tokens(column.name)}, len(column.values)
+    said = words & w.MODEL and words <= w.MODEL | w.GROUP | w.ID | w.TEXT | {"ml", "ai"}
+    return bool(said) and 1 < n <= len(column.present) / 2 and (column.is_discrete or n <= FEW)
 
 
 def _repeats(column: Column, share: float) -> bool:
