@@ -449,8 +449,8 @@ def from_outputs(
         without ``labels`` what :func:`calib.load` takes, such as a path or a DataFrame that holds the outcome too, the
         two as a pair, or data that were loaded before.
     labels : array_like of shape (n,) or None, default None
-        True classes: numbers of columns, or the texts of ``class_names``; of a DataFrame whose columns are named by
-        numbers, as ``p_1``, these numbers.
+        True classes: numbers of columns in the order of ``class_names``, or the texts of these; of a DataFrame whose
+        columns are named by numbers, as ``p_1``, these numbers.
     name : str or None, default None
         How pages call the data; of a file its own name unless given.
     class_names : sequence or None, default None
@@ -482,21 +482,22 @@ def from_outputs(
             raise DataError([Finding("error", "shape_0d", single, "Give a list of them.")])
     name = None if name is None else str(name)
     columns = list(getattr(data, "columns", ()))
-    named = labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns)
-    if named and class_names is not None:
-        order = class_order(columns, [*map(str, class_names)])
-        data = data if order == sorted(order) else data[[columns[place] for place in order]]
-    elif named:
-        class_names = columns
+    names = None if class_names is None else tuple(map(str, class_names))
+    if labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns):
+        order = class_order(columns, names or ())
+        if order != sorted(order):
+            columns = [columns[place] for place in order]
+            data = data[columns]
         numbers, codes = names_in_common(columns), np.asarray(labels)
         if all(map(str.isdecimal, numbers)) and codes.dtype.kind in "iu" and codes.ndim == 1:
             in_order = [str(k) for k in range(len(numbers))]
             if list(numbers) != in_order and {*map(str, np.unique(codes).tolist())} <= {*numbers}:
-                changes["label_values"] = tuple(map(int, numbers))  # the columns are named by what the labels say
-    if class_names is not None and "label_values" not in changes:
-        names = tuple(map(str, class_names))
+                changes.setdefault("label_values", tuple(map(int, numbers)))  # what the columns are named by
+        if names is None and "label_values" not in changes:
+            names = tuple(columns)
+    if names is not None:
         texts = labels is not None and all(isinstance(label, str) for label in labels)
-        changes["label_values" if texts else "class_names"] = names
+        changes["label_values" if texts and "label_values" not in changes else "class_names"] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
     found = load(source, **changes)
     return replace(found, name=name or ("predictions" if in_memory(source) else found.name))

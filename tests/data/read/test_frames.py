@@ -159,3 +159,22 @@ def test_class_names_that_are_the_columns_say_their_order(names):
         np.testing.assert_allclose(np.exp(data.logits), wanted)
     others = calib.from_outputs(frame, labels, class_names=["b", "a"])
     np.testing.assert_allclose(np.exp(others.logits), wanted[:, ::-1])
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+@pytest.mark.parametrize("numbers", [(3, 1, 2), (0, 1, 2)])
+def test_columns_named_by_numbers_are_the_classes_of_labels_in_whichever_order_they_are_named(rng, numbers, order):
+    """Class names in another order, or in the columns' own, had labels counted as places."""
+    probs, labels = rng.dirichlet(np.full(3, 0.2), 90), rng.choice(numbers, 90)
+    frame = pd.DataFrame(probs, columns=[f"p_{number}" for number in numbers])
+    names = [str(numbers[place]) for place in order]
+    expected = (np.array(numbers)[probs.argmax(axis=1)] == labels).mean()
+    for data in (from_outputs(frame, labels, class_names=names), calib.load(frame.assign(y=labels), class_names=names)):
+        assert data.class_names == tuple(names) and data.accuracy == expected
+
+
+def test_class_names_stay_where_label_values_are_given():
+    """They were left out without a word."""
+    data = from_outputs(PROBS, 10 * (1 + LABELS), class_names=NAMES, label_values=(10, 20, 30))
+    assert data.class_names == tuple(NAMES)
+    np.testing.assert_array_equal(data.labels, LABELS)
