@@ -450,7 +450,7 @@ def from_outputs(
         two as a pair, or data that were loaded before.
     labels : array_like of shape (n,) or None, default None
         True classes: numbers of columns in the order of ``class_names``, or the texts of these; of a DataFrame whose
-        columns are named by numbers, as ``p_1``, these numbers.
+        columns are named by numbers or truth values, as ``p_1``, these.
     name : str or None, default None
         How pages call the data; of a file its own name unless given.
     class_names : sequence or None, default None
@@ -483,21 +483,35 @@ def from_outputs(
     name = None if name is None else str(name)
     columns = list(getattr(data, "columns", ()))
     names = None if class_names is None else tuple(map(str, class_names))
-    if labels is not None and len(columns) > 1 and all(isinstance(c, str) for c in columns):
-        order = class_order(columns, names or ())
+    said = len(columns) > 1 and all(isinstance(c, (str, int)) for c in columns) and columns != [*range(len(columns))]
+    if labels is not None and said:
+        order = class_order([*map(str, columns)], names or ())
         if order != sorted(order):
             columns = [columns[place] for place in order]
             data = data[columns]
-        numbers, codes = names_in_common(columns), np.asarray(labels)
-        if all(map(str.isdecimal, numbers)) and codes.dtype.kind in "iu" and codes.ndim == 1:
-            in_order = [str(k) for k in range(len(numbers))]
-            if list(numbers) != in_order and {*map(str, np.unique(codes).tolist())} <= {*numbers}:
-                changes.setdefault("label_values", tuple(map(int, numbers)))  # what the columns are named by
-        if names is None and "label_values" not in changes:
-            names = tuple(columns)
+        called = names_in_common([*map(str, columns)])
+        values = None if "label_values" in changes else _values_by_name(called, labels)
+        if values is not None:
+            changes["label_values"] = values
+            names = names or called
+        elif names is None and "label_values" not in changes:
+            names = tuple(map(str, columns))
     if names is not None:
         texts = labels is not None and all(isinstance(label, str) for label in labels)
         changes["label_values" if texts and "label_values" not in changes else "class_names"] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
     found = load(source, **changes)
     return replace(found, name=name or ("predictions" if in_memory(source) else found.name))
+
+
+def _values_by_name(called: Sequence[str], labels: Any) -> tuple[int, ...] | None:
+    """The label of each column, where columns are called by numbers or truth values that the labels hold.
+
+    None also where these are 0, 1, 2 and so on, which are places.
+    """
+    given, numbers = np.asarray(labels), [{"false": "0", "true": "1"}.get(name.lower(), name) for name in called]
+    if given.ndim != 1 or given.dtype.kind not in "biuf" or not all(map(str.isdecimal, numbers)):
+        return None
+    values = tuple(map(int, numbers))
+    found = {*np.unique(given[np.isfinite(given)]).tolist()}
+    return values if found <= {*values} and values != (*range(len(values)),) else None

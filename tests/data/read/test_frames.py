@@ -178,3 +178,27 @@ def test_class_names_stay_where_label_values_are_given():
     data = from_outputs(PROBS, 10 * (1 + LABELS), class_names=NAMES, label_values=(10, 20, 30))
     assert data.class_names == tuple(NAMES)
     np.testing.assert_array_equal(data.labels, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("columns", "values"),
+    [
+        (["p_True", "p_False"], [True, False]),
+        (["p_1", "p_0"], [True, False]),
+        ([1, 0], [1, 0]),
+        ([3, 1, 2], [3, 1, 2]),
+        (["p_3", "p_1", "p_2"], [3.0, 1.0, 2.0]),
+    ],
+)
+def test_columns_are_named_by_truth_values_and_by_numbers_of_any_type(rng, columns, values):
+    """The first column got the lowest label, whatever both were called."""
+    k = len(columns)
+    probs, codes = rng.dirichlet(np.full(k, 0.2), 90), np.arange(90) % k
+    frame, labels = pd.DataFrame(probs, columns=columns), np.array(values)[codes]
+    named = [str(column).removeprefix("p_") for column in columns]
+    expected = (probs.argmax(axis=1) == codes).mean()
+    for names in (None, named[::-1]):
+        data = from_outputs(frame, labels, class_names=names)
+        assert data.class_names == tuple(names or named) and data.accuracy == expected
+    plain = from_outputs(pd.DataFrame(probs), codes + 1)
+    assert plain.accuracy == expected, "columns without names are places"
