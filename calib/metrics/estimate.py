@@ -200,12 +200,14 @@ class Rows:
             )
         unit, _, clustered = drawn_units(n, clusters)
         kept = np.full(n, True) if counted is None else counted > 0
-        rows, stand_for = kept.sum(), n if counted is None else as_array(weights, "weights").sum(dtype=float)
-        if kind == "frequency" and not rows * (1.0 - 1e-6) <= stand_for <= LARGEST:
-            raise CalibrationError(
-                f"By frequency weights {rows:,} rows stand for {stand_for:.3g}; say how many rows each stands for, or "
-                'take weight_kind="sampling".'
-            )
+        if kind == "frequency" and counted is not None:
+            with np.errstate(over="ignore"):
+                rows, stand_for = kept.sum(), as_array(weights, "weights").sum(dtype=float)
+            if not rows * (1.0 - 1e-6) <= stand_for <= LARGEST:
+                raise CalibrationError(
+                    f"By frequency weights {rows:,} rows stand for {stand_for:.3g}; say how many rows each stands for, "
+                    'or take weight_kind="sampling".'
+                )
         counted, kind = (None, None) if counted is None else (counted[kept], kind)
         return kept, cls.with_outcome(event[kept], counted, kind, unit[kept] if clustered else None)
 
