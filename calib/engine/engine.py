@@ -189,7 +189,7 @@ class Engine:
     def leave(self, key: str, owner: str) -> bool:
         """Whether others want a fit that this owner wants no more; if not, and it waits or runs, it is cancelled.
 
-        One that is cancelled stays the owner's, for :meth:`forget`.
+        One that is cancelled or done stays the owner's, for :meth:`forget`; one that failed is dropped.
         """
         with self._lock:
             task = self._tasks.get(key)
@@ -199,6 +199,8 @@ class Engine:
                 task.owners = others
             else:
                 self.cancel(key)
+                if task.job is not None and task.job.state == "failed":  # or who tries it again would not have it alone
+                    del self._tasks[key]
             return bool(others)
 
     def forget(self, owner: str, *keys: str) -> None:

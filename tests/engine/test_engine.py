@@ -194,6 +194,18 @@ def test_who_deletes_leaves_no_cancelled_fit_behind():
     assert not engine.snapshot()
 
 
+@pytest.mark.usefixtures("nobody_works")
+def test_who_left_a_failed_fit_does_not_keep_it_running_for_who_tries_it_again():
+    """The one who tried it again could not stop it."""
+    engine = Engine()
+    key = FitSpec("steps", {"n": 1}, "data").key
+    engine.adopt(Job(key, FitSpec("steps", {"n": 1}, "data"), state="failed"), "a")
+    assert not engine.leave(key, "a")
+    assert ask(engine, "b", 1) == key
+    assert not engine.leave(key, "b")
+    assert [job.state for job in engine.snapshot()] == ["cancelled"]
+
+
 # Who waits for whom
 
 
