@@ -454,8 +454,8 @@ def from_outputs(
     name : str or None, default None
         How pages call the data; of a file its own name unless given.
     class_names : sequence or None, default None
-        One for each column; by default the columns of a DataFrame, where these are texts. The columns' own names in
-        another order say which order that is.
+        One for each column; by default the columns of a DataFrame, where these are texts, as ``low`` for ``p_low``. The
+        columns' own names in another order say which order that is.
     **changes
         Options of :func:`calib.load`, such as ``kind="logits"``.
 
@@ -489,13 +489,13 @@ def from_outputs(
         if order != sorted(order):
             columns = [columns[place] for place in order]
             data = data[columns]
-        called = names_in_common([*map(str, columns)])
+        called, full = names_in_common([*map(str, columns)]), tuple(map(str, columns))
         values = None if "label_values" in changes else _values_by_name(called, labels)
         if values is not None:
             changes["label_values"] = values
             names = names or called
         elif names is None and "label_values" not in changes:
-            names = tuple(map(str, columns))
+            names = full if {*map(str, labels)} <= {*full} else called
     if names is not None:
         texts = labels is not None and all(isinstance(label, str) for label in labels)
         changes["label_values" if texts and "label_values" not in changes else "class_names"] = names

@@ -161,6 +161,15 @@ def test_class_names_that_are_the_columns_say_their_order(names):
     np.testing.assert_allclose(np.exp(others.logits), wanted[:, ::-1])
 
 
+@pytest.mark.parametrize("names", [("low", "high"), ("p_low", "p_high")])
+def test_labels_are_the_columns_names_with_or_without_what_these_have_in_common(rng, names):
+    """Labels low and high were said to belong to no column of p_low and p_high."""
+    p, labels = rng.uniform(size=60), np.arange(60) % 2
+    data = from_outputs(pd.DataFrame({"p_low": 1 - p, "p_high": p}), np.array(names)[labels])
+    assert data.class_names == names
+    np.testing.assert_array_equal(data.labels, labels)
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 @pytest.mark.parametrize("numbers", [(3, 1, 2), (0, 1, 2)])
 def test_columns_named_by_numbers_are_the_classes_of_labels_in_whichever_order_they_are_named(rng, numbers, order):
