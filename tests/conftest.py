@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import time
@@ -18,6 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["CALIB_WORKSPACE"] = "off"
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import settings
 
@@ -50,6 +52,14 @@ def wait_until(condition: Callable[[], Found], seconds: float = 300.0) -> Found:
         assert time.monotonic() < until, f"still waiting after {seconds:g} s"
         time.sleep(0.01)
     return found
+
+
+def alive(process: int) -> bool:
+    """Whether a process is there and no zombie, which nobody may be there to collect."""
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @contextmanager
@@ -123,6 +133,13 @@ def outputs_of(kind: str, logits: np.ndarray, probs: np.ndarray) -> np.ndarray:
         }[kind]  # fmt: skip
 
 
+def npz_bytes(**arrays: Any) -> bytes:
+    """A packed npz with these arrays."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
 def write_model(path: Path, n_classes: int) -> None:
     """An ONNX model that gives its (n, n_classes) inputs back, in single precision."""
     import onnx
@@ -144,6 +161,22 @@ def two_scores(n: int = 200) -> bytes:
         for i, (p, q, happened) in enumerate(zip(a, b, generator.random(n) < a, strict=True))
     ]
     return "\n".join(lines).encode()
+
+
+def assert_same(one: Any, other: Any, name: str = "") -> None:
+    """Equal to the bit, whatever they consist of."""
+    assert type(one) is type(other), name
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, name
+        np.testing.assert_array_equal(one, other, name)
+    elif isinstance(one, dict):
+        assert one.keys() == other.keys(), name
+        for key in one:
+            assert_same(one[key], other[key], key)
+    elif hasattr(one, "__dict__"):
+        assert_same(vars(one), vars(other), name)
+    else:
+        assert one == other or (one != one and other != other), name
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, Request, expect
 from calib.registry import METHODS
 from calib.ui.menu import MENU
 from tests.browser.conftest import go, new_page, recommended, settle
-from tests.ui.conftest import npz
+from tests.conftest import npz_bytes
 from tests.ui.test_hostile_names import FILE, NAMES, everything, mismatched, unclear
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -98,7 +98,7 @@ def fitted_classes(page: Page, server: str) -> None:
     data = everything(400, 4)
     given = {"labels": np.array(NAMES)[data.labels], "class_names": np.array(NAMES), "groups": data.groups}
     parts = ("features", "train_features", "train_labels")
-    file = npz(logits=data.logits, **given, **{name: getattr(data, name) for name in parts})
+    file = npz_bytes(logits=data.logits, **given, **{name: getattr(data, name) for name in parts})
     upload(page, server, f"{FILE}.npz", file)
     expect(page.get_by_test_id("stMetric").filter(has_text="Classes")).to_contain_text("4")
     go(page, "Fit")

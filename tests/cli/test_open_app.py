@@ -11,7 +11,6 @@ import urllib.request
 from unittest.mock import Mock
 
 import numpy as np
-import psutil
 import pytest
 
 import calib
@@ -20,7 +19,7 @@ from calib.data.load import from_outputs
 from calib.errors import CalibrationError
 from calib.store.contents import Entry, get_data, link_name, plain_findings
 from calib.store.index import Store
-from tests.conftest import ROOT, simulate, wait_until
+from tests.conftest import ROOT, alive, simulate, wait_until
 
 LOGITS, LABELS = simulate(n=200, n_classes=3)
 
@@ -67,14 +66,6 @@ def test_it_ends_with_the_session(end, tmp_path):
     wait_until(lambda: not answers(url))
     wait_until(lambda: not alive(process))
     assert bool(list(tmp_path.glob("calib-*"))) is (end == "is killed")  # nobody is left to delete it
-
-
-def alive(process: int) -> bool:
-    """Whether a process is there and no zombie, which nobody may be there to collect."""
-    try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):

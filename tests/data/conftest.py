@@ -66,13 +66,6 @@ def csv_bytes(delimiter: str = ",", **columns: Iterable[Any]) -> bytes:
     return text.getvalue().encode()
 
 
-def npz_bytes(**arrays: Any) -> bytes:
-    """A packed npz with these arrays."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
-
-
 def parquet_bytes(table: Any, **options: Any) -> bytes:
     """An Arrow table as a Parquet file."""
     import pyarrow.parquet as pq

@@ -15,7 +15,8 @@ from calib.data.findings import InvalidUpload
 from calib.data.load import APART
 from calib.errors import CalibrationError
 from calib.top_k import TopK
-from tests.data.conftest import npz_bytes, parquet_bytes
+from tests.conftest import npz_bytes
+from tests.data.conftest import parquet_bytes
 
 N, K, LEFT = 60, 500, 8
 

@@ -27,7 +27,7 @@ from calib.engine import Fitted
 from calib.evaluation import Evaluation
 from calib.evaluation.scores import scored_on
 from calib.records import flatten, unflatten
-from tests.conftest import simulate
+from tests.conftest import assert_same, simulate
 from tests.test_contract import VARIANTS, fitted, inputs
 
 
@@ -35,22 +35,6 @@ def rows(n_classes: int, **about: Any) -> Predictions:
     logits, labels = simulate(120, n_classes)
     names = tuple(f"class {k}" for k in range(n_classes))
     return Predictions(logits, labels, names, sha256="test", features=inputs(logits), **about)
-
-
-def assert_same(one: Any, other: Any) -> None:
-    """Equal to the bit, whatever they consist of."""
-    assert type(one) is type(other)
-    if isinstance(one, np.ndarray):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
-    elif isinstance(one, dict):
-        assert one.keys() == other.keys()
-        for key in one:
-            assert_same(one[key], other[key])
-    elif hasattr(one, "__dict__"):
-        assert_same(vars(one), vars(other))
-    else:
-        assert one == other or (one != one and other != other)
 
 
 def stored(judgement: Any) -> Any:

@@ -16,17 +16,10 @@ from calib.diagnostics.shift_data import fitted_to, judge, read_new_rows
 from calib.errors import CalibrationError, DataError
 from calib.export import provenance
 from calib.numerics import softmax
-from tests.conftest import simulate
+from tests.conftest import npz_bytes, simulate
 
 NAMES = ("cat", "dog", "hen", "owl")
 SHUFFLED = (2, 0, 3, 1)
-
-
-def packed(**arrays: np.ndarray) -> BytesIO:
-    file = BytesIO()
-    np.savez(file, **arrays)
-    file.seek(0)
-    return file
 
 
 def csv(logits: np.ndarray, labels: np.ndarray, columns: list[str]) -> BytesIO:
@@ -50,7 +43,7 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     names = ("owl", "cat", "hen", "dog")
     data = replace(fresh, class_names=names)
     exported = provenance.exported(calib.calibrator("temperature").fit(*simulate()), provenance.describe(data))
-    found = read_new_rows(exported, ("f.npz", packed(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
+    found = read_new_rows(exported, ("f.npz", npz_bytes(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
     assert found.data.class_names == names
     assert "No column is named" in found.notes[0]
@@ -65,10 +58,9 @@ def test_unknown_classes_are_named(made, fresh) -> None:
 
 
 def test_outputs_of_another_kind(made, fresh) -> None:
-    file = packed(probs=softmax(fresh.logits), labels=fresh.labels)
+    file = npz_bytes(probs=softmax(fresh.logits), labels=fresh.labels)
     with pytest.raises(CalibrationError, match="takes logits, but the new data were read as probabilities"):
         read_new_rows(made.exported, ("f.npz", file))
-    file.seek(0)
     assert read_new_rows(made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))).data is not None
 
 
@@ -76,11 +68,11 @@ def test_zeros_become_the_floor_of_the_calibrator() -> None:
     probs = softmax(simulate(n=300)[0]).round(2)
     probs /= probs.sum(axis=1, keepdims=True)
     labels = probs.argmax(axis=1)
-    data = calib.load(("p.npz", packed(probs=probs, labels=labels)))
+    data = calib.load(("p.npz", npz_bytes(probs=probs, labels=labels)))
     exported = provenance.exported(
         calib.calibrator("temperature").fit(data.logits, data.labels), provenance.describe(data) | {"floor": 1e-4}
     )
-    found = read_new_rows(exported, ("p.npz", packed(probs=probs, labels=labels)))
+    found = read_new_rows(exported, ("p.npz", npz_bytes(probs=probs, labels=labels)))
     assert found.data.floor == 1e-4
     np.testing.assert_allclose(found.data.logits, exported.to_logits(probs), rtol=1e-6, atol=1e-9)
 
@@ -89,11 +81,11 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     """Small percents of one column alone would be asked about."""
     logits, labels = simulate(n=300, n_classes=2)
     risk = 100 * softmax(logits)[:, 1]
-    data = calib.load(("p.npz", packed(p_percent=risk, labels=labels)))
+    data = calib.load(("p.npz", npz_bytes(p_percent=risk, labels=labels)))
     assert data.scale == "percent"
     exported = provenance.exported(calib.calibrator("platt").fit(data.logits, data.labels), provenance.describe(data))
     few = risk < 30
-    found = read_new_rows(exported, ("p.npz", packed(p=risk[few], labels=labels[few])))
+    found = read_new_rows(exported, ("p.npz", npz_bytes(p=risk[few], labels=labels[few])))
     np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
     np.testing.assert_allclose(
         exported.calibrate(risk[few]), exported.calibrator.predict_proba(found.data.logits), rtol=1e-9
@@ -152,7 +144,7 @@ def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> N
         assert not found.noticed
         np.testing.assert_allclose(found.data.logits, fresh.logits)
     assert "brought into the calibrator's" in found.notes[0]
-    array = read_new_rows(made.exported, ("fresh.npz", packed(logits=fresh.logits)))
+    array = read_new_rows(made.exported, ("fresh.npz", npz_bytes(logits=fresh.logits)))
     np.testing.assert_allclose(array.data.logits, fresh.logits)
     assert not array.notes
 
@@ -160,4 +152,4 @@ def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> N
 def test_rows_without_labels_are_counted(made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calib.data.assemble.unlabelled.MAX_ROWS", 99)
     with pytest.raises(DataError, match=r"new.npz has 100 rows; at most 99 are read\. Save fewer rows\."):
-        read_new_rows(made.exported, ("new.npz", packed(logits=made.data.logits[:100])))
+        read_new_rows(made.exported, ("new.npz", npz_bytes(logits=made.data.logits[:100])))

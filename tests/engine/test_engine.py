@@ -21,7 +21,7 @@ from distributed import Client, Security
 import calib
 from calib.engine import Data, Engine, FitSpec, Job, QueueFull, TaskSpec, on_disk
 from calib.engine.shared import LARGE, folder
-from tests.conftest import ROOT, finished, wait_until
+from tests.conftest import ROOT, alive, finished, wait_until
 from tests.engine.conftest import HERE, rows_of, running
 
 SLOW_WORKERS = 2
@@ -368,14 +368,6 @@ def test_an_array_in_a_file_is_read_only_and_the_file_goes_with_it(array):
 
 
 # What is left when things end, and who may come near
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 APP = """

@@ -30,6 +30,7 @@ from calib.store.contents import (
 )
 from calib.store.index import Store
 from calib.top_k import TopK
+from tests.conftest import assert_same
 from tests.store.conftest import fit, link_to, name_of
 
 
@@ -39,18 +40,6 @@ def stored(store: Store, data: Predictions) -> Predictions:
     back = get_data(store, data.sha256)
     assert back is not None
     return back
-
-
-def assert_same(back: object, value: object, name: str = "") -> None:
-    """Dataclasses with arrays are equal."""
-    if isinstance(value, np.ndarray):
-        assert isinstance(back, np.ndarray) and back.dtype == value.dtype, name
-        np.testing.assert_array_equal(back, value, name)
-    elif hasattr(value, "__dataclass_fields__"):
-        for field in value.__dataclass_fields__:
-            assert_same(getattr(back, field), getattr(value, field), field)
-    else:
-        assert back == value, name
 
 
 def test_data_come_back_exactly_without_name_and_findings(store: Store, sample: Predictions) -> None:

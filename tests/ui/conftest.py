@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -141,13 +140,6 @@ def facts(app: AppTest) -> dict[str, str]:
 def upload_file(name: str, content: bytes, session: OpenSession | None = None) -> AppTest:
     """The Data page after an upload."""
     return open_page("app.py", session).file_uploader(key="upload/main").upload(name, content).run()
-
-
-def npz(**arrays: np.ndarray) -> bytes:
-    """Arrays as a file to upload."""
-    packed = io.BytesIO()
-    np.savez(packed, **arrays)
-    return packed.getvalue()
 
 
 def charts(app: AppTest) -> list[Any]:

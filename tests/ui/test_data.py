@@ -10,14 +10,14 @@ import pytest
 from calib.data.samples import SAMPLES
 from calib.ui.server.uploads import LARGEST
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, clean, click, facts, npz, open_page, said, upload_file
+from tests.conftest import npz_bytes, simulate
+from tests.ui.conftest import SAMPLE, clean, click, facts, open_page, said, upload_file
 
 
 def test_rows_with_nan_are_left_out_in_one_click() -> None:
     logits, labels = simulate(n=300)
     logits[:3, 1] = np.nan
-    app = upload_file("mine.npz", npz(logits=logits, labels=labels))
+    app = upload_file("mine.npz", npz_bytes(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
     click(app, "Do this")
     assert not app.error
@@ -47,7 +47,7 @@ def test_features_of_other_scales_are_standardised_in_one_click(
 ) -> None:
     features, train_features = (rng.normal(size=(n, 6)) * [5000, 1, 1, 1, 1, 1] for n in (300, 40))
     given = {"features": features, "train_features": train_features, "train_labels": np.arange(40) % 4}
-    app = upload_file("main.npz", npz(**outputs, **given))
+    app = upload_file("main.npz", npz_bytes(**outputs, **given))
     assert "Your features are not normalised" in said(app)
     click(app, "Do this")
     assert not app.exception

@@ -22,8 +22,8 @@ import calib
 from calib import records
 from calib.export import writer
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import simulate
-from tests.ui.conftest import npz, open_page, upload_file
+from tests.conftest import npz_bytes, simulate
+from tests.ui.conftest import open_page, upload_file
 
 PARSERS = [
     *((pyarrow.csv, name) for name in ("open_csv", "read_csv", "CSVStreamingReader")),
@@ -93,7 +93,7 @@ def hdf5(buffer: io.BytesIO) -> None:
 
 TABLE = pd.DataFrame(LOGITS, columns=["logit_0", "logit_1", "logit_2"]).assign(label=LABELS)
 UPLOADS = {
-    "mine.npz": npz(logits=LOGITS, labels=LABELS),
+    "mine.npz": npz_bytes(logits=LOGITS, labels=LABELS),
     "mine.h5": written(hdf5),
     "mine.csv": TABLE.to_csv(index=False).encode(),
     "mine.parquet": written(TABLE.to_parquet),
@@ -113,7 +113,7 @@ def test_the_data_page(name, no_parser):
 
 def test_outputs_to_which_a_calibrator_is_applied(with_fits: OpenSession, request):
     app = open_page("pages/5_Export.py", with_fits)
-    content = npz(logits=5.0 * np.eye(7, with_fits.data.n_classes))
+    content = npz_bytes(logits=5.0 * np.eye(7, with_fits.data.n_classes))
     request.getfixturevalue("no_parser")
     app.segmented_control(key="export/of").set_value("an upload").run()
     app = app.file_uploader(key="export/upload").upload("new.npz", content).run()

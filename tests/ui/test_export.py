@@ -15,7 +15,7 @@ from calib.numerics import softmax
 from calib.registry import calibrator
 from calib.ui.export.view import _read
 from calib.ui.session import OpenSession
-from tests.conftest import simulate
+from tests.conftest import npz_bytes, simulate
 from tests.ui.conftest import open_page, unfold
 
 
@@ -45,9 +45,8 @@ def test_a_pytorch_module_is_built_by_a_worker_and_sql_is_of_two_classes(with_fi
 def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_fits: OpenSession) -> None:
     app = open_page("pages/5_Export.py", with_fits)
     app.segmented_control(key="export/of").set_value("an upload").run()
-    file = io.BytesIO()
-    np.savez(file, outputs=softmax(with_fits.data.logits))
-    app = app.file_uploader(key="export/upload").upload("new.npz", file.getvalue()).run()
+    file = npz_bytes(outputs=softmax(with_fits.data.logits))
+    app = app.file_uploader(key="export/upload").upload("new.npz", file).run()
     assert not app.exception
     assert any("like probabilities" in each.value for each in app.warning)
     assert not any(each.endswith("csv") for each in urls(app))

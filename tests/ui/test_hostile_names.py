@@ -17,8 +17,8 @@ from calib.engine import Engine
 from calib.export import writer
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
-from tests.conftest import ROOT, simulate, two_scores
-from tests.ui.conftest import PAGES, fit, npz, open_page, upload_file
+from tests.conftest import ROOT, npz_bytes, simulate, two_scores
+from tests.ui.conftest import PAGES, fit, open_page, upload_file
 from tests.ui.rendered import RAW, dangers, texts
 
 NAMES = ("![a](//e.vil/p)", "<a href='//e.vil'>b [b](//e.vil)", "=cmd :red[r] $d$", "www.e.vil :material/home:")
@@ -88,7 +88,7 @@ def several_models(n: int = 200) -> bytes:
 
 def mismatched() -> bytes:
     logits, labels = simulate(50)
-    return npz(**{NAMES[0]: logits, NAMES[1]: labels[:40], "www.e.vil $d$": logits[:7]})
+    return npz_bytes(**{NAMES[0]: logits, NAMES[1]: labels[:40], "www.e.vil $d$": logits[:7]})
 
 
 UPLOADS: dict[str, tuple[str, Callable[[], bytes]]] = {
@@ -123,7 +123,7 @@ def test_a_record_and_the_findings_of_new_rows_are_told_in_text(record) -> None:
     app = open_page("pages/11_Monitoring.py").file_uploader(key="monitoring/files").set_value(record).run()
     assert not app.exception and dangers(app) == []
     logits, labels = simulate()
-    other = npz(logits=logits, labels=np.array([*NAMES[:3], "[z](//e.vil)"])[labels])
+    other = npz_bytes(logits=logits, labels=np.array([*NAMES[:3], "[z](//e.vil)"])[labels])
     app = app.file_uploader(key="monitoring/new-data").upload(f"{FILE}.npz", other).run()
     assert any("z" in text and "vil" in text for _, text in texts(app))
     assert dangers(app) == []

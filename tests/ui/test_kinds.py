@@ -22,7 +22,7 @@ from calib.ui.compare.answer import reported
 from calib.ui.fits import shown_fits
 from calib.ui.link import entry_of
 from calib.ui.session import SESSION, VIEWPOINT, OpenSession
-from tests.conftest import simulate
+from tests.conftest import npz_bytes, simulate
 from tests.test_pairs import pairs
 from tests.ui.conftest import (
     PAGES,
@@ -31,7 +31,6 @@ from tests.ui.conftest import (
     facts,
     fit,
     group,
-    npz,
     one_of,
     open_page,
     opened,
@@ -135,7 +134,7 @@ def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
     logits = 2 * generator.normal(size=(n, n_classes)) - 1.5 * np.log(np.arange(1, n_classes + 1))
     labels = np.argmax(logits / 1.3 + generator.gumbel(size=logits.shape), axis=1)
     outputs = TopK.from_matrix(logits, kept, labels)
-    return npz(**outputs.arrays(), labels=labels, n_classes=n_classes)
+    return npz_bytes(**outputs.arrays(), labels=labels, n_classes=n_classes)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +198,7 @@ def test_an_upload_to_calibrate_brings_its_features(kinds: dict[str, OpenSession
         app = open_page("pages/5_Export.py", kinds["alone"])
         app.button_group(key="export/of").set_value("an upload").run()
         assert "with features" in app.file_uploader[0].label
-        app.file_uploader[0].upload("new.npz", npz(**arrays)).run()
+        app.file_uploader[0].upload("new.npz", npz_bytes(**arrays)).run()
         assert not app.exception
         assert sentence in " ".join([said(app), *(error.value for error in app.error)])
 

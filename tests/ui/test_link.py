@@ -35,8 +35,8 @@ from calib.store.index import Store
 from calib.ui import fits
 from calib.ui.compare import studies
 from calib.ui.session import SESSION, Carried, OpenSession, Reading
-from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import SAMPLE, npz, open_page, said, unfold
+from tests.conftest import ROOT, finished, npz_bytes, simulate
+from tests.ui.conftest import SAMPLE, open_page, said, unfold
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def kept(records: Path) -> set[str]:
 def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> OpenSession:
     """A session as an upload opens it."""
     logits, labels = simulate(rows, 4, seed=seed)
-    inspection = inspect((name, io.BytesIO(npz(logits=logits, labels=labels))))
+    inspection = inspect((name, io.BytesIO(npz_bytes(logits=logits, labels=labels))))
     assert inspection.predictions is not None
     return OpenSession.from_data(inspection.predictions, reading=Reading(inspection))
 
@@ -389,7 +389,7 @@ def test_deleting_leaves_nothing_of_data_that_were_open_before(records: Path) ->
     finish(first, "temperature")
     app.run()
     token = app.query_params["w"]
-    other = npz(logits=rows[0], labels=rows[1])
+    other = npz_bytes(logits=rows[0], labels=rows[1])
     app.file_uploader(key="upload/main").upload("other.npz", other).run()
     second = app.session_state[SESSION]
     finish(second, "temperature")

@@ -16,8 +16,8 @@ from calib.export import provenance, writer
 from calib.formatting import listed
 from calib.registry import METHODS
 from calib.ui.session import EXPORTED, OpenSession
-from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, npz, open_page, said, table
+from tests.conftest import npz_bytes, simulate
+from tests.ui.conftest import charts, clean, open_page, said, table
 
 PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
@@ -43,12 +43,12 @@ def exported() -> list[tuple[str, bytes]]:
 @pytest.fixture(scope="module")
 def rows() -> bytes:
     logits, labels = simulate(n=600, seed=1)
-    return npz(logits=logits, labels=np.array(NAMES)[labels])
+    return npz_bytes(logits=logits, labels=np.array(NAMES)[labels])
 
 
 def new_data_of(session: OpenSession, factor: float = 1.0) -> bytes:
     names = np.array(session.test.class_names)
-    return npz(logits=factor * session.test.logits, labels=session.test.labels, class_names=names)
+    return npz_bytes(logits=factor * session.test.logits, labels=session.test.labels, class_names=names)
 
 
 def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows) -> None:
@@ -87,7 +87,7 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_
 
 def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     logits, labels = simulate(n=500)
-    content = npz(logits=logits, labels=labels)
+    content = npz_bytes(logits=logits, labels=labels)
     data = calib.load(("mine.npz", io.BytesIO(content)))
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
     app = give(open_page(PAGE), [("a.npz", writer.to_bytes("npz", fitted, provenance.describe(data)))])
@@ -106,7 +106,7 @@ def test_a_file_that_is_no_calibrator_is_refused_in_a_sentence() -> None:
 
 def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
-    app = give_rows(app, "new.npz", npz(logits=fits_to_read.test.logits))
+    app = give_rows(app, "new.npz", npz_bytes(logits=fits_to_read.test.logits))
     assert clean(app)
     n = len(fits_to_read.test)
     assert app.markdown[0].value.startswith(f"{n:,} rows without labels.")

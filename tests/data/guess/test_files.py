@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calib.data.guess.files import Looked, look_at, roles_of_files
-from tests.data.conftest import csv_bytes, npz_bytes
+from tests.conftest import npz_bytes
+from tests.data.conftest import csv_bytes
 
 OUTPUTS, LABELS = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 3
 

@@ -10,7 +10,8 @@ import pytest
 import calib
 from calib.data import inspect
 from calib.data.load import from_outputs
-from tests.data.conftest import cases, npz_bytes, the
+from tests.conftest import npz_bytes
+from tests.data.conftest import cases, the
 from tests.data.read.conftest import LABELS, LOGITS, NAMES, PROBS, check_read
 
 FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(label=[NAMES[k] for k in LABELS])

@@ -9,7 +9,8 @@ from calib.data import inspect
 from calib.data.limits import MAX_CLASSES
 from calib.data.read.arrays import plain_text
 from calib.data.read.base import distinct
-from tests.data.conftest import csv_bytes, npz_bytes
+from tests.conftest import npz_bytes
+from tests.data.conftest import csv_bytes
 
 
 @pytest.mark.parametrize("form", ["npz", "csv"])
