@@ -147,7 +147,6 @@ def test_the_table_holds_every_status_and_no_other():
         (["compare", "FILE", "--csv", "a.html", "--report", "a.html"], "give --report another name"),
         (["compare", "FILE", "--repeats", "1"], "Input should be greater than or equal to"),
         (["compare", "FILE", "--relevant", "nothing=0.1"], "'nothing=0.1' is no SCORE=DIFFERENCE"),
-        (["inspect", "FILE", "--read", "colour=red"], "not one of"),
         (["apply", "a.pkl", "FILE", "--out", "a.h5"], "does not end in .npz or .npy or .parquet or .csv"),
         (["plan", "FILE", "--threshold", "0.2"], "name no event"),
         (["plan", "FILE", "--auroc", "5"], "Input should be less than or equal to 0.99"),

@@ -20,7 +20,6 @@ from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.evaluation import score_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.export import runtime
-from calib.formatting import fixed
 from calib.metrics.bootstrap import Interval
 from tests.cli.conftest import run
 from tests.conftest import simulate
@@ -62,9 +61,8 @@ def by_score(records: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {record["score"]: record for record in records}
 
 
-def test_compare(folder: Path, answer: Answer, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["compare", folder / "three.npz", "--methods", "temperature,isotonic"]
-    found = answer(*command)
+def test_compare(folder: Path, answer: Answer) -> None:
+    found = answer("compare", folder / "three.npz", "--methods", "temperature,isotonic")
     calibration, test = calib.load(folder / "three.npz").split()
     methods = {name: calib.calibrator(name, random_state=0) for name in ("temperature", "isotonic")}
     table = calib.compare(methods, calibration, test).table
@@ -83,11 +81,6 @@ def test_compare(folder: Path, answer: Answer, capsys: pytest.CaptureFixture[str
         assert record["verdict"] == row["verdict"]
     assert found["recommendation"]["method"] in {"identity", *methods}
     assert found["model"]["gap"] == pytest.approx(np.subtract(*judged_raw(test).pair).mean())
-    assert run(*command) == 0
-    said = capsys.readouterr().out
-    nll = [record for record in found["scores"] if record["score"] == "NLL"]
-    assert all(f"{fixed(each['value'])} [{fixed(each['interval'][0])}, " in said for each in nll)
-    assert all(sentence in said for sentence in found["recommendation"]["sentences"])
 
 
 def test_compare_over_splits(folder: Path, answer: Answer, tmp_path: Path) -> None:

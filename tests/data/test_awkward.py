@@ -69,7 +69,6 @@ REFUSED = [
     ("too few names", lambda m: m.both(labels=NAMES[m.labels % 2]), "labels_unmatched", "2 different labels"),
     ("sigmoids", lambda m: m.npz(probs=1 / (1 + np.exp(-m.logits)), labels=m.labels), "sums", "multi-label"),
     ("confidence alone", lambda m: m.npz(confidence=m.probs.max(1), y=m.labels), "single_column", "4 different"),
-    ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
     # tables
     ("text in cells", lambda m: spoilt(m, 7, "p_1", "oops"), "text_in_cells", "1 of 300 cells"),
     ("infinite cell", lambda m: spoilt(m, 7, "p_1", "inf"), "not_finite", "1 row of 300"),

@@ -9,7 +9,7 @@ import pytest
 
 import calib
 from calib.errors import CalibrationError
-from calib.evaluation import Evaluation, evaluate, score_intervals
+from calib.evaluation import evaluate, score_intervals
 from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from tests.conftest import simulate
@@ -111,6 +111,7 @@ def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
 
 
 def test_a_single_row_has_an_ece_and_no_interval_of_it():
+    """It had one of width 0, from draws of the same row."""
     for found in (calib.ece([0.9], [True], ci=True), calib.scores([0.9], [True]).loc["ECE of P(event)"]):
         np.testing.assert_allclose(list(found), [0.1, np.nan, np.nan])
 
@@ -136,15 +137,6 @@ def test_a_table_and_the_panel_of_a_risk_model_have_one_interval_of_one_score(cl
 def test_help_lists_public_names_alone():
     assert {name for name in dir(calib) if not name.startswith("__")} == set(calib.__all__)
     assert all(f"``{name}" in calib.__doc__ for name in calib.__all__)
-
-
-def test_one_row_has_no_interval_of_its_ece():
-    """It had one of width 0, from draws of the same row."""
-    logits, labels = simulate(n=1, n_classes=3)
-    fitted = calib.calibrator("identity").fit(*simulate(n=10, n_classes=3))
-    found = score_intervals(Evaluation.from_calibrator(fitted, logits, labels))
-    assert np.isnan([found["ECE"].low, found["ECE"].high]).all()
-    assert not any(interval.low == interval.high for interval in found.values())
 
 
 def test_the_raw_model_is_the_same_however_it_is_asked_for(tmp_path):

@@ -80,12 +80,6 @@ def test_the_auroc_is_the_share_of_pairs_ranked_right():
     assert found.value == pytest.approx(naive, abs=1e-12)
 
 
-def test_a_perfect_ranking_leaves_room_below():
-    found = auroc(np.array([0.1, 0.2, 0.3, 0.8, 0.9]), np.arange(5) > 2, Rows.with_outcome(np.arange(5) > 2))
-    assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(0.025**0.5)  # two independent pairs
-
-
 def test_few_risks_of_a_binning_have_a_spline_too():
     # Levels as BBQ gives them: between knots that lie as close as these no fit is found.
     levels = np.array([0.03496, 0.035619, 0.0788, 0.147858, 0.149609])

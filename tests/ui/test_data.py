@@ -11,7 +11,7 @@ from calib.data.samples import SAMPLES
 from calib.ui.server.uploads import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import npz_bytes, simulate
-from tests.ui.conftest import SAMPLE, clean, click, facts, open_page, said, upload_file
+from tests.ui.conftest import SAMPLE, clean, click, facts, open_page, upload_file
 
 
 def test_rows_with_nan_are_left_out_in_one_click() -> None:
@@ -40,21 +40,6 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
 def outputs() -> dict[str, np.ndarray]:
     logits, labels = simulate(n=300, n_classes=4)
     return {"logits": logits, "labels": labels}
-
-
-def test_features_of_other_scales_are_standardised_in_one_click(
-    outputs: dict[str, np.ndarray], rng: np.random.Generator
-) -> None:
-    features, train_features = (rng.normal(size=(n, 6)) * [5000, 1, 1, 1, 1, 1] for n in (300, 40))
-    given = {"features": features, "train_features": train_features, "train_labels": np.arange(40) % 4}
-    app = upload_file("main.npz", npz_bytes(**outputs, **given))
-    assert "Your features are not normalised" in said(app)
-    click(app, "Do this")
-    assert not app.exception
-    assert "not normalised" not in said(app) and "standardised by the training set" in said(app)
-    data = app.session_state[SESSION].data
-    np.testing.assert_allclose(data.train_features.std(axis=0), 1)
-    np.testing.assert_allclose(data.feature_mean, train_features.mean(axis=0))
 
 
 def npy(array: np.ndarray) -> bytes:

@@ -21,7 +21,7 @@ from calib.top_k import TopK
 from calib.ui.compare.answer import reported
 from calib.ui.fits import shown_fits
 from calib.ui.link import entry_of
-from calib.ui.session import SESSION, VIEWPOINT, OpenSession
+from calib.ui.session import VIEWPOINT, OpenSession
 from tests.conftest import npz_bytes, simulate
 from tests.test_pairs import pairs
 from tests.ui.conftest import (
@@ -36,7 +36,6 @@ from tests.ui.conftest import (
     opened,
     said,
     unfold,
-    upload_file,
 )
 
 NAME = "_default*"
@@ -201,14 +200,6 @@ def test_an_upload_to_calibrate_brings_its_features(kinds: dict[str, OpenSession
         app.file_uploader[0].upload("new.npz", npz_bytes(**arrays)).run()
         assert not app.exception
         assert sentence in " ".join([said(app), *(error.value for error in app.error)])
-
-
-def test_a_file_opens_and_is_said_to_be_a_top_k():
-    app = upload_file("model.npz", a_file())
-    assert clean(app)
-    assert "the largest logits of very many classes" in said(app)
-    assert facts(app)["Classes"] == "2,000"
-    assert isinstance(app.session_state[SESSION].data.logits, TopK)
 
 
 def test_a_sample_is_fitted_on_and_said_and_can_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,7 +187,6 @@ VECTORS: dict[str, Callable[[list[str], tuple[str, ...]], str]] = {
     "json": lambda cells, classes: f"[{', '.join(cells)}]",
     "numpy": lambda cells, classes: f"[{' '.join(cells)}]",
     "space": lambda cells, classes: " ".join(cells),
-    "semicolon": lambda cells, classes: ";".join(cells),
     "dict": lambda cells, classes: repr({name: float(cell) for name, cell in zip(classes, cells, strict=True)}),
     "label_prob": lambda cells, classes: _label_list(cells, classes, "prob"),
     "label_score": lambda cells, classes: _label_list(cells, classes, "score"),

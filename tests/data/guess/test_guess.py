@@ -61,9 +61,6 @@ def test_limits_what_was_before_and_reaction_times_are_no_outputs():
     assert not of(correct=HAPPENED, reaction_time=RNG.gamma(2, 0.3, N)).readings
 
 
-# Outcome.
-
-
 # Of which class one column speaks.
 
 
