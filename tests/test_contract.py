@@ -23,6 +23,7 @@ from calib.errors import CalibrationError, FitCancelled
 from calib.export.runtime import ExportedCalibrator, from_arrays
 from calib.records import flatten, unflatten
 from calib.registry import registry_name
+from tests.conftest import simulate
 from tests.forged_records import forged, reread
 
 # Optional: configurations of methods whose fits are slow or whose options are many. All others are tested in those
@@ -120,10 +121,8 @@ def make(name: str, params: dict[str, Any]) -> Calibrator:
 
 def sample(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Overconfident logits in float64 that float32 holds exactly, and their labels."""
-    generator = np.random.default_rng(seed)
-    logits = generator.normal(size=(n, n_classes)) * 1.5
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    return (2 * logits).astype(np.float32).astype(float), labels
+    logits, labels = simulate(n, n_classes, seed=seed)
+    return logits.astype(np.float32).astype(float), labels
 
 
 def inputs(logits: Any) -> np.ndarray:

@@ -142,6 +142,16 @@ def upload_file(name: str, content: bytes, session: OpenSession | None = None) -
     return open_page("app.py", session).file_uploader(key="upload/main").upload(name, content).run()
 
 
+def features_of(name: str = "active", n: int = 150) -> Predictions:
+    """Simulated Gaussian clusters that overlap; the model's outputs say nothing."""
+    generator = np.random.default_rng(0)
+    labels, train_labels = np.arange(n) % 3, np.arange(120) % 3
+    centres = 1.5 * generator.normal(size=(3, 4))
+    features, train_features = (centres[of] + generator.normal(size=(len(of), 4)) for of in (labels, train_labels))
+    training = {"train_features": train_features, "train_labels": train_labels}
+    return Predictions(np.zeros((n, 3)), labels, ("a", "b", "c"), sha256=name, features=features, **training)
+
+
 def charts(app: AppTest) -> list[Any]:
     """The figures of a page."""
     return [element.proto for element in app.get("plotly_chart")]

@@ -10,24 +10,13 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from calib.active_learning import Plan, compare_arms, pool_from_predictions, rounds_table, simulate, verdicts
-from calib.data import Predictions
 from calib.engine import Engine
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished
-from tests.ui.conftest import charts, clean, group, open_page, said
+from tests.ui.conftest import charts, clean, features_of, group, open_page, said
 
 PAGE = "pages/12_Active_learning.py"
 QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 10, "batch": 20, "threshold": 0.1}
-
-
-def features_of(name: str = "active", n: int = 150) -> Predictions:
-    """Simulated Gaussian clusters that overlap; the model's outputs say nothing."""
-    generator = np.random.default_rng(0)
-    labels, train_labels = np.arange(n) % 3, np.arange(120) % 3
-    centres = 1.5 * generator.normal(size=(3, 4))
-    features, train_features = (centres[of] + generator.normal(size=(len(of), 4)) for of in (labels, train_labels))
-    training = {"train_features": train_features, "train_labels": train_labels}
-    return Predictions(np.zeros((n, 3)), labels, ("a", "b", "c"), sha256=name, features=features, **training)
 
 
 def quick(app: AppTest) -> AppTest:

@@ -9,14 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import geometry
-from calib.data import Predictions
 from calib.diagnostics.separation import WAYS
 from calib.engine import Engine
 from calib.formatting import percent
 from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, group, open_page, said, unfold
+from tests.ui.conftest import charts, features_of, group, open_page, said, unfold
 
 PAGE = "pages/10_Geometry.py"
 
@@ -24,20 +23,6 @@ PAGE = "pages/10_Geometry.py"
 def opened(session: OpenSession) -> AppTest:
     """The page with its further question opened."""
     return unfold(open_page(PAGE, session), "geometry/input")
-
-
-def with_numbers() -> Predictions:
-    """Rows of numbers around a centre for each class; the logits are right for most of them."""
-    logits, labels = simulate(200, 3)
-    generator = np.random.default_rng(1)
-    centres = 2 * generator.normal(size=(3, 4))
-    train_labels = np.arange(60) % 3
-    return Predictions(
-        logits, labels, ("a", "b", "c"), sha256="numbers",
-        features=centres[labels] + generator.normal(size=(200, 4)),
-        train_features=centres[train_labels] + generator.normal(size=(60, 4)),
-        train_labels=train_labels,
-    )  # fmt: skip
 
 
 def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -> None:
@@ -69,12 +54,12 @@ def test_every_separation_and_every_way_to_choose(sample_to_read: OpenSession, k
 
 
 def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: Engine) -> None:
-    data = with_numbers()
+    data = replace(features_of(), logits=simulate(150, 3)[0])
     assert data.train_labels is not None
     lacking = replace(data, train_labels=np.where(data.train_labels == 2, 1, data.train_labels), sha256="lacking")
     app = opened(OpenSession.from_data(lacking))
     assert "no finite separation" in said(app)
     assert "No training input has this class, so its separation is −∞" in said(app)
     assert len(charts(app)) == 1
-    only = replace(data, train_labels=np.zeros(60, dtype=int), sha256="one class")
+    only = replace(data, train_labels=np.zeros(120, dtype=int), sha256="one class")
     assert "separation is −∞" in said(opened(OpenSession.from_data(only)))
