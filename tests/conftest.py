@@ -19,7 +19,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["CALIB_WORKSPACE"] = "off"
 
 import numpy as np
-import psutil
 import pytest
 from hypothesis import settings
 
@@ -56,6 +55,8 @@ def wait_until(condition: Callable[[], Found], seconds: float = 300.0) -> Found:
 
 def alive(process: int) -> bool:
     """Whether a process is there and no zombie, which nobody may be there to collect."""
+    import psutil  # the engine's, which environments with the library alone lack
+
     try:
         return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
