@@ -477,12 +477,13 @@ def from_outputs(
             raise DataError([Finding("error", "source", loaded, "Give them alone, or the arrays in their place.")])
         return replace(data, name=name or data.name)
     for what, given in (("labels", labels), ("class_names", class_names)):
-        if np.isscalar(given):
+        if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
             single = f"{what} is a single value, {shortened(repr(given))}."
             raise DataError([Finding("error", "shape_0d", single, "Give a list of them.")])
     name = None if name is None else str(name)
     columns = list(getattr(data, "columns", ()))
     names = None if class_names is None else tuple(map(str, class_names))
+    texts = labels is not None and all(isinstance(label, str) for label in labels)
     said = len(columns) > 1 and all(isinstance(c, (str, int)) for c in columns) and columns != [*range(len(columns))]
     if labels is not None and said:
         order = class_order([*map(str, columns)], names or ())
@@ -495,9 +496,8 @@ def from_outputs(
             changes["label_values"] = values
             names = names or called
         elif names is None and "label_values" not in changes:
-            names = full if {*map(str, labels)} <= {*full} else called
+            names = full if texts and {*labels} <= {*full} else called
     if names is not None:
-        texts = labels is not None and all(isinstance(label, str) for label in labels)
         changes["label_values" if texts and "label_values" not in changes else "class_names"] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
     found = load(source, **changes)

@@ -114,6 +114,7 @@ def test_what_is_no_array_is_refused_in_a_sentence():
     for outputs, labels, said in (
         ([[1.0], [2.0, 3.0]], [0, 1], "outputs is of the type list"),
         (LOGITS, LABELS[:7], "7"),
+        (LOGITS, np.array(3), "labels is a single value"),
         (LOGITS, [object()] * 240, "labels is of the type list"),
         (LOGITS.astype(complex), LABELS, "complex"),
         (LOGITS, LABELS == 1, "True and False, but there are 3 classes"),
