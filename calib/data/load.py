@@ -481,24 +481,26 @@ def from_outputs(
             single = f"{what} is a single value, {shortened(repr(given))}."
             raise DataError([Finding("error", "shape_0d", single, "Give a list of them.")])
     name = None if name is None else str(name)
+    if getattr(labels, "shape", ())[1:] == (1,):
+        labels = np.asarray(labels)[:, 0]
     columns = list(getattr(data, "columns", ()))
     names = None if class_names is None else tuple(map(str, class_names))
     texts = labels is not None and all(isinstance(label, str) for label in labels)
-    said = len(columns) > 1 and all(isinstance(c, (str, int)) for c in columns) and columns != [*range(len(columns))]
-    if labels is not None and said:
+    said = len(columns) > 1 and all(type(c) in (str, int) for c in columns) and columns != [*range(len(columns))]
+    if labels is not None and said and changes.get("label_values") is None:
         order = class_order([*map(str, columns)], names or ())
         if order != sorted(order):
             columns = [columns[place] for place in order]
             data = data[columns]
         called, full = names_in_common([*map(str, columns)]), tuple(map(str, columns))
-        values = None if "label_values" in changes else _values_by_name(called, labels)
+        values = _values_by_name(called, labels)
         if values is not None:
             changes["label_values"] = values
             names = names or called
-        elif names is None and "label_values" not in changes:
-            names = full if texts and {*labels} <= {*full} else called
+        elif names is None:
+            names = full if texts and not {*labels}.isdisjoint(full) else called
     if names is not None:
-        changes["label_values" if texts and "label_values" not in changes else "class_names"] = names
+        changes["label_values" if texts and changes.get("label_values") is None else "class_names"] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
     found = load(source, **changes)
     return replace(found, name=name or ("predictions" if in_memory(source) else found.name))

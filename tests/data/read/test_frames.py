@@ -213,3 +213,26 @@ def test_columns_are_named_by_truth_values_and_by_numbers_of_any_type(rng, colum
         assert data.class_names == tuple(names or named) and data.accuracy == expected
     plain = from_outputs(pd.DataFrame(probs), codes + 1)
     assert plain.accuracy == expected, "columns without names are places"
+
+
+def test_labels_of_a_frame_are_read_by_name_whatever_else_is_given(rng):
+    """One missing label spoilt the others, and one column of labels and ``label_values`` beside names were misread."""
+    p, codes = rng.uniform(size=60), np.arange(60) % 2
+    frame = pd.DataFrame({"p_b": 1 - p, "p_a": p})
+    full, short, wanted = np.array(["p_b", "p_a"])[codes], np.array(["b", "a"])[codes], np.where(codes, p, 1 - p)
+
+    def said(data):
+        return np.exp(data.logits)[np.arange(len(data.labels)), data.labels]
+
+    missing = from_outputs(frame, ["", *full[1:]], drop_bad_rows=True)
+    np.testing.assert_allclose(said(missing), wanted[1:])
+    for data in (
+        from_outputs(frame, short, class_names=["a", "b"]),
+        from_outputs(frame, short, label_values=["b", "a"]),
+        from_outputs(frame, short, class_names=["a", "b"], label_values=["b", "a"]),
+        from_outputs(frame, short[:, None]),
+        from_outputs(frame, pd.DataFrame({"y": full})),
+        from_outputs(frame.set_axis(["p_2", "p_1"], axis=1), 2 - codes, label_values=None),
+        from_outputs(frame.set_axis(["p_2", "p_1"], axis=1), (2 - codes)[:, None]),
+    ):
+        np.testing.assert_allclose(said(data), wanted)
