@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Annotated, Any
 
 import typer
@@ -31,8 +32,8 @@ class Command(typer.core.TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command's arguments."""
         once = {name for each in self.params if not getattr(each, "multiple", True) for name in each.opts}
-        times = Counter(given.partition("=")[0] for given in args)
-        if twice := [name for name in times if name in once and times[name] > 1]:
+        times = Counter(given.partition("=")[0] for given in takewhile(lambda given: given != "--", args))
+        if not ctx.resilient_parsing and (twice := [name for name in times if name in once and times[name] > 1]):
             refuse(f"{twice[0]} is given more than once; give it once")
         return super().parse_args(ctx, args)
 
