@@ -160,9 +160,11 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
         raise CalibrationError(f"{name} must have shape ({n},), one for each row; got {array.shape}.")
     if name != "weights":
         return array
-    if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
+    numbers = array.dtype.kind in "fiub"
+    with np.errstate(over="ignore"):  # extended precision beyond float64 becomes infinite
+        array = array.astype(np.float64, copy=False) if numbers else array
+    if not numbers or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
         raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
-    array = array.astype(np.float64, copy=False)
     # Beyond these bounds sums and their inverses are infinite, and ratios are all that counts.
     return array if 1 / LARGEST <= array.max() <= LARGEST else array / array.max()
 
