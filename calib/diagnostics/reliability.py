@@ -110,7 +110,7 @@ def reliability_curve(
         What rows that belong together share; a bin's interval is then that of as many independent rows as vary like its
         clusters (:func:`calib.metrics.bootstrap.effective_count`).
     weights : array_like of shape (n,) or None, default None
-        Weight of each row in the means of its bin and in the ECE; intervals are then those of as many equal rows
+        Weight of each row in the bins' edges and means and in the ECE; intervals are then those of as many equal rows
         (:func:`calib.metrics.effective_sample_size`). Counts stay those of rows.
 
     Returns

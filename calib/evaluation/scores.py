@@ -30,7 +30,7 @@ from calib.metrics.bootstrap import (
     wilson_interval,
 )
 from calib.metrics.calibration_error import ece
-from calib.metrics.confidence import Bools, weighted_mean
+from calib.metrics.confidence import Bools, check_weights, effective_sample_size
 from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
 from calib.metrics.risk_measures import of_one_order
 from calib.metrics.scoring_rules import placements, precisions
@@ -286,7 +286,9 @@ def scored_on(evaluation: Evaluation) -> Scored:
     return _scored(smooth_scores(evaluation), *evaluation.pair, evaluation.clusters)
 
 
-def ece_interval(confidence: Floats, correct: Bools, clusters: npt.NDArray[np.generic] | None = None) -> Interval:
+def ece_interval(
+    confidence: Floats, correct: Bools, clusters: npt.NDArray[np.generic] | None = None, weights: Any = None
+) -> Interval:
     """:func:`calib.ece` with the bootstrap interval that comparisons give it.
 
     No ECE is below the distance of mean confidence from accuracy, and so is neither end of its interval.
@@ -295,9 +297,13 @@ def ece_interval(confidence: Floats, correct: Bools, clusters: npt.NDArray[np.ge
     ----------
     confidence, correct : (n,) arrays.
     clusters : (n,) what rows that belong together share; whole clusters are drawn.
+    weights : (n,) weight of each row; rows tell as much as their effective number.
     """
-    smooth = {"accuracy": _mean_among(correct), **_gaps(confidence, correct)}
-    return _scored(smooth, confidence, correct, clusters).intervals()["ECE"]
+    weights = check_weights(weights, len(correct))
+    if weights is not None:
+        weights = weights * (effective_sample_size(weights) / weights.sum())
+    smooth = {"accuracy": _mean_among(correct, None, weights), **_gaps(confidence, correct, weights)}
+    return _scored(smooth, confidence, correct, clusters, weights).intervals()["ECE"]
 
 
 def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
@@ -307,28 +313,33 @@ def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
     return _smooth_scored(smooth, outcome, evaluation.clusters).intervals(level)["signed gap"]
 
 
-def _scored(smooth: dict[str, tuple[float, Floats]], said: Floats, came: Bools, clusters: Any) -> Scored:
-    """Smooth scores, and the ECE of what was said and what came true."""
-    groups, alone = groups_of_units(len(said), clusters), _smooth_scored(smooth, came, clusters)
-    bins = bins_of_ece(said, came, groups)
+def _scored(
+    smooth: dict[str, tuple[float, Floats]], said: Floats, came: Bools, clusters: Any, weights: Floats | None = None
+) -> Scored:
+    """Smooth scores, and the ECE of confidences and outcomes; weights sum to the effective number of rows."""
+    groups, alone = groups_of_units(len(said), clusters), _smooth_scored(smooth, came, clusters, weights)
+    bins = bins_of_ece(said, came, groups, weights)
     error = float(ece_of_bins(bins.sum(axis=0)))
     values = alone.value | {"ECE": error}
     return replace(
         alone,
         value={key: values[key] for key in SCORES if key in values},
-        influence=alone.influence | {"ECE": sums_of_groups(_ece_influence(said, came, bins.sum(axis=0)), groups)},
+        influence=alone.influence
+        | {"ECE": sums_of_groups(_ece_influence(said, came, bins.sum(axis=0), weights), groups)},
         draws={"ECE": reflect(error, ece_of_bins(groups.resampled(bins, N_RESAMPLES)))},
         debiased={"ECE": without_noise(error, bins.sum(axis=0))},
     )
 
 
-def _smooth_scored(smooth: dict[str, tuple[float, Floats]], came: Bools, clusters: Any) -> Scored:
+def _smooth_scored(
+    smooth: dict[str, tuple[float, Floats]], came: Bools, clusters: Any, weights: Floats | None = None
+) -> Scored:
     groups, rows = groups_of_units(len(came), clusters), Rows.with_outcome(came, clusters=clusters)
     return Scored(
         {key: float(smooth[key][0]) for key in SCORES if key in smooth},
         {key: sums_of_groups(added, groups) for key, (_, added) in smooth.items()},
         {},
-        len(came),
+        len(came) if weights is None else round(weights.sum()),
         rows.n_units if rows.clustered else None,
         error={key: float(rows.estimate(0.0, added).error) for key, (_, added) in smooth.items()},
         degrees=rows.degrees,
@@ -336,54 +347,52 @@ def _smooth_scored(smooth: dict[str, tuple[float, Floats]], came: Bools, cluster
     )
 
 
-def smooth_scores(evaluation: Evaluation) -> dict[str, tuple[float, Floats]]:
+def smooth_scores(evaluation: Evaluation, weights: Floats | None = None) -> dict[str, tuple[float, Floats]]:
     """Scores that are smooth functions of means over rows, by key: value, and (n,) what each row adds to it.
 
     Values are NaN where a mean is over nothing.
     """
     said, outcome = evaluation.pair
     found = {
-        key: _mean_among(rows)
+        key: _mean_among(rows, None, weights)
         for key, score in SCORES.items()
         if score.of_rows is not None and (rows := score.of_rows(evaluation)) is not None
     }
-    found |= _gaps(said, outcome)
-    found["sharpness"] = _mean_among((said - said.mean()) ** 2)
-    found["overconfidence"] = _mean_among(said, ~outcome)
-    found["underconfidence"] = _mean_among(1.0 - said, outcome)
+    found |= _gaps(said, outcome, weights)
+    found["sharpness"] = _mean_among((said - _mean_among(said, None, weights)[0]) ** 2, None, weights)
+    found["overconfidence"] = _mean_among(said, ~outcome, weights)
+    found["underconfidence"] = _mean_among(1.0 - said, outcome, weights)
     if evaluation.view.is_event:
-        found["AUROC"] = placements(said, outcome, Rows.with_outcome(outcome, clusters=evaluation.clusters))
-        found["average precision"] = precisions(said, outcome)
+        found["AUROC"] = placements(said, outcome, Rows.with_outcome(outcome, weights, clusters=evaluation.clusters))
+        found["average precision"] = precisions(said, outcome, weights)
     return found
 
 
 def weighted_scores(evaluation: Evaluation) -> dict[str, float]:
-    """Those scores that can count rows by their weights, by key; none where no weights were confirmed.
-
-    They are the means over rows, the ECE and the gap.
-    """
-    weights = evaluation.weights
+    """Values of the scores, by key, with rows counted by their weights; none where no weights were confirmed."""
+    weights = check_weights(evaluation.weights, len(evaluation))
     if weights is None:
         return {}
-    of_rows = {key: score.of_rows(evaluation) for key, score in SCORES.items() if score.of_rows is not None}
-    found = {key: weighted_mean(rows, weights) for key, rows in of_rows.items() if rows is not None}
-    said, outcome = evaluation.pair
-    found["signed gap"] = weighted_mean(said - outcome, weights)
-    return found | {"gap": abs(found["signed gap"]), "ECE": ece(said, outcome, weights=weights)}
+    found = {key: value for key, (value, _) in smooth_scores(evaluation, weights).items()}
+    return found | {"ECE": ece(*evaluation.pair, weights=weights)}
 
 
-def _mean_among(values: npt.NDArray[Any], chosen: Bools | None = None) -> tuple[float, Floats]:
+def _mean_among(
+    values: npt.NDArray[Any], chosen: Bools | None = None, weights: Floats | None = None
+) -> tuple[float, Floats]:
     """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
-    chosen = np.ones(len(values), dtype=bool) if chosen is None else chosen
-    count = int(chosen.sum())
-    if not count:
+    share = np.ones(len(values)) if weights is None else weights
+    if chosen is not None:
+        share = share * chosen
+    total = float(share.sum())
+    if not total:
         return math.nan, np.full(len(values), math.nan)
-    mean = float(values[chosen].mean())
-    return mean, np.where(chosen, values - mean, 0.0) / count
+    mean = float(share @ values) / total
+    return mean, share * (values - mean) / total
 
 
-def _gaps(said: Floats, outcome: Bools) -> dict[str, tuple[float, Floats]]:
-    signed, per_row = _mean_among(said - outcome)
+def _gaps(said: Floats, outcome: Bools, weights: Floats | None = None) -> dict[str, tuple[float, Floats]]:
+    signed, per_row = _mean_among(said - outcome, None, weights)
     return {"signed gap": (signed, per_row), "gap": (abs(signed), np.sign(signed) * per_row)}
 
 
@@ -392,10 +401,11 @@ def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
     return groups.sums(per_row) * np.sqrt(groups.n_groups / max(groups.n_groups - 1, 1))
 
 
-def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups) -> Floats:
-    """Sums of 1, confidence and correctness in each bin of the ECE, (n_groups, ECE_BINS, 3)."""
+def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups, weights: Floats | None = None) -> Floats:
+    """Sums of 1, confidence and correctness in each bin of the ECE, times the weights, (n_groups, ECE_BINS, 3)."""
     index = bin_index(confidence, equal_width_edges(confidence, ECE_BINS))
-    bins = [groups.sums_by(index, ECE_BINS, part) for part in (None, confidence, correct)]
+    weight = np.ones(len(confidence)) if weights is None else weights
+    bins = [groups.sums_by(index, ECE_BINS, part) for part in (weight, weight * confidence, weight * correct)]
     return np.stack(bins, axis=-1).astype(float)
 
 
@@ -405,10 +415,10 @@ def ece_of_bins(bins: Floats) -> Floats:
     return np.asarray(np.abs(said - came).sum(axis=-1) / count.sum(axis=-1))
 
 
-def _ece_influence(confidence: Floats, correct: Bools, bins: Floats) -> Floats:
+def _ece_influence(confidence: Floats, correct: Bools, bins: Floats, weights: Floats | None) -> Floats:
     """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
     place = bin_index(confidence, equal_width_edges(confidence, ECE_BINS))
-    return _mean_among(np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct))[1]
+    return _mean_among(np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct), None, weights)[1]
 
 
 def without_noise(error: float, bins: Floats) -> float:

@@ -36,8 +36,8 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     pandas.DataFrame
         Columns ``value``, ``low`` and ``high``; the index holds the scores' names, such as ``"ECE"``. Of two classes
         with an event the ECE and its kin are of the event's probability, and the ECE is called ``"ECE of P(event)"``.
-        Of data whose weights have a meaning (``weight_kind``) there is a column ``weighted`` too: the means over rows,
-        the ECE and the gap with weights, NaN for other scores. All other columns count each row once.
+        Of data whose weights have a meaning (``weight_kind``) there is a column ``weighted`` too, the scores with
+        weights. All other columns count each row once.
 
     Raises
     ------
@@ -67,14 +67,14 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
 
 
 @overload
-def ece(probs: Any, labels: Any, *, ci: Literal[False] = False) -> float: ...
+def ece(probs: Any, labels: Any, *, ci: Literal[False] = False, weights: Any = None) -> float: ...
 
 
 @overload
-def ece(probs: Any, labels: Any, *, ci: Literal[True]) -> Interval: ...
+def ece(probs: Any, labels: Any, *, ci: Literal[True], weights: Any = None) -> Interval: ...
 
 
-def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
+def ece(probs: Any, labels: Any, *, ci: bool = False, weights: Any = None) -> float | Interval:
     """The expected calibration error that pages, tables, scorers and reports show, in 15 bins of equal width.
 
     Of two columns it is that of the predicted class. Where pages and :func:`scores` look at an event, they show that of
@@ -87,6 +87,9 @@ def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
         event's (n,) probabilities and whether it happened, or confidences and whether they were right.
     ci : bool, default False
         Whether to return the 95 % interval too.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike. The interval takes each row as drawn once, so that the unit of the
+        weights changes nothing.
 
     Returns
     -------
@@ -105,7 +108,6 @@ def ece(probs: Any, labels: Any, *, ci: bool = False) -> float | Interval:
     >>> round(calib.ece([0.9, 0.9, 0.9, 0.6], [True, True, False, True]), 3)  # 3/4 |.9 - 2/3| + 1/4 |.6 - 1|
     0.275
     """
-    value = metrics.ece(probs, labels)
     if not ci:
-        return value
-    return ece_interval(*top_label(probs, labels))
+        return metrics.ece(probs, labels, weights=weights)
+    return ece_interval(*top_label(probs, labels), weights=weights)

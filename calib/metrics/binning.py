@@ -32,47 +32,51 @@ ON_EDGE = 1e-6
 """Values this little below an edge are on it: a 0.6 that went through logarithms or float32 stays in its bin."""
 
 
-def equal_width_edges(values: Floats, n_bins: int) -> Floats:
+def equal_width_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Floats:
     """Bins of equal width on [0, 1], with inner edges a trifle lower, so that rounded values lie in one bin all."""
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     edges[1:-1] -= ON_EDGE
     return edges
 
 
-def equal_mass_edges(values: Floats, n_bins: int) -> Floats:
-    """Bins that hold about equally many rows.
+def equal_mass_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Floats:
+    """Bins that hold about equally many rows, or equal sums of weights.
 
     Equal values stay together: a cut that would fall inside a run of ties moves to the nearer end of the
     run, which may leave a bin empty. So the bins depend on the values alone, not on the order of the rows.
     """
-    ordered = np.sort(values)
-    n = len(ordered)
-    cuts = np.arange(1, n_bins) * n // n_bins
-    at_cut = ordered[cuts]
-    start = np.searchsorted(ordered, at_cut, side="left")
-    end = np.searchsorted(ordered, at_cut, side="right")
-    go_up = (end < n) & ((start == 0) | (end - cuts < cuts - start))
-    inner = ordered[np.where(go_up, np.minimum(end, n - 1), start)]
-    return _with_ends(inner, n_bins)
+    order = np.argsort(values)
+    ordered = values[order]
+    last = np.flatnonzero(np.diff(ordered, append=np.inf))  # of each run of ties
+    upto = 1.0 + last if weights is None else np.cumsum(weights[order])[last]
+    cuts = np.arange(1, n_bins) * (upto[-1] / n_bins) * (1.0 - 1e-9)  # a rounding error of the sums does not count
+    run = np.searchsorted(upto, cuts, side="right")
+    end, start = upto[run], np.append(0.0, upto)[run]
+    go_up = (run < len(last) - 1) & ((run == 0) | (end - cuts < cuts - start))
+    return _with_ends(ordered[last[run + go_up]], n_bins)
 
 
-def kmeans_edges(values: Floats, n_bins: int) -> Floats:
+def kmeans_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Floats:
     """Midpoints between the centres of one-dimensional k-means, started at quantiles of the distinct values."""
+    weights = np.ones(len(values)) if weights is None else weights
     distinct = np.unique(values)
     centres = np.unique(np.quantile(distinct, (np.arange(n_bins) + 0.5) / n_bins, method="nearest"))
     for _ in range(KMEANS_ITERATIONS):
         nearest = np.searchsorted((centres[1:] + centres[:-1]) / 2, values, side="right")
-        count = np.bincount(nearest)
-        moved = np.bincount(nearest, values)[count > 0] / count[count > 0]
+        count = np.bincount(nearest, weights)
+        moved = np.bincount(nearest, weights * values)[count > 0] / count[count > 0]
         if np.array_equal(moved, centres):
             break
         centres = moved
     return _with_ends((centres[1:] + centres[:-1]) / 2, n_bins)
 
 
-def imax_edges(values: Floats, n_bins: int) -> Floats:
+def imax_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Floats:
     """Bins of the values' log-odds that keep the most information about the outcome (Patel et al. 2020, table S3)."""
-    sums = SigmoidSums.from_log_odds(np.clip(log_odds_of(values), -SATURATED, SATURATED))
+    log_odds = np.clip(log_odds_of(values), -SATURATED, SATURATED)
+    order = np.argsort(log_odds)
+    each = np.ones(len(order)) if weights is None else weights[order]
+    sums = SigmoidSums.from_weighted(log_odds[order], each)
     return _with_ends(sigmoid(best_edges(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)), n_bins)
 
 
@@ -81,17 +85,17 @@ def _with_ends(inner: Floats, n_bins: int) -> Floats:
     return np.concatenate([[0.0], np.minimum(inner, 1.0), np.ones(n_bins - len(inner))])
 
 
-BINNINGS: dict[str, Callable[[Floats, int], Floats]] = {
+BINNINGS: dict[str, Callable[[Floats, int, Floats | None], Floats]] = {
     "equal_width": equal_width_edges,
     "equal_mass": equal_mass_edges,
     "kmeans": kmeans_edges,
     "imax": imax_edges,
 }
-"""Name of a scheme -> function of (values, n_bins) that gives the ``n_bins + 1`` edges."""
+"""Name of a scheme -> function of (values, n_bins, positive weights or None) that gives the ``n_bins + 1`` edges."""
 
 
-def bin_edges(values: Floats, n_bins: int, binning: str) -> Floats:
-    """Edges of a scheme, shape (n_bins + 1,), from 0 to 1.
+def bin_edges(values: Floats, n_bins: int, binning: str, weights: Floats | None = None) -> Floats:
+    """Edges of a scheme, shape (n_bins + 1,), from 0 to 1, for values whose weights, if any, are above 0.
 
     Raises
     ------
@@ -102,7 +106,7 @@ def bin_edges(values: Floats, n_bins: int, binning: str) -> Floats:
         raise CalibrationError(f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}.")
     if not isinstance(n_bins, (int, float, np.integer)) or not 1 <= n_bins <= MOST_BINS or n_bins % 1:
         raise CalibrationError(f"n_bins={n_bins!r} must be a whole number from 1 to {MOST_BINS:,}.")
-    return BINNINGS[binning](values, int(n_bins))
+    return BINNINGS[binning](values, int(n_bins), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +147,12 @@ class Bins:
 
 
 def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str, weights: Any = None) -> Bins:
-    """Bin values and average values and outcomes in each bin; weights move the averages, not the edges."""
-    edges = bin_edges(values, n_bins, binning)
+    """Bin values and average values and outcomes in each bin, as if rows stood there as often as their weights say."""
+    checked = check_weights(weights, len(values))
+    weighty = slice(None) if checked is None else checked > 0
+    edges = bin_edges(values[weighty], n_bins, binning, None if checked is None else checked[weighty])
     index = bin_index(values, edges)
     count = np.bincount(index, minlength=len(edges) - 1)
-    checked = check_weights(weights, len(values))
     mass: Ints | Floats = count
     totals: tuple[Floats | Bools, ...] = (values, outcomes)
     if checked is not None:

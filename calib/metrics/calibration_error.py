@@ -51,7 +51,8 @@ def ece(
     binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
         How bins are made; those of equal width lie on [0, 1].
     weights : array_like of shape (n,) or None, default None
-        Weight of each row in the means and shares of the bins, whose edges stay; None counts all alike.
+        Weight of each row in the means and shares of the bins, and in those edges that depend on the rows; None counts
+        all alike.
 
     Returns
     -------

@@ -216,13 +216,15 @@ def effective_sample_size(weights: Any) -> float:
     return float(checked.sum() ** 2 / (checked @ checked))
 
 
-def overconfidence(probs: Any, labels: Any) -> float:
+def overconfidence(probs: Any, labels: Any, weights: Any = None) -> float:
     """Mean confidence of the wrong predictions (Wenger et al. 2020, section 2.2).
 
     Parameters
     ----------
     probs, labels : array_like
         (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
 
     Returns
     -------
@@ -230,16 +232,18 @@ def overconfidence(probs: Any, labels: Any) -> float:
         From 0 to 1; NaN if no prediction is wrong: the mean does not exist, and the gap has no share of it.
     """
     confidence, correct = top_label(probs, labels)
-    return _mean(confidence, ~correct)
+    return _mean_among(confidence, ~correct, weights)
 
 
-def underconfidence(probs: Any, labels: Any) -> float:
+def underconfidence(probs: Any, labels: Any, weights: Any = None) -> float:
     """Mean of 1 - confidence of the right predictions (Wenger et al. 2020, section 2.2).
 
     Parameters
     ----------
     probs, labels : array_like
         (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
 
     Returns
     -------
@@ -247,7 +251,7 @@ def underconfidence(probs: Any, labels: Any) -> float:
         From 0 to 1; NaN if no prediction is right.
     """
     confidence, correct = top_label(probs, labels)
-    return _mean(1.0 - confidence, correct)
+    return _mean_among(1.0 - confidence, correct, weights)
 
 
 def signed_confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:
@@ -287,22 +291,27 @@ def confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:
     return abs(signed_confidence_gap(probs, labels, weights))
 
 
-def sharpness(probs: Any, labels: Any) -> float:
+def sharpness(probs: Any, labels: Any, weights: Any = None) -> float:
     """Variance of the confidence: how far apart a method sets sure from unsure rows.
 
     Parameters
     ----------
     probs, labels : array_like
         (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
 
     Returns
     -------
     float
         From 0, where all rows have the same confidence, to 1/4.
     """
-    return float(top_label(probs, labels)[0].var())
+    confidence, _ = top_label(probs, labels)
+    return weighted_mean((confidence - weighted_mean(confidence, weights)) ** 2, weights)
 
 
-def _mean(values: Floats, where: Bools) -> float:
-    chosen = values[where]
-    return float(chosen.mean()) if len(chosen) else float("nan")
+def _mean_among(values: Floats, chosen: Bools, weights: Any) -> float:
+    checked = check_weights(weights, len(values))
+    weight = chosen.astype(np.float64) if checked is None else checked * chosen
+    total = float(weight.sum())
+    return float(weight @ values) / total if total else float("nan")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.metrics.binning import equal_mass_edges
-from calib.metrics.confidence import Bools, target_pair
+from calib.metrics.confidence import Bools, check_weights, target_pair, weighted_mean
 from calib.numerics import Floats, Ints, bin_index
 
 
@@ -36,14 +36,21 @@ class Decomposition:
 
 @dataclass(frozen=True, eq=False)
 class Recalibration:
-    """Best monotone recalibration of a sample: (m,) distinct confidences, the rows of each, and its frequency there."""
+    """Best monotone recalibration of a sample.
+
+    Attributes
+    ----------
+    confidence : (m,) distinct confidences.
+    count : (m,) rows of each, or the sum of their weights.
+    frequency : (m,) recalibrated confidences.
+    """
 
     confidence: Floats
-    count: Ints
+    count: Ints | Floats
     frequency: Floats
 
 
-def corp(probs: Any, labels: Any, target: int | None = None) -> Decomposition:
+def corp(probs: Any, labels: Any, target: int | None = None, weights: Any = None) -> Decomposition:
     """CORP decomposition of the Brier score (Dimitriadis, Gneiting and Jordan 2021, eq. 4).
 
     "Consistent, optimally binned, reproducible, by pool-adjacent-violators": isotonic regression takes the place of
@@ -55,6 +62,8 @@ def corp(probs: Any, labels: Any, target: int | None = None) -> Decomposition:
         (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     target : int or None, default None
         Class k, to decompose the score of p_k as a forecast of label k; None for the predicted class.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
 
     Returns
     -------
@@ -67,26 +76,31 @@ def corp(probs: Any, labels: Any, target: int | None = None) -> Decomposition:
         If there is no such class, or the arrays do not fit together.
     """
     confidence, correct = target_pair(probs, labels, target)
-    again, rate = recalibrate(confidence, correct), float(correct.mean())
-    score = float(((confidence - correct) ** 2).mean())
+    again = recalibrate(confidence, correct, weights)
+    rate = weighted_mean(correct, weights)
+    score = weighted_mean((confidence - correct) ** 2, weights)
     # Rows whose forecast f is their own frequency have a squared error of f (1 - f) on average.
-    recalibrated = float(again.count @ (again.frequency * (1.0 - again.frequency)) / len(confidence))
+    recalibrated = weighted_mean(again.frequency * (1.0 - again.frequency), again.count)
     uncertainty = rate * (1.0 - rate)
     # No term is below 0, because recalibration is the best monotone map; rounding must not say otherwise.
     return Decomposition(score, max(score - recalibrated, 0.0), max(uncertainty - recalibrated, 0.0), uncertainty)
 
 
-def recalibrate(confidence: Floats, outcome: Bools) -> Recalibration:
+def recalibrate(confidence: Floats, outcome: Bools, weights: Any = None) -> Recalibration:
     """Isotonic regression on the distinct confidences, non-decreasing; rows that tie get one value.
 
     Parameters
     ----------
     confidence : (n,) floats.
     outcome : (n,) booleans.
+    weights : (n,) weight of each row; None counts all alike.
     """
+    weight = check_weights(weights, len(confidence))
     distinct, index = np.unique(confidence, return_inverse=True)
-    count = np.bincount(index, minlength=len(distinct))
-    right = np.bincount(index, weights=outcome, minlength=len(distinct))
+    count = np.bincount(index, weight)
+    right = np.bincount(index, outcome if weight is None else weight * outcome)
+    weighty = count > 0
+    distinct, count, right = distinct[weighty], count[weighty], right[weighty]
     return Recalibration(distinct, count, isotonic(right, count))
 
 

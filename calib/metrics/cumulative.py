@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.metrics.confidence import target_pair
+from calib.metrics.confidence import check_weights, target_pair
 
 _TERMS = 100
 """Of a series whose terms fall like exp(-k²)."""
@@ -21,8 +21,8 @@ class CumulativeTest:
     Attributes
     ----------
     kolmogorov, kuiper : float
-        Largest absolute value, and range, of the cumulated differences over the number of rows, as probabilities. They
-        are called ECCE-MAD and ECCE-R too.
+        Largest absolute value, and range, of the cumulated differences over the sum of the weights, as probabilities.
+        They are called ECCE-MAD and ECCE-R too.
     kolmogorov_p, kuiper_p : float
         Share of samples of a calibrated model in which each is at least as large, for many independent rows. Where all
         that is said is 0 or 1 they are 1 if all came true so, else 0.
@@ -37,13 +37,13 @@ class CumulativeTest:
     n: int
 
 
-def cumulative_test(probs: Any, labels: Any, target: int | None = None) -> CumulativeTest:
+def cumulative_test(probs: Any, labels: Any, target: int | None = None, weights: Any = None) -> CumulativeTest:
     """Test of calibration by cumulated differences, with no bins to choose.
 
-    The differences y - p are cumulated in the order of p. Of a calibrated model they are a random walk, which in units
-    of the root of sum p (1 - p) is close to a Brownian motion: its largest absolute value and its range are those of
-    Kolmogorov and Smirnov and of Kuiper (Arrieta-Ibarra et al., 2022, "Metrics of calibration for probabilistic
-    predictions", JMLR 23; the distribution of the range is Feller's, 1951).
+    The differences w (y - p) are cumulated in the order of p. Of a calibrated model they are a random walk, which in
+    units of the root of sum w² p (1 - p) is close to a Brownian motion: its largest absolute value and its range are
+    those of Kolmogorov and Smirnov and of Kuiper (Arrieta-Ibarra et al., 2022, "Metrics of calibration for
+    probabilistic predictions", JMLR 23; the distribution of the range is Feller's, 1951).
 
     Parameters
     ----------
@@ -53,6 +53,9 @@ def cumulative_test(probs: Any, labels: Any, target: int | None = None) -> Cumul
         Integers in [0, n_classes); of one probability for each row, whether it came true.
     target : int or None, default None
         Class whose probability is tested; None for the confidence in the predicted class.
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike. The statistics are those of rows repeated as often as their weights
+        say. The p-values take each row as drawn once, so that the unit of the weights changes nothing.
 
     Returns
     -------
@@ -73,17 +76,20 @@ def cumulative_test(probs: Any, labels: Any, target: int | None = None) -> Cumul
     (True, True)
     """
     said, came = target_pair(probs, labels, target)
+    checked = check_weights(weights, len(said))
+    weight = np.ones(len(said)) if checked is None else checked
     order = np.argsort(said, kind="stable")
-    walk = np.cumsum((came - said)[order])
+    walk = np.cumsum((weight * (came - said))[order])
     last = np.flatnonzero(np.diff(said[order], append=np.inf))  # rows that say the same have no order
     walk = np.concatenate([[0.0], walk[last]])
-    unit, n = math.sqrt(float((said * (1.0 - said)).sum())), len(said)
+    unit = math.sqrt(float(weight**2 @ (said * (1.0 - said))))
+    total = float(weight.sum())
     farthest, span = float(np.abs(walk).max()), float(np.ptp(walk))
     if unit > 0:
         ps = brownian_beyond(farthest / unit), brownian_range_beyond(span / unit)
     else:  # all that is said is 0 or 1, which a calibrated model never misses
         ps = (float(not farthest),) * 2
-    return CumulativeTest(farthest / n, span / n, *ps, n)
+    return CumulativeTest(farthest / total, span / total, *ps, len(said))
 
 
 def brownian_beyond(distance: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import scores
 from calib.evaluation.comparison_table import said_of_weights, weighted_rows
 from calib.evaluation.scores import weighted_scores
+from calib.evaluation.view import view_of
 from calib.numerics import softmax
 from tests.conftest import simulate
 from tests.evaluation.test_clusters import judged
@@ -35,24 +37,66 @@ def repeated(data: Predictions) -> Predictions:
     return replace(data.take(np.repeat(np.arange(len(data)), data.weights.astype(int))), weights=None)
 
 
+approx = partial(pytest.approx, abs=1e-12, nan_ok=True)
+
+
+def corp(*pair, **weights):
+    parts = metrics.corp(*pair, **weights)
+    return [parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty]
+
+
+def walk(*pair, **weights):
+    found = metrics.cumulative_test(*pair, **weights)
+    return [found.kolmogorov, found.kuiper]
+
+
 @given(st.integers(0, 50), st.integers(2, 5))
 def test_each_metric_is_that_of_repeated_rows(seed, n_classes):
     data = weighted(40, n_classes, seed=seed)
     again = repeated(data)
     probs, more = (calib.calibrator("identity").fit(d.logits, d.labels).predict_proba(d.logits) for d in (data, again))
     for metric in (metrics.nll, metrics.brier, metrics.accuracy, metrics.confidence_gap, metrics.signed_confidence_gap,
-                   metrics.ece):  # fmt: skip
+                   metrics.overconfidence, metrics.underconfidence, metrics.sharpness, corp, walk, calib.ece,
+                   *(partial(metrics.ece, binning=binning) for binning in metrics.BINNINGS)):  # fmt: skip
         expected = metric(more, again.labels)
-        assert metric(probs, data.labels, weights=data.weights) == pytest.approx(expected), metric.__name__
-        assert metric(probs, data.labels, weights=np.full(40, 3.0)) == pytest.approx(metric(probs, data.labels))
+        assert metric(probs, data.labels, weights=data.weights) == approx(expected), metric
+        assert metric(probs, data.labels, weights=np.full(40, 3.0)) == approx(metric(probs, data.labels)), metric
+        assert metric(probs, data.labels, weights=data.weights / 7) == approx(expected), metric
 
 
-def test_the_scores_that_can_are_weighted_and_in_the_bins_of_the_rows():
-    data = weighted()
-    found, expected = weighted_scores(judged(data)), scores(judged(repeated(data)))
-    for key in ("NLL", "Brier", "accuracy", "signed gap", "gap", "ECE"):
-        assert found[key] == pytest.approx(expected[key]), key
-    assert not {"sharpness", "overconfidence"} & set(found)
+@pytest.mark.parametrize("n_classes", [2, 4, 7])
+def test_all_scores_are_those_of_repeated_rows(n_classes):
+    data = weighted(n_classes=n_classes)
+    views = ["event", "top-label"] if n_classes == 2 else ["top-label"]
+    for view in views:
+        found, expected = (judged(each).seen(view_of(each, view)) for each in (data, repeated(data)))
+        assert weighted_scores(found) == pytest.approx(scores(expected))
+
+
+def test_the_p_values_of_the_cumulative_test_take_a_row_as_drawn_once():
+    generator = np.random.default_rng(0)
+    found = []
+    for _ in range(400):
+        risk, weights = generator.beta(1, 4, 500), generator.exponential(size=500)
+        came = generator.random(500) < risk
+        one = metrics.cumulative_test(risk, came, weights=weights)
+        found.append([one.kolmogorov_p, one.kuiper_p])
+        assert metrics.cumulative_test(risk, came, weights=1000 * weights).kuiper_p == pytest.approx(one.kuiper_p)
+    refused = (np.array(found) < 0.05).mean(axis=0)
+    assert ((refused > 0.015) & (refused < 0.085)).all()  # 5 % of 400, within three standard errors
+
+
+def test_the_interval_of_a_weighted_ece_holds_the_error_of_the_population():
+    generator, held = np.random.default_rng(0), 0
+    for _ in range(100):
+        risk, often = generator.uniform(0.6, 0.9, 400), generator.random(400) < 0.5
+        came = generator.random(400) < risk - np.where(often, 0.12, 0.02)
+        weights = np.where(often, 3.0, 1.0)  # the population has three rows of the one kind for one of the other
+        interval = calib.ece(risk, came, ci=True, weights=weights)
+        assert interval.value == pytest.approx(calib.ece(risk, came, weights=weights))
+        held += interval.low <= 0.75 * 0.12 + 0.25 * 0.02 <= interval.high
+    assert held >= 90
+    assert calib.ece(risk, came, ci=True, weights=1000 * weights) == pytest.approx(interval)
 
 
 def test_weights_nobody_has_explained_are_never_applied():
@@ -82,7 +126,7 @@ def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
     row = with_weights.set_index(["method", "score"])["weighted"]
     probs = methods["platt"].predict_proba(test.logits)
     assert row["platt", "NLL"] == pytest.approx(metrics.nll(probs, test.labels, weights=test.weights))
-    assert np.isnan(row["platt", "sharpness"])
+    assert row["platt", "sharpness"] == pytest.approx(metrics.sharpness(probs, test.labels, test.weights))
     heading, *rows = weighted_rows(with_weights)
     assert [line[0] for line in rows] == list(with_weights["title"].unique())
     assert len(heading) == len(rows[0])
