@@ -168,8 +168,8 @@ class Calibrator(Displayed):
             Called as ``progress(step, total, value)``; may raise :class:`FitCancelled`.
         **extras : array_like
             Arrays of the rows that the method needs or takes. ``weights`` says for how many rows each counts: a weight
-            of 2 is the row given twice, and one of 0 leaves it out. With them ``auto`` tries fewer methods: those that
-            take weights.
+            of 2 is the row given twice, to methods that choose by folds twice in one cluster, and one of 0 leaves it
+            out. With them ``auto`` tries fewer methods: those that take weights.
 
         Returns
         -------

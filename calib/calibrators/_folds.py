@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calib.base import NEEDS_CLASSES, POSITIVE, Calibrator, Progress, silent
 from calib.calibrators.minimisation import UNFINISHED
 from calib.calibrators.temperature import TemperatureScaling
-from calib.numerics import Floats, Ints, blocks, logit_unit
+from calib.numerics import Floats, Ints
 
 FOLDS = 5
 
@@ -32,40 +32,26 @@ CLEARLY = 0.001
 FOLD_TOLERANCE = 1e-4
 """Gradient at which fits inside folds end, each weight in a unit of about one curvature."""
 
-_SAME = 1e-9  # relative difference of rounding alone
 _SMALLEST = np.finfo(np.float64).tiny  # the probability that a loss takes for zero
 
 
-def row_units(logits: Floats, clusters: npt.NDArray[Any] | None = None) -> Ints:
-    """A number from 0 for each row, the same for rows with equal logits, or for those of a cluster.
-
-    The numbers rise with ``sum_k sqrt(max_j z_j - z_k)``, of a cluster with its least. So they depend neither on the
-    order of rows, nor on how often a row is repeated, on the unit of the logits or the order of the classes.
+def row_units(n_rows: int, clusters: npt.NDArray[Any] | None = None) -> Ints:
+    """Number of each row's cluster, from 0 in the order of their values; of rows on their own, the row's number.
 
     Parameters
     ----------
-    logits : (n, n_classes) array.
-    clusters : (n,) values, equal for rows that belong together; None for rows on their own.
+    n_rows : number of rows.
+    clusters : (n_rows,) values, equal for rows that belong together; None for rows on their own.
     """
-    keys, noise = np.empty(len(logits)), _SAME * logit_unit(logits)
-    for rows in blocks(*logits.shape):
-        below = logits[rows].max(axis=1, keepdims=True) - logits[rows]
-        below[below < noise] = 0.0  # a root would make much of it
-        keys[rows] = np.sqrt(below, out=below).sum(axis=1)
-    if clusters is not None:
-        clusters = np.unique(clusters, return_inverse=True)[1].ravel()
-        least = np.full(clusters.max(initial=-1) + 1, np.inf)
-        np.minimum.at(least, clusters, keys)
-        return np.argsort(np.argsort(least, kind="stable"))[clusters]
-    order = np.argsort(keys)
-    units = np.empty(len(keys), dtype=np.intp)
-    ordered = keys[order]
-    units[order] = np.cumsum(np.diff(ordered, prepend=ordered[:1]) > _SAME * ordered)
-    return units
+    return np.arange(n_rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
 
 
 def deal(units: Ints, random_state: int, n_folds: int = FOLDS) -> Ints:
-    """A fold for each row, (n,) in [0, n_folds): the units of :func:`row_units`, dealt to the folds at random.
+    """Fold of each row, (n,) in [0, n_folds): the units of :func:`row_units`, dealt to the folds at random.
+
+    Rows with equal outputs are dealt as any others, since new rows have the outputs of calibration rows, too. Held out
+    together, they make methods that learn these outputs look worse than they are: on digits of a decision tree a
+    structured matrix then had an NLL .05 nats above that of temperature scaling, and .02 below it on new rows.
 
     Classes are not spread evenly over the folds. A held-out fold would then have the class frequencies of the others,
     which new rows have not, and maps that learn frequencies would look better than they are: vector scaling lost .02 to
@@ -141,16 +127,15 @@ class PenalisedScaling(Calibrator):
         clusters : (n,) values, equal for rows that belong together, which stay in one fold; None for rows on their own.
         progress : called after each fit with its number, the most there can be, and the mean NLL of its fold.
         """
-        different = row_units(logits)
-        units = different if clusters is None else row_units(logits, clusters)
+        units = row_units(len(logits), clusters)
         self.penalty_, self.gain_, self.gain_error_ = 0.0, 0.0, 0.0
         if weights.sum() < FEWEST or units.max() + 1 < FOLDS:
             self.choice_note_ = (
                 f"Temperature scaling is kept: a penalty is chosen from {FOLDS} folds, which take at least {FEWEST} "
-                f"rows, and {FOLDS} different rows or clusters."
+                f"rows, and {FOLDS} clusters where there are any."
             )
             return None
-        parts = -(-(int(different.max()) + 1) * logits.shape[1] // MOST_ENTRIES)
+        parts = -(-logits.size // MOST_ENTRIES)
         folds = deal(units, self.random_state, parts * FOLDS)
         if parts > 1:
             drawn = folds < FOLDS

@@ -35,7 +35,7 @@ STACKED_FROM = 1000
 """Rows, or clusters, from which stacking sets the weights, and pseudo-BMA+ below."""
 
 FEWEST_ROWS, FEWEST_UNITS = 20, 5
-"""Below so many rows, or different rows or clusters, nothing is compared, and the simplest member is taken."""
+"""Below so many rows, or clusters, nothing is compared, and the simplest member is taken."""
 
 SAME_MAP = 1e-3
 """Members count as one where their out-of-fold probabilities of the labels differ by no more in any row."""
@@ -115,9 +115,9 @@ class AutoCalibration(Calibrator):
     Members that give the same probabilities count as one, the simplest of them. Members with a weight below 1 % are
     left out, the others are fitted on all rows, and the prediction is the weighted mean of their probabilities.
 
-    Equal rows stay in one fold and are drawn together. So do those of a cluster, which counts as one where rows are
-    counted. With weights of rows only members that take them are tried, and a row's likelihood counts as often as its
-    weight says.
+    Rows are dealt to the folds at random. Those of a cluster stay in one fold, are drawn together, and count as one
+    where rows are counted. With weights of rows only members that take them are tried, and a row's likelihood counts as
+    often as its weight says.
     """
 
     keep_accuracy: bool = param(False, help="Take the mean of methods alone that change no predicted class.")
@@ -142,7 +142,7 @@ class AutoCalibration(Calibrator):
         shares, units = in_words(self.parts()), plural(self.n_rows_, "row")
         units += f" in {plural(self.n_clusters_, 'cluster')}" if self.n_clusters_ else ""
         if self.rule_ == ALONE:
-            least = f"from {FEWEST_ROWS} rows on, with {FEWEST_UNITS} different ones or clusters"
+            least = f"from {FEWEST_ROWS} rows on, in {FEWEST_UNITS} clusters where there are any"
             return [*super().notes(), f"{shares}: methods are compared {least}, and there are {units}."]
         best = min(self.judged, key=lambda each: each.nll)
         mean = f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there"
@@ -198,7 +198,7 @@ class AutoCalibration(Calibrator):
                 probs[inside] = predicted[np.arange(len(inside)), labels[inside]]
             return np.log(np.maximum(probs, _SMALLEST))
 
-        units = row_units(logits, clusters)
+        units = row_units(len(logits), clusters)
         if counts.sum() < FEWEST_ROWS or units.max() + 1 < FEWEST_UNITS:
             self.rule_, shares = ALONE, {names[0]: 1.0}
         else:

@@ -217,7 +217,7 @@ class SplineCalibration(OneVsRest):
         weights: Floats | None = None,
         clusters: npt.NDArray[Any] | None = None,
     ) -> None:
-        folds = deal(row_units(logits, clusters), self.random_state)
+        folds = deal(row_units(len(logits), clusters), self.random_state)
         n = len(folds) if weights is None else float(weights.sum())
         self._folds = folds if n >= FEWEST and len(np.unique(folds)) == FOLDS else None
         super()._fit(logits, labels, progress=progress, weights=weights)

@@ -31,7 +31,7 @@ class VectorScaling(DiagonalScaling):
     keeps what temperature scaling gives it.
 
     ``fit(..., weights=)`` counts each row as often as its weight says, and ``fit(..., clusters=)`` keeps the rows of a
-    cluster in one fold. Equal rows are in one fold in any case.
+    cluster in one fold.
     """
 
     def _fit(

@@ -113,7 +113,7 @@ def test_the_weights_are_those_of_the_folds(cheap, monkeypatch, stacked_from, ru
     monkeypatch.setattr(auto, "STACKED_FROM", stacked_from)
     logits, labels = simulate(30, 3)
     fitted = calib.calibrator("auto", random_state=4).fit(logits, labels)
-    folds = deal(row_units(logits), 4, 3)
+    folds = deal(row_units(30), 4, 3)
     values = np.column_stack([outside_predictions(logits, labels, folds, name) for name in CHEAP])
     expected = stacking_weights(values) if rule == STACKING else pseudo_bma_weights(values, random_state=4)
     expected = np.where(expected < SMALLEST_WEIGHT, 0, expected)
@@ -157,7 +157,7 @@ def test_clusters_stay_whole_and_weights_reach_the_likelihoods(cheap):
     clusters = np.repeat(list("abcdefghijkl"), 5)
     weights = np.random.default_rng(0).gamma(1.0, size=60)
     fitted = calib.calibrator("auto").fit(logits, labels, clusters=clusters, weights=weights)
-    folds = deal(row_units(logits, clusters), 0, 3)
+    folds = deal(row_units(60, clusters), 0, 3)
     assert all(len(set(folds[clusters == name])) == 1 for name in clusters)
     values = np.column_stack(
         [outside_predictions(logits, labels, folds, name, clusters=clusters, weights=weights) for name in CHEAP]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.tree import DecisionTreeClassifier
 
 import calib
 from calib.base import silent
@@ -13,21 +15,34 @@ from calib.numerics import softmax
 from tests.conftest import simulate
 
 
-def fold_of_rows(logits, clusters=None, random_state=0):
-    return deal(row_units(logits, clusters), random_state)
+@pytest.mark.parametrize("clusters", [None, np.arange(200), np.arange(200).astype(str)])
+def test_folds_are_as_large_as_each_other(clusters):
+    folds = deal(row_units(200, clusters), 0)
+    np.testing.assert_array_equal(np.bincount(folds), [40] * FOLDS)
+    assert not np.array_equal(folds, deal(row_units(200, clusters), 1))
 
 
-def test_what_a_row_holds_decides_about_its_fold():
-    """Not its place or its copies, nor the unit of the logits, what was added to a row, or the order of the classes."""
-    rng = np.random.default_rng(0)
-    logits, _ = simulate(200, 4)
-    folds = fold_of_rows(logits)
-    order = rng.permutation(200)
-    np.testing.assert_array_equal(fold_of_rows(logits[order]), folds[order])
-    copies = np.repeat(np.arange(200), rng.integers(0, 4, 200) + 1)
-    np.testing.assert_array_equal(fold_of_rows(logits[copies]), folds[copies])
-    for same in (1e-4 * logits, 200 * logits, logits + rng.normal(size=(200, 1)), logits[:, [2, 0, 3, 1]]):
-        np.testing.assert_array_equal(fold_of_rows(same), folds)
+def test_the_names_of_clusters_decide_about_their_folds():
+    """Neither the order of rows nor how many a cluster has."""
+    clusters = np.random.default_rng(0).integers(0, 50, 200)
+    folds = deal(row_units(200, clusters), 0)
+    assert all(len(set(folds[clusters == cluster])) == 1 for cluster in clusters)
+    rows = np.append(np.random.default_rng(1).permutation(200), [0, 0, 0])
+    np.testing.assert_array_equal(deal(row_units(203, clusters[rows]), 0), folds[rows])
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "auto"])
+def test_leaves_of_a_tree_are_calibrated_as_well_as_rows_that_all_but_repeat(name):
+    pixels, labels = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(labels))
+    training, calibration, test = order[:600], order[600:1200], order[1200:]
+    tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0).fit(pixels[training], labels[training])
+    logits = calib.from_outputs(tree.predict_proba(pixels), labels).logits
+    losses = []
+    for rows in (logits, logits + 1e-4 * np.random.default_rng(0).normal(size=logits.shape)):
+        fitted = calib.calibrator(name).fit(rows[calibration], labels[calibration])
+        losses.append(calib.metrics.nll(fitted.predict_proba(rows[test]), labels[test]))
+    assert losses[0] == pytest.approx(losses[1], abs=0.005)
 
 
 class Powers(PenalisedScaling):
@@ -69,7 +84,7 @@ def test_the_strength_of_least_held_out_loss_is_chosen_and_the_search_ends_behin
     )
 
 
-def test_temperature_is_kept_within_the_standard_error_which_copies_of_rows_do_not_lower():
+def test_temperature_is_kept_within_the_standard_error_which_copies_in_clusters_do_not_lower():
     logits, labels = simulate(60, 3, scale=1.0, seed=3)
     choice = chosen([1.02], logits, labels)
     assert choice.penalty_ == 0
@@ -80,7 +95,7 @@ def test_temperature_is_kept_within_the_standard_error_which_copies_of_rows_do_n
     )
     copies = np.repeat(np.arange(60), 50)
     weighed = chosen([1.02], logits, labels, weights=np.full(60, 50.0))
-    copied = chosen([1.02], logits[copies], labels[copies])
+    copied = chosen([1.02], logits[copies], labels[copies], clusters=copies)
     assert (weighed.gain_, weighed.gain_error_) == pytest.approx((choice.gain_, choice.gain_error_))
     assert (copied.gain_, copied.gain_error_) == pytest.approx((choice.gain_, choice.gain_error_))
 
@@ -90,7 +105,7 @@ def test_too_few_rows_or_clusters_choose_nothing():
     assert chosen([1.0], logits[1:], labels[1:]).gain_error_ == 0
     choice = chosen([1.0], logits, labels, clusters=np.arange(FEWEST) % (FOLDS - 1))
     assert choice.penalty_ == 0
-    assert f"{FEWEST} rows, and {FOLDS} different rows or clusters" in choice.choice_note_
+    assert f"{FEWEST} rows, and {FOLDS} clusters where there are any" in choice.choice_note_
     assert chosen([1.1], logits, labels).gain_error_ > 0
 
 

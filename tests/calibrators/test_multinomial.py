@@ -141,7 +141,7 @@ def test_an_absent_class_keeps_what_temperature_scaling_gives(name):
 def test_folds_choose_what_refits_by_hand_do():
     logits, labels = uneven(400, 3)
     fitted = DirichletCalibration().fit(logits, labels)
-    folds = deal(row_units(logits), 0)
+    folds = deal(row_units(400), 0)
 
     def held_out(fit) -> np.ndarray:
         losses = np.zeros(len(labels))
