@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calib import decisions, export, metrics
-    from calib.arrays import logits
     from calib.base import Calibrator
     from calib.calibrators import geometric as geometry
+    from calib.canonical import logits
     from calib.cli.open_app import open_app
     from calib.data import Predictions, load, load_models
     from calib.data.load import from_outputs
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "arrays": ("logits",),
     "base": ("Calibrator",),
+    "canonical": ("logits",),
     "cli.open_app": ("open_app",),
     "data": ("Predictions", "load", "load_models"),
     "data.load": ("from_outputs",),

@@ -14,6 +14,13 @@ from calib.parameters import number_fault, shown
 SUM_TOLERANCE = 1e-3
 """How far a row of probabilities may miss one; models compute in half precision."""
 
+HALF_SUM_TOLERANCES = {"float16": 3 * 2.0**-10, "bfloat16": 3 * 2.0**-7}
+"""The same by the type of probabilities in half precision: exponentials of its log-softmax miss one by nearly as much.
+"""
+
+SUM_ROUNDING = 1e-6
+"""How far sums in float32 miss one."""
+
 
 def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
     """A NumPy array of what an array library, a table library or nested lists hold, without a copy where possible.
@@ -31,6 +38,8 @@ def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
         values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
     try:
         array = np.asarray(values)
+        if array.dtype.name == "bfloat16":  # of JAX and TensorFlow, in a type of ml_dtypes
+            return array.astype(np.float32)
         if array.dtype == object and all(isinstance(value, (int, float, np.number)) for value in array.flat):
             array = array.astype(np.float64)  # columns of several types in one table
         return array
@@ -60,59 +69,41 @@ def check_number(
         raise CalibrationError(f"{name}={shown(value)} {fault}.")
 
 
-def check_sums(probs: Floats) -> None:
-    """Refuse rows of probabilities that do not sum to one, and say where rounding explains it."""
-    total, n_classes = probs.sum(axis=1, dtype=np.float64), probs.shape[1]
-    off = np.abs(total - 1.0) > SUM_TOLERANCE
-    if off.any():
-        written = np.abs(probs - np.round(probs, 2)).max() < 1e-6
-        action = "give the probabilities of all classes, or divide each row by its sum."
-        if written and np.abs(total - 1.0).max() <= 0.005 * n_classes + 1e-6:
-            action = "they are rounded to two decimals, so divide each row by its sum."
-        said = f"{off.sum():,} of {len(probs):,} rows of probabilities do not sum to one"
-        raise CalibrationError(f"{said} (the first to {total[off][0]:.3g}); {action}")
+def sum_tolerance(given: Any) -> float:
+    """How far a row of probabilities may miss one, by the precision in which they were given."""
+    dtype = getattr(given, "dtype", None)
+    return HALF_SUM_TOLERANCES.get(str(getattr(dtype, "name", dtype)).removeprefix("torch."), SUM_TOLERANCE)
 
 
-def logits(probs: Any) -> Floats:
-    """Logits of probabilities, which every calibrator takes: ``fit(calib.logits(probs), labels)``.
+def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
+    """Divide rows of probabilities by their sums; not copied where these miss one by no more than sums in float32 do.
 
     Parameters
     ----------
-    probs : array_like of shape (n, n_classes) or (n,)
-        Probabilities of all classes, or those of class 1 of two.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-        Log-probabilities, float64; a probability of 0 counts as 2.2e-308, the smallest normal one.
-
-    Raises
-    ------
-    CalibrationError
-        For numbers outside 0 to 1, and rows of probabilities that do not sum to one.
-
-    Examples
-    --------
-    >>> import calib
-    >>> calib.logits([0.5, 0.5]).shape
-    (2, 2)
+    probs : (n, n_classes) array of what was ``given``, whose type says how far sums may miss one.
+    strict : whether rows whose sums miss one by more are refused. Otherwise all rows are left as they are.
     """
-    array = as_numbers(probs, "probabilities").astype(np.float64, copy=False)
-    if array.ndim == 1:
-        array = np.stack([1.0 - array, array], axis=1)
-    if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Probabilities must have shape (n, n_classes) or (n,); got {array.shape}.")
-    if not ((array >= 0) & (array <= 1)).all():
-        raise CalibrationError("Probabilities must lie between 0 and 1; if these are logits, pass them as they are.")
-    check_sums(array)
-    return np.log(np.maximum(array, np.finfo(np.float64).tiny))
+    total, n_classes = probs.sum(axis=1, dtype=np.float64), probs.shape[1]
+    off, tolerance = np.abs(total - 1.0), sum_tolerance(given)
+    most = float(off.max(initial=0.0))
+    if SUM_ROUNDING < most <= tolerance:
+        return probs / total[:, None]
+    if most <= SUM_ROUNDING or not strict:
+        return probs
+    written = np.abs(probs - np.round(probs, 2)).max() < 1e-6
+    action = "give the probabilities of all classes, or divide each row by its sum."
+    if written and most <= 0.005 * n_classes + 1e-6:
+        action = "they are rounded to two decimals, so divide each row by its sum."
+    wrong = off > tolerance
+    subject = f"{wrong.sum():,} of {len(probs):,} rows of probabilities do not sum to one"
+    raise CalibrationError(f"{subject} (the first to {total[wrong][0]:.3g}); {action}")
 
 
-def refuse_probabilities(array: npt.NDArray[Any]) -> None:
-    """Raise :class:`CalibrationError` where what should be logits is rows of probabilities."""
+def refuse_probabilities(array: npt.NDArray[Any], given: Any) -> None:
+    """Raise :class:`CalibrationError` where the array of what was given as logits is rows of probabilities."""
     if array.ndim != 2 or array.dtype.kind != "f" or not array.size or not (array.min() >= 0 and array.max() <= 1):
         return
-    if (np.abs(array.sum(axis=1, dtype=np.float64) - 1) < SUM_TOLERANCE).all():
+    if (np.abs(array.sum(axis=1, dtype=np.float64) - 1) < sum_tolerance(given)).all():
         raise CalibrationError(
             f"All {len(array):,} rows lie between 0 and 1 and sum to one: these are probabilities, and calibrators "
             "take logits. Pass calib.logits(probs)."

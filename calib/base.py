@@ -192,7 +192,7 @@ class Calibrator(Displayed):
         self.check_params()
         given = as_array(logits, "logits")
         if LEARNS_NOTHING not in self.traits:
-            refuse_probabilities(given)
+            refuse_probabilities(given, logits)
         logits = self._hook_input(given)
         labels = check_labels(labels, logits.shape)
         extras = check_extras(type(self), extras, len(labels))

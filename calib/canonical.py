@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from calib.arrays import as_numbers, check_sums
 from calib.errors import CalibrationError
 from calib.formatting import row_numbers
-from calib.numerics import MEMORY_ENTRIES, Floats, blocks
+from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, blocks, softmax
 
 Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs", "topk"]
 """What an upload held. Those after the first three are a single column, of log-odds, of a probability, of a confidence,
@@ -46,6 +47,9 @@ DEFAULT_FLOOR = float(np.finfo(np.float32).tiny)
 SMALLEST = 5e-324
 """Smallest positive double; half of it would be zero."""
 
+SAME = 1e-6
+"""Logits this near to the floor's, relatively, are the floor's: they may have been float32."""
+
 HARD_SHARE = 1e-3
 """What the zeros of a row hold together where every other probability is one."""
 
@@ -71,6 +75,67 @@ def zero_floor(smallest: float, n_classes: int) -> float:
     if smallest >= 1:
         return HARD_SHARE / n_classes
     return max(smallest / (2 * (n_classes - 1)), SMALLEST)
+
+
+def find_floor(outputs: Floats, kind: Kind) -> float:
+    """Return the :func:`zero_floor` of the smallest of (n, n_classes) outputs that is no zero."""
+    if kind == "log_probabilities":
+        smallest = float(np.exp(np.min(outputs, where=outputs > -np.inf, initial=0.0)))
+    else:
+        smallest = float(np.min(outputs, where=outputs > 0, initial=1.0))
+    return zero_floor(smallest, outputs.shape[1])
+
+
+def logits(probs: Any, floor: float | None = None) -> Floats:
+    """Logits of probabilities, which every calibrator takes: ``fit(calib.logits(probs), labels)``.
+
+    They are those of :func:`calib.from_outputs`. An exact zero has no logarithm, and so the zeros of a row together
+    count as half the smallest positive probability of all rows (docs/files.md, zeros and sums).
+
+    Parameters
+    ----------
+    probs : array_like of shape (n, n_classes) or (n,)
+        Probabilities of all classes, or those of class 1 of two.
+    floor : float or None, default None
+        Probability that stands for an exact zero. Rows to predict, of which a single one may come, need that of the
+        calibration rows: ``calib.from_outputs(probs, labels).floor``. None finds it in these rows.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Log-probabilities, float64.
+
+    Raises
+    ------
+    CalibrationError
+        For numbers outside 0 to 1, and rows of probabilities that do not sum to one.
+
+    Examples
+    --------
+    >>> import calib
+    >>> votes = [[0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]
+    >>> np.exp(calib.logits(votes)).round(3).tolist()  # half of 0.1, shared by two classes
+    [[0.9, 0.1, 0.025], [0.2, 0.5, 0.3]]
+    >>> np.exp(calib.logits([[1.0, 0.0, 0.0]], floor=0.025)).round(3).tolist()
+    [[1.0, 0.025, 0.025]]
+    """
+    array = as_numbers(probs, "probabilities").astype(np.float64, copy=False)
+    if array.ndim == 1:
+        array = np.stack([1.0 - array, array], axis=1)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(f"Probabilities must have shape (n, n_classes) or (n,); got {array.shape}.")
+    if not ((array >= -ROUNDING) & (array <= 1 + ROUNDING)).all():
+        raise CalibrationError("Probabilities must lie between 0 and 1; if these are logits, pass them as they are.")
+    check_sums(array, probs)
+    return to_canonical(array, "probabilities", find_floor(array, "probabilities") if floor is None else floor)
+
+
+def from_canonical(logits: Floats, floor: float | None) -> Floats:
+    """Probabilities of canonical logits, in which those at the floor are the exact zeros that they were."""
+    if floor:
+        at = np.log(floor)
+        logits = np.where(np.abs(logits - at) <= SAME * abs(at), -LARGEST, logits)
+    return softmax(logits)
 
 
 def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,8 +68,31 @@ def test_probabilities_given_as_logits_are_refused_and_the_way_out_works():
 def test_logits_are_the_logarithms_of_probabilities():
     probs = softmax(LOGITS)
     np.testing.assert_allclose(softmax(calib.logits(probs)), probs, rtol=1e-14)
-    np.testing.assert_allclose(softmax(calib.logits([0.2, 1.0])), [[0.8, 0.2], [0.0, 1.0]], atol=1e-300)
-    assert np.isfinite(calib.logits([[0.0, 1.0]])).all()
+    np.testing.assert_allclose(softmax(calib.logits([0.2, 0.7])), [[0.8, 0.2], [0.3, 0.7]], rtol=1e-14)
+    for hard in ([[0.0, 1.0]], [1.0], np.array([[1 + 1e-7, -1e-7]], np.float32)):
+        assert softmax(calib.logits(hard)).max() == pytest.approx(0.9995, abs=1e-4)
+
+
+def half_precision() -> list[tuple[Any, Any]]:
+    """Probabilities that were computed in half precision, in types of NumPy, JAX and PyTorch, and their values."""
+    exact = softmax(np.random.default_rng(0).normal(size=(400, 100)))
+    coarse = (exact.astype(np.float32).view(np.uint32) & 0xFFFF0000).view(np.float32)
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    moved = SimpleNamespace(is_floating_point=lambda: True, element_size=lambda: 2, float=lambda: coarse)
+    tensor = SimpleNamespace(detach=lambda: SimpleNamespace(cpu=lambda: moved), dtype="torch.bfloat16")
+    return [(exact.astype(np.float16), exact), (coarse.astype(bfloat16), coarse), (tensor, coarse)]
+
+
+def test_half_precision_widens_what_sums_may_miss_and_rows_are_divided_by_them():
+    labels = np.arange(400) % 100
+    for given, values in half_precision():
+        divided = values / values.sum(axis=1, keepdims=True, dtype=float)
+        assert calib.ece(given, labels) == pytest.approx(calib.ece(divided, labels), abs=1e-4)
+        np.testing.assert_allclose(softmax(calib.logits(given)), divided, rtol=1e-2)
+        with pytest.raises(CalibrationError, match=r"Pass calib\.logits\(probs\)"):
+            calib.calibrator("temperature").fit(given, labels)
+    with pytest.raises(CalibrationError, match="do not sum to one"):
+        calib.ece(half_precision()[1][1], labels)
 
 
 @pytest.mark.parametrize(

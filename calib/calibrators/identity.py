@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, LEARNS_NOTHING, MINDS_OFFSETS, Calibrator, Progress
 from calib.calibrators.steps import Step
-from calib.numerics import LARGEST, Floats, Ints, softmax
+from calib.canonical import from_canonical
+from calib.numerics import Floats, Ints
 from calib.parameters import param
-
-SAME = 1e-6
-"""Logits this near to the floor's, relatively, are the floor's: they may have been float32."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -32,10 +28,7 @@ class Identity(Calibrator):
         pass
 
     def _predict(self, logits: Floats) -> Floats:
-        if self.floor:
-            at = np.log(self.floor)
-            logits = np.where(np.abs(logits - at) <= SAME * abs(at), -LARGEST, logits)
-        return softmax(logits)
+        return from_canonical(logits, self.floor)
 
     def promises(self, n_classes: int) -> frozenset[str]:
         return self.traits if self.floor else self.traits - {MINDS_OFFSETS}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import ONE_COLUMN, Kind
+from calib.canonical import ONE_COLUMN, Kind, from_canonical
 from calib.data.array_names import outcome_name
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.event import Event
@@ -175,9 +175,14 @@ class Predictions(Displayed):
         return self.logits.shape[1]
 
     @property
+    def probs(self) -> Floats | None:
+        """(n, n_classes) probabilities of the model, with its exact zeros; None where the kind is "topk"."""
+        return None if isinstance(self.logits, TopK) else from_canonical(self.logits, self.floor)
+
+    @property
     def confidence(self) -> Floats | None:
         """(n,) confidence in each answer, where the kind is "pairs"; None for every other kind."""
-        return np.exp(self.logits[:, 1]) if self.kind == "pairs" else None
+        return from_canonical(self.logits, self.floor)[:, 1] if self.kind == "pairs" else None
 
     @property
     def correct(self) -> npt.NDArray[np.bool_] | None:
@@ -372,8 +377,7 @@ def check_predictions(data: object, what: str) -> None:
     """Refuse what is no data set, in one sentence that begins with what it was given for."""
     if not isinstance(data, Predictions):
         raise CalibrationError(
-            f"{what} is a {type(data).__name__}, not calib.Predictions; make it by "
-            "calib.Predictions(calib.logits(probs), labels, class_names), or give arrays to calib.report."
+            f"{what} is a {type(data).__name__}, not calib.Predictions; make it by calib.from_outputs(probs, labels)."
         )
 
 

@@ -78,7 +78,8 @@ def ece(probs: Any, labels: Any, *, ci: bool = False, weights: Any = None) -> fl
     """The expected calibration error that pages, tables, scorers and reports show, in 15 bins of equal width.
 
     Of two columns it is that of the predicted class. Where pages and :func:`scores` look at an event, they show that of
-    its probability: ``ece(probs[:, 1], labels)``. :func:`calib.metrics.ece` has other bins and norms.
+    its probability: ``ece(probs[:, 1], labels)``. :func:`calib.metrics.ece` has other bins and norms. Rows are divided
+    by their sums (docs/files.md, zeros and sums).
 
     Parameters
     ----------

@@ -114,7 +114,8 @@ def classwise_ece(
     CalibrationError
         For unknown options or arrays that do not fit together.
     """
-    array, labels = check_scored(check_columns(probs), labels, sums=False)
+    check_columns(probs)
+    array, labels = check_scored(probs, labels, sums=False)
     n_classes, of_rows = array.shape[1], check_weights(weights, len(array))
     above = 1.0 / n_classes if isinstance(threshold, str) and threshold == "1/K" else threshold
     if above is not None and (isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1):

@@ -41,7 +41,7 @@ def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, In
     """
     array = _numbers(probs)
     if array.ndim != 1:
-        array = check_probs(array, sums)
+        array = check_sums(check_range(check_columns(array)), probs, sums)
         return array, check_labels(labels, array.shape)
     came = as_array(labels, "labels")
     if came.shape != array.shape:
@@ -131,11 +131,8 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
 
 
 def check_probs(probs: Any, sums: bool = True) -> Floats:
-    """Probabilities of shape (n, n_classes), from 0 to 1, with rows that sum to one unless told else."""
-    array = check_range(check_columns(probs))
-    if sums:
-        check_sums(array)
-    return array
+    """Probabilities of shape (n, n_classes), from 0 to 1, whose rows must sum to one unless told else."""
+    return check_sums(check_range(check_columns(probs)), probs, sums)
 
 
 def check_columns(outputs: Any) -> Floats:

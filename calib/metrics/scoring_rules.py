@@ -24,6 +24,8 @@ from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 def nll(probs: Any, labels: Any, weights: Any = None) -> float:
     """Mean negative log-likelihood in nats, with probabilities below 1e-15 put at 1e-15.
 
+    How zeros and sums count in all scores is said in docs/files.md.
+
     Parameters
     ----------
     probs : array_like of shape (n, n_classes) or (n,)
@@ -121,7 +123,8 @@ def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> 
     """
     if int(k) != k or k < 1:
         raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
-    array, labels = check_scored(check_columns(probs), labels)
+    check_columns(probs)
+    array, labels = check_scored(probs, labels)
     keys = array if ranking is None else np.asarray(ranking)
     return float(label_in_top_k(array, labels, k, keys).mean())
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, colu
 
 from calib.arrays import check_of_rows
 from calib.base import Calibrator
-from calib.canonical import Kind, check_values, to_canonical, zero_floor
+from calib.canonical import Kind, check_values, find_floor, to_canonical
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats
@@ -80,7 +80,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     outputs_ : dict of str to object
         What an export of ``calibrator_`` must know of the estimator's outputs:
         ``calib.export.save(model.calibrator_, path, **model.outputs_)``. Its ``kind`` is what ``estimator_`` gives,
-        ``floor`` the probability that stands for exact zeros, None if there were none.
+        ``floor`` the probability that stands for exact zeros, None for scores.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = estimator
         self.outputs_: dict[str, Any] = {
             "kind": kind,
-            "floor": _floor(values, kind),
+            "floor": find_floor(values, kind) if kind in ("probabilities", "log_probabilities") else None,
             "class_names": tuple(map(str, self.classes_)),
         }
         if self.method == "identity":  # which is the estimator as it is, exact zeros included
@@ -413,15 +413,3 @@ def _outputs(estimator: Any, X: Any) -> tuple[Kind, Floats]:
         outputs = np.asarray(getattr(estimator, response)(X))
     one_column = response == "decision_function" and outputs.shape[1:] in ((), (1,))
     return "binary_log_odds" if one_column else RESPONSES[response], outputs
-
-
-def _floor(outputs: Floats, kind: Kind) -> float | None:
-    """The probability that stands for an exact zero, from the smallest that is none; None without zeros."""
-    if kind not in ("probabilities", "log_probabilities"):
-        return None
-    logs = kind == "log_probabilities"
-    zero = outputs == -np.inf if logs else outputs <= 0
-    if not zero.any():
-        return None
-    smallest = float(outputs[~zero].min())
-    return zero_floor(float(np.exp(smallest)) if logs else smallest, outputs.shape[1])

@@ -117,7 +117,7 @@ class GPCalib(Calibrator):
         self.check_params()
         self._check_unchanged()
         given = as_array(logits)
-        refuse_probabilities(given)
+        refuse_probabilities(given, logits)
         rows = self._hook_input(self._check_fitted_input(given))
         labels = check_labels(labels, rows.shape)
         if not len(rows):
