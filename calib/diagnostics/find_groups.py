@@ -13,7 +13,7 @@ from calib.arrays import as_array, check_number
 from calib.diagnostics.gap_sentences import GroupGap, gap_sentence
 from calib.errors import CalibrationError
 from calib.formatting import aligned, for_terminal, percent, points, points_between
-from calib.metrics.bootstrap import Interval, check_level
+from calib.metrics.bootstrap import Interval, check_level, drawn_units
 from calib.metrics.confidence import target_pair
 from calib.numerics import Floats, Ints
 
@@ -73,6 +73,7 @@ def find_groups(
     features: Any,
     *,
     target: int | None = None,
+    clusters: Any = None,
     most: int = 10,
     least_rows: int = 50,
     level: float = 0.95,
@@ -87,16 +88,22 @@ def find_groups(
     (Bonferroni): where no group is off, none is reported with at least this level. Where all rows together are off,
     groups that are off by no more than these are not reported.
 
+    With clusters an interval also holds every gap that Student's t-test of the clusters' sums does not reject; these
+    need not be of equal size or variance (Ibragimov and Müller 2010). A group in few clusters is then seldom reported,
+    one within a single cluster is not judged.
+
     Parameters
     ----------
     probs, labels : array_like
         (n, K) probabilities and (n,) classes, for the confidence in the predicted class; or (n,) probabilities of an
-        event and 1 where it happened. Rows must be independent and not those of a fit.
+        event and 1 where it happened. Rows must not be those of a fit; without clusters they must be independent.
     features : array_like, DataFrame or mapping of str to array_like
         A DataFrame; a mapping of names to (n,) columns; an (n, d) array; or one (n,) column, such as known groups.
         Texts and up to ten different numbers count as values, missing ones as a value of their own.
     target : int or None, default None
         One of K classes, for its probability in place of the confidence.
+    clusters : array_like of shape (n,) or None, default None
+        Value that rows which belong together share, such as a patient.
     most : int, default 10
         Groups that are reported. One that is off only by rows of those before it is left out.
     least_rows : int, default 50
@@ -124,36 +131,55 @@ def find_groups(
     >>> [(group.name, round(group.gap.value, 3)) for group in found.groups]
     [('topic = chemistry', 0.141), ('topic = sport', -0.123)]
     """
-    from scipy.sparse import csc_matrix, triu
+    from scipy.sparse import csc_array, triu
 
     check_level(level)
     check_number("most", most, 1, whole=True)
     check_number("least_rows", least_rows, 1, whole=True)
-    said, came = target_pair(probs, labels, target)
-    n = len(said)
-    average = Interval(*(float(part) for part in _gaps(n, said.sum(), came.sum(), 1.0 - level)))
-    named = [
-        (column, words, rows)
+    probability, outcome = target_pair(probs, labels, target)
+    n = len(probability)
+    residual = probability - outcome
+    unit, n_units, clustered = drawn_units(n, clusters)
+
+    def gap_of(inside: Ints, error: float) -> Interval:
+        sums = np.bincount(unit[inside]), np.bincount(unit[inside], residual[inside])
+        between = _between_clusters(*sums) if clustered else None
+        ends = _gaps(len(inside), probability[inside].sum(), outcome[inside].sum(), error, between)
+        return Interval(*(float(part) for part in ends))
+
+    average = gap_of(np.arange(n), 1.0 - level)
+    single = [
+        (column, label, rows)
         for column, (name, values) in enumerate(_by_name(features, n))
-        for words, rows in _groups(name, values)
+        for label, rows in _groups(name, values)
         if least_rows <= len(rows) < n
     ]
-    starts = np.cumsum([0, *(len(rows) for _, _, rows in named)])
-    indices = np.concatenate([np.zeros(0, dtype=int), *(rows for _, _, rows in named)])
-    member = csc_matrix((np.ones(len(indices)), indices, starts), shape=(n, len(named)))
+    starts = np.cumsum([0, *(len(rows) for _, _, rows in single)])
+    indices = np.concatenate([np.zeros(0, dtype=int), *(rows for _, _, rows in single)])
+    member = csc_array((np.ones(len(indices)), indices, starts), shape=(n, len(single)))
     both = triu(member.T @ member).tocoo()  # on the diagonal the groups of one column
-    column = np.array([column for column, _, _ in named], dtype=int)
+    column = np.array([column for column, _, _ in single], dtype=int)
     one = both.row == both.col
     kept = (both.data >= least_rows) & (one | (column[both.row] != column[both.col]))
     first, second, one, rows = (values[kept] for values in (both.row, both.col, one, both.data))
+    between = None
+    if clustered:
+        of_unit = csc_array((np.ones(n), (unit, np.arange(n))), shape=(n_units, n))
+        by_row, between = member.tocsr(), np.empty((4, len(rows)))
+        for k in np.unique(first):
+            inside, pairs = single[k][2], np.flatnonzero(first == k)
+            part = by_row[inside][:, second[pairs]]
+            sums = (of_unit[:, inside] @ each for each in (part, part.multiply(residual[inside, None])))
+            between[:, pairs] = _between_clusters(*sums)
+        several = between[0] > 1
+        first, second, one, rows, between = (values[..., several] for values in (first, second, one, rows, between))
     if not len(rows):
         return FoundGroups((), average, 0, level)
     predicted, observed = (
-        np.asarray((member.T @ member.multiply(each[:, None]).tocsc()).tocsr()[first, second]).ravel()
-        for each in (said, came)
+        (member.T @ member.multiply(each[:, None]).tocsc()).tocsr()[first, second] for each in (probability, outcome)
     )
     error = (1.0 - level) * np.where(one, SHARES[0] / max(1, one.sum()), SHARES[1] / max(1, (~one).sum()))
-    gap, low, high = _gaps(rows, predicted, observed, error)
+    gap, low, high = _gaps(rows, predicted, observed, error, between)
     above, below = max(average.value, 0.0), min(average.value, 0.0)
     distance = np.maximum(low - above, below - high)
     order = np.argsort(-distance, kind="stable")[: int((distance > 0).sum())]
@@ -162,28 +188,54 @@ def find_groups(
     for k in order:
         if len(groups) == most:
             break
-        parts = [named[each] for each in dict.fromkeys((first[k], second[k]))]
+        parts = [single[each] for each in dict.fromkeys((first[k], second[k]))]
         inside = parts[0][2] if len(parts) == 1 else np.intersect1d(parts[0][2], parts[1][2])
         new = inside[~covered[inside]]
-        _, least, largest = _gaps(len(new), said[new].sum(), came[new].sum(), error[k])
-        if len(new) < least_rows or not (least > above or largest < below):
+        if len(new) < least_rows:
+            continue
+        alone = gap_of(new, error[k])
+        if not (alone.low > above or alone.high < below):
             continue
         covered[inside] = True
         interval = Interval(float(gap[k]), float(low[k]), float(high[k]))
         means = float(predicted[k] / rows[k]), float(observed[k] / rows[k])
-        groups.append(GroupGap(" and ".join(words for _, words, _ in parts), len(inside), *means, interval))
+        groups.append(GroupGap(" and ".join(label for _, label, _ in parts), len(inside), *means, interval))
     return FoundGroups(tuple(groups), average, len(rows), level)
 
 
-def _gaps(rows: Any, predicted: Any, observed: Any, error: Any) -> tuple[Any, Any, Any]:
-    """Mean probability minus observed rate, from sums, with its interval that misses the truth with these shares."""
-    from scipy.special import betaincinv
+def _between_clusters(rows: Any, residuals: Any) -> npt.NDArray[Any]:
+    """Number of a group's clusters, and their sums of squared rows, rows times residuals, and squared residuals.
+
+    Parameters
+    ----------
+    rows, residuals : (clusters,) or sparse (clusters, groups)
+        Rows of each cluster in the group, and the sum of their residuals.
+    """
+    parts = (rows > 0), rows * rows, rows * residuals, residuals * residuals
+    return np.stack([part.sum(axis=0) for part in parts])
+
+
+def _gaps(rows: Any, predicted: Any, observed: Any, error: Any, between: Any = None) -> tuple[Any, Any, Any]:
+    """Return mean probability minus observed rate, from sums, with its interval at level ``1 - error``."""
+    from scipy.special import betaincinv, stdtrit
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.where(observed > 0, betaincinv(observed, rows - observed + 1.0, error / 2.0), 0.0)
-        high = np.where(observed < rows, betaincinv(observed + 1.0, rows - observed, 1.0 - error / 2.0), 1.0)
-        mean = predicted / rows
-        return mean - observed / rows, mean - high, mean - low
+        least = np.where(observed > 0, betaincinv(observed, rows - observed + 1.0, error / 2.0), 0.0)
+        most = np.where(observed < rows, betaincinv(observed + 1.0, rows - observed, 1.0 - error / 2.0), 1.0)
+    mean = predicted / rows
+    gap, low, high = mean - observed / rows, mean - most, mean - least
+    if between is None:
+        return gap, low, high
+    # Gaps g with (sum x)^2 <= limit sum x^2, where x are the clusters' residuals less g for each of their rows.
+    n_clusters, squares, products, residuals = between
+    t = stdtrit(np.maximum(n_clusters - 1.0, 1.0), 1.0 - error / 2.0)
+    limit = n_clusters * t**2 / (n_clusters - 1.0 + t**2)
+    a, b, c = rows**2 - limit * squares, rows**2 * gap - limit * products, (rows * gap) ** 2 - limit * residuals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+        lower = np.where(a > 0, (b - root) / a, -1.0)
+        upper = np.where(a > 0, (b + root) / a, 1.0)
+    return gap, np.minimum(low, np.maximum(lower, mean - 1.0)), np.maximum(high, np.minimum(upper, mean))
 
 
 def _groups(name: str, values: npt.NDArray[Any]) -> list[tuple[str, Ints]]:

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, ttest_1samp
 
 import calib
 from calib.diagnostics.find_groups import find_groups
@@ -129,3 +129,56 @@ def test_a_column_without_a_value_is_one_group() -> None:
     confidence, right, columns = simulated(0, 0.0)
     found = find_groups(confidence, right, columns | {"empty": np.full(len(right), np.nan)})
     assert found.n_judged == find_groups(confidence, right, columns).n_judged
+
+
+def clustered(seed: int, n_clusters: int, gap: float = 0.0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Calibrated over clusters of uneven size whose log-odds differ by .4, beside columns of whole clusters."""
+    generator = np.random.default_rng(seed)
+    cluster = generator.choice(n_clusters, 2400, p=generator.dirichlet(np.full(n_clusters, 2.0)))
+    log_odds = 0.5 + generator.normal(size=2400)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(31)
+    p = 1 / (1 + np.exp(-log_odds[:, None] - 0.4 * nodes)) @ (weights / weights.sum())
+    effect = 0.4 * generator.normal(size=n_clusters)[cluster]
+    columns = {
+        "region": (np.arange(n_clusters) % 3)[cluster],
+        "sex": generator.integers(0, 2, 2400),
+        "cluster": np.array([f"c{k}" for k in range(n_clusters)])[cluster],
+    }
+    right = generator.random(2400) < 1 / (1 + np.exp(-log_odds - effect)) - gap * (columns["sex"] == 1)
+    return p, right, columns
+
+
+def test_ends_of_a_gap_are_those_of_the_t_test_of_cluster_sums() -> None:
+    p, y, columns = clustered(0, 60, gap=0.2)
+    found = find_groups(p, y, {"sex": columns["sex"]}, clusters=columns["cluster"])
+    (group,) = found.groups
+    assert group.name == "sex = 1"
+    inside = columns["sex"] == 1
+    for end in (group.gap.low, group.gap.high):
+        x = [(p[part] - y[part] - end).sum() for k in range(60) if (part := inside & (columns["cluster"] == f"c{k}")).any()]
+        assert ttest_1samp(x, 0.0).pvalue == pytest.approx(0.8 * 0.05 / 2)
+
+
+def test_a_row_of_each_cluster_has_at_least_the_interval_of_independent_rows() -> None:
+    confidence, right, columns = simulated(0, 0.3)
+    alone = find_groups(confidence, right, columns).groups[0]
+    group = find_groups(confidence, right, columns, clusters=np.arange(5000)).groups[0]
+    assert group.name == alone.name and group.gap.value == alone.gap.value
+    assert group.gap.low <= alone.gap.low and group.gap.high >= alone.gap.high
+    assert group.gap.high - group.gap.low < 1.2 * (alone.gap.high - alone.gap.low)
+
+
+def test_groups_within_a_cluster_are_not_judged() -> None:
+    p, y, columns = clustered(0, 12)
+    found = find_groups(p, y, {"cluster": columns["cluster"]}, clusters=columns["cluster"])
+    assert not found.groups and found.n_judged == 0
+
+
+@pytest.mark.parametrize("n", [20, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_clusters", [12, 60])
+def test_groups_of_whole_clusters_are_rarely_accused(n: int, n_clusters: int) -> None:
+    claimed = 0
+    for seed in range(n):
+        p, y, columns = clustered(seed, n_clusters)
+        claimed += bool(find_groups(p, y, columns, clusters=columns["cluster"]).groups)
+    assert claimed <= 0.05 * n
