@@ -38,6 +38,7 @@ ENV PATH=/opt/calib/bin:$PATH \
     HOME=/tmp \
     TMPDIR=/tmp \
     CALIB_WORKSPACE=/workspace \
+    CALIB_TRUST_NETWORK=yes \
     STREAMLIT_SERVER_HEADLESS=true \
     STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
     STREAMLIT_SERVER_PORT=8501

@@ -72,5 +72,4 @@ if __name__ == "__main__":
 else:
     without_data()
     check_settings()
-    guard.check_readers()
     app = st.App(__file__, middleware=[Middleware(guard.Guard)], lifespan=guard.lifespan)

@@ -50,9 +50,16 @@ DECLARED = (
     Setting("CALIB_SESSION_GB", "GB of memory and temporary files for one visitor's data, fits and figures", 2),
     Setting(
         "CALIB_UPLOADS_GB",
-        "GB of memory for the uploaded files of all visitors on their way to their pages; one visitor's may take as "
-        "much as `CALIB_SESSION_GB`, and as much again in the temporary folder",
+        "GB of memory for the uploaded files of all visitors on their way to their pages; one visitor's may take half, "
+        "and no more than `CALIB_SESSION_GB`, and as much as that again in the temporary folder",
         8,
+    ),
+    Setting(
+        "CALIB_TRUST_NETWORK",
+        "`yes` lets other machines ask for `localhost`, as a container's own must, and upload where readers have no "
+        "filter",
+        "",
+        "no",
     ),
     Setting("CALIB_WAITING", "fits and studies of one visitor that may wait for a worker", 60, whole=True),
     Setting("CALIB_SCHEDULER", "address of a Dask scheduler on whose workers fits run", "", "worker processes here"),
@@ -114,3 +121,12 @@ def check() -> None:
     for declared in DECLARED:
         if not isinstance(declared.default, str):
             number(declared.name)
+    if (trust := text("CALIB_TRUST_NETWORK")) not in ("", "yes", "no"):
+        raise ValueError(f"CALIB_TRUST_NETWORK={trust!r} must be yes or no.")
+    largest = number("CALIB_UPLOAD_MB") * 2**20 / 1e9
+    room = min(number("CALIB_SESSION_GB"), number("CALIB_UPLOADS_GB") / 2)
+    if largest > room:
+        raise ValueError(
+            f"CALIB_UPLOAD_MB allows a file of {largest:.3g} GB, and one visitor's may take {room:.3g} GB "
+            "(CALIB_SESSION_GB, or half of CALIB_UPLOADS_GB); lower the first or raise these."
+        )

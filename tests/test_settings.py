@@ -55,6 +55,29 @@ def test_the_command_shows_what_is_in_force_and_where_it_comes_from(monkeypatch,
     assert [line.partition(" = ")[0] for line in lines if not line.startswith(" ")] == list(SETTINGS)
 
 
+@pytest.mark.parametrize(
+    ("given", "room"),
+    [({"CALIB_SESSION_GB": "1"}, "1 GB"), ({"CALIB_UPLOADS_GB": "2"}, "1 GB"), ({"CALIB_UPLOAD_MB": "1908"}, "2 GB")],
+)
+def test_a_file_that_would_find_no_room_is_not_allowed(given, room, monkeypatch):
+    settings.check()
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=f"one visitor's may take {room}"):
+        settings.check()
+    monkeypatch.setenv("CALIB_UPLOAD_MB", "953")  # of 2^20 bytes: 0.999 GB
+    settings.check()
+
+
+def test_trust_is_yes_or_no(monkeypatch):
+    for value in ("yes", "no", ""):
+        monkeypatch.setenv("CALIB_TRUST_NETWORK", value)
+        settings.check()
+    monkeypatch.setenv("CALIB_TRUST_NETWORK", "1")
+    with pytest.raises(ValueError, match=r"CALIB_TRUST_NETWORK='1' must be yes or no\."):
+        settings.check()
+
+
 def test_limits_are_those_that_are_set():
     code = """
 from calib.data import limits

@@ -47,6 +47,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
         "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": RECONNECT_SECONDS,
         "CALIB_SESSION_GB": "0.08",
         "CALIB_UPLOADS_GB": "0.2",
+        "CALIB_UPLOAD_MB": "70",
     }
     with server(folder, **environment) as served:
         yield served

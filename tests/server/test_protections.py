@@ -83,11 +83,31 @@ def test_the_app_connects_and_pages_of_others_do_not(as_delivered: Served) -> No
     port = as_delivered.port
     for name in ("localhost", "127.0.0.1", "[::1]"):
         assert handshake(as_delivered, name, f"http://{name}:{port}") == 101
-    # Of other sites, and of what else is served on this machine; nobody is asked for a name.
-    for origin in (OUTSIDE, "http://localhost:9", f"http://127.0.0.1:{port}", "http://localhost", "null"):
+    # Of other sites, and of what else is served on this machine or open in the browser; nobody is asked for a name.
+    others = (OUTSIDE, "http://localhost:9", f"http://127.0.0.1:{port}", "http://localhost", "null")
+    for origin in (*others, f"ftp://localhost:{port}", f"chrome-extension://localhost:{port}"):
         assert handshake(as_delivered, "localhost", origin) == 403, origin
     # Another name that was made to lead here.
     assert handshake(as_delivered, "elsewhere.example", f"http://elsewhere.example:{port}") == 403
+
+
+def test_it_listens_for_this_machine_alone(as_delivered: Served) -> None:
+    with pytest.raises(ConnectionRefusedError):  # an address of this machine other than 127.0.0.1
+        socket.create_connection(("127.0.0.2", as_delivered.port), timeout=300)
+
+
+def test_a_message_of_more_than_4_mb_is_refused_before_it_comes(as_delivered: Served) -> None:
+    address = f"ws://localhost:{as_delivered.port}/_stcore/stream"
+    with connect(address, open_timeout=300) as line:
+        line.socket.sendall(b"\x82\xff" + (4_000_001).to_bytes(8, "big") + bytes(4))  # its head alone
+        with pytest.raises(ConnectionClosed) as closed:
+            line.recv(timeout=300)
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == 1009
+    with connect(address, open_timeout=300) as line:
+        line.send(b"\xff" * 4_000_000)  # no message; it is read as far as that
+        with pytest.raises(ConnectionClosed) as closed:
+            line.recv(timeout=300)
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == 1002
 
 
 def test_what_is_logged_before_the_first_page_holds_no_message(as_delivered: Served) -> None:
@@ -101,7 +121,7 @@ def test_what_is_logged_before_the_first_page_holds_no_message(as_delivered: Ser
 
 NEEDLESS = (
     "_stcore/metrics", "_stcore/agent/openapi.json", "_stcore/agent/interact", "_stcore/agent/mcp",
-    "_stcore/bidi-components/x", "component/x/y", "auth/login", "auth/logout", "oauth2callback",
+    "_stcore/bidi-components/x",
 )  # fmt: skip
 
 
@@ -116,7 +136,7 @@ def test_what_no_page_needs_is_closed(as_delivered: Served, for_a_team: Served) 
 
 def test_an_upload_is_refused_before_it_comes(as_delivered: Served) -> None:
     announced = {"Content-Length": str(2**30 + 2**21)}
-    for headers, status in ((announced, 403), ({"Transfer-Encoding": "chunked"}, 411)):
+    for headers, status in ((announced, 403), ({"Transfer-Encoding": "chunked"}, 403)):
         connection = http.client.HTTPConnection("127.0.0.1", as_delivered.port, timeout=300)
         with closing(connection):
             connection.putrequest("PUT", "/_stcore/upload_file/nobody/1")

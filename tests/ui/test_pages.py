@@ -132,7 +132,7 @@ def test_parameters_that_do_not_go_together_are_said_and_the_others_start(with_s
 
 
 def test_a_server_with_a_wrong_setting_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CALIB_UPLOAD_MB", "2048")
-    said = "CALIB_UPLOAD_MB is 2048 and Streamlit takes 1024; set STREAMLIT_SERVER_MAX_UPLOAD"
+    monkeypatch.setenv("CALIB_UPLOAD_MB", "1500")
+    said = "CALIB_UPLOAD_MB is 1500 and Streamlit takes 1024; set STREAMLIT_SERVER_MAX_UPLOAD"
     with pytest.raises(SystemExit, match=said):
         runpy.run_path(str(ROOT / "app.py"), run_name="app")

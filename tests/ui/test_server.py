@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from calib.data import DataError, Predictions
@@ -20,27 +24,76 @@ from calib.ui.server import guard, memory, uploads
 from calib.ui.server.memory import nbytes
 from calib.ui.session import OpenSession, keep
 
+ELSEWHERE = "192.168.1.5"
+
+
+def scope_of(host: str, peer: str, kind: str = "http", method: str = "GET", path: str = "/") -> dict[str, Any]:
+    return {"type": kind, "method": method, "path": path, "client": (peer, 5), "headers": [(b"host", host.encode())]}
+
+
+def status_of(guarded: guard.Guard, scope: dict[str, Any]) -> int:
+    """The status of the answer."""
+    answered: list[Any] = []
+
+    async def send(message: Any) -> None:
+        answered.append(message)
+
+    async def receive() -> Any:
+        pytest.fail("it was read")
+
+    asyncio.run(guarded(scope, receive, send))
+    return answered[0]["status"]
+
+
+OWN_NAMES = ("localhost", "localhost:8501", "LOCALHOST.:8501", "127.0.0.1:8501", "[::1]:8501")
+OPTIONS = {"server.allowedHosts": ["localhost", "127.0.0.1", "::1", "calib.example.org"], "server.maxUploadSize": 1024}
+
+
+@pytest.fixture(autouse=True)
+def options() -> Iterator[None]:
+    before = {name: config.get_option(name) for name in OPTIONS}
+    for name, value in OPTIONS.items():
+        config.set_option(name, value)
+    yield
+    for name, value in before.items():
+        config.set_option(name, value)
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_names_of_this_machine_are_for_visitors_on_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(host: str, peer: str) -> int:
+        return status_of(guard.Guard(app_of([200])), scope_of(host, peer, kind))
+
+    for host in OWN_NAMES:
+        assert asked(host, ELSEWHERE) == asked(host, "::ffff:10.0.0.1") == asked(host, "fe80::1") == 403
+        assert asked(host, "127.0.0.1") == asked(host, "::1") == asked(host, "::ffff:127.0.0.1") == 200
+    assert asked("calib.example.org", ELSEWHERE) == 200
+    monkeypatch.setattr(guard, "TRUSTED", True)
+    assert asked("localhost:8501", ELSEWHERE) == 200
+
 
 @pytest.mark.parametrize(
-    ("hosts", "missing", "starts"),
+    ("host", "missing", "taken"),
     [
-        (["localhost", "127.0.0.1", "::1"], [FILTER], True),
-        (["localhost"], [FILTER], True),
-        (["localhost", "calib.example.org"], [FILTER], False),
-        (["*"], [FILTER], False),
-        ([], [FILTER], False),  # Streamlit then answers to every name
-        (["calib.example.org"], [], True),
-        (["calib.example.org"], [CLOSED_FILES], True),
+        ("localhost:8501", [FILTER], True),
+        ("calib.example.org", [FILTER], False),
+        ("127.0.0.2:8501", [FILTER], False),  # not among the names that are served
+        ("calib.example.org", [], True),
+        ("calib.example.org", [CLOSED_FILES], True),
     ],
 )
-def test_a_server_for_others_starts_only_where_readers_are_closed_in(hosts, missing, starts, monkeypatch) -> None:
+def test_files_of_other_machines_are_taken_only_where_readers_are_closed_in(host, missing, taken, monkeypatch) -> None:
     monkeypatch.setattr(guard, "missing_protections", lambda: missing)
-    monkeypatch.setattr(guard.st, "get_option", {"server.allowedHosts": hosts}.__getitem__)
-    if starts:
-        guard.check_readers()
-    else:
-        with pytest.raises(SystemExit, match="Linux container"):
-            guard.check_readers()
+    monkeypatch.setattr(guard, "_uploaded", lambda: SimpleNamespace(file_storage={}))
+    assert guard.takes_uploads(host) is taken
+    sent = scope_of(host, "127.0.0.1", method="PUT", path="/_stcore/upload_file/mine/1")
+    assert status_of(guard.Guard(app_of([204])), sent) == (204 if taken else 403)
+    app = AppTest.from_function(page, default_timeout=300)
+    monkeypatch.setattr(uploads.st, "context", SimpleNamespace(headers={"Host": host}))
+    assert len(app.run().file_uploader) == taken
+    assert ["its own machine alone" in info.value for info in app.info] == [True] * (not taken)
+    monkeypatch.setattr(guard, "TRUSTED", True)
+    assert guard.takes_uploads(host)
 
 
 def test_messages_that_no_page_sends_are_dropped_and_a_page_counts_until_its_connection_ends() -> None:
@@ -66,7 +119,7 @@ def test_messages_that_no_page_sends_are_dropped_and_a_page_counts_until_its_con
     async def send(message) -> None: ...
 
     with pytest.raises(ConnectionError):
-        asyncio.run(guard.Guard(app)({"type": "websocket", "headers": [(b"host", b"here")]}, receive, send))
+        asyncio.run(guard.Guard(app)(scope_of("localhost", "::1", "websocket"), receive, send))
     assert handed_on == ["stop_script", "app_heartbeat"]
     assert not guard._open_pages
 
@@ -76,19 +129,10 @@ def test_messages_that_no_page_sends_are_dropped_and_a_page_counts_until_its_con
 
 def put(guarded: guard.Guard, length: str = "1000", session: str = "mine", **more_headers: str) -> int:
     """The status of an upload that says its length."""
+    scope = scope_of("localhost", "127.0.0.1", method="PUT", path=f"/base/_stcore/upload_file/{session}/1")
     headers = {"content-length": length} | more_headers
-    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-    scope = {"type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{session}/1", "headers": encoded}
-    answered: list[Any] = []
-
-    async def send(message: Any) -> None:
-        answered.append(message)
-
-    async def receive() -> Any:
-        pytest.fail("it was read")
-
-    asyncio.run(guarded(scope, receive, send))
-    return answered[0]["status"]
+    scope["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
+    return status_of(guarded, scope)
 
 
 def app_of(statuses: list[int]) -> Any:
@@ -100,28 +144,40 @@ def app_of(statuses: list[int]) -> Any:
     return app
 
 
-@pytest.mark.parametrize(
-    ("length", "headers"), [("1000", {"transfer-encoding": "chunked"}), ("", {}), ("-1", {}), ("1e9", {})]
-)
-def test_one_that_says_no_size_is_refused_unread(length: str, headers: dict[str, str]) -> None:
-    assert put(guard.Guard(app_of([])), length, **headers) == 411
+@pytest.fixture
+def in_memory(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
+    """Streamlit's files: 1,500 bytes of mine and 100 of others."""
+    manager = MemoryUploadedFileManager("/upload")
+    for session, size in (("mine", 1500), ("others", 100)):
+        manager.add_file(session, UploadedFileRec(f"{session}'s", "a.csv", "text/csv", bytes(size)))
+    monkeypatch.setattr(guard, "_uploaded", lambda: manager)
+    return manager
 
 
-def test_a_session_and_all_together_have_room_for_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_memory = {"mine": {"1": SimpleNamespace(data=bytes(1500))}, "others": {"1": SimpleNamespace(data=bytes(100))}}
-    monkeypatch.setattr(guard, "_file_storage", lambda: in_memory)
+def test_a_session_and_all_together_have_room_for_so_much(in_memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "MOST_OF_ONE", 2000)
-    guarded = guard.Guard(app_of([204, 204, 204]))
+    guarded = guard.Guard(app_of([204, 204, 204, 204]))
     assert put(guarded, "501") == 413
     assert put(guarded, "500") == 204
     assert put(guarded, "501", "others") == 204
     monkeypatch.setenv("CALIB_UPLOADS_GB", "0.000002")
     assert put(guarded, "401", "others") == 413
     assert put(guarded, "400", "others") == 204
+    monkeypatch.setenv("CALIB_UPLOADS_GB", "0.0000032")  # of which one session may take half
+    assert put(guarded, "101") == 413
+    assert put(guarded, "100") == 204
 
 
-def test_what_is_on_its_way_counts_until_it_is_there_or_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "MOST_OF_ONE", 1000)
+def test_one_in_chunks_counts_as_the_largest_that_streamlit_takes(in_memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MOST_OF_ONE", 2**30 + 1499)
+    guarded = guard.Guard(app_of([204]))
+    assert put(guarded, "1", **{"transfer-encoding": "chunked"}) == 413
+    monkeypatch.setattr(guard, "MOST_OF_ONE", 2**30 + 1500)
+    assert put(guarded, "1", **{"transfer-encoding": "chunked"}) == 204
+
+
+def test_what_is_on_its_way_counts_until_it_is_there_or_given_up(in_memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MOST_OF_ONE", 2500)
     seen: list[Counter[str]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -137,6 +193,38 @@ def test_what_is_on_its_way_counts_until_it_is_there_or_given_up(monkeypatch: py
     with pytest.raises(ConnectionError):
         put(guarded, "600")
     assert seen == [Counter(mine=600)] and not guarded._arriving
+
+
+def test_what_no_page_takes_is_dropped_once_the_session_has_uploaded_nothing_for_a_while(
+    in_memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "UNCLAIMED_SECONDS", 0.2)
+    in_memory.add_file("mine", UploadedFileRec("taken", "a.csv", "text/csv", b""))  # to which a page reduced it
+
+    def sizes() -> dict[str, int]:
+        return {name: len(file.data) for files in in_memory.file_storage.values() for name, file in files.items()}
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(float(scope["path"].rpartition("/")[2]))
+
+    async def upload(seconds: float) -> None:
+        scope = scope_of("localhost", "127.0.0.1", method="PUT", path=f"/_stcore/upload_file/mine/{seconds}")
+        scope["headers"] += [(b"content-length", b"1")]
+        await guarded(scope, None, None)  # type: ignore[arg-type]
+
+    async def several() -> None:
+        await asyncio.gather(upload(0), upload(0.5))
+        await asyncio.sleep(0.1)
+        assert sizes() == {"mine's": 1500, "taken": 0, "others's": 100}, "0.5 s after the first, 0.1 after the last"
+        await upload(0)
+        await asyncio.sleep(0.15)
+        assert sizes()["mine's"] == 1500, "counted from the last one on"
+        await asyncio.sleep(0.3)
+        assert sizes() == {"taken": 0, "others's": 100}
+
+    guarded = guard.Guard(app)
+    asyncio.run(several())
+    assert not guarded._drops
 
 
 def page() -> None:
@@ -167,6 +255,13 @@ def test_a_file_goes_to_disk_with_the_first_page_that_has_it_and_is_there_for_th
     app.session_state["elsewhere"] = True
     app.run().run()  # the page was left
     assert not app.session_state[uploads.HELD]
+
+
+def test_a_file_that_was_dropped_before_a_page_had_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = AppTest.from_function(page, default_timeout=300).run()
+    monkeypatch.setattr(MemoryUploadedFileManager, "get_files", lambda *_, **__: [])
+    app.file_uploader[0].upload("a.csv", b"1,2").run()
+    assert texts(app) == [] and "waited for more than a minute" in app.error[0].value
 
 
 def test_files_that_find_no_room_are_said_and_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:

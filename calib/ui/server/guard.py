@@ -22,10 +22,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.web.server.server_util import get_url
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from calib.isolation.sandbox import FILTER, missing_protections
-from calib.settings import limit
+from calib.settings import limit, text
 from calib.ui.server.memory import MOST_OF_ONE
 
 OPEN = {"health", "host-config", "stream", "upload_file"}
@@ -34,17 +36,19 @@ for programs (agent) or serve what no page here has."""
 SENT_BY_PAGES = {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat"}
 """Of the messages that Streamlit takes from a browser, those that its pages send here. Others act on all visitors, such
 as ``clear_cache``, or on the machine."""
-CLOSED = {"auth", "oauth2callback", "component"}
-"""Addresses of logins and of components, of which there are none."""
 COLLECT_SECONDS = 60
 """Between two collections, each of which takes some 0.2 s in which nothing else runs."""
 HERE = {"localhost", "127.0.0.1", "::1"}
-"""Names by which nobody but this machine reaches a server."""
+"""Names and addresses of this machine for itself."""
+TRUSTED = text("CALIB_TRUST_NETWORK") == "yes"
+FROM_ELSEWHERE = "This name is for the machine that the app runs on; see CALIB_TRUST_NETWORK in its documentation."
 SHUTDOWN_SECONDS = 5
 """After which requests that have not ended are given up when the server ends; Docker waits for 10."""
 REFRESH_SHARE = 0.1
 """Seconds between two refreshes of a part of a page, for each open page: each costs 10 ms, so that those of all
 visitors together leave the processor to pages, however many they are."""
+UNCLAIMED_SECONDS = 60.0
+"""Until an uploaded file that no page has taken is dropped, from the end of its session's last upload on."""
 
 _open_pages: set[object] = set()
 
@@ -54,30 +58,24 @@ def refresh_interval(seconds: float) -> float:
     return max(seconds, REFRESH_SHARE * len(_open_pages))
 
 
-def check_readers() -> None:
-    """End a server for others on a system where a reader of their files cannot be closed in.
+def takes_uploads(host: str) -> bool:
+    """Return whether visitors who ask for this Host may upload: readers of their files must be closed in."""
+    return TRUSTED or FILTER not in missing_protections() or _is_own_name(host)
 
-    Raises
-    ------
-    SystemExit
-        With one sentence.
-    """
-    hosts = st.get_option("server.allowedHosts")  # none of them lets in all
-    if FILTER in missing_protections() and not (hosts and HERE.issuperset(hosts)):
-        raise SystemExit(
-            f"calib is not started for {', '.join(hosts) or 'every host'}: this system has no filter of system calls "
-            "for what reads uploads, so that a hostile file could do whatever you can; run it in a Linux container "
-            "(docker compose up)."
-        )
+
+def _is_own_name(host: str) -> bool:
+    return is_host_allowed(host) and (urlsplit(f"//{host}").hostname or "").rstrip(".") in HERE
 
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Around the time in which the app is served: open the browser, collect garbage, let nobody hold up the end."""
-    # Streamlit has no option for this; the server is found as the one that takes the signal.
+    # Streamlit has no options for these two; the server is found as the one that takes the signal. Its option for the
+    # size of messages holds for figures too, which are larger than what pages send.
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     if isinstance(server, uvicorn.Server):
         server.config.timeout_graceful_shutdown = SHUTDOWN_SECONDS
+        server.config.ws_max_size = get_max_widget_state_size_bytes()
     if not st.get_option("server.headless"):
         address = get_url(st.get_option("browser.serverAddress"))
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -105,35 +103,44 @@ class Guard:
     def __init__(self, app: ASGIApp):
         self._app = app
         self._arriving: Counter[str] = Counter()  # bytes of uploads on their way, by session
+        self._drops: dict[str, asyncio.TimerHandle] = {}  # of files that no page has taken, by session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on to Streamlit."""
+        peer = (scope.get("client") or ("::1", 0))[0].removeprefix("::ffff:")  # none where the server starts
+        if not TRUSTED and peer not in HERE and _is_own_name(Headers(scope=scope).get("host", "")):
+            return await PlainTextResponse(FROM_ELSEWHERE, 403)(scope, receive, send)
         if scope["type"] == "websocket":
             return await self._connect(scope, receive, send)
         if scope["type"] == "http":
-            match _below_the_base(scope["path"]):
-                case ["_stcore", "upload_file", session, _] if scope["method"] == "PUT":
+            match scope["path"].partition("/_stcore/")[2].split("/"):
+                case ["upload_file", session, _] if scope["method"] == "PUT":
                     return await self._take_in(scope, receive, send, session)
-                case ["_stcore", name, *_] if name not in OPEN:
-                    return await PlainTextResponse("Not found", 404)(scope, receive, send)
-                case [name, *_] if name in CLOSED:
+                case [name, *_] if name and name not in OPEN:
                     return await PlainTextResponse("Not found", 404)(scope, receive, send)
         await self._app(scope, receive, send)
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a page connect that the app itself has served, or whose origin was configured."""
         headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        origin, host = headers.get("origin"), headers.get("host")
+        if origin not in (None, f"http://{host}", f"https://{host}"):
             if origin not in st.get_option("server.corsAllowedOrigins") and st.get_option("server.enableCORS"):
                 logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
                 return await send({"type": "websocket.close", "code": 1008})
             scope = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"origin"]}
-        _open_pages.add(page := object())
+
+        async def receive_from_pages() -> Message:
+            while True:
+                message = await receive()
+                if message["type"] != "websocket.receive" or _sent_by_a_page(message.get("bytes") or b""):
+                    return message
+
+        _open_pages.add(receive_from_pages)
         try:
-            await self._app(scope, _of_pages(receive), send)
+            await self._app(scope, receive_from_pages, send)
         finally:
-            _open_pages.remove(page)
+            _open_pages.remove(receive_from_pages)
 
     async def _take_in(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:
         """Let Streamlit take an upload, which it counts while it comes, if its session and the server have room for it.
@@ -141,52 +148,43 @@ class Guard:
         What a page has seen is on disk (:mod:`calib.ui.server.uploads`), and what it has not is in memory.
         """
         headers = Headers(scope=scope)
-        announced = headers.get("content-length", "")
-        if not announced.isdecimal() or "transfer-encoding" in headers:  # in chunks any number of bytes may come
-            refusal = PlainTextResponse("An upload must say its size, in Content-Length alone.", 411)
-            return await refusal(scope, receive, send)
-        arriving, held = Counter({session: int(announced)}), self._arriving.copy()
-        for name, files in list(_file_storage().items()):
+        if not takes_uploads(headers.get("host", "")):
+            return await PlainTextResponse("Files of other machines are refused.", 403)(scope, receive, send)
+        size = int(headers.get("content-length", 0))
+        if "transfer-encoding" in headers:  # in chunks as many bytes may come as Streamlit takes
+            size = int(st.get_option("server.maxUploadSize")) << 20
+        arriving, held = Counter({session: size}), self._arriving.copy()
+        for name, files in list(_uploaded().file_storage.items()):
             held[name] += sum(len(file.data) for file in list(files.values()))
         held += arriving
-        if held[session] > MOST_OF_ONE or held.total() > limit("CALIB_UPLOADS_GB") * 1e9:
+        room = limit("CALIB_UPLOADS_GB") * 1e9
+        if held[session] > min(MOST_OF_ONE, room / 2) or held.total() > room:
             return await PlainTextResponse("There is no room for this file now.", 413)(scope, receive, send)
         self._arriving += arriving
+        if session in self._drops:
+            self._drops.pop(session).cancel()
         try:
             await self._app(scope, receive, send)
         finally:
             self._arriving -= arriving
+            if not self._arriving[session]:  # a browser tells the page of several files once all have arrived
+                later = asyncio.get_running_loop().call_later
+                self._drops[session] = later(UNCLAIMED_SECONDS, self._drop_unclaimed, session)
+
+    def _drop_unclaimed(self, session: str) -> None:
+        del self._drops[session]
+        for file in list(_uploaded().file_storage.get(session, {}).values()):
+            if file.data:
+                _uploaded().remove_file(session, file.file_id)
 
 
-def _file_storage() -> dict[str, dict[str, Any]]:
-    """The uploads of each session that are in Streamlit's memory."""
-    manager: Any = runtime.get_instance().uploaded_file_mgr if runtime.exists() else None
-    return {} if manager is None else manager.file_storage
-
-
-def _of_pages(receive: Receive) -> Receive:
-    """The messages of a WebSocket without those that no page sends; they are dropped."""
-
-    async def received() -> Message:
-        while True:
-            message = await receive()
-            if message["type"] != "websocket.receive" or _sent_by_a_page(message.get("bytes") or b""):
-                return message
-
-    return received
+def _uploaded() -> Any:
+    """Streamlit's manager of the uploaded files that are in memory."""
+    return runtime.get_instance().uploaded_file_mgr
 
 
 def _sent_by_a_page(content: bytes) -> bool:
-    message = BackMsg()
     try:
-        message.ParseFromString(content)
+        return BackMsg.FromString(content).WhichOneof("type") in SENT_BY_PAGES
     except DecodeError:
         return True  # Streamlit ends the connection
-    return message.WhichOneof("type") in SENT_BY_PAGES
-
-
-def _below_the_base(path: str) -> list[str]:
-    """The parts of an address, without those of the path that the app is served under."""
-    parts = [part for part in path.split("/") if part]
-    above = [part for part in str(st.get_option("server.baseUrlPath")).split("/") if part]
-    return parts[len(above) :] if parts[: len(above)] == above else parts

@@ -13,9 +13,10 @@ from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
+from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 
 from calib.data.limits import MAX_UPLOAD, megabytes
+from calib.ui.server.guard import takes_uploads
 from calib.ui.server.memory import MOST_OF_ONE
 
 LARGEST = max(1, MAX_UPLOAD // 2**20)
@@ -49,6 +50,9 @@ class StoredUpload(io.BufferedReader):
 
 def uploaders(label: str, key: str, help: str | None = None, several: bool = True) -> list[StoredUpload]:
     """A place for files of at most :data:`LARGEST` MB, and those that were put there, each at its beginning."""
+    if not takes_uploads(st.context.headers.get("Host", "")):
+        st.info("This server reads files of its own machine alone: its system cannot close in what reads them.")
+        return []
     given = st.file_uploader(label, key=key, help=help, accept_multiple_files=several, max_upload_size=LARGEST)
     held: dict[str, StoredUpload | None] = st.session_state.setdefault(HELD, {})
     shown = _files(given)
@@ -63,6 +67,8 @@ def uploaders(label: str, key: str, help: str | None = None, several: bool = Tru
             "need, or try again in some minutes.",
             icon=":material/error:",
         )
+    if _files(st.session_state[key], DeletedFile):
+        st.error("A file waited for more than a minute for this page and was dropped. Remove it and upload it again.")
     stored = [file for file in found if file is not None]
     for upload in stored:
         upload.seek(0)
@@ -87,9 +93,9 @@ def forget_unshown() -> None:
             del held[file_id]
 
 
-def _files(value: Any) -> list[UploadedFile]:
+def _files(value: Any, kind: type = UploadedFile) -> list[Any]:
     """The files among the value of an uploader."""
-    return [file for file in (value if isinstance(value, list) else [value]) if isinstance(file, UploadedFile)]
+    return [file for file in (value if isinstance(value, list) else [value]) if isinstance(file, kind)]
 
 
 def _stored(file: UploadedFile, key: str, taken: int) -> StoredUpload | None:
