@@ -16,9 +16,8 @@ from calib.errors import CalibrationError
 from calib.formatting import row_numbers
 from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, blocks, softmax
 
-Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs", "topk"]
-"""What an upload held. Those after the first three are a single column, of log-odds, of a probability, of a confidence,
-and the largest logits of very many classes."""
+Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs"]
+"""Form of the outputs in an upload. The last three are a single column: log-odds, a probability, a confidence."""
 
 ONE_COLUMN: tuple[Kind, ...] = ("binary_log_odds", "binary_probability", "pairs")
 """The kinds that are a single column."""
@@ -33,7 +32,6 @@ KINDS: dict[Kind, str] = {
     "binary_log_odds": "log-odds of one class of two",
     "binary_probability": "probability of one class of two",
     "pairs": "confidence in an answer that is correct or wrong",
-    "topk": "the largest logits of very many classes",
 }
 """Every kind, and how sentences call it."""
 

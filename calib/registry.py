@@ -11,7 +11,6 @@ from calib.base import KEEPS_HALF, NEEDS_CLASSES, Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import listed
 from calib.parameters import parameter_names, shown
-from calib.top_k import check_takes_top_k
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
 CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"
@@ -312,12 +311,10 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     Raises
     ------
     CalibrationError
-        If the data set does not hold them all; says why where they were given and could not be used. Of pairs and of the
-        top k of many classes, if the method needs the outputs of all classes.
+        If the data set does not hold them all; says why where they were given and could not be used. Of pairs, if the
+        method needs the outputs of all classes.
     """
-    if is_top_k(data):
-        check_takes_top_k(made)
-    elif not can_learn(type(made), data):
+    if not can_learn(type(made), data):
         raise CalibrationError(
             f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for each "
             "answer; choose a method of one score, such as Platt, beta or isotonic."
@@ -336,30 +333,17 @@ def is_pairs(data: Any) -> bool:
     return getattr(data, "kind", None) == "pairs"
 
 
-def is_top_k(data: Any) -> bool:
-    """Whether a data set holds the largest logits of very many classes in place of the outputs of all."""
-    return getattr(data, "kind", None) == "topk"
-
-
 def can_learn(cls: type[Calibrator], data: Any) -> bool:
     """Whether a method can learn from the kind of outputs that a data set holds."""
-    return NEEDS_CLASSES not in cls.traits or not (is_pairs(data) or is_top_k(data))
+    return NEEDS_CLASSES not in cls.traits or not is_pairs(data)
 
 
 def said_of_kind(data: Any) -> str:
-    """Which methods pairs, or the top k of many classes, leave out, in one or two sentences; "" for other data.
-
-    Of pairs also which methods keep one half, and of the top k what the methods see.
-    """
-    if not (is_pairs(data) or is_top_k(data)):
+    """Name the methods that pairs leave out, and those that keep one half; "" for other data."""
+    if not is_pairs(data):
         return ""
     methods = [method for method in METHODS.values() if method.name != "identity"]
     left_out = listed([method.title for method in methods if not can_learn(method.cls, data)])
-    if is_top_k(data):
-        return (
-            f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest of "
-            f"{data.n_classes:,}. The others see each row sorted, with one more column for all other classes together."
-        )
     kept = listed([m.title for m in methods if KEEPS_HALF in m.cls.traits and NEEDS_CLASSES not in m.cls.traits])
     return (
         f"{left_out} learn from the outputs of all classes and are left out: these data hold one "

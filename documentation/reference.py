@@ -11,7 +11,7 @@ from documentation.docstrings import markdown
 PACKAGES = (
     *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export"),
     *("calib.export.runtime", "calib.sklearn", "calib.active_learning", "calib.apply", "calib.reporting"),
-    *("calib.top_k", "calib.evaluation.studies"),
+    "calib.evaluation.studies",
     *(f"calib.diagnostics.{name}" for name in ("group_panels", "new_rows", "sequential_tests")),
 )
 

@@ -29,7 +29,7 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.data.samples import SAMPLES, bayes_iso_scores, exaggerated_logits, load_sample
 from calib.diagnostics.reliability import binned_curve
 from calib.evaluation import Evaluation
-from calib.top_k import TopK
+from calib.numerics import logsumexp
 
 FOLDER = Path(__file__).resolve().parent
 Arrays = dict[str, Any]
@@ -171,9 +171,15 @@ def simulated_tokens() -> Arrays:
     ranks = rng.permuted(np.tile(np.arange(1.0, n_classes + 1), (n, 1)), axis=1)
     logits = rng.normal(0, 0.7, size=ranks.shape) - rng.uniform(1.2, 3.0, size=(n, 1)) * np.log(ranks)
     labels = np.argmax(logits / 1.3 + rng.gumbel(size=logits.shape), axis=1)
-    held = TopK.from_matrix(logits.astype(np.float32), 20, labels)
-    floats = {key: array.astype(np.float32) for key, array in held.arrays().items() if key != "indices"}
-    return floats | {"indices": held.indices.astype(np.uint16), "labels": labels, "n_classes": np.uint16(n_classes)}
+    logits = logits.astype(np.float32).astype(np.float64)
+    order = np.argsort(-logits, axis=1, kind="stable")
+    falling = np.take_along_axis(logits, order, axis=1)
+    return {
+        "values": falling[:, :20].astype(np.float32),
+        "indices": order[:, :20].astype(np.uint16),
+        "rest": logsumexp(falling[:, 20:], axis=1).astype(np.float32),
+        "labels": labels,
+    }
 
 
 Table = dict[str, list[Any]]

@@ -21,7 +21,7 @@ LAYERS = (
     ("errors", "numerics", "formatting"),
     ("arrays", "parameters", "settings", "records"),
     ("isolation",),
-    ("base", "top_k"),
+    ("base",),
     ("canonical", "registry"),
     ("calibrators", "data"),
     ("metrics",),

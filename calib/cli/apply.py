@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from typer import Argument, Option
 
 from calib.apply import predict_file
@@ -16,7 +15,7 @@ from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError, Finding
-from calib.export import calibrated, runtime
+from calib.export import calibrated
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import plural
 
@@ -89,24 +88,12 @@ def _rows_at_once(
 ) -> calibrated.Rows:
     """All rows of a file as the calibrator takes them."""
     inputs: Any = None
-    outputs: Any
-    ids: dict[str, Any] = {}
-    if exported.kind == "topk":
-        outputs = _top_k_in(file)
-    else:
-        read = arguments.read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
-        outputs = exported.in_class_order(read.outputs, read.columns)
-        ids = {name: column.tolist() for name, column in read.ids.items()}
-        if exported.needs_features:
-            own, chosen = (features, None) if features else (file, how)
-            inputs = read_features(own, chosen, isolate, beside_outputs=not features)
+    read = arguments.read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
+    outputs = exported.in_class_order(read.outputs, read.columns)
+    ids = {name: column.tolist() for name, column in read.ids.items()}
+    if exported.needs_features:
+        own, chosen = (features, None) if features else (file, how)
+        inputs = read_features(own, chosen, isolate, beside_outputs=not features)
     logits = exported.to_logits(outputs, kind)
     arguments.check_sums(exported, outputs, file.name)
     return calibrated.Rows(logits, features=exported.to_features(inputs), ids=ids)
-
-
-def _top_k_in(path: Path) -> dict[str, Any]:
-    if path.suffix.lower() != ".npz":
-        raise CalibrationError(f"{path.name} is no .npz with the arrays values, indices and rest.")
-    with runtime.damage_in_words(), np.load(path, allow_pickle=False) as loaded:
-        return {name: loaded[name] for name in ("values", "indices", "rest") if name in loaded.files}

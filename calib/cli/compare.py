@@ -23,8 +23,7 @@ from calib.evaluation.scores import said_of_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.evaluation.view import Viewpoint, view_of
 from calib.formatting import aligned, plural, safe_table
-from calib.registry import is_top_k, presets, said_of_kind, title_of
-from calib.top_k import said_of_labels
+from calib.registry import presets, said_of_kind, title_of
 
 RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller ones are equivalent; may be repeated."
 
@@ -72,9 +71,8 @@ def compare(
     _say_comparison(answer, found, len(learned))
     answer.note(said_of_weights(test))
     answer.note(said_of_kind(data))
-    answer.note(said_of_labels(test))
     answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
-    if data.n_classes > 2 and not is_top_k(data) and any(isinstance(each, OneVsRest) for each in fits.values()):
+    if data.n_classes > 2 and any(isinstance(each, OneVsRest) for each in fits.values()):
         answer.note(SHARING)
     arguments.warn_of_leak(data, answer)
     if csv:

@@ -18,7 +18,6 @@ from calib.export.sql import check_sql
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS, extras_for
-from calib.top_k import fit_top_k, said_of_labels
 
 DRAWN = f"default: {SAMPLED_ROWS:,} of more than {MANY_ROWS:,}, else all"
 
@@ -58,7 +57,7 @@ def fit(
     learned, test = arguments.split_data(data, calibration, seed)
     learned, drawn = fewer_rows(learned, len(learned) if rows == "all" else rows, seed)
     with text.progress("steps") as show:
-        fit_top_k(made, learned.logits, learned.labels, progress=show, **extras_for(made, learned))
+        made.fit(learned.logits, learned.labels, progress=show, **extras_for(made, learned))
     scores, n_test = ({}, 0) if test is None else (text.before_and_after(made, test), len(test))
     counts = {"n_rows": len(learned), "n_calibration": len(learned), "n_test": n_test}
     split = {"part": "as given" if calibration is None else calibration, "random_state": seed}
@@ -75,7 +74,6 @@ def fit(
     each = [{"score": key, **{when: Interval(*at) for when, at in of.items()}} for key, of in scores.items()]
     answer.say("" if test is None else text.score_lines(scores, test), scores=each)
     if test is not None:
-        answer.note(said_of_labels(test))
         arguments.warn_of_leak(data, answer)
     answer.say(f"Saved to {out}.", file=out)
     return answer.end()

@@ -23,9 +23,6 @@ Arrow holds the text, the cells and the columns at the same time while it finds 
 MAX_CLASSES = int(limit("CALIB_CLASSES"))
 """Columns of the outputs (100,000); a class costs a name and a counter, whatever the array costs."""
 
-MAX_TOP_K_CLASSES = 2**20
-"""Classes of which the largest logits are read (1,048,576); each costs a name, and no column."""
-
 MAX_ROWS = int(limit("CALIB_ROWS"))
 """Rows of the outputs (10 million); a row costs a label and several masks, however narrow it is."""
 

@@ -27,7 +27,7 @@ from calib.data.assemble.parts import (
 )
 from calib.data.assemble.predicted import correct_answers
 from calib.data.assemble.predictions import predictions_of_arrays
-from calib.data.assemble.top_k import is_top_k, read_top_k
+from calib.data.assemble.top_k import CONFIDENCE, CORRECT, read_as_pairs
 from calib.data.findings import InvalidUpload, Notes, left_out_as, listed, shortened, warning
 from calib.data.guess.arrays import infer_arrays, infer_label
 from calib.data.guess.names import class_names as names_in_common
@@ -192,7 +192,7 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
         except InvalidUpload as invalid:
             notes.add(invalid.finding)
             question = invalid.question or question
-        if files and notes.choices.kind != "topk":
+        if files:
             rows = first_rows(files[0])
     arrays = tuple(replace(array, file=contents.name) for contents in files for array in contents.arrays)
     return Inspection(
@@ -242,10 +242,15 @@ def read_files(
             notes.add(left_out_as(role, invalid))
     notes.decide(**first.format_choices)
     name = PurePath(first.name).stem
-    if is_top_k(first, notes.choices):
-        if test is not None or beside:
-            notes.add(warning("left_out", "Files beside the labels are not read with the top k of many classes."))
-        return read_top_k(first, labels, name, notes)
+    pairs = notes.take(read_as_pairs(first, labels, notes.choices))
+    if pairs is not first:
+        first, labels, files[0] = pairs, None, pairs
+    if test is not None:
+        of_test = replace(chosen, outputs=chosen.test_outputs, labels=chosen.test_labels)
+        pairs = read_as_pairs(test, test_labels, of_test).value
+        if pairs is not test:
+            test, test_labels = pairs, None
+            chosen = replace(chosen, test_outputs=CONFIDENCE, test_labels=CORRECT)
     first, labels, _ = notes.take(joined(first, labels, chosen.ids))
     if test is not None:
         test, test_labels, _ = notes.take(joined(test, test_labels, chosen.ids))

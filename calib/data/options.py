@@ -105,7 +105,6 @@ SCALE = ValueType(
 NAMES = ValueType("several names", _all(str), _names)
 LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _names_or_numbers)
 SWITCH = ValueType("true or false", _of(bool, np.bool_), lambda text: _TRUTH.get(text.lower(), text))
-WHOLE = ValueType("a whole number", _of(int, np.integer), _literal)
 NUMBER = ValueType("a number", _of(int, np.integer, float, np.floating), _literal)
 
 
@@ -166,8 +165,6 @@ class Choices:
         Weights are applied only where it is given.
     event : str or None
         Of two classes, the one whose probability is asked for.
-    n_classes : int or None
-        Number of classes, where the outputs are the largest logits of each row and the file does not say it.
     class_names : tuple of str or None
         One name for each column of the outputs.
     label_values : tuple of str, tuple of int or None
@@ -209,7 +206,6 @@ class Choices:
     kind: Kind | None = option(KIND, "Outputs are")
     weight_kind: WeightKind | None = option(WEIGHT_KIND, "Weights are")
     event: str | None = option(TEXT, "Event, of two classes")
-    n_classes: int | None = option(WHOLE, "Number of classes, where only the largest logits are given")
     class_names: tuple[str, ...] | None = option(NAMES, "Class names, one for each column in order")
     label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
     drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")

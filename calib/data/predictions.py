@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,23 +23,9 @@ from calib.errors import CalibrationError, Finding
 from calib.formatting import Displayed, one_line, percent, plural
 from calib.numerics import Floats, Ints
 from calib.parameters import shown
-from calib.top_k import TopK
-
-if TYPE_CHECKING:
-    Outputs = Floats
-else:
-    # Of the kind "topk" the outputs are no matrix. They have its shape and its rows, and whatever needs all of its
-    # numbers is refused with a sentence; for mypy they are one, since nearly all code is for matrices.
-    Outputs = Floats | TopK
-
 
 _FIRST_NAMES, _LONGEST_NAME = 3, 40
 """Class names in the plain text of a data set, and their letters."""
-
-
-def as_outputs(top_k: TopK) -> Outputs:
-    """The top k of very many classes as the logits of a data set."""
-    return cast(Any, top_k)
 
 
 def fingerprint(fields: Mapping[str, Any]) -> str:
@@ -65,10 +51,7 @@ def identifying(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hashed(name: str, value: Any) -> Iterator[bytes | memoryview]:
-    if isinstance(value, TopK):
-        for part, array in [*value.arrays().items(), ("n_classes", value.n_classes)]:
-            yield from _hashed(f"{name}.{part}", array)
-    elif isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray):
         yield f"{name}:{value.dtype.str}:{value.shape}:".encode()
         # Text has no buffer of plain bytes, so every type is seen as bytes.
         yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
@@ -82,9 +65,8 @@ class Predictions(Displayed):
 
     Attributes
     ----------
-    logits : ndarray or TopK of shape (n, n_classes)
-        Finite: logits, or log-probabilities where probabilities were given. Where the kind is "topk" a
-        :class:`calib.top_k.TopK`: the k largest logits of very many classes.
+    logits : ndarray of shape (n, n_classes)
+        Finite: logits, or log-probabilities where probabilities were given.
     labels : ndarray of int of shape (n,)
         Integers in [0, n_classes).
     class_names : tuple of str
@@ -127,7 +109,7 @@ class Predictions(Displayed):
         How the outputs were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     """
 
-    logits: Outputs
+    logits: Floats
     labels: Ints
     class_names: tuple[str, ...]
     kind: Kind = "logits"
@@ -352,15 +334,9 @@ class Predictions(Displayed):
             Naming the part.
         """
         n, k = len(self.labels), len(self.class_names)
-        right_type = isinstance(self.logits, TopK) == (self.kind == "topk")
-        if right_type and isinstance(self.logits, TopK):
-            try:
-                self.logits.check()
-            except CalibrationError:
-                right_type = False
         own = ("given_split", "features", *ROW_ROLES)
         held = {
-            "outputs": right_type and self.logits.shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
+            "outputs": self.logits.shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
             "labels": _are_classes(self.labels, k),
             "training labels": self.train_labels is None or _are_classes(self.train_labels, k),
             "event": self.event is None or (k == 2 and self.event.column in (0, 1)),

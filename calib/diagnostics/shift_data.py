@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calib.canonical import IN_UNIT, KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
 from calib.data.guess.names import class_names
-from calib.data.limits import MAX_CLASSES, MAX_TOP_K_CLASSES, megabytes
+from calib.data.limits import MAX_CLASSES, megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source
 from calib.data.scales import PLAIN
@@ -271,9 +271,10 @@ def read_arrays(files: tuple[tuple[str, BinaryIO]]) -> dict[str, npt.NDArray[Any
             )
     started = time.process_time()
     made = from_arrays(arrays)
-    most = MAX_TOP_K_CLASSES if made.kind == "topk" else MAX_CLASSES
-    if made.n_classes > most:
-        raise CalibrationError(f"The calibrator has {made.n_classes:,} classes, and data of up to {most:,} are read.")
+    if made.n_classes > MAX_CLASSES:
+        raise CalibrationError(
+            f"The calibrator has {made.n_classes:,} classes, and data of up to {MAX_CLASSES:,} are read."
+        )
     if (seconds := time.process_time() - started) > MOST_SECONDS:
         raise CalibrationError(
             f"Making the calibrator of its file took {seconds:.0f} s of processor time, and no export takes more than "

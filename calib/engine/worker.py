@@ -17,7 +17,6 @@ from calib.engine.shared import dumps
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
 from calib.isolation.logs import trace, without_data
 from calib.registry import calibrator
-from calib.top_k import fit_top_k
 
 PROGRESS_INTERVAL = 0.05
 """Seconds between two reports of a task; pages look once or twice a second."""
@@ -91,7 +90,7 @@ def fit_calibrator(
     method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress
 ) -> Calibrator:
     """Fit a registered method on ``data``: ``logits``, ``labels`` and the arrays the method needs."""
-    fitted = fit_top_k(calibrator(method, **params), **data, progress=callback)
+    fitted = calibrator(method, **params).fit(**data, progress=callback)
     if not hasattr(fitted, "device_"):
         setattr(fitted, "device_", cpu_description())  # noqa: B010 - of this worker: the app may be on another machine
     return fitted

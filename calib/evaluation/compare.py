@@ -21,7 +21,6 @@ from calib.evaluation.view import view_of
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.registry import METHODS, extras_for, titles_of
-from calib.top_k import fit_top_k
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +79,7 @@ def attempt(
         fit_seconds, start = nan, time.perf_counter()
         if not method.fitted:
             extras = extras_for(method, calibration)
-            fit_top_k(method, calibration.logits, calibration.labels, progress=progress, **extras)
+            method.fit(calibration.logits, calibration.labels, progress=progress, **extras)
             fit_seconds = time.perf_counter() - start
             start = time.perf_counter()
         evaluation = Evaluation.from_predictions(method, test, view)

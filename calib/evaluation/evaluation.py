@@ -18,7 +18,6 @@ from calib.metrics.confidence import Bools, check_columns, check_probs, top_labe
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
 from calib.registry import calibrator
-from calib.top_k import TopK, fit_top_k, predict_top_k
 
 TOP_K = 5
 
@@ -164,8 +163,8 @@ class Evaluation:
         calibrator : Calibrator
             Anything fitted with ``predict_proba(logits)``, or with ``predict_confidence`` alone; then the predicted
             class is that of the raw logits.
-        logits : array_like or TopK of shape (n, n_classes)
-            Raw logits, which also break ties; or the top k of very many classes.
+        logits : array_like of shape (n, n_classes)
+            Raw logits, which also break ties.
         labels : array_like of shape (n,)
             Integers.
         features : array_like of shape (n, ...) or None, default None
@@ -185,14 +184,11 @@ class Evaluation:
         CalibrationError
             If the arrays do not fit together or a prediction is NaN.
         """
-        top_k = isinstance(logits, TopK)
-        logits = logits if top_k else check_columns(logits)
+        logits = check_columns(logits)
         labels = check_labels(labels, logits.shape)
         given = {} if features is None else {"features": features}
         unit, _, clustered = drawn_units(len(labels), None if clusters is None else np.asarray(clusters))
         about: dict[str, Any] = {"clusters": unit if clustered else None, "weights": weights}
-        if top_k:
-            return _by_blocks(lambda rows: _of_top_k(calibrator, logits[rows], labels[rows]), logits, labels, about)
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
             confidence, correct = top_label(
@@ -211,7 +207,7 @@ class Evaluation:
 
 def raw_model(data: Predictions) -> Calibrator:
     """The model as it is, as a calibrator that changes nothing: where it said exactly 0, that is what is judged."""
-    return fit_top_k(calibrator("identity", floor=data.floor or 0.0), data.logits[:2], data.labels[:2])
+    return calibrator("identity", floor=data.floor or 0.0).fit(data.logits[:2], data.labels[:2])
 
 
 def row_arrays(data: Predictions) -> dict[str, Any]:
@@ -277,10 +273,9 @@ class RowScores(NamedTuple):
 
 
 def _by_blocks(
-    score: Callable[[slice], RowScores], outputs: Floats | TopK, labels: Ints, about: Mapping[str, Any]
+    score: Callable[[slice], RowScores], outputs: Floats, labels: Ints, about: Mapping[str, Any]
 ) -> Evaluation:
-    n, n_columns = outputs.values.shape if isinstance(outputs, TopK) else outputs.shape
-    parts = [score(rows) for rows in blocks(n, n_columns, MEMORY_ENTRIES)]
+    parts = [score(rows) for rows in blocks(len(outputs), outputs.shape[1], MEMORY_ENTRIES)]
     columns: list[Any] = [None if each[0] is None else np.concatenate(each) for each in zip(*parts, strict=True)]
     made = RowScores(*columns)
     _check_no_nan(made.brier)
@@ -301,23 +296,6 @@ def _of_all(probs: Floats, labels: Ints, ranking: Floats) -> RowScores:
     top5 = label_in_top_k(probs, labels, TOP_K, ranking) if n_classes > TOP_K else None
     rest = probs[at, 1 - predicted].astype(np.float64) if n_classes == 2 else None
     return RowScores(predicted, probs[at, predicted].astype(np.float64), of_label, brier, top5, rest)
-
-
-def _of_top_k(calibrator: Calibrator, part: TopK, labels: Ints) -> RowScores:
-    """Scores of rows of the top k of very many classes.
-
-    The probability of a label outside the top k is that of all other classes together times
-    :meth:`TopK.share_of_rest`. The Brier score takes the remaining classes as equal.
-    """
-    k, place, said = part.values.shape[1], part.places(labels), predict_top_k(calibrator, part)
-    outside, column = place == k, np.minimum(place, k - 1)
-    in_rest = np.where(outside, said.rest * part.share_of_rest(), 0.0)
-    of_label = np.where(outside, in_rest, said.values[np.arange(len(place)), column])
-    n_left = np.maximum(part.n_others - outside, 1)
-    squares = (said.values**2).sum(axis=1) + in_rest**2 + (said.rest - in_rest) ** 2 / n_left
-    brier = np.maximum(squares - 2.0 * of_label + 1.0, 0.0)
-    top5 = ~outside & label_in_top_k(said.values, column, TOP_K, part.values) if k >= TOP_K else None
-    return RowScores(said.predicted, said.confidence, of_label, brier, top5, None)
 
 
 def _check_no_nan(values: Floats) -> None:

@@ -16,7 +16,6 @@ from calib.export import predict
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats, Ints
 from calib.records import npz_of
-from calib.top_k import TopK
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +62,6 @@ def to_csv(*, data: Mapping[str, Any], callback: Progress = silent) -> str:
 
 def _table(exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -> str:
     """A csv in which no cell is a formula; a column that is called as one of the identifiers gets ``_`` behind it."""
-    if isinstance(rows.logits, TopK):
-        raise CalibrationError("The top k of very many classes are written to an .npz, not to a table.")
     said = exported.answer(rows.logits, rows.features, more)
     if "probabilities" in said:
         del said["confidence"]
@@ -93,7 +90,7 @@ def write_predictions(path: Path, exported: ExportedCalibrator, rows: Rows, more
     said = exported.answer(rows.logits, rows.features, more)
     if suffix == ".npz":
         np.savez(path, **said)
-    elif suffix == ".npy" and exported.kind != "topk" and len(more) < 2:
+    elif suffix == ".npy" and len(more) < 2:
         np.save(path, said[more[0]] if more else said.get("probabilities", said["confidence"]))
     else:
-        raise CalibrationError(f"{path.name}: actions with sets, and a top k, are written to an .npz; others to .csv.")
+        raise CalibrationError(f"{path.name}: actions with sets are written to an .npz; others to .csv.")

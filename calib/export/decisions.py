@@ -41,7 +41,7 @@ def check_decisions(
         decision.check_fits(n_classes, kind, gives_probabilities)
     if sets is None:
         return
-    if kind in ("pairs", "topk") or not gives_probabilities:
+    if kind == "pairs" or not gives_probabilities:
         raise CalibrationError(
             "Prediction sets need probabilities of all classes, which this calibrator does not give; take a threshold "
             "of the confidence (calib.decisions.AnswerAbove)."

@@ -90,8 +90,6 @@ def _use(exported: ExportedCalibrator) -> str:
     call = f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.calibrator.n_classes_})"
     if exported.kind == "pairs":
         call = "confidence = calibrator.calibrate(outputs)  # (n,) -> (n,), that each answer is correct"
-    elif exported.kind == "topk":
-        call = f"{call}, the columns of outputs are values and rest"
     more = [("actions", exported.decision), ("sets", exported.sets)]
     lines = [call, *(f'{name} = calibrator.answer(outputs)["{name}"]' for name, held in more if held is not None)]
     return USE.format(call="\n".join(lines), file="new.csv" if exported.columns else "outputs.npy")

@@ -51,18 +51,8 @@ def npz_bytes(exported: ExportedCalibrator) -> bytes:
 
 
 def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
-    """All that the npz holds, by name; arrays may stand anywhere in it.
-
-    Of the top k of very many classes ``class_names`` are the places of a row's columns, and the names of all classes
-    stand under ``all_classes``.
-    """
+    """All that the npz holds, by name; arrays may stand anywhere in it."""
     made, names = exported.calibrator, list(exported.class_names)
-    places = [f"place {k}" for k in range(1, made.n_classes_ + 1)]
-    if made.n_classes_ < exported.n_classes:
-        places[-1] = "others"
-    top_k = exported.kind == "topk"
-    if top_k and exported.decision:
-        raise CalibrationError("A decision on the top k of very many classes is saved in a .pkl alone.")
     return {
         "format": predict.FORMAT,
         "calib": calib.__version__,
@@ -72,15 +62,13 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "kind": exported.kind,
         "scale": exported.scale,
         "floor": exported.floor,
-        "class_names": places if top_k else names,
-        "all_classes": names if top_k else None,
+        "class_names": names,
         "columns": list(exported.columns) or names,
         "n_columns": made.n_classes_,
         "n_outputs": exported.n_outputs,
         "range": _range(exported),
         "to_logits": logit_steps(exported),
         "steps": checked_steps(made),
-        "rest_shift": getattr(made, "rest_shift_", None),
         "promises": sorted(made.promises(made.n_classes_)),
         "notes": made.notes(),
         "seen": None if exported.seen is None else asdict(exported.seen),
@@ -110,11 +98,7 @@ def checked_steps(calibrator: Calibrator) -> list[Step]:
 
 def logit_steps(exported: ExportedCalibrator) -> list[Step]:
     """From outputs as they are written to canonical logits, as :func:`calib.canonical.to_canonical` has them."""
-    kind, made, scale = exported.kind, exported.calibrator, exported.scale
-    if kind == "topk":
-        rest = np.zeros(made.n_classes_)
-        rest[-1] = getattr(made, "rest_shift_", 0.0) if made.n_classes_ < exported.n_classes else 0.0
-        return [{"step": "affine", "offset": rest}]
+    kind, scale = exported.kind, exported.scale
     if kind == "logits":
         return []
     if kind == "binary_log_odds":

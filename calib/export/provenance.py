@@ -20,8 +20,7 @@ from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import Seen
 from calib.formatting import listed
-from calib.registry import METHODS, is_top_k
-from calib.top_k import as_places
+from calib.registry import METHODS
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -119,7 +118,7 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
             f"{METHODS[earlier.method].title} cannot go on from this file: that takes the pickle of a method that can, "
             "such as GPcalib. Give the .pkl, or fit on all rows."
         )
-    calibrator.partial_fit(*as_places(calibrator, data.logits, data.labels), progress=progress)
+    calibrator.partial_fit(data.logits, data.labels, progress=progress)
     known = {**describe(data), "n_rows": calibrator.get_state()["n_rows_given_"], "class_names": earlier.class_names}
     known["floor"] = data.floor if earlier.floor is None else earlier.floor
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
@@ -133,8 +132,8 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
 def describe(data: Predictions) -> dict[str, Any]:
     """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
 
-    Also what the outputs look like, which new ones are compared with (not of the top k of very many classes); with two
-    classes which is the event, and the view that scores are of; and what features were standardised with.
+    Also what the outputs look like, which new ones are compared with; with two classes which is the event, and the view
+    that scores are of; and what features were standardised with.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def describe(data: Predictions) -> dict[str, Any]:
         For ``**metadata`` of :func:`save`.
     """
     event, known = data.event, {key: getattr(data, key, None) for key in _OF_FEATURES}
-    if len(data) and not is_top_k(data):
+    if len(data):
         known["seen"] = Seen.from_logits(data.logits, data.kind, data.scale)
         known["base_rate"] = np.bincount(data.labels, minlength=data.n_classes) / len(data)
     if event is not None:

@@ -39,7 +39,6 @@ from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
 from calib.records import COMPRESSIONS, LARGEST, arrays_of, without_arrays
 from calib.registry import METHODS, registry_name
-from calib.top_k import TopK, TopKProbs, predict_top_k
 
 __all__ = ["ExportedCalibrator", "load"]
 
@@ -65,7 +64,6 @@ class StepsCalibrator(Calibrator):
         self.n_classes_ = int(record["n_columns"])
         self.method_, self.params_, self.steps_ = str(record["method"]), dict(record["params"]), record["steps"]
         self.promises_, self.notes_ = frozenset(map(str, record["promises"])), [*map(str, record["notes"])]
-        self.rest_shift_ = float(record["rest_shift"] or 0.0)
         return self
 
     def promises(self, n_classes: int) -> frozenset[str]:
@@ -149,10 +147,10 @@ class ExportedCalibrator:
         self.metadata = without_arrays(self.metadata)
         if not isinstance(self.metadata, dict):
             raise CalibrationError(f"What is recorded of a calibrator has names; got {shown(self.metadata)}.")
-        n_columns, top_k = self.calibrator.n_classes_, self.kind == "topk"
+        n_columns = self.calibrator.n_classes_
         self.columns = tuple(map(str, self.columns))
         self.class_names = tuple(map(str, self.class_names)) or tuple(map(str, range(n_columns)))
-        if len(self.class_names) < n_columns or (len(self.class_names) > n_columns and not top_k):
+        if len(self.class_names) != n_columns:
             raise CalibrationError(f"{plural(len(self.class_names), 'class name')} for {n_columns} classes.")
         if self.kind in ONE_COLUMN and self.n_classes != 2:
             raise CalibrationError(
@@ -178,8 +176,8 @@ class ExportedCalibrator:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; of the top k of very many, of all of them."""
-        return len(self.class_names) if self.kind == "topk" else self.calibrator.n_classes_
+        """Number of classes."""
+        return self.calibrator.n_classes_
 
     @property
     def n_outputs(self) -> int:
@@ -193,8 +191,6 @@ class ExportedCalibrator:
 
     def calibrate(self, outputs: Any, kind: Kind | None = None) -> Floats:
         """Calibrated probabilities for a model's outputs as they were uploaded.
-
-        For the top k of very many classes call :meth:`predict_top_k`.
 
         Parameters
         ----------
@@ -236,22 +232,6 @@ class ExportedCalibrator:
             From 0 to 1.
         """
         return cast(Floats, self.answer(self.to_logits(outputs, kind), self.to_features(features), ())["confidence"])
-
-    def predict_top_k(self, outputs: Any) -> TopKProbs:
-        """Calibrated probabilities of the top k of very many classes, and that of all others together.
-
-        Parameters
-        ----------
-        outputs : TopK or mapping of str to array_like
-            A :class:`calib.top_k.TopK`, or a mapping with the arrays ``values`` and ``indices`` (n, k) and ``rest``
-            (n,), the log-sum of the other logits.
-
-        Returns
-        -------
-        TopKProbs
-            For each row k probabilities, the numbers of their classes, and the rest.
-        """
-        return predict_top_k(self.calibrator, self._top_k(outputs))
 
     def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
         """Action of each row for a model's outputs as they were uploaded, by the file's own rule.
@@ -321,7 +301,7 @@ class ExportedCalibrator:
 
         Parameters
         ----------
-        logits : ndarray or TopK
+        logits : ndarray
             As :meth:`to_logits` gives them.
         features : ndarray or None, default None
             As :meth:`to_features` gives them.
@@ -332,14 +312,10 @@ class ExportedCalibrator:
         -------
         dict
             ``probabilities`` (n, n_classes) where the calibrator gives them, and ``predicted`` and ``confidence`` (n,);
-            of pairs ``confidence`` alone; of the top k of very many classes also ``indices`` (n, k) and ``rest`` (n,).
+            of pairs ``confidence`` alone.
         """
         made, said = self.calibrator, dict[str, Any]()
-        if self.kind == "topk":
-            top = self.predict_top_k(logits)
-            said = {"probabilities": top.values, "indices": top.indices, "rest": top.rest}
-            said |= {"predicted": top.predicted, "confidence": top.confidence}
-        elif self.kind == "pairs":
+        if self.kind == "pairs":
             said["confidence"] = made.predict_proba(logits)[:, 1]
         else:
             said["predicted"] = made.predict(logits)
@@ -388,8 +364,7 @@ class ExportedCalibrator:
         Parameters
         ----------
         outputs : array_like
-            As the model writes them; of the kind "topk" as :meth:`predict_top_k` takes them. Columns of a DataFrame
-            that are called as the classes are, are taken by name.
+            As the model writes them. Columns of a DataFrame that are called as the classes are, are taken by name.
         kind : str or None, default None
             What they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
             that it was fitted on.
@@ -397,7 +372,7 @@ class ExportedCalibrator:
         Returns
         -------
         ndarray of shape (n, n_classes)
-            Float64; of the kind "topk" a :class:`calib.top_k.TopK`.
+            Float64.
 
         Raises
         ------
@@ -407,8 +382,6 @@ class ExportedCalibrator:
             If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
         """
         self.check_kind(kind)
-        if self.kind == "topk" or isinstance(outputs, TopK):
-            return cast(Any, self._top_k(outputs))
         outputs = as_array(self.in_class_order(outputs), "outputs")
         check_rescaled(outputs, self.scale)
         shape = np.shape(outputs)
@@ -477,20 +450,6 @@ class ExportedCalibrator:
                 f"The calibrator takes {KINDS[self.kind]}, and these were said to be {said}; give the same outputs as "
                 "those it was fitted on, or fit one on these."
             )
-
-    def _top_k(self, outputs: Any) -> TopK:
-        if not isinstance(outputs, TopK):
-            if not isinstance(outputs, Mapping) or not {"values", "indices"} <= set(outputs):
-                raise CalibrationError(
-                    "The top k of very many classes are expected: a mapping with the arrays values and indices of "
-                    "shape (n, k), and rest of shape (n,), the log-sum of the other logits."
-                )
-            outputs = TopK.from_arrays(outputs["values"], outputs["indices"], outputs.get("rest"), self.n_classes)
-        if outputs.n_classes != self.n_classes:
-            raise CalibrationError(
-                f"The outputs are of {outputs.n_classes:,} classes; {self.n_classes:,} classes were calibrated."
-            )
-        return outputs
 
 
 def load(path: str | Path) -> ExportedCalibrator:
@@ -564,7 +523,7 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:
             fitted,
             record["kind"],
             record["floor"],
-            tuple(record["all_classes"] or record["class_names"]),
+            tuple(record["class_names"]),
             record["metadata"],
             scale=record["scale"],
             columns=tuple(record["columns"]),

@@ -66,7 +66,7 @@ def in_unit(outputs: Floats) -> float:
 
 def _as_written(logits: Floats, kind: Kind, scale: Scale | None) -> Floats:
     """Outputs (n, k) as they were written, where canonical logits tell that; else on the plain scale."""
-    if kind in ("logits", "topk"):
+    if kind == "logits":
         return logits
     if kind == "log_probabilities":
         return logits / LOGS.get(str(scale), 1.0)

@@ -38,7 +38,7 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
-from calib.registry import METHODS, OFFERED, calibrator, extras_for, is_top_k, title_of
+from calib.registry import METHODS, OFFERED, calibrator, extras_for, title_of
 from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
 from calib.store.index import in_words, server_store
@@ -132,8 +132,7 @@ def submit(method: str, params: dict[str, Any]) -> None:
     session = current_session()
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     unfitted = calibrator(method, **changed)
-    # Of the top k of very many classes every map is one, as with two classes: titles need not say which.
-    label = title_of(unfitted, method, 2 if is_top_k(session.data) else session.calibration.n_classes)
+    label = title_of(unfitted, method, session.calibration.n_classes)
     spec = FitSpec(method, changed, data_key=session.split_key, label=label)
     for key in [key for key, other in session.specs.items() if other.title == spec.title and key != spec.key]:
         cancel(key)

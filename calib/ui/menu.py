@@ -9,18 +9,17 @@ import streamlit as st
 
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import listed, plural
-from calib.registry import is_top_k
 from calib.ui.link import page_link
 from calib.ui.session import OpenSession
 
 SAID_OF = {
-    "logits": "the outputs of all classes",
     "features": "features",
     "train_features": "the training set",
     "train_labels": "the training set",
 }
 """What an array that is missing is called."""
-ALL_CLASSES, FEATURES, TRAINING = ("logits",), ("features",), ("features", "train_features", "train_labels")
+FEATURES = ("features",)
+TRAINING = ("features", "train_features", "train_labels")
 
 
 def said_of_missing(arrays: Iterable[str]) -> str:
@@ -37,7 +36,7 @@ class Entry:
     path : of its file, from the folder of ``app.py``.
     title : in the menu and above the page.
     icon : before the title in the menu.
-    needs : arrays of the open data; where they hold only the largest outputs of each row, there are no ``logits``.
+    needs : arrays of the open data.
     """
 
     path: str
@@ -58,7 +57,7 @@ class Entry:
         if session is None:
             return ""
         data = session.data
-        there = {name for name in SAID_OF if getattr(data, name) is not None} - set(ALL_CLASSES * is_top_k(data))
+        there = {name for name in SAID_OF if getattr(data, name) is not None}
         return said_of_missing(name for name in self.needs if name not in there)
 
 
@@ -70,17 +69,17 @@ MENU = {
     "Results": [
         Entry("pages/2_Compare.py", "Compare", ":material/leaderboard:"),
         Entry("pages/3_Reliability.py", "Reliability", ":material/show_chart:"),
-        Entry("pages/6_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:", ALL_CLASSES),
+        Entry("pages/6_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
     ],
     "Act": [
-        Entry("pages/4_Decide.py", "Decide", ":material/rule:", ALL_CLASSES),
+        Entry("pages/4_Decide.py", "Decide", ":material/rule:"),
         Entry("pages/5_Export.py", "Export", ":material/download:"),
-        Entry("pages/11_Monitoring.py", "Monitoring", ":material/update:", ALL_CLASSES),
+        Entry("pages/11_Monitoring.py", "Monitoring", ":material/update:"),
     ],
     "Methods": [
-        Entry("pages/7_Calibration_maps.py", "Calibration maps", ":material/stairs:", ALL_CLASSES),
-        Entry("pages/8_Latent_GP.py", "Latent GP", ":material/airwave:", ALL_CLASSES),
-        Entry("pages/9_IMax_binning.py", "I-Max binning", ":material/view_column:", ALL_CLASSES),
+        Entry("pages/7_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
+        Entry("pages/8_Latent_GP.py", "Latent GP", ":material/airwave:"),
+        Entry("pages/9_IMax_binning.py", "I-Max binning", ":material/view_column:"),
         Entry("pages/10_Geometry.py", "Geometry", ":material/hub:", TRAINING),
     ],
     "Lab": [

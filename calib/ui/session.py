@@ -21,7 +21,6 @@ from calib.engine import FitSpec, TaskSpec, on_disk
 from calib.errors import CalibrationError
 from calib.evaluation.view import View, Viewpoint, view_of
 from calib.numerics import Ints
-from calib.top_k import TopK
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
 T = TypeVar("T")
@@ -203,10 +202,8 @@ def _split(data: Predictions, part: float | None, seed: int, most: int | None) -
 
 
 def _shared(part: Predictions) -> Predictions:
-    features = {name: getattr(part, name) for name in ("features", "train_features")}
-    shared: dict[str, Any] = {name: on_disk(array) for name, array in features.items() if array is not None}
-    logits: Any = part.logits  # a matrix, or the arrays of a top k
-    shared["logits"] = logits.over(on_disk) if isinstance(logits, TopK) else on_disk(logits)
+    arrays = {name: getattr(part, name) for name in ("logits", "features", "train_features")}
+    shared: dict[str, Any] = {name: on_disk(array) for name, array in arrays.items() if array is not None}
     return replace(part, **shared)
 
 

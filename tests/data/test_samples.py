@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from scipy.stats import beta
 
 from calib.calibrators.temperature import TemperatureScaling
-from calib.data import DataError, Predictions
+from calib.data import DataError
 from calib.data.samples import (
     SAMPLES,
     bayes_iso_map,
@@ -20,9 +20,7 @@ from calib.data.samples import (
     true_map,
     undo_exaggeration,
 )
-from calib.evaluation import Evaluation
 from calib.numerics import argmax_with_ties
-from calib.top_k import fit_top_k
 
 FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 NAMES = list(SAMPLES)
@@ -31,16 +29,6 @@ LATENT = [name for name in NAMES if true_latent(name) is not None]
 
 def nll(logits, labels) -> float:
     return -log_softmax(np.asarray(logits, float), axis=1)[np.arange(len(labels)), labels].mean()
-
-
-def of_top_k(data: Predictions) -> list[float]:
-    """The numbers of a row of README.md's table."""
-    outputs, scaling = data.logits, fit_top_k(TemperatureScaling(), data.logits[::2], data.labels[::2])
-    partition = np.logaddexp(np.logaddexp.reduce(outputs.values, axis=1), outputs.rest)
-    accuracy = (outputs.indices[:, 0] == data.labels).mean()
-    confidence = np.exp(outputs.values[:, 0] - partition).mean()
-    after = Evaluation.from_calibrator(scaling, outputs[1::2], data.labels[1::2]).row_nll.mean()
-    return [accuracy, confidence, scaling.temperature_, (partition - outputs.label_logit)[1::2].mean(), after]
 
 
 def readme_rows() -> dict[str, list[str]]:
@@ -57,9 +45,6 @@ def test_is_as_the_readme_says(name):
     kind, shape, *numbers = readme_rows()[name]
     assert kind == data.kind
     assert shape == f"{SAMPLES[name].n_rows} x {SAMPLES[name].n_classes}"
-    if data.kind == "topk":
-        assert [float(number) for number in numbers] == pytest.approx(of_top_k(data), abs=6e-4)
-        return
     logits, labels = np.asarray(data.logits, float), data.labels
     scaling = TemperatureScaling().fit(logits[::2], labels[::2])
     after = nll(logits[1::2] / scaling.temperature_, labels[1::2])

@@ -1,8 +1,7 @@
-"""Files with the top k of very many classes: how they are read, and which are refused."""
+"""Files with the top k of very many classes, which are read as pairs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,29 +10,32 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.findings import InvalidUpload
 from calib.data.load import APART
-from calib.errors import CalibrationError
-from calib.top_k import TopK
+from calib.numerics import softmax
 from tests.conftest import npz_bytes
 from tests.data.conftest import parquet_bytes
 
-N, K, LEFT = 60, 500, 8
+N, K, LEFT = 300, 500, 8
+
+
+def outputs(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Logits of all classes, and labels."""
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(scale=4.0, size=(N, K))
+    return logits, np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
 
 
 def arrays(seed: int = 0) -> dict[str, Any]:
-    """Simulated outputs as a language model's program saves them, in float32 and in no order."""
-    generator = np.random.default_rng(seed)
-    logits = generator.normal(scale=2.0, size=(N, K))
-    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
-    top = TopK.from_matrix(logits, LEFT, labels)
+    """What a language model's program saves, in float32 and with rising values."""
+    logits, labels = outputs(seed)
+    order = np.argsort(logits, axis=1)
+    rising = np.take_along_axis(logits, order, axis=1)
     return {
-        "values": top.values[:, ::-1].astype(np.float32),
-        "indices": top.indices[:, ::-1].astype(np.int64),
-        "rest": top.rest.astype(np.float32),
-        "label_logit": top.label_logit.astype(np.float32),
+        "values": rising[:, -LEFT:].astype(np.float32),
+        "indices": order[:, -LEFT:],
+        "rest": np.log(np.exp(rising[:, :-LEFT]).sum(axis=1)).astype(np.float32),
         "labels": labels,
-        "n_classes": np.array(K),
+        "class_names": np.array([f"token {k}" for k in range(K)]),
     }
 
 
@@ -42,8 +44,8 @@ def npz(held: dict[str, Any]) -> tuple[str, bytes]:
 
 
 def parquet(held: dict[str, Any]) -> tuple[str, bytes]:
-    columns = {name: list(array) if array.ndim == 2 else array for name, array in held.items() if array.ndim}
-    return "model.parquet", parquet_bytes(pa.table({**columns, "n_classes": np.full(N, held["n_classes"])}))
+    columns = {name: list(array) if array.ndim == 2 else array for name, array in held.items() if len(array) == N}
+    return "model.parquet", parquet_bytes(pa.table(columns))
 
 
 def errors(held: dict[str, Any], **choices: Any) -> list[str]:
@@ -52,94 +54,93 @@ def errors(held: dict[str, Any], **choices: Any) -> list[str]:
     return [finding.code for finding in found.findings if finding.level == "error"]
 
 
-def warnings(held: dict[str, Any]) -> list[str]:
-    found = inspect(npz(held))
-    assert found.predictions is not None
-    return [finding.code for finding in found.findings if finding.level == "warning"]
-
-
 @pytest.mark.parametrize(("write", "isolate"), [(npz, False), (parquet, APART)])
-def test_both_formats_give_the_same_data_set(write, isolate):
+def test_pairs_are_the_probability_of_the_first_choice_and_whether_it_is_the_label(write, isolate):
+    logits, labels = outputs()
     held = arrays() | {"split": np.arange(N) % 3 == 0, "group": np.array(["a", "b"])[np.arange(N) % 2]}
     data = calib.load(write(held), isolate=isolate)
-    assert data.kind == "topk" and set(data.groups) == {"a", "b"}
-    assert (len(data), data.n_classes, data.logits.k, len(data.class_names)) == (N, K, LEFT, K)
-    assert np.array_equal(data.logits.values, held["values"][:, ::-1].astype(np.float64))
-    assert np.array_equal(data.logits.indices, held["indices"][:, ::-1])
-    assert np.allclose(data.logits.rest, held["rest"])
-    assert np.array_equal(data.labels, held["labels"])
-    assert data.sha256 == calib.load(npz(held)).sha256
+    assert data.kind == "pairs" and set(data.groups) == {"a", "b"} and data.class_names == ("wrong", "correct")
+    np.testing.assert_allclose(data.confidence, softmax(logits).max(axis=1), atol=1e-6)
+    np.testing.assert_array_equal(data.correct, logits.argmax(axis=1) == labels)
+    assert [finding.code for finding in data.findings if finding.level == "warning"] == []
     first, second = data.split()
-    assert isinstance(first.logits, TopK) and first.sha256 != second.sha256
-    assert (len(first), len(second)) == (N // 3, N - N // 3)
+    assert (len(first), len(second)) == (100, 200)
 
 
-def test_rows_that_cannot_be_are_left_out_with_their_number():
+def test_what_was_inferred_reads_the_file_again():
+    found = inspect(npz(arrays()))
+    assert found.predictions is not None and {array.name for array in found.arrays} >= {"confidence", "correct"}
+    again = inspect(npz(arrays()), choices=found.choices)
+    assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
+
+
+def test_labels_and_test_rows_may_have_files_of_their_own():
+    held, other = arrays(), arrays(1)
+    whole, test = calib.load(npz(held)), calib.load(npz(other))
+    labels = ("labels.npz", npz_bytes(labels=held.pop("labels")))
+    assert calib.load(npz(held), labels=labels).sha256 == whole.sha256
+    both = calib.load(npz(arrays()), test=npz(other))
+    np.testing.assert_array_equal(both.confidence, np.concatenate([whole.confidence, test.confidence]))
+    np.testing.assert_array_equal(both.correct, np.concatenate([whole.correct, test.correct]))
+    assert both.given_split.sum() == N
+
+
+def test_rows_without_a_label_or_a_number_are_left_out():
     held = arrays()
     held["labels"][3] = -100
-    held["indices"][5, 0] = held["indices"][5, 1]
-    held["indices"][6, 0] = K + 2**32
     held["values"][7, 2] = np.nan
-    held["rest"][8] = 40.0
-    inside = int(np.flatnonzero((held["indices"] == held["labels"][:, None]).any(axis=1) & (np.arange(N) > 10))[0])
-    held["label_logit"][inside] += 1.0
+    found = inspect(npz(held))
+    assert found.predictions is not None and len(found.predictions) == N - 2
+    left_out = " ".join(finding.reason for finding in found.findings if finding.code == "rows_left_out")
+    assert "(row 4)" in left_out and "(row 8)" in left_out
+
+
+def test_tokens_of_several_texts_are_rows():
+    held = {name: array.reshape(30, 10, *array.shape[1:]) for name, array in arrays().items() if name != "class_names"}
+    assert calib.load(npz(held)).sha256 == calib.load(npz(arrays())).sha256
+
+
+def test_log_probabilities_need_no_rest_and_logits_without_one_are_warned_of():
+    logits, _ = outputs()
+    held = arrays()
+    del held["rest"]
     found = inspect(npz(held))
     assert found.predictions is not None
-    assert len(found.predictions) == N - 6
-    said = " ".join(finding.reason for finding in found.findings if finding.code == "rows_left_out")
-    for row in (4, 6, 7, 8, 9, inside + 1):
-        assert f"(row {row})" in said
-
-
-def test_what_a_file_lacks_is_said():
-    held = arrays()
-    less = {gone: {name: array for name, array in held.items() if name != gone} for gone in held}
-    assert "n_classes" in warnings(less["n_classes"])
-    assert "label_logit" in warnings(less["label_logit"])
-    known = (held["indices"] == held["labels"][:, None]).any(axis=1)
-    few = {name: array[known] if array.ndim else array for name, array in less["label_logit"].items()}
-    assert "label_logit" not in warnings(few)
-    assert errors(less["rest"]) == ["top_k_rest"] and errors(less["labels"]) == ["no_labels"]
-    assert errors({"logits": held["values"], "labels": held["labels"]}, kind="topk") == ["top_k_arrays"]
-
-
-def test_log_probabilities_tell_their_rest():
-    held = arrays()
-    total = np.logaddexp(np.logaddexp.reduce(held["values"].astype(float), axis=1), held["rest"])
-    held["values"] = held["values"] - total[:, None]
-    held["label_logit"] = held["label_logit"] - total
-    rest = held.pop("rest") - total
+    (warning,) = (finding for finding in found.findings if finding.level == "warning")
+    assert warning.code == "top_k" and "too high" in warning.reason
+    np.testing.assert_allclose(found.predictions.confidence, softmax(held["values"]).max(axis=1), atol=1e-6)
+    held["values"] = held["values"] - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     data = calib.load(npz(held))
-    assert np.allclose(data.logits.rest, rest, atol=1e-5)
-    held["values"] = np.exp(held["values"])
-    assert errors(held) == ["top_k_rest"]
+    np.testing.assert_allclose(data.confidence, softmax(logits).max(axis=1), atol=1e-6)
+    assert "log-probabilities" in " ".join(finding.reason for finding in data.findings)
 
 
-def test_sizes_are_counted_before_memory_is_taken(monkeypatch):
+def test_what_cannot_be_is_refused(monkeypatch):
     held = arrays()
+    total = np.log(np.exp(outputs()[0]).sum(axis=1))
     for changes, code in (
-        ({"indices": held["indices"][:, 1:]}, "top_k_shape"),
-        ({"n_classes": np.array(LEFT - 1)}, "too_many_classes"),
-        ({"n_classes": np.array(2**40)}, "too_many_classes"),
+        ({"rest": total}, "top_k_rest"),  # of all logits, not of the others
+        ({"rest": held["rest"][1:]}, "top_k_rest"),
         ({"labels": held["labels"][1:]}, "top_k_labels"),
-        ({"rest": held["rest"][1:]}, "top_k_shape"),
+        ({"labels": np.array(["a"] * N)}, "top_k_labels"),
     ):
-        assert errors({**held, **changes}, kind="topk") == [code]
+        assert errors({**held, **changes}) == [code]
+    assert errors({name: array for name, array in held.items() if name != "labels"}) == ["no_labels"]
     monkeypatch.setattr("calib.data.read.base.MAX_BYTES", 1_000)
     assert errors(held) == ["too_large"]
 
 
-def test_damage_after_an_isolated_reader_is_noticed():
-    data = calib.load(npz(arrays()))
-    data.check()
-    outputs = data.logits
-    for wrong in (
-        replace(outputs, values=outputs.values[:, ::-1]),
-        replace(outputs, indices=outputs.indices + K),
-        replace(outputs, rest=outputs.rest + 50),
-        replace(outputs, rest=outputs.rest[1:]),
-    ):
-        with pytest.raises(CalibrationError):
-            wrong.check()
-        with pytest.raises(InvalidUpload):
-            replace(data, logits=wrong).check()
+def test_an_exported_calibrator_takes_the_same_files(tmp_path):
+    from calib.cli import main
+
+    held = arrays()
+    np.savez(tmp_path / "outputs.npz", **held)
+    del held["labels"]
+    np.savez(tmp_path / "new.npz", **held)
+    calibrator, out = tmp_path / "calibrator.npz", tmp_path / "calibrated.npz"
+    assert main(["fit", str(tmp_path / "outputs.npz"), "--method", "platt", "--out", str(calibrator)]) == 0
+    assert main(["apply", str(calibrator), str(tmp_path / "new.npz"), "--out", str(out)]) == 0
+    data = calib.load(tmp_path / "outputs.npz")
+    with np.load(out) as calibrated:
+        expected = calib.runtime.load(calibrator).confidence(data.confidence)
+        np.testing.assert_allclose(calibrated["confidence"], expected, atol=1e-12)

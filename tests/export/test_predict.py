@@ -10,12 +10,10 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.decisions import AnswerAbove, CostMatrix
-from calib.errors import CalibrationError
+from calib.decisions import CostMatrix
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
 from calib.numerics import softmax
-from calib.top_k import TopK, fit_top_k, predict_top_k
 from tests.conftest import ROOT
 from tests.forged_records import forged
 
@@ -71,24 +69,6 @@ def test_probabilities_are_not_taken_for_logits_unless_it_is_said(fitted, overco
     with pytest.raises(Refused, match="100% of rows look like probabilities; if they are logits, say so"):
         made.calibrate(probs)
     np.testing.assert_allclose(made.calibrate(probs, kind="logits"), fitted.predict_proba(probs), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("k", [3, 30])
-def test_the_top_k_are_a_matrix_of_places(k):
-    generator = np.random.default_rng(0)
-    logits, labels = generator.normal(size=(200, 30)), generator.integers(30, size=200)
-    outputs = TopK.from_matrix(logits, k, labels)
-    fitted = fit_top_k(calib.calibrator("temperature"), outputs, labels)
-    said = predict_top_k(fitted, outputs)
-    made = loaded(fitted, kind="topk", class_names=range(30))
-    probs = made.calibrate(np.column_stack([outputs.values, outputs.rest])[:, : fitted.n_classes_])
-    np.testing.assert_allclose(probs[:, :k], said.values, rtol=0, atol=1e-12)
-    assert made.record["class_names"][:3] == ["place 1", "place 2", "place 3"]
-    assert (made.record["class_names"][-1] == "others") == (k < 30)
-    with pytest.raises(Refused, match=rf"\(n, {fitted.n_classes_}\) numbers"):
-        made.calibrate(outputs.values[:, :2])
-    with pytest.raises(CalibrationError, match=r"\.pkl alone"):
-        loaded(fitted, kind="topk", class_names=range(30), decision=AnswerAbove(threshold=0.5))
 
 
 @pytest.mark.parametrize(

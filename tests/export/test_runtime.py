@@ -49,7 +49,7 @@ def test_a_floor_below_every_float32_is_not_zero():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "topk"])  # tests/test_top_k.py has these
+@pytest.mark.parametrize("kind", [*KINDS])
 def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kind, dtype):
     logits, labels = overconfident
     probs = softmax(logits)

@@ -12,7 +12,6 @@ import pytest
 import calib
 from calib.base import silent
 from calib.data import Predictions
-from calib.data.predictions import as_outputs
 from calib.decisions import AnswerAbove
 from calib.decisions.rules import rule_from_state, rule_state
 from calib.diagnostics.judgement import judge
@@ -29,7 +28,6 @@ from calib.store.contents import (
     put_job,
 )
 from calib.store.index import Store
-from calib.top_k import TopK
 from tests.conftest import assert_same
 from tests.store.conftest import fit, link_to, name_of
 
@@ -49,20 +47,6 @@ def test_data_come_back_exactly_without_name_and_findings(store: Store, sample: 
     back = stored(store, large)
     assert_same(back, large)
     assert type(back.features) is np.ndarray and not back.features.flags.writeable
-
-
-def test_a_top_k_comes_back_and_one_that_is_none_is_refused(store: Store) -> None:
-    generator = np.random.default_rng(0)
-    values = -np.sort(-generator.normal(size=(40, 5)), axis=1)
-    indices = np.stack([generator.permutation(1000)[:5] for _ in range(40)])
-    outputs = TopK.from_arrays(values, indices, np.full(40, 2.0), 1000)
-    names = tuple(map(str, range(1000)))
-    data = Predictions(as_outputs(outputs), indices[:, 0].copy(), names, "topk").identified()
-    assert_same(stored(store, data), replace(data, name=""))
-    wrong = replace(data, logits=replace(outputs, indices=indices + 2000), sha256="").identified()
-    link_to(store, 2, wrong.sha256)
-    put_data(store, wrong)
-    assert get_data(store, wrong.sha256) is None
 
 
 def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, sample: Predictions) -> None:

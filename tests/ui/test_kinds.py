@@ -1,4 +1,4 @@
-"""Pages of data of other kinds: an event, answers, a confidence alone, the top k of many classes, very many rows."""
+"""Pages of data of other kinds: an event, answers, a confidence alone, very many rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import calib
 from calib.data import Predictions
 from calib.data.event import Event
 from calib.data.samples import load_sample
@@ -17,7 +16,6 @@ from calib.evaluation import evaluate
 from calib.formatting import number, percent
 from calib.numerics import softmax
 from calib.reporting import html_of_fits
-from calib.top_k import TopK
 from calib.ui.compare.answer import reported
 from calib.ui.fits import shown_fits
 from calib.ui.link import entry_of
@@ -127,18 +125,9 @@ def test_outputs_that_tell_nothing_are_said_to(queue, sign, spread, path, says):
     assert says in said(app)
 
 
-def a_file(n: int = 400, n_classes: int = 2000, kept: int = 30) -> bytes:
-    """The top k of simulated outputs of a language model, labels at another temperature."""
-    generator = np.random.default_rng(0)
-    logits = 2 * generator.normal(size=(n, n_classes)) - 1.5 * np.log(np.arange(1, n_classes + 1))
-    labels = np.argmax(logits / 1.3 + generator.gumbel(size=logits.shape), axis=1)
-    outputs = TopK.from_matrix(logits, kept, labels)
-    return npz_bytes(**outputs.arrays(), labels=labels, n_classes=n_classes)
-
-
 @pytest.fixture(scope="module")
 def kinds(queue: Engine) -> dict[str, OpenSession]:
-    """Answers with weights that were explained; a confidence alone and beside others; the top k of many classes."""
+    """Answers with weights that were explained; a confidence alone and beside others."""
     n = 400
     about = {"clusters": np.array([f"question {i // 4}" for i in range(n)]), "weights": 1.0 + np.arange(n) % 3}
     answers = replace(pairs(n), **about, weight_kind="frequency", sha256="answers for the pages")
@@ -147,20 +136,14 @@ def kinds(queue: Engine) -> dict[str, OpenSession]:
         "answers": fit(queue, OpenSession.from_data(answers), "platt", "isotonic"),
         "beside": fit(queue, OpenSession.from_data(sample, sample=SAMPLE), "temperature", "geometric"),
         "alone": fit(queue, OpenSession.from_data(sample, sample=SAMPLE), "geometric"),
-        "top k": fit(queue, OpenSession.from_data(calib.load(("model.npz", a_file()))), "temperature", "isotonic"),
     }
 
 
-NEED_ALL = ("Decide", "Over_under", "Calibration_maps", "Latent_GP", "IMax", "Monitoring")
-
-
 @pytest.mark.parametrize("path", one_of(PAGES, "pages/2_Compare.py"))
-def test_every_page_is_drawn_or_says_why_not(path: str, kinds: dict[str, OpenSession]) -> None:
+def test_every_page_is_drawn(path: str, kinds: dict[str, OpenSession]) -> None:
     for kind, session in kinds.items():
         app = open_page(path, session)
         assert clean(app), (kind, app.exception, [error.value for error in app.error])
-        refused = "This page needs the outputs of all classes" in said(app)
-        assert refused == (kind == "top k" and any(name in path for name in NEED_ALL)), kind
 
 
 def test_pages_of_answers_speak_of_a_confidence_of_weights_and_of_clusters(kinds: dict[str, OpenSession]) -> None:

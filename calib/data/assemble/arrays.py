@@ -16,7 +16,7 @@ from calib.data.assemble.predicted import texts_of
 from calib.data.assemble.verbal import words_as_numbers
 from calib.data.findings import InvalidUpload, Notes, Step, info, left_out_as, listed, shortened, warning
 from calib.data.guess.names import class_names
-from calib.data.limits import MAX_CLASSES, MAX_ROWS, MAX_TOP_K_CLASSES
+from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, Contents, check_size
 from calib.data.roles import ColumnRole
@@ -150,7 +150,7 @@ def read_class_names(contents: Contents) -> tuple[str, ...] | None:
     name = first_named(contents.names, CLASS_NAMES, None)
     if name is None and "classes" in contents and first_named(contents.names, LABELS, None) != "classes":
         name = "classes"  # scikit-learn's classes_, beside labels of another name
-    return None if name is None else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_TOP_K_CLASSES].tolist()))
+    return None if name is None else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
 
 
 def display_name(contents: Contents, name: Any) -> str:

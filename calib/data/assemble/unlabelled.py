@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calib.data.assemble.arrays import as_floats, check_there, display_name, read_any, read_class_names
 from calib.data.assemble.features import Features, as_features
+from calib.data.assemble.top_k import read_as_pairs
 from calib.data.assemble.verbal import words_as_numbers
 from calib.data.findings import InvalidUpload, Notes, listed
 from calib.data.guess.arrays import infer_array, infer_arrays
@@ -177,7 +178,7 @@ def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Co
         contents = open_source(source, notes.choices, stack)
         notes.add(*contents.findings)
         notes.decide(**contents.format_choices)
-        yield contents, notes
+        yield notes.take(read_as_pairs(contents, None, notes.choices, labelled=False)), notes
 
 
 def _infer_roles(contents: Contents, notes: Notes) -> tuple[ColumnRole, ...]:

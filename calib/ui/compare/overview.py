@@ -35,7 +35,6 @@ from calib.plots.overview import (
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import Limits, text_color
-from calib.top_k import said_of_labels
 from calib.ui import widgets
 from calib.ui.compare.answer import CLOSER, answer_with_export, choose_one, claims_of, failed, taken
 from calib.ui.fits import ShownFit, gap_and_extremes_of, ready, tells_nothing
@@ -165,8 +164,6 @@ def _strip(session: OpenSession, claims: Claims, fits: Sequence[ShownFit], score
     )
     _clickable(fig, "compare-strip", fits, ordered)
     st.caption(_said_of_rows(claims, [fit.title for fit in ordered], score))
-    if said := said_of_labels(session.test):
-        st.caption(said)
 
 
 def _row(claims: Claims, fit: ShownFit, score: str) -> StripRow:

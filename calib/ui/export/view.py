@@ -23,7 +23,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
-from calib.registry import is_pairs, is_top_k
+from calib.registry import is_pairs
 from calib.ui.building import offer_file
 from calib.ui.data.view import show_finding
 from calib.ui.fits import RAW, ShownFit, intervals_of
@@ -199,9 +199,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     whole = fit.calibrator.gives_probabilities and not pairs
     st.header("Calibrated probabilities" if whole else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
-    top_k = is_top_k(session.data)  # of which files are read with labels alone, and tables cannot be written
-    asked = [*parts] if top_k else [*parts, "an upload"]
-    chosen = st.segmented_control("Of", asked, default="test rows", required=True, key="export/of")
+    chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
     of: Hashable
     if chosen in parts:
         part = parts[chosen]
@@ -217,7 +215,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     given = {"exported": made.exported, "rows": rows}
     large = rows.logits.size > FEW_CELLS
     with st.container(horizontal=not large):
-        for form, build in (("npz", to_npz), ("csv", to_csv))[: 1 if top_k else 2]:
+        for form, build in (("npz", to_npz), ("csv", to_csv)):
             offer_file(
                 f"{'Build' if large else 'Download'} {form}", f"export/{form}", f"calibrated.{form}", build,
                 lambda: given, of, large=large, unit="row", icon=":material/download:",
