@@ -97,8 +97,6 @@ class Inspection:
         Ways to read a table that can be read in several, the most plausible first; empty where it was read.
     rows : mapping of str to tuple of str
         The first cells of each column of a table, as text; empty for files of arrays.
-    words : mapping of str to float or None
-        Words of confidences that have no number yet, each with the number proposed for it if there is one.
     models : mapping of str to dict
         The roles of each model, where a table has columns for several.
     """
@@ -109,7 +107,6 @@ class Inspection:
     predictions: Predictions | None
     readings: tuple[TableReading, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    words: Mapping[str, float | None] = field(default_factory=dict)
     models: Mapping[str, dict[str, object]] = field(default_factory=dict)
 
 
@@ -195,9 +192,7 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
         if files:
             rows = first_rows(files[0])
     arrays = tuple(replace(array, file=contents.name) for contents in files for array in contents.arrays)
-    return Inspection(
-        arrays, notes.choices, notes.findings, predictions, question.readings, rows, question.words, question.models
-    )
+    return Inspection(arrays, notes.choices, notes.findings, predictions, question.readings, rows, question.models)
 
 
 def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:

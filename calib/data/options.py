@@ -174,8 +174,6 @@ class Choices:
     scale : str, float or None
         How the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
         :data:`calib.data.scales.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
-    verbal : tuple of str or None
-        The number that each word of a confidence means: ``("very likely=0.9", "unlikely=0.2")``.
     standardise : bool or None
         Whether features are standardised with the mean and standard deviation of the training set.
     floor : float or None
@@ -210,7 +208,6 @@ class Choices:
     label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
     drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")
     scale: Scale | None = option(SCALE, "Written as")
-    verbal: tuple[str, ...] | None = option(NAMES, "Words of confidence as numbers")
     standardise: bool | None = option(SWITCH, "Standardise features by the training set")
     floor: float | None = option(NUMBER, "Floor: what exact zeros become")
     delimiter: str | None = option(TEXT)

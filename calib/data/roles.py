@@ -58,9 +58,7 @@ class Question:
     ----------
     readings : the ways to read a table, the most plausible first.
     models : the roles of each model, where a table has columns for several.
-    words : of confidences in words that have no number yet: each word, and the number proposed for it if there is one.
     """
 
     readings: tuple[TableReading, ...] = ()
     models: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    words: Mapping[str, float | None] = field(default_factory=dict)

@@ -37,7 +37,6 @@ POOL = {
     "label_values": [(0, 1, 2, 3), ("0", "1", "2", "3"), (5,), (), tuple("abcdef")],
     "drop_bad_rows": [True],
     "scale": ["percent", "counts", "odds", "log", "log10", "int8", "plain", 7.5, -1, "nope"],
-    "verbal": [("likely=0.9",), ("likely",), ("=", ""), ("x=2",)],
     "standardise": [True],
     "floor": [0.1, -1.0, float("nan")],
     "delimiter": [";", "::", "\n", '"', ""],

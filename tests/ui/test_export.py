@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import io
-from typing import Any, cast
-
-import numpy as np
-import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from calib.data import Choices
-from calib.export.runtime import ExportedCalibrator
 from calib.numerics import softmax
-from calib.registry import calibrator
-from calib.ui.export.view import _read
 from calib.ui.session import OpenSession
-from tests.conftest import npz_bytes, simulate
+from tests.conftest import npz_bytes
 from tests.ui.conftest import open_page, unfold
 
 
@@ -53,22 +44,6 @@ def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_f
     app.button(key="export/sure").click().run()
     assert not app.exception and not app.warning
     assert any(each.endswith("csv") for each in [*urls(app), *(button.label for button in app.button)])
-
-
-class Uploaded(io.BytesIO):
-    filename = "new.csv"
-
-
-def test_words_of_confidence_mean_in_an_upload_what_they_mean_in_the_open_data() -> None:
-    logits, labels = simulate(n=100, n_classes=2)
-    exported = ExportedCalibrator(calibrator("platt").fit(logits, labels), kind="pairs")
-    words = Choices(verbal=("likely=0.8", "unlikely=0.3"))
-
-    def read(confidence: list[Any]) -> np.ndarray:
-        table = pd.DataFrame({"id": range(40), "confidence": confidence})
-        return _read(exported, cast(Any, Uploaded(table.to_csv(index=False).encode())), None, words).logits
-
-    np.testing.assert_allclose(read(["likely", "unlikely"] * 20), read([0.8, 0.3] * 20), rtol=1e-12)
 
 
 def urls(app: AppTest) -> dict[str, str]:

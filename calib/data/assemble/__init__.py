@@ -6,7 +6,7 @@ the options that it inferred. Only ``calib.data.load``, ``predictions``, ``parts
 
 - ``arrays`` reads outputs, labels and what else belongs to rows; ``join`` and ``parts`` put files together.
 - ``labels`` says which column each label means, ``outputs`` what outputs are, ``predicted`` which answers are correct,
-  ``verbal`` what words of confidence mean, ``beside`` what groups, clusters, weights and times are.
+  ``beside`` what groups, clusters, weights and times are.
 - ``checks`` looks at outputs with their labels, ``features`` at features and the training set.
 - ``predictions`` has the steps in their order. ``top_k`` reads the largest logits of very many classes as pairs,
   ``unlabelled`` rows without labels, for a fitted calibrator.

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from calib.data.array_names import CLASS_NAMES, LABELS, first_named
 from calib.data.assemble.beside import OTHER_TIMES, ROW_ROLES
 from calib.data.assemble.predicted import texts_of
-from calib.data.assemble.verbal import words_as_numbers
 from calib.data.findings import InvalidUpload, Notes, Step, info, left_out_as, listed, shortened, warning
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
@@ -71,10 +70,8 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
     outputs_name, labels_name = display_name(contents, outputs), display_name(beside, label)
     if labels is not None:
         outputs_name, labels_name = contents.name, beside.name
-    in_words = words_as_numbers(contents, outputs, choices)
-    values, findings = in_words.value, list(in_words.findings)
-    if values is None:
-        values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
+    findings: list[Finding] = []
+    values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
     raw = read_any(beside, label)
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
         findings.append(info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row."))

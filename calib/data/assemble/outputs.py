@@ -333,7 +333,7 @@ def ask(message: str, readings: dict[str, dict[str, Any]]) -> InvalidUpload:
 def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
     """Ask how a single column is written that is named as percent and holds numbers from 0 to 1: 0.4 may be 0.4 %."""
     (name, *others), values = names_in(choices.outputs), outputs[np.isfinite(outputs)]
-    if others or choices.scale is not None or choices.verbal is not None or told_by(name) != "percent":
+    if others or choices.scale is not None or told_by(name) != "percent":
         return
     if len(values) and values.min() >= 0 and values.max() <= 1 and not np.isin(values, (0, 1)).all():
         written = {"Fractions, as they are": {"scale": PLAIN}, "Percent: divide by 100": {"scale": "percent"}}

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from calib.data.assemble.arrays import as_floats, check_there, display_name, read_any, read_class_names
 from calib.data.assemble.features import Features, as_features
 from calib.data.assemble.top_k import read_as_pairs
-from calib.data.assemble.verbal import words_as_numbers
 from calib.data.findings import InvalidUpload, Notes, listed
 from calib.data.guess.arrays import infer_array, infer_arrays
 from calib.data.guess.columns import spelled
@@ -90,7 +89,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
     Raises
     ------
     DataError
-        If the file cannot be read or holds no outputs, or confidences in words without a number for each.
+        If the file cannot be read or holds no outputs.
     """
     if isolate:
         return _apart(read_rows, source, choices)
@@ -98,8 +97,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         naming = [role.column for role in _infer_roles(contents, notes) if role.role == "id"]
         outputs = notes.choices.outputs
         columns, name = check_there(contents, outputs), display_name(contents, outputs)
-        in_words = notes.take(words_as_numbers(contents, outputs, notes.choices))
-        values = read_any(contents, outputs) if in_words is None else in_words
+        values = read_any(contents, outputs)
         if values.ndim == 0:
             raise InvalidUpload("shape_0d", f"{name} is a single value.", "Save one row per input.")
         if len(values) > MAX_ROWS:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from calib.data.assemble.predicted import correct_value, texts_of
-from calib.data.assemble.verbal import words_in_sample
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
 from calib.data.guess.beside import names_models, with_others
@@ -21,7 +20,7 @@ from calib.data.guess.rules import Guess, Reading, guess, possible_outcomes
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import CORRECT, DID_NOT, EVENTS, LABEL, PERCENT, PROBABILITY, SCORE, TRUTH
+from calib.data.words import CONFIDENCE, CORRECT, DID_NOT, EVENTS, LABEL, PERCENT, PROBABILITY, SCORE, TRUTH
 
 NAMED_SCORES = PROBABILITY | SCORE | PERCENT
 """Words for outputs."""
@@ -42,7 +41,7 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
     InvalidUpload
         Where no reading is clearly meant, with the readings as a question; or where there is none.
     """
-    sample = words_in_sample(contents.sample(), choices)
+    sample = contents.sample()
     n_rows = contents.info(contents.names[0]).shape[0] if sample else 0
     if sample and not n_rows:
         reason = f"{contents.name} has 0 rows."
@@ -90,6 +89,9 @@ def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate
     if half := next((column.name for column in texts if np.char.endswith(column.cells, "%").any()), None):
         reason = f"Some cells of {shortened(half)} in {name} have a percent sign and the others have none."
         return InvalidUpload("percent_signs", reason, "Write all cells of the column with a percent sign, or none.")
+    if words := next((column for column in texts if column.words & CONFIDENCE), None):
+        reason = f"{shortened(words.name)} of {name} holds words, {listed(words.values)}, and no numbers."
+        return InvalidUpload("words", reason, "Save a probability for each, as column.map({'likely': 0.8, ...}) gives.")
     hard = [c.name for c in like_scores if {*c.values} == {"0", "1"}]
     hard = hard or [column.name for column in columns.values() if column.says == "predicted"]
     if hard and outcomes:

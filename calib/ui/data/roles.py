@@ -14,11 +14,10 @@ from typing import Any, Literal
 import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
-from calib.data.assemble.verbal import SOURCE
 from calib.data.load import APART
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
-from calib.formatting import listed, plural
+from calib.formatting import plural
 from calib.ui.link import open_data
 from calib.ui.session import OpenSession, Reading, find_session
 from calib.ui.text import add_notice, literal
@@ -39,10 +38,10 @@ ROLES = {
 
 REMEMBERED = "data/roles"
 """Choices by the columns of a table, in Streamlit's session state."""
-DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_kind", "verbal")
+DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_kind")
 """Options that are remembered."""
 
-ASKED = ("ambiguous", "several_sheets", "verbal")
+ASKED = ("ambiguous", "several_sheets")
 """Findings that are asked as a question instead of being told."""
 CARDS_IN_A_ROW = 3
 WIDTH = 152
@@ -97,29 +96,6 @@ def ask(reading: Reading) -> Mapping[str, Any]:
     return clicked
 
 
-def ask_words(reading: Reading) -> Mapping[str, Any]:
-    """A form with a number for each word of a confidence; the choice once it is confirmed, empty before."""
-    words = {} if reading.inspection is None else reading.inspection.words
-    if not words:
-        return {}
-    st.markdown("**One question about the confidences.** They are written in words. What number does each mean?")
-    with st.form("words", border=True):
-        with st.container(horizontal=True):
-            numbers = {
-                word: st.number_input(
-                    literal(word), 0.0, 1.0, proposed, 0.01, format="%.3g", key=f"word/{word}", width=WIDTH
-                )
-                for word, proposed in words.items()
-            }
-        st.caption(f"Filled in is a proposal: {SOURCE}. People differ widely in what they mean by a word.")
-        if not st.form_submit_button("Read with these numbers", type="primary"):
-            return {}
-        if missing := [literal(word) for word, number in numbers.items() if number is None]:
-            st.warning(f"No number is given for {listed(missing)}.")
-            return {}
-    return {"verbal": tuple(f"{word}={number:.6g}" for word, number in numbers.items())}
-
-
 def _card(offered: TableReading) -> None:
     what, colon, numbers = offered.sentence.rpartition(": ")
     st.markdown(f"**{literal(what or numbers, 200)}**  \n{literal(numbers, 200) if colon else ''}")
@@ -146,7 +122,7 @@ def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, 
     offered = choosables(inspection, data)
     if not offered:
         return {}
-    asked = inspection is not None and inspection.predictions is None and not inspection.words
+    asked = inspection is not None and inspection.predictions is None
     place = st.container() if asked else st.expander("Columns and their roles", icon=":material/view_column:")
     with place:
         if asked:

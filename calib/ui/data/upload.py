@@ -209,7 +209,7 @@ def _form(inspection: Inspection) -> dict[str, Any]:
     in_files = not inspection.rows or len({array.file for array in inspection.arrays}) > 1
     inferred = {name: getattr(inspection.choices, name) for name in OPTIONS}
     names = [*(ARRAYS if in_files else ()), "kind", "scale", "floor", "class_names"]
-    names += [name for name in ("verbal", "label_values") if inferred[name]]
+    names += ["label_values"] if inferred["label_values"] else []
     with st.grid(3, min_column_width=220):
         return {name: _field(name, inferred[name], arrays) for name in (*names, *SWITCHES)}
 

@@ -200,7 +200,7 @@ def not_opened(reading: Reading) -> bool:
     inspection = reading.inspection
     if inspection is None or inspection.predictions is not None:
         return False
-    changes = roles.ask(reading) or roles.ask_words(reading)
+    changes = roles.ask(reading)
     findings(reading)
     if changes := changes or roles.choosers(reading):
         read_again(reading, changes)

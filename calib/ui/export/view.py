@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from calib.canonical import KINDS, Kind
-from calib.data import Choices, DataError, read_features, read_rows
+from calib.data import DataError, read_features, read_rows
 from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.decisions.conformal import PredictionSets
@@ -240,8 +240,7 @@ def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> 
     sure = st.session_state.get(marked) == file.file_id
     of = fit.key, file.file_id, sure
     try:
-        words = Choices(verbal=session.reading.choices.verbal)
-        return keep(("upload", *of), lambda: _read(exported, file, exported.kind if sure else None, words)), of
+        return keep(("upload", *of), lambda: _read(exported, file, exported.kind if sure else None)), of
     except AmbiguousOutputs as error:
         st.warning(escape_markdown(str(error)), icon=":material/help:")
         if st.button(f"They are {KINDS[exported.kind]}: go on with them", key=f"{page}/sure"):
@@ -254,9 +253,8 @@ def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> 
     return None
 
 
-def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None, words: Choices) -> Rows:
-    """Rows of a file; ``words`` says which number each word of a confidence means, as it did for the open data."""
-    read = read_rows((file.filename, file), words, isolate=APART)
+def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -> Rows:
+    read = read_rows((file.filename, file), isolate=APART)
     outputs = exported.in_class_order(read.outputs, read.columns)
     logits = exported.to_logits(outputs, kind)
     if not exported.needs_features:

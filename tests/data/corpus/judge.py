@@ -63,9 +63,7 @@ def offers(found: Inspection) -> list[dict[str, Any]]:
     changes = [
         dict(change) for finding in found.findings if finding.level == "error" for change in finding.offers.values()
     ]
-    given = [{"outcome" if name == "labels" else name: value for name, value in change.items()} for change in changes]
-    numbers = tuple(f"{word}={number or 0.5}" for word, number in (getattr(found, "words", None) or {}).items())
-    return given or ([{"verbal": numbers}] if numbers else [])
+    return [{"outcome" if name == "labels" else name: value for name, value in change.items()} for change in changes]
 
 
 def opens(table: CorpusTable, roles: dict[str, Any]) -> bool:
