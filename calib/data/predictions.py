@@ -157,9 +157,9 @@ class Predictions(Displayed):
         return self.logits.shape[1]
 
     @property
-    def probs(self) -> Floats | None:
-        """(n, n_classes) probabilities of the model, with its exact zeros; None where the kind is "topk"."""
-        return None if isinstance(self.logits, TopK) else from_canonical(self.logits, self.floor)
+    def probs(self) -> Floats:
+        """(n, n_classes) probabilities of the model, with its exact zeros."""
+        return from_canonical(self.logits, self.floor)
 
     @property
     def confidence(self) -> Floats | None:
