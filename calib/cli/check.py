@@ -16,6 +16,7 @@ from calib.diagnostics import shift, shift_data
 from calib.diagnostics.new_rows import WithoutLabels, sentences, without_labels
 from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time
 from calib.evaluation import SCORES
+from calib.evaluation.compare import SAME_DATA
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS
@@ -74,7 +75,7 @@ def check(
         lines = ["", f"Looked at after every batch, of {each}:", text.plain_text(tests.sentence)]
         answer.say("\n".join(lines), sequential=sequential_fields(tests))
     if new.fitted_on(exported.metadata.get("data_sha256", "")):
-        answer.note(shift.SAME_DATA, "warning")
+        answer.note(SAME_DATA, "warning")
     return answer.end()
 
 

@@ -12,11 +12,11 @@ from typer import Option
 from calib.cli import text
 from calib.cli.arguments import Given, on_data, read_new_rows, refuse, saved_calibrator
 from calib.data import Predictions
-from calib.diagnostics.shift import SAME_DATA
 from calib.diagnostics.shift_data import judge
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.claims import untold
+from calib.evaluation.compare import SAME_DATA
 from calib.evaluation.comparison_table import said_of_weights
 from calib.evaluation.scores import weighted_scores
 from calib.evaluation.view import EVENT, TOP_LABEL

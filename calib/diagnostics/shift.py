@@ -156,12 +156,6 @@ def _is_number(part: Any) -> bool:
 _CLAIMED = ("NLL", "accuracy", "ECE", "signed gap")
 _IN_POINTS = ("accuracy", "signed gap")
 
-SAME_DATA = (
-    "These are the data that the calibrator was fitted on, so its scores are better than on rows it has not seen; "
-    "give rows collected since then."
-)
-"""Said where the new rows are those that the calibrator was fitted on."""
-
 
 def verdict(shift: CalibrationShift, subject: str) -> list[str]:
     """Sentences on calibration now, changes of the scores, and the gain over the raw model.

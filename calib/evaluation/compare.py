@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BASELINE = "identity"
+
+SAME_DATA = (
+    "These are the data that the calibrator was fitted on, so its scores are better than on rows it has not seen; "
+    "give other rows."
+)
+"""Warning where the test rows, or new rows, are those of the fit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +118,7 @@ def compare(
     calibrators : mapping of str to Calibrator
         Calibrators by the names to show; those not fitted yet are fitted in place.
     calibration, test : Predictions
-        The two parts of the data, as from ``Predictions.split``.
+        The two parts of the data, as from ``Predictions.split``. A warning says where they are the same rows.
     view : {"event", "top-label"}, default "event"
         With two classes and an event, "event" takes calibration errors, over- and underconfidence of its probability,
         and the Brier score of that probability alone; "top-label" those of the predicted class. Data of more classes,
@@ -153,6 +160,8 @@ def compare(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
             "compare on two parts of the same data."
         )
+    if len(calibration) == len(test) and test.has_sha256(calibration.identified().sha256):
+        warnings.warn(SAME_DATA, stacklevel=2)
     view_of(test, view)  # refuses an unknown one before anything is fitted
     relevant_differences(relevant)  # as does this
     evaluations, seconds, notes = {}, {}, {}

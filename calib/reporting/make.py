@@ -88,11 +88,10 @@ def report(
     rows = from_outputs(data, labels, name=name, **options)
     calibrators = _calibrators(rows, methods, random_state)
     if rows.kind != "pairs" and all(method.fitted for method in calibrators.values()):
-        parts, fitted_on = (rows.take([]), rows), rows  # nothing is fitted on them
+        parts = rows.take([]), rows  # nothing is fitted on them
     else:
         parts = rows.split(part, random_state)
-        fitted_on = parts[0]
-    found = compare(calibrators, fitted_on, parts[1], view)
+    found = compare(calibrators, *parts, view)
     if not calibrators:
         found = replace(found, recommendation=None)  # there was nothing to choose from
     given = {"path": path.name, "part": part, "random_state": random_state, "view": view,

@@ -10,8 +10,8 @@ import pytest
 import calib
 from calib.cli.commands import commands
 from calib.cli.gate import FAILED, UNDECIDED, judge_limits
-from calib.diagnostics.shift import SAME_DATA
 from calib.evaluation import Evaluation, score_intervals
+from calib.evaluation.compare import SAME_DATA
 from tests.cli.conftest import run
 from tests.conftest import simulate
 

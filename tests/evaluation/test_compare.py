@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,6 +204,16 @@ def test_equal_best_values_are_all_best():
     assert best_methods(table, "NLL") == {"a", "b"}
     assert best_methods(table, "accuracy") == frozenset()  # all the same
     assert best_methods(table, "sharpness") == frozenset()
+
+
+def test_a_warning_says_that_the_test_rows_are_those_of_the_fit():
+    outputs, labels = simulate(n=60)
+    data, again = (calib.from_outputs(outputs, labels, kind="logits") for _ in range(2))
+    timed = replace(data, times=np.arange(60).astype(str), sha256="")
+    for test in (data, again, timed):
+        with pytest.warns(UserWarning, match="These are the data that the calibrator was fitted on"):
+            compare({"temperature": calib.calibrator("temperature")}, data, test)
+    compare({"temperature": calib.calibrator("temperature")}, *data.split(0.5))  # where a warning is an error
 
 
 def test_parts_that_cannot_be_compared_are_refused_in_a_sentence():

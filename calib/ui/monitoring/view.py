@@ -13,10 +13,11 @@ import streamlit as st
 
 from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows, sentences
 from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time
-from calib.diagnostics.shift import SAME_DATA, CalibrationShift, off, verdict
+from calib.diagnostics.shift import CalibrationShift, off, verdict
 from calib.diagnostics.shift_data import NewRows
 from calib.engine import Data
 from calib.evaluation import SCORES
+from calib.evaluation.compare import SAME_DATA
 from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.confidences import confidence_drift
