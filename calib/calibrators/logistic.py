@@ -17,6 +17,12 @@ PRIOR_SD = 1000.0
 TOLERANCE = 1e-6
 """The search ends where a step promises less than the square of this, in nats of a row."""
 
+EVERY = 61
+"""The search starts where that on every so many rows ended; a prime, so that these are of all classes."""
+
+ENOUGH = 30
+"""Rows of each outcome from which they start it."""
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LogisticCurves(OneVsRest):
@@ -72,9 +78,9 @@ def fit_logistic(
 ) -> tuple[Floats, float]:
     """Slopes and intercept that minimise the cross-entropy of ``sigmoid(slopes @ features + intercept)``.
 
-    By Newton's method, which takes five to ten passes over the data, whatever the scale of the features. scikit-learn's
-    LogisticRegression takes no soft targets without doubling the rows. The weak prior only matters on separable data,
-    where the slope would grow without end.
+    By Newton's method, which takes five to ten passes over few rows and about four over many, whatever the scale of
+    the features. scikit-learn's LogisticRegression takes no soft targets without doubling the rows. The weak prior only
+    matters on separable data, where the slope would grow without end.
 
     Parameters
     ----------
@@ -114,6 +120,10 @@ def fit_logistic(
         return loss, gradient, curvature
 
     start = np.append(np.zeros(d), np.log(mean / (1 - mean)))
+    some = targets[::EVERY]
+    if ENOUGH < some.sum() < len(some) - ENOUGH:
+        slopes, intercept = fit_logistic(features[:, ::EVERY], some, weights[::EVERY], rising)
+        start = np.append(slopes * spread, intercept + slopes @ centre)
     lowest = np.append(np.full(d, 0.0 if rising else -np.inf), -np.inf)
     at, _, _ = newton(objective, start, TOLERANCE, low=lowest)
     slopes = at[:d] / spread

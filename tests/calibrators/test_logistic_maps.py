@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import calib
 from calib.calibrators.beta import BetaCalibration
-from calib.calibrators.logistic import fit_logistic, separable
+from calib.calibrators.logistic import ENOUGH, EVERY, fit_logistic, separable
 from calib.calibrators.platt import PlattScaling
 from calib.calibrators.scaling_binning import ScalingBinning
 from tests.calibrators.conftest import as_logits, binary, learned
@@ -28,9 +28,14 @@ def cross_entropy(targets, probs):
 # -- regression ----------------------------------------------------------------------------------------
 
 
-def test_regression_with_weights_is_scikit_learns():
-    log_odds, positives = binary(500, digits=9)
-    weights = np.random.default_rng(0).uniform(0.5, 3, 500)
+@pytest.mark.parametrize("wrong_start", [False, True])
+def test_regression_with_weights_is_scikit_learns(wrong_start):
+    """Also of so many rows that the search starts where it ends on a part of them, and where that is the wrong end."""
+    log_odds, positives = binary(6000 if wrong_start else 500, digits=9)
+    weights = np.random.default_rng(0).uniform(0.5, 3, len(positives))
+    if wrong_start:
+        positives[::EVERY] = log_odds[::EVERY] < 0
+        assert ENOUGH < positives[::EVERY].sum() < len(positives[::EVERY]) - ENOUGH
     slopes, intercept = fit_logistic(log_odds[None], positives.astype(float), weights)
     reference = LogisticRegression(C=np.inf, tol=1e-12).fit(log_odds[:, None], positives, sample_weight=weights)
     assert slopes[0] == pytest.approx(reference.coef_[0, 0], rel=1e-6)
