@@ -136,9 +136,9 @@ class MatrixProblem:
 
     The penalty at a strength s is ``s (off_diagonal sum_{i != j} M_ij^2 + diagonal sum M_ii^2 + bias sum b^2)``.
 
-    L-BFGS is given other weights, in which the loss is about as steep in all directions: of each class along the
-    eigenvectors of the inputs' second moments, in which rows count by how uncertain they are, in units of one over the
-    root of the curvature that is expected there.
+    L-BFGS is given other weights, in which the loss is about as steep in all directions: along the eigenvectors of the
+    classes' mean covariance and of the inputs' second moments, in which rows count by how uncertain they are, in units
+    of one over the root of the curvature that is expected there.
 
     Parameters
     ----------
@@ -159,17 +159,17 @@ class MatrixProblem:
         self._penalty = np.full(self._last.shape, off_diagonal)
         np.fill_diagonal(self._penalty, diagonal)
         self._penalty[:, -1] = bias
-        moments, curvature = np.zeros((n_classes + 1,) * 2), np.zeros(n_classes)
+        moments, covariance = np.zeros((n_classes + 1,) * 2), np.zeros((n_classes,) * 2)
         for rows in blocks(n, n_classes, MEMORY_ENTRIES):
             probs, design = softmax(scores[rows]), self._design[rows]
-            variances = probs * (1 - probs)
-            curvature += variances.sum(axis=0) / n
-            moments += (design * variances.sum(axis=1)[:, None]).T @ design
+            covariance += (np.diag(probs.sum(axis=0)) - probs.T @ probs) / n
+            moments += (design * (probs * (1 - probs)).sum(axis=1)[:, None]).T @ design
         # In units in which a penalty on the bias is that on other weights.
         self._units = np.append(np.ones(n_classes), np.sqrt(off_diagonal / bias))
-        moments *= np.outer(self._units, self._units) / max(n * float(curvature.sum()), np.finfo(float).tiny)
-        eigenvalues, self._axes = np.linalg.eigh(moments)
-        self._curvature = np.outer(curvature, np.maximum(eigenvalues, 0.0))
+        moments *= np.outer(self._units, self._units) / max(n * np.trace(covariance), np.finfo(float).tiny)
+        of_classes, self._class_axes = np.linalg.eigh(covariance)
+        of_inputs, self._axes = np.linalg.eigh(moments)
+        self._curvature = np.outer(np.maximum(of_classes, 0.0), np.maximum(of_inputs, 0.0))
 
     def value(self, weights: Floats, strength: float) -> tuple[float, Floats]:
         """The objective and its gradient at (n_classes, n_classes + 1) weights, M and behind it b."""
@@ -192,17 +192,17 @@ class MatrixProblem:
 
     def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
         """The weights of least value, from where the last search ended."""
-        shape, along = self._last.shape, self._axes * self._units[:, None]
+        shape, across, along = self._last.shape, self._class_axes, self._axes * self._units[:, None]
         unit = (self._curvature + 2 * strength * self._off_diagonal) ** -0.5
 
         def weights(values: Floats) -> Floats:
-            return (unit * values.reshape(shape)) @ along.T
+            return across @ (unit * values.reshape(shape)) @ along.T
 
         def objective(values: Floats) -> tuple[float, Floats]:
             value, gradient = self.value(weights(values), strength)
-            return value, (unit * (gradient @ along)).ravel()
+            return value, (unit * (across.T @ gradient @ along)).ravel()
 
-        start = ((self._last / self._units) @ self._axes / unit).ravel()
+        start = (across.T @ (self._last / self._units) @ self._axes / unit).ravel()
         values, n_iter, converged = minimise(objective, start, progress, tolerance=tolerance)
         self._last = weights(values)
         return self._last, n_iter, converged
