@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, Progress, silent
 from calib.calibrators._folds import PenalisedScaling
-from calib.calibrators.minimisation import Found, minimise
+from calib.calibrators.minimisation import Found, newton
 from calib.calibrators.steps import Step
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 
@@ -106,10 +106,6 @@ class GapProblem:
         gaps /= temperature
         self._gaps, self._ranks = gaps, ranks
         self._last = np.ones(gaps.shape[1])
-        self._curvature = np.zeros(gaps.shape[1])
-        for rows in blocks(len(gaps), gaps.shape[1], MEMORY_ENTRIES):
-            above = self._above(self._last, gaps[rows])[0]
-            self._curvature += np.einsum("nk,nk->k", above * (1 - above), gaps[rows] ** 2) / len(gaps)
 
     @staticmethod
     def _above(weights: Floats, gaps: Floats) -> tuple[Floats, Floats, Floats]:
@@ -124,30 +120,26 @@ class GapProblem:
         above /= total[:, None]
         return above, below, np.log(total)
 
-    def value(self, weights: Floats, strength: float) -> tuple[float, Floats]:
-        """The objective and its gradient, (n_classes - 1,)."""
+    def value(self, weights: Floats, strength: float) -> tuple[float, Floats, Floats]:
+        """The objective, its gradient, (n_classes - 1,), and its second derivatives."""
         n, k = self._gaps.shape
-        loss, gradient = 0.0, np.zeros(k)
-        for rows in blocks(n, k):
+        loss, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
+        for rows in blocks(n, k, MEMORY_ENTRIES):  # large blocks, for the matrix product
             gaps, ranks = self._gaps[rows], self._ranks[rows]
             above, below, log_total = self._above(weights, gaps)
             wrong = ranks > 0
             loss += float(log_total.sum() + below[wrong, ranks[wrong] - 1].sum())
+            curvature += (above * gaps).T @ ((1 - above) * gaps)  # right above the diagonal
             # Widening a gap takes from the ranks below it, and helps where the label is above.
             above -= np.arange(k) >= ranks[:, None]
             gradient += np.einsum("nk,nk->k", above, gaps)
-        away = weights - 1
-        return loss / n + strength * float(away @ away) / k, gradient / n + 2 * strength / k * away
+        away, penalty = weights - 1, strength / k
+        curvature = (np.triu(curvature) + np.triu(curvature, 1).T) / n + 2 * penalty * np.eye(k)
+        return loss / n + penalty * float(away @ away), gradient / n + 2 * penalty * away, curvature
 
     def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
         """The weights, (n_classes - 1,), from where the last search ended."""
-        found, n_iter, converged = minimise(
-            lambda weights: self.value(weights, strength),
-            self._last,
-            progress,
-            unit=(self._curvature + 2 * strength / len(self._curvature)) ** -0.5,
-            low=LEAST_WEIGHT,
-            tolerance=tolerance,
+        self._last, n_iter, converged = newton(
+            lambda weights: self.value(weights, strength), self._last, tolerance**0.5, progress, low=LEAST_WEIGHT
         )
-        self._last = np.maximum(found, LEAST_WEIGHT)
         return self._last, n_iter, converged
