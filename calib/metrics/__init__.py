@@ -7,7 +7,7 @@ All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look
 
 from calib.metrics.binning import BINNINGS
 from calib.metrics.bootstrap import Interval, interval_of_draws, reflect, wilson_interval
-from calib.metrics.calibration_error import classwise_ece, ece
+from calib.metrics.calibration_error import classwise_ece, debiased_ece, ece, smooth_ece
 from calib.metrics.confidence import (
     confidence_gap,
     effective_sample_size,
@@ -39,6 +39,7 @@ __all__ = [
     "confidence_gap",
     "corp",
     "cumulative_test",
+    "debiased_ece",
     "ece",
     "effective_sample_size",
     "interval_of_draws",
@@ -50,6 +51,7 @@ __all__ = [
     "risk_model",
     "sharpness",
     "signed_confidence_gap",
+    "smooth_ece",
     "top_k_accuracy",
     "underconfidence",
     "wilson_interval",

@@ -1,4 +1,4 @@
-"""Expected calibration error: of the predicted class and class-wise."""
+"""Expected calibration error: of the predicted class, debiased, smooth and class-wise."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from calib.metrics.binning import bins_of
 from calib.metrics.confidence import check_columns, check_scored, check_weights, top_label
 from calib.numerics import Floats
 from calib.parameters import number_fault, shown
+
+SMOOTH_STEPS = 1000
+"""Steps of the grid on [0, 1] on which residuals are smoothed."""
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
@@ -72,6 +75,92 @@ def ece(
     """
     bins = bins_of(*top_label(probs, labels), n_bins, binning, weights)
     return norm_of_gaps(bins.gap, bins.weight, norm)
+
+
+def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equal_mass") -> float:
+    """L2 calibration error of the predicted class without the bias of finite bins (Kumar, Liang and Ma 2019).
+
+    ``sqrt(max(0, sum_b count_b / n * (gap_b^2 - a_b (1 - a_b) / (count_b - 1))))`` over the bins of at least two rows,
+    where a is the accuracy: what noise adds to a squared gap on average is subtracted. It is the L2 error of
+    :func:`ece` with ``norm=2`` in the limit of many rows, and near 0 for a calibrated model of few.
+
+    Parameters
+    ----------
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : int, default 15
+        Number of bins.
+    binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_mass"
+        How bins are made; those of equal mass are the authors'.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    CalibrationError
+        For unknown options or arrays that do not fit together.
+    """
+    bins = bins_of(*top_label(probs, labels), n_bins, binning)
+    noisy = bins.count > 1
+    accuracy = bins.outcome[noisy]
+    noise = accuracy * (1.0 - accuracy) / (bins.count[noisy] - 1)
+    squares = (bins.value[noisy] - accuracy) ** 2 - noise
+    return float(max(bins.count[noisy] @ squares / bins.count.sum(), 0.0) ** 0.5)
+
+
+def smooth_ece(probs: Any, labels: Any, weights: Any = None) -> float:
+    """Smooth ECE of the predicted class, which has no bins (Błasiok and Nakkiran 2023), as relplot computes it.
+
+    ``smECE_s`` is the mean size of the residuals, correct minus confidence, smoothed over the confidence by a Gaussian
+    of standard deviation s that is reflected at 0 and 1. It falls as s grows, and the smooth ECE is the s with
+    ``smECE_s = s``. Rows are divided between the two nearest of 1,001 grid points. Those at the ends count half,
+    as in relplot.
+
+    Parameters
+    ----------
+    probs, labels : array_like
+        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : array_like of shape (n,) or None, default None
+        Weight of each row; None counts all alike.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    CalibrationError
+        For arrays that do not fit together.
+    """
+    from scipy.fft import dct, idct
+    from scipy.optimize import brentq
+
+    confidence, correct = top_label(probs, labels)
+    checked = check_weights(weights, len(confidence))
+    weight = np.ones(len(confidence)) if checked is None else checked
+    place = confidence * SMOOTH_STEPS
+    left = np.minimum(place.astype(np.int64), SMOOTH_STEPS - 1)
+
+    def spectrum(values: Floats) -> Floats:
+        cells = np.bincount(left, values * (left + 1 - place), SMOOTH_STEPS + 1)
+        cells += np.bincount(left + 1, values * (place - left), SMOOTH_STEPS + 1)
+        return np.asarray(dct(cells, type=1))
+
+    residuals, rows = spectrum(weight * (correct - confidence)), spectrum(weight)
+    frequency = np.pi * np.arange(SMOOTH_STEPS + 1)
+
+    def error(width: float) -> float:
+        damping = np.exp(-0.5 * (frequency * width) ** 2)
+        smoothed, density = idct(damping * residuals, type=1), idct(damping * rows, type=1)
+        return float(np.abs(smoothed).sum() / density.sum())
+
+    if error(1.0 / SMOOTH_STEPS) <= 1.0 / SMOOTH_STEPS:
+        return error(1.0 / SMOOTH_STEPS)
+    return float(brentq(lambda width: error(width) - width, 1.0 / SMOOTH_STEPS, 2.0))
 
 
 def classwise_ece(

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from calib import metrics
 from calib.errors import CalibrationError
 from tests.metrics.conftest import binnings, pair, rows
 
-norms = st.sampled_from([1, 1.5, 2, np.inf])
+NORMS = st.sampled_from([1, 1.5, 2, np.inf])
 
 
 def ece_by_loop(confidence, correct, n_bins, norm):
@@ -31,20 +32,69 @@ def ece_by_loop(confidence, correct, n_bins, norm):
     return sum(w * g**norm for w, g in zip(shares, gaps, strict=True)) ** (1 / norm)
 
 
-@given(rows, st.sampled_from([1, 2, 4, 8, 16]), norms)  # powers of 2, so that the edges are exact in the loop too
+@given(rows, st.sampled_from([1, 2, 4, 8, 16]), NORMS)  # powers of 2, so that the edges are exact in the loop too
 def test_ece_is_the_weighted_norm_of_the_gaps_of_the_bins(rows, n_bins, norm):
     confidence, correct = pair(rows)
     expected = ece_by_loop(confidence, correct, n_bins, norm)
     assert metrics.ece(confidence, correct, n_bins, norm) == pytest.approx(expected, abs=1e-12)
 
 
-@given(rows, st.integers(1, 20), norms, binnings)
+@given(rows, st.integers(1, 20), NORMS, binnings)
 def test_ece_lies_between_0_and_1_and_ignores_the_order_of_rows(rows, n_bins, norm, binning):
     confidence, correct = pair(rows)
     value = metrics.ece(confidence, correct, n_bins, norm, binning)
     assert 0.0 <= value <= 1.0 + 1e-12
     back = metrics.ece(confidence[::-1], correct[::-1], n_bins, norm, binning)
     assert back == pytest.approx(value, abs=1e-12)
+
+
+def smooth_error_by_quadrature(confidence, correct, width):
+    grid = (np.arange(2000) + 0.5) / 2000
+    images = (confidence, -confidence, 2.0 - confidence, confidence - 2.0, confidence + 2.0)
+    kernel = sum(norm.pdf(grid[:, None], image, width) for image in images)
+    return np.abs(kernel @ (correct - confidence) / len(confidence)).mean()
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 6.0])
+def test_smooth_ece_is_the_fixed_point_of_the_definition(rng, power):
+    confidence = rng.uniform(0.05, 0.95, 400)
+    correct = rng.random(400) < confidence**power
+    value = metrics.smooth_ece(confidence, correct)
+    assert smooth_error_by_quadrature(confidence, correct, value) == pytest.approx(value, abs=2e-4)
+
+
+@pytest.mark.parametrize(("confidence", "error"), [(0.9, 0.3), (1.0, 0.4), (0.0, 0.6)])
+def test_residuals_of_one_sign_are_their_own_smooth_error(confidence, error):
+    correct = np.arange(100) < 60
+    assert metrics.smooth_ece(np.full(100, confidence), correct) == pytest.approx(error, abs=1e-9)
+    assert metrics.smooth_ece(np.ones(3), np.full(3, False)) == pytest.approx(1.0)
+
+
+def debiased_by_loop(confidence, correct, n_bins):
+    total = 0.0
+    for b in range(n_bins):
+        rows = [i for i, c in enumerate(confidence) if min(int(c * n_bins), n_bins - 1) == b]
+        if len(rows) > 1:
+            accuracy = np.mean([correct[i] for i in rows])
+            noise = np.var([float(correct[i]) for i in rows], ddof=1) / len(rows)
+            total += len(rows) / len(confidence) * ((np.mean([confidence[i] for i in rows]) - accuracy) ** 2 - noise)
+    return max(total, 0.0) ** 0.5
+
+
+@given(rows, st.sampled_from([1, 2, 4, 8]))
+def test_the_debiased_error_subtracts_the_variance_of_each_accuracy(rows, n_bins):
+    confidence, correct = pair(rows)
+    found = metrics.debiased_ece(confidence, correct, n_bins, "equal_width")
+    assert found == pytest.approx(debiased_by_loop(confidence, correct, n_bins), abs=1e-8)
+
+
+def test_the_debiased_error_of_few_rows_is_that_of_many(rng):
+    squares = []
+    for _ in range(300):
+        confidence = rng.choice([0.5, 0.7, 0.9], 90)
+        correct = rng.random(90) < confidence - 0.2
+        squares.append(metrics.debiased_ece(confidence, correct, 3) ** 2)
+    assert np.mean(squares) == pytest.approx(0.04, abs=0.004)  # with its noise the squared error would be 0.046
 
 
 def classwise_by_loop(probs, labels, n_bins, above, divide_by):

@@ -13,6 +13,8 @@ pytestmark = pytest.mark.usefixtures("few_simulations")
 
 OF_ALL_CLASSES = (metrics.nll, metrics.brier, metrics.top_k_accuracy)
 OF_THE_PREDICTED = (
+    metrics.smooth_ece,
+    metrics.debiased_ece,
     *(metrics.accuracy, metrics.ece, metrics.corp),
     *(metrics.overconfidence, metrics.underconfidence, metrics.confidence_gap, metrics.sharpness),
 )

@@ -6,7 +6,8 @@ import pytest
 import calib
 from benchmarks.folds import printed_ece
 from calib import metrics
-from tests.published import cifar, known
+from calib.metrics.confidence import top_label
+from tests.published import cifar, known, risks
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +20,12 @@ def predictions():
             fitted = calib.calibrator(method).fit(np.log(probs), labels)
             made[f"cifar-{n_classes}", method] = fitted.predict_proba(np.log(others)), their_labels
     return made
+
+
+def network(name):
+    """Probabilities and labels of a network's rows after the first 1000 of the seeded permutation."""
+    data, model = name.split("_")
+    return cifar(int(data.removeprefix("cifar")), model={"wideresnet": "wideresnet-16-4", "lenet": "lenet-5"}[model])[1]
 
 
 @pytest.mark.parametrize("network", ["cifar-10", "cifar-100"])
@@ -65,6 +72,16 @@ def test_calibration_errors_are_those_of_other_libraries(predictions, method):
         assert metrics.ece(*pair, n_bins=n_bins) == pytest.approx(peers[f"ECE{n_bins}"], abs=1e-5)
         equal_mass = metrics.ece(*pair, n_bins=n_bins, binning="equal_mass")
         assert equal_mass == pytest.approx(peers[f"equal_mass_ECE{n_bins}"], abs=1e-5)
+
+
+@pytest.mark.parametrize("name", known("calibration_errors"))
+def test_smooth_and_debiased_errors_are_those_of_their_authors_packages(name):
+    theirs = known("calibration_errors")[name]
+    pair = top_label(*network(name)) if name.startswith("cifar") else risks(name)
+    assert metrics.smooth_ece(*pair) == pytest.approx(theirs["smooth"], abs=5e-4)
+    assert metrics.debiased_ece(*pair, binning="equal_width") == pytest.approx(theirs["debiased_equal_width"], abs=1e-9)
+    if name.startswith("cifar"):  # where hardly any rows tie
+        assert metrics.debiased_ece(*pair) == pytest.approx(theirs["debiased_equal_mass"], abs=1e-6)
 
 
 def test_classwise_errors_are_those_of_the_imax_code():
