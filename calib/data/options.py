@@ -172,7 +172,7 @@ class Choices:
     drop_bad_rows : bool or None
         Whether rows with NaN, infinite values or no valid label are left out, of the training set too.
     scale : str, float or None
-        How the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
+        How the outputs are written: ``"percent"``, ``"counts"`` or ``"log"``, see
         :data:`calib.data.scales.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
     standardise : bool or None
         Whether features are standardised with the mean and standard deviation of the training set.

@@ -1,4 +1,4 @@
-"""Scales of outputs: probabilities in percent, as counts or odds, and logarithms to other bases."""
+"""Scales of outputs: probabilities in percent or as counts, and a column of their logarithms."""
 
 from __future__ import annotations
 
@@ -19,18 +19,12 @@ SCALES: dict[str, str] = {
     PLAIN: "as they are",
     "percent": "percent, 0 to 100",
     "counts": "counts, or shares of the sum of their row",
-    "odds": "odds p / (1 - p)",
     "log": "natural logarithms of probabilities",
-    "log2": "logarithms of probabilities to base 2",
-    "log10": "logarithms of probabilities to base 10",
 }
 """Every scale by its name, and how sentences call it."""
 
 SLACK = 1e-3
 """How far the sum of a row of probabilities may lie from one."""
-
-LOGS: dict[str, float] = {"log": 1.0, "log2": float(np.log(2)), "log10": float(np.log(10))}
-"""What a logarithm is multiplied by to become a natural one."""
 
 
 def is_scale(value: Any) -> bool:
@@ -91,11 +85,8 @@ def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> An
 def _converted(values: Floats, scale: Scale, wide: bool) -> Floats:
     if scale == "counts":
         return values / values.sum(axis=1, dtype=np.float64, keepdims=True).astype(values.dtype)
-    if scale == "odds":
-        return 1 / (1 + 1 / values)
-    if scale in LOGS:
-        natural = values * LOGS[str(scale)]
-        return natural if wide else np.exp(natural)
+    if scale == "log":
+        return values if wide else np.exp(values)
     return values / (one_of(scale) or 1.0)
 
 

@@ -12,7 +12,7 @@ import calib
 from calib.base import Calibrator
 from calib.calibrators.steps import Step
 from calib.canonical import DEFAULT_FLOOR, IN_UNIT, ONE_COLUMN, ROUNDING
-from calib.data.scales import LOGS, PLAIN, in_words, one_of
+from calib.data.scales import PLAIN, in_words, one_of
 from calib.decisions.rules import rule_state
 from calib.errors import CalibrationError
 from calib.export import predict
@@ -103,7 +103,7 @@ def logit_steps(exported: ExportedCalibrator) -> list[Step]:
         return []
     if kind == "binary_log_odds":
         return [{"step": "matrix", "matrix": np.array([[0.0], [1.0]])}]
-    one: float | None = LOGS[str(scale)] ** -1 if scale in LOGS and kind not in ONE_COLUMN else one_of(scale)
+    one = 1.0 if scale == "log" and kind not in ONE_COLUMN else one_of(scale)
     if one is None and scale != "counts":
         raise CalibrationError(
             f"Outputs that are {in_words(scale or PLAIN)} are converted by calib alone; save a .pkl, or fit on "
@@ -122,7 +122,7 @@ def _range(exported: ExportedCalibrator) -> list[float]:
     if scale == "counts":
         return [0.0, largest]
     if exported.kind == "log_probabilities":
-        return [-np.inf, 1e-3 / LOGS.get(str(scale), 1.0)]
+        return [-np.inf, 1e-3]
     if exported.kind not in IN_UNIT:
         return [-largest, largest]
     one = one_of(scale) or 1.0

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from calib.canonical import Kind
-from calib.data.scales import LOGS, Scale, one_of
+from calib.data.scales import Scale, one_of
 from calib.errors import CalibrationError
 from calib.numerics import Floats
 from calib.parameters import number_fault
@@ -66,12 +66,8 @@ def in_unit(outputs: Floats) -> float:
 
 def _as_written(logits: Floats, kind: Kind, scale: Scale | None) -> Floats:
     """Outputs (n, k) as they were written, where canonical logits tell that; else on the plain scale."""
-    if kind == "logits":
+    if kind in ("logits", "log_probabilities"):
         return logits
-    if kind == "log_probabilities":
-        return logits / LOGS.get(str(scale), 1.0)
     if kind == "binary_log_odds":
         return logits[:, 1:] - logits[:, :1]
-    if scale == "odds":
-        return np.exp(logits[:, 1:] - logits[:, :1])
     return np.exp(logits if kind == "probabilities" else logits[:, 1:]) * (one_of(scale) or 1.0)

@@ -15,7 +15,7 @@ KNOWN = {"stacked_models": "the rows of several models are pooled"}
 DECIDING = {
     "right": {
         "eighth": "apnea_logit chest_xray click_ctr nli_logits ocr_words",
-        "fifth": "arena_router board_wdl em_score hf_top_label mlflow_eval one_hot_offset ppm_screen spss_discrim",
+        "fifth": "arena_router em_score hf_top_label mlflow_eval one_hot_offset spss_discrim",
         "first": "detector_tp fico_heloc readmission_datarobot sas_xbeta taiwan_credit text_order",
         "fourth": "nothing_above_multi",
         "third": "spss_tree two_logits",

@@ -36,7 +36,7 @@ POOL = {
     "class_names": [("a",), tuple("abcd")],
     "label_values": [(0, 1, 2, 3), ("0", "1", "2", "3"), (5,), (), tuple("abcdef")],
     "drop_bad_rows": [True],
-    "scale": ["percent", "counts", "odds", "log", "log10", "int8", "plain", 7.5, -1, "nope"],
+    "scale": ["percent", "counts", "log", "odds", "plain", 7.5, -1, "nope"],
     "standardise": [True],
     "floor": [0.1, -1.0, float("nan")],
     "delimiter": [";", "::", "\n", '"', ""],

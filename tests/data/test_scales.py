@@ -14,7 +14,7 @@ from calib.cli import text
 from calib.data import Choices, inspect, load
 from calib.data.assemble.outputs import decide_form
 from calib.data.findings import InvalidUpload
-from calib.data.scales import LOGS, PLAIN, SCALES, check_rescaled, one_of, to_plain
+from calib.data.scales import PLAIN, SCALES, check_rescaled, one_of, to_plain
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
 from tests.data.conftest import cases, check_repeatable, csv_bytes, the
@@ -22,10 +22,8 @@ from tests.data.conftest import cases, check_repeatable, csv_bytes, the
 
 def written(probs, scale):
     """Probabilities as a scale writes them, without rounding."""
-    if scale == "odds":
-        return probs / (1 - probs)
-    if scale in LOGS:
-        return {"log": np.log, "log2": np.log2, "log10": np.log10}[scale](probs)
+    if scale == "log":
+        return np.log(probs)
     return probs * (73 if scale == "counts" else one_of(scale))
 
 
@@ -38,7 +36,7 @@ def test_every_scale_is_undone_exactly(shares, scale):
     probs = shares / shares.sum(axis=1, keepdims=True)
     outputs = written(probs, scale)
     plain = to_plain(outputs.copy(), scale)
-    np.testing.assert_allclose(plain, np.log(probs) if scale in LOGS else probs, rtol=1e-9)
+    np.testing.assert_allclose(plain, np.log(probs) if scale == "log" else probs, rtol=1e-9)
     to_plain(outputs, scale, out=outputs)
     np.testing.assert_array_equal(outputs, plain)
     if scale != "counts":
@@ -57,8 +55,6 @@ SETTLED = [
     ("percent", lambda m: m.probs * 100, "percent", 1e-12),
     ("whole percents as integers", lambda m: np.round(m.probs * 100).astype(int), "percent", 0.0051),
     ("bytes rounded down", lambda m: np.floor(m.probs * 255.99).astype(np.uint8), "counts", 0.009),
-    ("log10 with two decimals", lambda m: np.log10(m.probs).round(2), "log10", 0.012),
-    ("odds", lambda m: m.probs / (1 - m.probs), "odds", 1e-9),
     ("two classes in percent", lambda m: 100 * np.stack([m.probs[:, 0], 1 - m.probs[:, 0]], 1), "percent", 1e-12),
 ]
 
@@ -89,11 +85,13 @@ COLUMNS = [
     # name of the case, of the column, values, the scale that is taken, or the readings that are offered
     ("percent by its range", "p", lambda p: (p * 100).round(1), "percent"),
     ("percent by its name", "pd_percent", lambda p: (p * 9).round(2), "percent"),
-    ("odds that may be decimal", "odds", lambda p: 1 / p, {"odds", 1000.0, PLAIN}),
+    ("odds", "odds", lambda p: np.minimum(p / (1 - p), 90), {"percent", PLAIN}),
+    ("per mille", "pd_permille", lambda p: (p * 1000).round(1), {1000.0, PLAIN}),
+    ("moved below 0", "p", lambda p: p - 0.2, PLAIN),
     ("log-probability by its name", "logprob", np.log, "log"),
     ("log-odds", "p", lambda p: np.log(p / (1 - p)), PLAIN),
     ("scores of 0 to 10", "p", lambda p: (p * 10).round(), {10.0, "percent", PLAIN}),
-    ("no value positive", "p", lambda p: np.log10(p), {"log", "log2", "log10", PLAIN}),
+    ("no value positive", "p", np.log, {"log", PLAIN}),
 ]
 
 
@@ -137,7 +135,7 @@ def test_logits_and_probabilities_of_any_shape_are_left_as_they_are(logits):
     assert decided(logits) == PLAIN
 
 
-@pytest.mark.parametrize(("scale", "suffix"), [("percent", ".npz"), ("log2", ".zip"), ("odds", ".pkl")])
+@pytest.mark.parametrize(("scale", "suffix"), [("percent", ".npz"), ("counts", ".pkl")])
 def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_were(make, tmp_path, scale, suffix):
     outputs = written(make.probs, scale)
     data = load(make.npz(outputs=outputs, labels=make.labels))
@@ -165,15 +163,6 @@ def risks():
     generator = np.random.default_rng(0)
     risk = generator.beta(1, 2, 300)
     return risk, (generator.random(300) < risk).astype(int)
-
-
-def test_a_column_that_was_moved_below_zero_is_asked_about():
-    risk, happened = risks()
-    finding = the(inspect({"outputs": risk - 0.2, "labels": happened}), "scale")
-    assert "moved below 0" in finding.message
-    (choices,) = finding.readings.values()
-    data = load({"outputs": risk - 0.2, "labels": happened}, choices=Choices(**choices))
-    np.testing.assert_allclose(np.diff(data.logits)[:, 0], risk - 0.2)
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,9 @@ def test_what_has_no_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
     for ending, name in (("pkl", "geometric"), ("onnx", "beta")):
         writer.check_method(ending, name)
     made = calib.calibrator("temperature").fit(logits, labels)
-    with pytest.raises(CalibrationError, match="odds"):
-        to_onnx(made, tmp_path / "a.onnx", kind="probabilities", scale="odds")
+    of_two = calib.calibrator("temperature").fit(logits[:, :2], labels % 2)
+    with pytest.raises(CalibrationError, match="natural logarithms"):
+        to_onnx(of_two, tmp_path / "a.onnx", kind="binary_probability", scale="log")
     monkeypatch.setattr(writer, "find_spec", lambda name: None)
     with pytest.raises(CalibrationError, match=r'pip install "calib-studio\[onnx\]"'):
         to_onnx(made, tmp_path / "a.onnx")

@@ -84,7 +84,7 @@ def by_script(given: ExportedCalibrator, outputs: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("kind", "scale"),
     [("logits", None), ("probabilities", None), ("probabilities", "percent"),
-     ("probabilities", "counts"), ("probabilities", 500.0), ("log_probabilities", None), ("log_probabilities", "log2"),
+     ("probabilities", "counts"), ("probabilities", 500.0), ("log_probabilities", None),
      ("binary_log_odds", None), ("binary_probability", None), ("binary_probability", "percent"), ("pairs", None)],
 )  # fmt: skip
 def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale, engine):
@@ -92,7 +92,7 @@ def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale, engine):
     given = exported(calib.calibrator("beta").fit(logits, labels), {"kind": kind, "scale": scale, "floor": 1e-6})
     probs = np.round(softmax(logits), 6)
     probs[:3] = np.eye(logits.shape[1])[0]
-    times = {"percent": 100, "counts": 7, 500.0: 500, "log2": 1 / np.log(2)}.get(scale, 1)
+    times = {"percent": 100, "counts": 7, 500.0: 500}.get(scale, 1)
     outputs = outputs_of(kind, logits, probs) * times
     expected = given.confidence(outputs, kind=kind) if kind == "pairs" else given.calibrate(outputs, kind)
     np.testing.assert_allclose(engine(given, outputs), expected, rtol=0, atol=1e-9)

@@ -18,7 +18,7 @@ from calib.data.findings import InvalidUpload, Step, info, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, check_size
-from calib.data.scales import LOGS, PLAIN, SLACK, Scale, in_words
+from calib.data.scales import PLAIN, SLACK, Scale, in_words
 from calib.data.words import POINTS
 from calib.errors import Finding
 from calib.formatting import plural, row_numbers
@@ -38,23 +38,15 @@ A_SLIP = 0.02
 MOST_CODES = 2
 """Different numbers that stand for a missing probability."""
 
-WHOLES = (100.0, 255.0, 256.0, 1000.0, 10_000.0, 1_000_000.0)
-"""What rows of rounded numbers may sum to: percent, bytes, per mille, basis points and parts per million."""
+WHOLES = (100.0, 255.0, 256.0)
+"""Sums of rows of rounded numbers: percent and bytes."""
 
-SAID: dict[Scale, tuple[str, ...]] = {
-    "log2": ("log2", "log2p", "log2prob"),
-    "log10": ("log10", "log10p", "log10prob"),
+SCALE_WORDS = {
+    "log_odds": ("logit", "logits", "margin", "margins", "logodds", "decision", "decisionfunction", "z"),
     "log": ("logprob", "logprobs", "logproba", "logp", "lnp", "logprobability"),
-    "odds": ("odds",),
     "percent": ("percent", "percentage", "pct", "perc", "prozent", "pourcent", "pourcentage", "porcentaje"),
-    1000.0: ("permille", "promille", "pormil"),
-    1e4: ("bps", "basispoints"),
-    1e6: ("ppm", "permillion"),
 }
-"""Words in a column's name that tell its scale, the most telling first."""
-
-LOG_ODDS = ("logit", "logits", "margin", "margins", "logodds", "decision", "decisionfunction", "z")
-"""Words in a column's name that say log-odds."""
+"""Words in a column's name by the scale that they mean."""
 
 AS_LOGITS = {"Logits, as they are": {"scale": PLAIN, "kind": "logits"}}
 AS_LOG_ODDS = {"Log-odds, as they are": {"scale": PLAIN, "kind": "binary_log_odds"}}
@@ -81,7 +73,7 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
     """
     bad = np.zeros(len(outputs), dtype=bool)
     low, high = outputs.min(), outputs.max()
-    if low == -np.inf and high <= SLACK and (choices.kind == "log_probabilities" or base_of(looked_at(outputs))):
+    if low == -np.inf and high <= SLACK and (choices.kind == "log_probabilities" or are_logs(looked_at(outputs))):
         return bad
     if not (low >= -LARGEST and high <= LARGEST):
         n_nan = n_infinite = 0
@@ -184,10 +176,10 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
     if scale is None and not inside and given not in ("logits", "binary_log_odds"):
         values, column = looked_at(outputs), next(iter(names_in(choices.outputs)), name)
         scale, sure = of_column(values, column, given in IN_UNIT) if single else (of_rows(values, name), True)
-    are_logs = scale == "log" and not single
+    of_logs = scale == "log" and not single
     reach = f"values run from {low:.4g} to {high:.4g}"
-    if scale not in (None, PLAIN) and not are_logs:
-        kind: Kind = "binary_probability" if single else "log_probabilities" if scale in LOGS else "probabilities"
+    if scale not in (None, PLAIN) and not of_logs:
+        kind: Kind = "binary_probability" if single else "probabilities"
         back = {} if given in IN_UNIT else {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
         reason = f"{name} was read as {in_words(scale)}, and converted: {reach}."
         say, action = (info, "") if sure else (warning, "If that is wrong, read them as they are.")
@@ -198,7 +190,7 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
     if single:
         kind = "binary_probability" if inside else "binary_log_odds"
     else:
-        kind = "probabilities" if inside else "log_probabilities" if are_logs else "logits"
+        kind = "probabilities" if inside else "log_probabilities" if of_logs else "logits"
     findings: tuple[Finding, ...] = ()
     if kind == "probabilities":
         if len(outputs) >= FEW_FLAGS and np.isin(outputs, (0, 1)).all() and high == 1:
@@ -220,13 +212,10 @@ def of_rows(values: Floats, name: str) -> Scale | None:
     """The scale of several columns: what every row sums to; None for logits."""
     low, high, total = float(values.min()), float(values.max()), values.sum(axis=1, dtype=np.float64)
     if high <= SLACK:
-        return base_of(values)
-    unit = unit_of(values)
+        return "log" if are_logs(values) else None
     if low < -ROUNDING * high:
-        if unit < 1 or low > -30 or high < 30:
-            return None
-        reason = "probabilities in signed bytes, to be saved as (q + 128) / 256"
-        raise ask(f"{name} holds whole numbers from {low:g} to {high:g}: {reason}; or logits.", AS_LOGITS)
+        return None
+    unit = unit_of(values)
     whole = min(WHOLES, key=lambda one: abs(one - float(np.median(total))))
     off = np.abs(total - whole)
     slack = max(min(unit * values.shape[1] / 2, whole / 4), 5 * SLACK * whole)
@@ -234,31 +223,20 @@ def of_rows(values: Floats, name: str) -> Scale | None:
         return "percent" if whole == 100 else "counts"
     if len(values) >= 5 and np.ptp(total) <= 1e-5 * np.median(total):
         return "counts"
-    with np.errstate(divide="ignore"):
-        shares = 1 / values.astype(np.float64)
-    if np.abs((1 / (1 + shares)).sum(axis=1) - 1).max() <= SLACK:
-        return "odds"
-    reach = f"from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}"
-    shares = shares.sum(axis=1)
-    if low > 1 and 0.97 <= shares.min() <= shares.max() <= 1.35:
-        reason = "decimal odds as bookmakers write them, to be saved as 1 / o"
-        raise ask(f"{name} holds numbers {reach}: {reason}; or logits.", AS_LOGITS)
-    if unit < 0.1:
+    if unit < 0.1 and low <= 1:
         return None
+    reach = f"from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}"
     counts = {"Counts or points: divide each row by its sum": {"scale": "counts"}}
     raise ask(f"{name} holds numbers {reach}: counts or points; or logits.", {**counts, **AS_LOGITS})
 
 
-def base_of(values: Floats) -> Scale | None:
-    """The base of logarithms of probabilities, whose powers sum to one in each row; None for logits."""
+def are_logs(values: Floats) -> bool:
+    """Whether rows are logarithms of probabilities, whose exponentials sum to one."""
     if not values.size or values.shape[1] == 1:
-        return None
+        return False
     unit = unit_of(values)
-    for scale, factor in LOGS.items():
-        total = np.exp(values * factor).sum(axis=1, dtype=np.float64)
-        if np.abs(total - 1).max() <= SLACK + (factor * unit / 2 if unit <= 0.01 else 0):
-            return scale
-    return None
+    total = np.exp(values).sum(axis=1, dtype=np.float64)
+    return bool(np.abs(total - 1).max() <= SLACK + (unit / 2 if unit <= 0.01 else 0))
 
 
 def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, bool]:
@@ -267,38 +245,29 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     ``in_unit`` says that somebody has called it a probability.
     """
     low, high, told = float(values.min()), float(values.max()), told_by(name)
-    largest = 100.0 if told == "percent" else told if isinstance(told, float) else 0.0
-    odds = told == "odds" and 0 <= low < 1  # decimal odds 1 / p are larger
-    if (told in LOGS and high <= SLACK) or (low >= 0 and high <= largest) or odds:
+    if (told == "log" and high <= SLACK) or (told == "percent" and low >= 0 and high <= 100):
         return told, True
     if (told == "log_odds" or (len(values) < FEW and high <= 10)) and not in_unit:
         return None, True
-    if low >= 0 and ((in_unit and 10 < high <= 100) or (told not in ("points", "odds") and 50 < high <= 100)):
+    if low >= 0 and ((in_unit and 10 < high <= 100) or (told != "points" and 50 < high <= 100)):
         return "percent", in_unit
     reach, as_is = f"run from {low:.4g} to {high:.4g}", {} if in_unit else AS_LOG_ODDS
     if high <= SLACK:
-        logarithms = {in_words(scale).capitalize(): {"scale": scale} for scale in LOGS}
         raise ask(
             f"{name} is one column of which no value is positive (they {reach}): log-odds of something rare, or "
             "logarithms of probabilities.",
-            {**as_is, **logarithms},
-        )
-    if -1 <= low < 0 and high <= 1 and not in_unit:
-        raise ask(
-            f"{name} is one column whose values {reach}: log-odds that stay near 0, or probabilities that were moved "
-            "below 0, which have to be saved as they were.",
-            as_is,
+            {**as_is, in_words("log").capitalize(): {"scale": "log"}},
         )
     if low < 0:
         return None, True
-    fit = [one for one in (10.0, 100.0, 1000.0, 1e4, 1e6) if high <= one][: 2 if high <= 10 else 1]
-    whole = unit_of(values) == 1
-    fit += [high] if whole and high not in fit else []
+    ones = [10.0 ** math.ceil(math.log10(high))]
+    if high <= 100:
+        ones.append(100.0)
+    if unit_of(values) == 1:
+        ones.append(high)
     offered: dict[str, Any] = {
-        f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one} for one in fit
+        f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one} for one in sorted(set(ones))
     }
-    if not whole or told == "odds":
-        offered["Odds p / (1 - p)"] = {"scale": "odds"}
     raise ask(f"{name} is one column of numbers that {reach}, which are no probabilities yet.", {**offered, **as_is})
 
 
@@ -312,17 +281,15 @@ def unit_of(values: Floats) -> float:
     return 0.0
 
 
-def told_by(name: str) -> Scale | None:
-    """What a column's name says of its scale: one of the scales, ``log_odds`` or ``points``."""
-    if "%" in name or "‰" in name:
-        return "percent" if "%" in name else 1000.0
+def told_by(name: str) -> str | None:
+    """Scale that a column's name means: percent, log, log_odds or points."""
+    if "%" in name:
+        return "percent"
     spelled = tokens(name)
     pairs = [*spelled, *(a + b for a, b in pairwise(spelled))]
-    if any(word in LOG_ODDS for word in pairs):
-        return "log_odds"
-    if found := next((scale for scale, said in SAID.items() if any(word in said for word in pairs)), None):
+    if found := next((scale for scale, words in SCALE_WORDS.items() if any(word in words for word in pairs)), None):
         return found
-    return "points" if any(word in POINTS for word in spelled) else None
+    return "points" if "‰" in name or any(word in POINTS for word in pairs) else None
 
 
 def ask(message: str, readings: dict[str, dict[str, Any]]) -> InvalidUpload:

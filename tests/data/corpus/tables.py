@@ -170,17 +170,14 @@ SCALES: dict[str, tuple[Any, Any]] = {
     "votes": (lambda p: _whole(p, 50), lambda v: v / 50),
     "hundred": (lambda p: _whole(p, 100), lambda v: v / 100),
     "byte": (lambda p: 255 * p, lambda v: v / 255),
-    "int8": (lambda p: np.clip(256 * p - 128, -128, 127), lambda v: (v + 128) / 256),
     "ten": (lambda p: 10 * p, lambda v: v / 10),
     "odds": (lambda p: p / (1 - p), lambda v: v / (1 + v)),
     "logp": (np.log, np.exp),
-    "log2": (np.log2, np.exp2),
-    "log10": (np.log10, lambda v: 10.0**v),
 }
 """Ways of writing a probability, forth and back; ``logit`` is not among them, for it is written before the softmax."""
 
 DIGITS = {"p": 4, "pct": 1, "permille": 1}
-DIGITS |= dict.fromkeys(("bps", "ppm", "trees", "votes", "hundred", "byte", "int8"), 0)
+DIGITS |= dict.fromkeys(("bps", "ppm", "trees", "votes", "hundred", "byte"), 0)
 """Decimals where a recipe says nothing; four for every other scale."""
 
 VECTORS: dict[str, Callable[[list[str], tuple[str, ...]], str]] = {
@@ -373,7 +370,7 @@ def truth_of(recipe: Recipe, table: MadeTable) -> Truth:
             right = table.labels == 1
         labels = np.where(right, "correct", "wrong")
     else:
-        logs = {"logp": "log_probabilities", "log2": "log_probabilities", "log10": "log_probabilities"}
+        logs = {"logp": "log_probabilities"}
         single = "binary_log_odds" if scale == "logit" else "binary_probability"
         kind = single if len(columns) == 1 else "logits" if scale == "logit" else logs.get(scale, "probabilities")
         classes, labels = table.classes, np.array(table.classes)[table.labels]
