@@ -14,19 +14,18 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --n
 app: venv ## open the app
 	$(BIN)/python -m calib app --port $(PORT)
 
-test: $(BIN)/.dev browser check ## everything a change must pass; OPTIONS are pytest's, as --cov=calib
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not long and not browser" $(OPTIONS)
+test: $(BIN)/.dev check browser ## everything a change must pass; OPTIONS are pytest's, as --cov=calib
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not long and not browser and not engines" $(OPTIONS)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m "not long"
 
 test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
-	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "(long or hypothesis) and not browser"
+	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadscope -m "(long or hypothesis) and not browser and not engines"
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m long
 
 test-engines: $(BIN)/python ## exports and adapters where they run, in an environment with PyTorch, torchmetrics and MLflow
 	$(BIN)/python -m venv --clear build/engines
 	build/engines/bin/python -m pip install --quiet --disable-pip-version-check -r tests/engines.txt ".[fit,report,onnx,test]"
-	$(ONE_THREAD) build/engines/bin/python -m pytest -q -n 2 --dist loadscope tests/adapters tests/export/test_steps.py \
-		tests/export/test_torch_module.py tests/export/test_mlflow.py
+	$(ONE_THREAD) build/engines/bin/python -m pytest -q -n 2 --dist loadscope -m engines tests/adapters tests/export
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
 	$(ONE_THREAD) sh tests/ranges.sh

@@ -8,7 +8,7 @@ check() { # resolution, Python
     .venv/bin/uv pip install --quiet --python "build/$1" --resolution "$1" --only-binary :all: \
         -r pyproject.toml --extra gp --extra test
     .venv/bin/uv pip list --python "build/$1"
-    "build/$1/bin/python" -m pytest -q -n 2 --dist loadfile -m "not long and not browser" -W default \
+    "build/$1/bin/python" -m pytest -q -n 2 --dist loadfile -m "not long and not browser and not engines" -W default \
         tests/calibrators tests/data tests/metrics tests/test_contract.py tests/export/test_writer.py tests/export/test_runtime.py \
         tests/test_sklearn.py
 }

@@ -9,13 +9,14 @@ import pytest
 import calib
 from tests.conftest import simulate
 
-pytestmark = pytest.mark.long
-mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+pytestmark = pytest.mark.engines
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_an_evaluation_has_the_scores_with_their_intervals(n_classes, tmp_path, monkeypatch):
+    import mlflow
+
     from calib.adapters.mlflow import calibration
 
     monkeypatch.chdir(tmp_path)

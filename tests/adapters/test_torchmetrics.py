@@ -7,14 +7,13 @@ import pytest
 from calib.metrics import brier, ece
 from tests.conftest import simulate
 
-pytestmark = pytest.mark.long
-torch = pytest.importorskip("torch", reason="torch is not installed")
-pytest.importorskip("torchmetrics", reason="torchmetrics is not installed")
+pytestmark = pytest.mark.engines
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("one_column", [False, True])
 def test_batches_are_scored_together(one_column):
+    import torch
     from torchmetrics import MetricCollection
     from torchmetrics.classification import BinaryCalibrationError, MulticlassCalibrationError
 

@@ -41,8 +41,10 @@ assert not {{"calib", "scipy", "pandas", "sklearn"}} & set(sys.modules)
     np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), fitted.predict_proba(rows), atol=1e-12)
 
 
+@pytest.mark.engines
 def test_mlflow_loads_it_and_predicts_the_same(fitted, tmp_path):
-    pyfunc = pytest.importorskip("mlflow.pyfunc", reason="mlflow is not installed")
+    from mlflow import pyfunc
+
     model = pyfunc.load_model(str(to_mlflow(fitted, tmp_path / "model")))
     rows = simulated(20, 3, seed=2)[0]
     np.testing.assert_allclose(model.predict(rows), fitted.predict_proba(rows), atol=1e-12)

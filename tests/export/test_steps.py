@@ -53,12 +53,13 @@ def by_onnx(given: ExportedCalibrator, rows: np.ndarray) -> np.ndarray:
 
 def by_torch(given: ExportedCalibrator, rows: np.ndarray) -> np.ndarray:
     """What PyTorch computes."""
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import torch
+
     with torch.no_grad():
         return module_of(torch_source(given))(torch.tensor(rows)).numpy()
 
 
-@pytest.mark.parametrize("engine", [by_steps, by_onnx, by_torch])
+@pytest.mark.parametrize("engine", [by_steps, by_onnx, pytest.param(by_torch, marks=pytest.mark.engines)])
 @pytest.mark.parametrize(
     ("method", "n_classes"),
     [

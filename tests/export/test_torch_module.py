@@ -51,11 +51,13 @@ def test_hostile_class_names_stay_text(fitted):
     ]
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "method", ["temperature", "beta", "spline", "isotonic", "vector", "gpcalib", "order_preserving"]
 )
 def test_gradients_are_those_of_the_map(method):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import torch
+
     _, _, given, _ = next(fits(4, [method], n=200))
     rows = np.random.default_rng(5).normal(size=(20, 4))
     outputs = torch.tensor(rows, requires_grad=True)
@@ -66,10 +68,12 @@ def test_gradients_are_those_of_the_map(method):
         np.testing.assert_allclose(outputs.grad.numpy()[:, k], (ahead - behind) / (2 * step), atol=1e-6)
 
 
+@pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")  # newer versions of torch call scripting deprecated
 @pytest.mark.parametrize("method", ["isotonic", "gpcalib", "order_preserving", "auto"])
 def test_modules_are_exported_and_scripted_and_take_what_a_network_gives(method, tmp_path):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import torch
+
     _, _, given, rows = next(fits(3, [method], n=200))
     place = spec_from_file_location("exported_calibrator", save(given, tmp_path / "calibrator.py"))
     file = module_from_spec(place)
