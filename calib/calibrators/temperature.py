@@ -52,10 +52,10 @@ class TemperatureScaling(Calibrator):
         return bool(abs(np.log(self.temperature_ / self.unit_)) > 0.999 * BOUND)
 
     def notes(self) -> list[str]:
-        bound = (
-            f"The temperature {self.temperature_:.3g} is at its bound: the fewer mistakes a calibration set holds, the "
-            "less it can say, and this one has no best temperature. Check the labels, or use more rows."
-        )
+        cause = "no prediction of these rows is clearly wrong. Use more rows, and none that the model was trained on."
+        if self.temperature_ > self.unit_:
+            cause = "a label's output is on average hardly above those of the other classes. Check the labels."
+        bound = f"The temperature {self.temperature_:.3g} is at its bound: {cause}"
         return [*([bound] if self.at_bound else []), *([self.device_note_] if self.device_note_ else [])]
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:

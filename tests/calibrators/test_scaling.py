@@ -30,13 +30,19 @@ def uneven(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
 # -- temperature -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("answer", "bound"), [(np.argmin, np.exp(5)), (np.argmax, np.exp(-5))])
-def test_without_a_best_temperature_its_bound_is_reached_and_said(answer, bound, overconfident):
+@pytest.mark.parametrize(
+    ("answer", "bound", "cause"),
+    [
+        (np.argmin, np.exp(5), "a label's output is on average hardly above those of the other classes"),
+        (np.argmax, np.exp(-5), "no prediction of these rows is clearly wrong"),
+    ],
+)
+def test_without_a_best_temperature_its_bound_is_reached_and_its_cause_said(answer, bound, cause, overconfident):
     """Scores that are always wrong, and a calibration set without mistakes."""
     logits, _ = overconfident
     fitted = calib.calibrator("temperature").fit(logits, answer(logits, axis=1))
     assert fitted.temperature_ == pytest.approx(bound * np.median(np.diff(np.sort(logits)[:, -2:])), rel=0.01)
-    assert "at its bound" in fitted.notes()[0]
+    assert f"at its bound: {cause}" in fitted.notes()[0]
 
 
 # -- weights ---------------------------------------------------------------------------------------------

@@ -35,11 +35,17 @@ from calib.calibrators.gpcalib.prediction import (
 from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, kernel_inputs, logit_scale
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logsumexp, softmax
 from calib.parameters import param
 
 FIXED = ("inputs", "covariance", "monotone")
 """Parameters that prediction must have as the fit had them."""
+
+SIGNIFICANT_GAIN = 1.92
+"""Nats by which one parameter raises the likelihood of all rows in at most 5 % of calibrated samples."""
+
+NEAR_ONE = 0.25
+"""Log-sum of exponentials of rows of log-probabilities, which rounding and what stands for zeros move from 0."""
 
 COLLAPSED = 1e-3
 """Range of the latent shift over the data below which it changes no probability visibly."""
@@ -87,7 +93,8 @@ class GPCalib(Calibrator):
     )
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        return self.traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.monotone else set())
+        traits = self.traits - ({MINDS_OFFSETS} if self.inputs == "probs" else set())
+        return traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.monotone else set())
 
     def partial_fit(self, logits: Any, labels: Any, *, progress: Progress = silent) -> Self:
         """Learn from more calibration rows as if they had been in the fit, without the earlier rows.
@@ -131,7 +138,8 @@ class GPCalib(Calibrator):
         return self
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
-        self.scale_ = logit_scale(logits, labels)
+        self.scale_, self.temperature_gain_ = logit_scale(logits, labels)
+        self.from_probabilities_ = bool(np.abs(logsumexp(logits)).max() < NEAR_ONE)
         self.n_rows_ = self.n_rows_given_ = self.n_parts_ = 0
         self._fit_latent(logits, labels, None, progress)
 
@@ -202,10 +210,10 @@ class GPCalib(Calibrator):
     def notes(self) -> list[str]:
         notes = []
         if self.collapsed_ and self.scale_ == 1.0:
-            notes.append(
-                "The kernel variance went to 0: the latent function is the prior mean on this calibration set "
-                f"(N = {self.n_rows_}). Use more calibration rows, or temperature scaling."
-            )
+            cause = f": these {self.n_rows_:,} rows show no miscalibration."
+            if self.temperature_gain_ > SIGNIFICANT_GAIN:
+                cause = f", although temperature scaling fits these {self.n_rows_:,} rows better. Use it, or more rows."
+            notes.append(f"The kernel variance went to 0, so the model's probabilities stay{cause}")
         if not self.converged_:
             advice = "Check the labels, or use temperature scaling."
             if self.n_iter_ >= self.max_iter:
@@ -218,10 +226,10 @@ class GPCalib(Calibrator):
                 f"The fit did not converge ({self.message_}); the objective is {self.objective_:.1f}. {advice}"
             )
         if self.scale_ != 1.0:
+            rest = ", which then changed nothing more" if self.collapsed_ else ""
+            advice = "" if self.from_probabilities_ else " Check that they are the outputs just before the softmax."
             notes.append(
-                f"The logits are far from log-probabilities, so they were divided by {self.scale_:g} before the fit"
-                f"{', which then changed nothing more' if self.collapsed_ else ''}. "
-                "Check that they are the outputs just before the softmax."
+                f"The outputs were divided by {self.scale_:g}, their best temperature, before the fit{rest}.{advice}"
             )
         if self.n_rows_ < self.n_rows_given_:
             notes.append(

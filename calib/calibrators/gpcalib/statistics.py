@@ -98,8 +98,8 @@ def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:
     return (logits, logits) if space == "logits" else (softmax(logits), log_softmax(logits))
 
 
-def logit_scale(logits: Floats, labels: Ints) -> float:
-    """Divisor of badly scaled logits before the fit; 1 for all others.
+def logit_scale(logits: Floats, labels: Ints) -> tuple[float, float]:
+    """Divisor of badly scaled logits before the fit, 1 for all others; and nats that their best temperature gains.
 
     Similarities in [-1, 1] or margins in the thousands are so far from log-probabilities that the objective has no
     useful maximum near the prior. The scale is the temperature T of greatest posterior probability, rounded to three
@@ -115,14 +115,17 @@ def logit_scale(logits: Floats, labels: Ints) -> float:
     unit = logit_unit(sample)
     centre = 0.0 if USUAL_GAPS[0] <= unit <= USUAL_GAPS[1] else float(np.log(unit))
 
+    def summed_nll(log_temperature: float) -> float:
+        return -weight * float(log_softmax(sample * np.exp(-log_temperature))[index, classes].sum())
+
     def loss(log_temperature: float) -> float:
-        log_probs = log_softmax(sample * np.exp(-log_temperature))[index, classes]
-        return 0.5 * (log_temperature - centre) ** 2 - weight * float(log_probs.sum())
+        return 0.5 * (log_temperature - centre) ** 2 + summed_nll(log_temperature)
 
     found = minimize_scalar(loss, bounds=(centre - 15.0, centre + 15.0), method="bounded")
     temperature = float(np.exp(found.x))
     low, high = USUAL_TEMPERATURES
-    return 1.0 if low <= temperature <= high else float(f"{temperature:.3g}")
+    scale = 1.0 if low <= temperature <= high else float(f"{temperature:.3g}")
+    return scale, summed_nll(0.0) - summed_nll(found.x)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,13 @@ from copy import copy
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.canonical import to_canonical, zero_floor
 from calib.metrics import nll
-from calib.numerics import softmax
+from calib.numerics import log_softmax, softmax
 from tests.conftest import simulate
 from tests.test_contract import check_probs, hard_rows
 
@@ -70,6 +71,29 @@ def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
 # -- what is said about a fit --------------------------------------------------------------------------
 
 
+def test_a_note_on_the_scale_asks_for_other_outputs_of_logits_alone():
+    """Probabilities 15 times too sure are divided by it too, and there is nothing to check."""
+    logits, labels = simulate(400, 3, scale=15.0)
+    for outputs, asks in ((logits, True), (log_softmax(logits), False)):
+        (note,) = [note for note in GPCalib().fit(outputs, labels).notes() if "were divided by" in note]
+        assert ("Check that they are" in note) == asks
+
+
+@pytest.mark.parametrize(("n", "scale", "seed", "says"), [(1000, 1.0, 0, True), (50, 2.0, 2, False)])
+def test_a_kernel_without_variance_says_whether_rows_show_a_miscalibration(n, scale, seed, says):
+    """The likelihood ratio of temperature scaling tells a calibrated model from too few rows of another."""
+    generator = np.random.default_rng(seed)
+    logits = 2 * generator.normal(size=(n, 3))
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    calibrator = GPCalib().fit(scale * logits, labels)
+    scaled = TemperatureScaling().fit(scale * logits, labels).predict_proba(scale * logits)
+    ratio = 2 * n * (nll(softmax(scale * logits), labels) - nll(scaled, labels))
+    assert (chi2.sf(ratio, 1) > 0.05) == says
+    (note,) = calibrator.notes()
+    assert (f"these {n:,} rows show no miscalibration" in note) == says
+    assert ("temperature scaling fits these 50 rows better" in note) != says
+
+
 def test_a_fit_that_did_not_converge_says_what_to_do():
     calibrator = GPCalib(max_iter=3).fit(*simulate(60, 3))
     for about, says in [
@@ -88,7 +112,7 @@ def test_the_unit_of_the_logits_is_found_and_said(unit, inputs):
     logits, labels = simulate(100, 4)
     calibrator = GPCalib(inputs=inputs, max_iter=50).fit(unit * logits, labels)
     answers = check(calibrator, np.concatenate([unit * logits, hard_rows(4)]))
-    assert any("far from log-probabilities" in note for note in calibrator.notes())
+    assert any("Check that they are the outputs just before the softmax" in note for note in calibrator.notes())
     assert nll(answers["draws"][:100], labels) < nll(softmax(logits / 2), labels) + 0.02
 
 
