@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.arrays import check_labels, check_logits
-from calib.base import Calibrator
+from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.bayes_iso import BayesIso, BayesIsoMap
 from calib.calibrators.identity import Identity
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
+from calib.canonical import SAME, Kind
+from calib.data import Predictions
 from calib.data.samples import true_map
 from calib.diagnostics.frequencies import Frequencies, frequencies
-from calib.diagnostics.judgement import TEST, class_pair
+from calib.diagnostics.judgement import TEST, class_pair, rows_to_judge
 from calib.diagnostics.reliability import default_bins
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, share_interval
@@ -36,32 +38,37 @@ class End:
     share: Interval
 
 
-def has_class_map(calibrator: Calibrator, k: int | None = 1) -> bool:
+def has_class_map(calibrator: Calibrator, k: int | None = 1, kind: Kind = "binary_log_odds") -> bool:
     """Whether a fitted calibrator gives class ``k`` a probability that depends on its own log-odds alone.
 
-    Every method that gives probabilities does for two classes; for more, those that reach them one against the rest,
-    unless a temperature comes in between. ``None`` asks for one map that all classes share.
+    Every method that gives probabilities does for two classes, except GPcalib of two logits, which maps each of them;
+    for more, those that reach them one against the rest, unless a temperature comes in between. ``None`` asks for one
+    map that all classes share.
     """
     if not (calibrator.fitted and calibrator.gives_probabilities):
         return False
     if calibrator.n_classes_ == 2:
-        return True
+        return kind != "logits" or MINDS_OFFSETS not in calibrator.promises(2)
     if not isinstance(calibrator, OneVsRest) or (k is None and not calibrator.share_classes):
         return False
     return calibrator.has_class_map(k or 0)
 
 
-def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1, of_probabilities: bool = False) -> Floats:
+def class_map(
+    calibrator: Calibrator,
+    log_odds: Any,
+    k: int | None = 1,
+    kind: Kind = "binary_log_odds",
+    floor: float | None = None,
+) -> Floats:
     """Probability of class ``k`` at each of its log-odds against the rest, before any normalisation of rows.
 
     Parameters
     ----------
-    calibrator : fitted, with :func:`has_class_map`; of two classes any method will do, and is asked about rows
-        ``(0, s)``, as binary log-odds are stored.
+    calibrator : fitted, with :func:`has_class_map`.
     log_odds : (n_points,) finite floats.
     k : the class; of two classes, class 0's map is the complement of class 1's. None for the map that all share.
-    of_probabilities : whether a row's two logits are log-probabilities; otherwise the other class's is 0. It matters
-        to GPcalib, which maps each logit.
+    kind, floor : of the outputs. They say which two logits have these log-odds, which matters to GPcalib.
 
     Returns
     -------
@@ -69,7 +76,7 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1, of_proba
     """
     if calibrator.fitted and k is not None:
         _check_class(calibrator, k)
-    if not has_class_map(calibrator, k):
+    if not has_class_map(calibrator, k, kind):
         raise CalibrationError(
             f"{type(calibrator).__name__} has no map of one class: its probabilities depend on all logits of a row, "
             "or it gives none, or it is not fitted. Choose a method that works one against the rest."
@@ -77,13 +84,21 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int | None = 1, of_proba
     points = np.asarray(log_odds, dtype=float)
     if calibrator.n_classes_ == 2:
         k = 1 if k is None else k
-        logits = np.zeros((len(points), 2))
-        logits[:, k] = points
-        if of_probabilities:
-            logits -= np.logaddexp(0.0, points)[:, None]
-        return calibrator.predict_proba(logits)[:, k]
+        return calibrator.predict_proba(_two_logits(points if k == 1 else -points, kind, floor))[:, k]
     assert isinstance(calibrator, OneVsRest)
     return calibrator.class_map(points, k or 0)
+
+
+def _two_logits(log_odds: Floats, kind: Kind, floor: float | None) -> Floats:
+    """Rows (n, 2) with these log-odds of class 1, as :func:`calib.canonical.to_canonical` makes them of a kind."""
+    if kind in ("logits", "binary_log_odds"):
+        return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+    logits = -np.logaddexp(0.0, np.stack([log_odds, -log_odds], axis=1))
+    if floor is not None:
+        low = np.log(floor)
+        of_zero = np.abs(np.abs(log_odds) + low) <= SAME * abs(low)
+        logits[of_zero] = np.where(log_odds[of_zero, None] * [-1, 1] > 0, 0.0, low)
+    return logits
 
 
 def class_pairs(logits: Any, labels: Any, k: int | None = 1) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -207,8 +222,6 @@ N_POINTS = 300
 N_CELLS = 60
 """Cells of the histogram of the test rows' scores."""
 _MOST = 1000
-SUMS_TO_1 = 1e-3
-"""Rows whose log-sum-exp is nearer to 0 than this are log-probabilities, rounded as files round them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,15 +372,15 @@ def judged_map(
     data : the test rows, as :func:`calib.diagnostics.judgement.arrays_to_judge` names them.
     """
     log_odds, came = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
-    logits, of_probabilities = data[f"{TEST}logits"], False
+    test = rows_to_judge(data)
+    assert test is not None
     # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
-    if logits.shape[1] == 2:
-        of_probabilities = bool(np.abs(np.logaddexp(logits[:, 0], logits[:, 1])).max() < SUMS_TO_1)
+    if test.n_classes == 2:
         probs, _ = class_pair(fitted, 1 if target is None else target, data=data)
     else:
-        probs = map_values(fitted, log_odds, target)
+        probs = map_values(fitted, log_odds, target, test)
     return JudgedMap(
-        map_values(fitted, grid, target, of_probabilities),
+        map_values(fitted, grid, target, test),
         venn_abers_pair(fitted, grid, target),
         posterior_map(fitted, target) if isinstance(fitted, BayesIso) else None,
         frequencies.means(log_odds, probs),
@@ -375,8 +388,8 @@ def judged_map(
     )
 
 
-def map_values(fitted: Calibrator, log_odds: Floats, target: int | None, of_probabilities: bool = False) -> Floats:
-    """A class's map at some log-odds; the raw model's is the sigmoid, whatever the number of classes."""
-    if isinstance(fitted, Identity):
+def map_values(fitted: Calibrator, log_odds: Floats, target: int | None, test: Predictions) -> Floats:
+    """A class's map at some log-odds; the raw model's of more than two classes is the sigmoid."""
+    if isinstance(fitted, Identity) and test.n_classes > 2:
         return sigmoid(log_odds)
-    return class_map(fitted, log_odds, target, of_probabilities)
+    return class_map(fitted, log_odds, target, test.kind, test.floor)

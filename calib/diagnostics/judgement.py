@@ -127,6 +127,8 @@ def arrays_to_judge(test: Predictions, needs: frozenset[str] | tuple[str, ...] =
     arrays = {f"{TEST}{name}": array for name in names if (array := getattr(test, name)) is not None}
     if test.event is not None:
         arrays[f"{TEST}event"] = np.array(test.event.column)
+    if test.floor is not None:
+        arrays[f"{TEST}floor"] = np.array(test.floor)
     return arrays | {f"{TEST}kind": np.array(test.kind), f"{TEST}weight_kind": np.array(test.weight_kind or "")}
 
 
@@ -136,9 +138,10 @@ def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
     if not given:
         return None
     column, kind, weight_kind = given.pop("event", None), str(given.pop("kind")), str(given.pop("weight_kind"))
+    floor = float(given.pop("floor")) if "floor" in given else None
     names = tuple(map(str, range(given["logits"].shape[1])))
     event = None if column is None else Event(int(column), names[int(column)], "")
-    about: dict[str, Any] = {"kind": kind, "weight_kind": weight_kind or None, "event": event}
+    about: dict[str, Any] = {"kind": kind, "floor": floor, "weight_kind": weight_kind or None, "event": event}
     return Predictions(**given, **about, class_names=names, sha256="in a worker")
 
 

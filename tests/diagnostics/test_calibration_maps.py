@@ -21,8 +21,9 @@ from calib.diagnostics.calibration_maps import (
     posterior_map,
 )
 from calib.diagnostics.frequencies import frequencies
-from calib.diagnostics.judgement import TEST
+from calib.diagnostics.judgement import arrays_to_judge, both_parts
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import raw_model
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import one_vs_rest_log_odds
 from tests.conftest import simulate
@@ -44,16 +45,56 @@ def test_of_two_classes_every_method_has_a_map_and_its_complement(binary, name):
     np.testing.assert_allclose(class_map(calibrator, -POINTS, 0), 1 - class_map(calibrator, POINTS, 1), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["gpcalib", "vector", "beta"])
-@pytest.mark.parametrize("k", [0, 1])
-def test_of_two_probabilities_the_map_goes_through_what_predicts_although_each_logit_is_mapped(binary, name, k):
-    logits = log_softmax(binary[0], axis=1)
-    calibrator = calib.calibrator(name, **QUICK.get(name, {})).fit(logits, binary[1])
-    data = {"logits": logits, "labels": binary[1], f"{TEST}logits": logits, f"{TEST}labels": binary[1]}
-    data |= {f"{TEST}kind": np.array("probs"), f"{TEST}weight_kind": np.array("")}
-    at = logits[:, k] - logits[:, 1 - k]
-    drawn = judged_map(calibrator, k, at, class_rows(k, data=data).frequencies, data=data).curve
-    np.testing.assert_allclose(drawn, calibrator.predict_proba(logits)[:, k], atol=1e-9)
+def outputs_of_kinds() -> dict[str, tuple[np.ndarray, str]]:
+    """One model's outputs of 300 rows as each kind of data; of probabilities some are 0 and 1, rounded to a tenth."""
+    logits, _ = simulate(300, 2)
+    risk = expit(logits[:, 1] - logits[:, 0]).round(1)
+    return {
+        "logits": (logits, "logits"),
+        "log-odds": (logits[:, 1] - logits[:, 0], "binary_log_odds"),
+        "log-probabilities": (log_softmax(logits, axis=1), "log_probabilities"),
+        "two probabilities": (np.stack([1 - risk, risk], axis=1), "probabilities"),
+        "probability": (risk, "binary_probability"),
+        "pairs": (risk, "pairs"),
+        "three classes": (simulate(300, 3)[0], "logits"),
+    }
+
+
+KINDS = outputs_of_kinds()
+METHODS = [name for name, method in calib.METHODS.items() if not method.needs]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_map_that_is_drawn_goes_through_what_predicts(name):
+    drawn = set()
+    for called, (outputs, kind) in KINDS.items():
+        labels = simulate(300, 3 if called == "three classes" else 2)[1]
+        data = calib.from_outputs(outputs, labels, kind=kind)
+        fitted = calib.calibrator(name, **QUICK.get(name, {})).fit(data.logits, data.labels)
+        fitted = raw_model(data) if name == "identity" else fitted
+        arrays, classes = both_parts(data, data) | arrays_to_judge(data), range(data.n_classes)
+        if not all(has_class_map(fitted, k, data.kind) for k in classes) and name != "identity":
+            continue
+        drawn.add(called)
+        curves = [
+            judged_map(fitted, k, log_odds, class_rows(k, data=arrays).frequencies, data=arrays).curve
+            for k, log_odds in enumerate(one_vs_rest_log_odds(data.logits).T)
+        ]
+        maps = np.stack(curves, axis=1)  # of more than two classes, rows are divided by their sums after the maps
+        expected = fitted.predict_proba(data.logits)
+        np.testing.assert_allclose(maps / maps.sum(axis=1, keepdims=True), expected, atol=1e-9, err_msg=called)
+    assert drawn >= KINDS.keys() - {"three classes", *(["logits"] if name == "gpcalib" else [])}
+
+
+def test_gpcalib_of_two_logits_has_no_map_of_their_difference(binary):
+    """Rows with the same log-odds get other probabilities where what was added to both logits differs."""
+    logits, labels = binary
+    fitted = calib.calibrator("gpcalib").fit(logits, labels)
+    shifted = fitted.predict_proba(logits + np.linspace(-3, 3, 300)[:, None])
+    assert np.abs(shifted - fitted.predict_proba(logits)).max() > 0.01
+    assert not has_class_map(fitted, kind="logits") and has_class_map(fitted, kind="binary_log_odds")
+    with pytest.raises(CalibrationError, match="all logits of a row"):
+        class_map(fitted, POINTS, kind="logits")
 
 
 @pytest.mark.parametrize("share_classes", [True, False])
