@@ -57,6 +57,9 @@ class Finding:
 class CalibrationError(ValueError):
     """What cannot be done with what was given, said in one sentence a person can act on; also of data."""
 
+    def __str__(self) -> str:
+        return re.sub(" at 0x[0-9a-fA-F]+", "", super().__str__())  # where an object lies in memory says nothing
+
 
 class FitCancelled(Exception):
     """Raised by a callback to stop a fit."""

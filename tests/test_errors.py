@@ -13,7 +13,7 @@ import pytest
 import calib
 from calib.cli import main
 from calib.data import Predictions, TableReading
-from calib.errors import AmbiguousTable, DataError, Finding, reason
+from calib.errors import AmbiguousTable, CalibrationError, DataError, Finding, reason
 
 
 @pytest.fixture
@@ -94,3 +94,18 @@ def test_an_error_about_data_survives_the_way_to_another_process(error):
     assert ("roles={'outcome': 'y', 'outputs': ['a', 'b']}  # two classes" in str(raised)) == (error is AmbiguousTable)
     assert copy.findings == findings
     assert getattr(copy, "readings", None) == getattr(raised, "readings", None)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: calib.metrics.ece([[0.5, 0.5]], [0], n_bins=min),
+        lambda: calib.calibrator("temperature", device=lambda: "cpu").fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]),
+        lambda: calib.calibrator(object()),
+        lambda: calib.reliability_curve([0.2, 0.4], [0, 1], binning=object()),
+    ],
+)
+def test_no_message_says_where_an_object_lies_in_memory(call):
+    with pytest.raises(CalibrationError) as raised:
+        call()
+    assert "0x" not in str(raised.value) and str(raised.value)

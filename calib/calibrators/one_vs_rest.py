@@ -21,6 +21,8 @@ SHARING = (
     "Patel et al. 2020)."
 )
 """Explanation of the two words in titles."""
+LEAST_LOG_ODDS = 1e-100
+"""Smaller ones are zero in a fit: slopes over smaller distances would not be finite."""
 
 
 class Map(Protocol):
@@ -139,6 +141,7 @@ class OneVsRest(Calibrator):
         if self.scales_first and n_classes > 2:
             self.temperature_ = best_temperature(logits, labels, weights)
         log_odds, positives = self._pairs(self._scaled(logits), labels)
+        log_odds[(log_odds > -LEAST_LOG_ODDS) & (log_odds < LEAST_LOG_ODDS)] = 0.0
         n_columns = log_odds.shape[1]
         weight = len(labels) if weights is None else float(weights.sum())
         # The margin counts the pairs of all classes, also for class-wise maps, so that the classes of a row share about

@@ -16,7 +16,7 @@ from calib.arrays import as_numbers, check_number
 from calib.decisions.judgement import resampled
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval, interval_of_draws
+from calib.metrics.bootstrap import MOST_RESAMPLES, Interval, interval_of_draws
 from calib.metrics.confidence import check_event, check_probs, check_range, check_weights
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, log_odds_of, sigmoid
@@ -189,7 +189,7 @@ def estimate_rate(
     level : float, default 0.95
         Coverage of the interval.
     n_resamples : int, default 400
-        Resamples of the bootstrap.
+        Resamples of the bootstrap, at most 100,000.
     random_state : int, default 0
         Seed of the bootstrap.
 
@@ -215,7 +215,7 @@ def estimate_rate(
     """
     said, came = check_event(probs, labels)
     new = _of_event(new_probs)
-    check_number("n_resamples", n_resamples, 1, whole=True)
+    check_number("n_resamples", n_resamples, 1, MOST_RESAMPLES, whole=True)
     check_number("random_state", random_state, 0, whole=True)
     if came.all() or not came.any():
         raise CalibrationError(

@@ -34,11 +34,12 @@ def reaches(probs: Floats, cut: float) -> npt.NDArray[np.bool_]:
     return probs >= cut - NEAR
 
 
-def of_classes(probs: Any, n_classes: int) -> Floats:
+def of_classes(probs: Any, n_classes: int | None = None) -> Floats:
     """Probabilities as an array; what is not of shape (n, n_classes), or not finite, is refused."""
     array = as_numbers(probs, "probabilities")
-    if array.ndim != 2 or array.shape[1] != n_classes:
-        raise CalibrationError(f"This rule needs probabilities of shape (n, {n_classes:,}); got shape {array.shape}.")
+    if array.ndim != 2 or n_classes not in (None, array.shape[1]):
+        wanted = "n_classes" if n_classes is None else f"{n_classes:,}"
+        raise CalibrationError(f"This rule needs probabilities of shape (n, {wanted}); got shape {array.shape}.")
     if not np.isfinite(array).all():
         raise CalibrationError("A rule needs probabilities, but some of these numbers are infinite or NaN.")
     return array
@@ -272,7 +273,7 @@ class AnswerAbove(Rule):
 
     Examples
     --------
-    >>> AnswerAbove(threshold=0.9).decide(np.array([0.95, 0.5]), np.array([2, 0]))
+    >>> AnswerAbove(threshold=0.9).decide(np.array([[0.02, 0.03, 0.95], [0.5, 0.3, 0.2]]))
     array([ 2, -1])
     """
 
@@ -325,8 +326,24 @@ class AnswerAbove(Rule):
         chosen = f"an error costs {error:g} and handing over {hand_over:g}."
         return cls(threshold=max(0.0, 1.0 - hand_over / error), chosen=chosen)
 
-    def decide(self, confidence: Floats, predicted: Ints) -> Ints:
-        """Actions, shape (n,): the predicted class where a row is answered, -1 where it is handed over.
+    def decide(self, probs: Floats) -> Ints:
+        """Actions, shape (n,), for probabilities of shape (n, n_classes): the most probable class, or -1.
+
+        Parameters
+        ----------
+        probs : ndarray of shape (n, n_classes)
+            Calibrated probabilities.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Numbers of classes, or -1 where a row is handed over.
+        """
+        probs = of_classes(probs)
+        return self.answer(probs.max(axis=1), probs.argmax(axis=1))
+
+    def answer(self, confidence: Floats, predicted: Ints) -> Ints:
+        """Actions, shape (n,), for confidences of predictions, which need not be probabilities of classes.
 
         Parameters
         ----------

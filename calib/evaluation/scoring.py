@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from calib import metrics
 from calib.data.load import from_outputs
+from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.evaluation.scores import SCORES, ece_interval, score_intervals, weighted_scores
 from calib.evaluation.scores import scores as values_of
@@ -95,13 +96,13 @@ def ece(probs: Any, labels: Any, *, ci: bool = False, weights: Any = None) -> fl
     Returns
     -------
     float or Interval
-        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``. The last two are NaN for a single row, which shows
-        nothing of how rows differ.
+        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``.
 
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together.
+        If the arrays do not fit together, or an interval is asked for a single row, which shows nothing of how rows
+        differ.
 
     Examples
     --------
@@ -111,4 +112,7 @@ def ece(probs: Any, labels: Any, *, ci: bool = False, weights: Any = None) -> fl
     """
     if not ci:
         return metrics.ece(probs, labels, weights=weights)
-    return ece_interval(*top_label(probs, labels), weights=weights)
+    confidence, correct = top_label(probs, labels)
+    if len(correct) < 2:
+        raise CalibrationError("An interval needs at least 2 rows; got 1. Leave out ci=True, or give more rows.")
+    return ece_interval(confidence, correct, weights=weights)

@@ -327,7 +327,7 @@ class ExportedCalibrator:
         if "actions" in more:
             rule: AnyRule = held(self, "decision")
             if isinstance(rule, AnswerAbove):  # of pairs the answer is what was predicted
-                said["actions"] = rule.decide(said["confidence"], said.get("predicted", np.ones(len(logits), np.int64)))
+                said["actions"] = rule.answer(said["confidence"], said.get("predicted", np.ones(len(logits), np.int64)))
             else:
                 said["actions"] = rule.decide(said["probabilities"])
         if "sets" in more:

@@ -211,6 +211,14 @@ def _gaps(of: Callable[[str, Floats], str]) -> Callable[..., Columns]:
     return written
 
 
+def _softmax(title: str, x: Columns, at: Floats, among: Any = None, kept: Any = None) -> Columns:
+    if kept is None:
+        return _gaps(_sigmoid)(title, x, at)
+    (k,) = kept  # of the class that was not learned the log-probability; the other one has the rest
+    share = _guarded(x[k], at[:, k], "0e0", f"EXP({_bare(x[k])})", "1e0")
+    return [share, f"(1e0 - {share})"] if k == 0 else [f"(1e0 - {share})", share]
+
+
 def _each(of: Callable[[str, Floats], str]) -> Callable[..., Columns]:
     return lambda title, x, at: [of(text, values) for text, values in zip(x, at.T, strict=True)]
 
@@ -282,7 +290,7 @@ WORDS: dict[str, Callable[..., Columns]] = {
     "log_sigmoid": _each(_log_sigmoid),
     "sigmoid": _each(_sigmoid),
     "log_softmax": _gaps(_log_sigmoid),
-    "softmax": _gaps(_sigmoid),
+    "softmax": _softmax,
     "piecewise": _piecewise,
     "mix": _mix,
     "top": _top,

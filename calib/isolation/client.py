@@ -280,7 +280,14 @@ def _sealed(answer: BinaryIO) -> BinaryIO:
 
 def _ended(status: int | None, named: str, limits: Limits) -> DataError:
     """The error for a reader that did not come to its end."""
-    if status in (None, -signal.SIGXCPU):
+    if status is None:
+        return _error(
+            "too_slow",
+            f"{named} was not read within {wall_seconds(limits):.0f} s, for which a reader is waited for; this machine "
+            "may be busy.",
+            "Try again; if that does not help, save fewer rows.",
+        )
+    if status == -signal.SIGXCPU:
         return _error(
             "too_slow",
             f"{named} was still being read after {limits.cpu_seconds} s of processor time, which no intact file of its "

@@ -15,6 +15,8 @@ from calib.numerics import Floats, Ints
 
 MAX_GROUPS = 2000
 """Above this many rows random groups of them take their place; see :func:`groups_of_units`."""
+MOST_RESAMPLES = 100_000
+"""Of one call; the ends of a 95 % interval no longer move by then."""
 
 
 class Interval(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 
 from calib.arrays import check_number
 from calib.formatting import aligned, fixed, listed, number, plural, round_percent, with_interval
-from calib.metrics.bootstrap import Interval, interval_of_draws
+from calib.metrics.bootstrap import MOST_RESAMPLES, Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.distances import (
     calibrated_distances,
@@ -198,8 +198,8 @@ def risk_model(
         step", and 1e-6 where they have more than five decimals. The log loss is the NLL of :func:`calib.metrics.nll`,
         whatever the floor.
     n_resamples : int, default 500
-        Resamples of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals, and what a calibrated model
-        would have.
+        Resamples of the bootstrap of ICI, E50, E90 and Emax, at most 100,000; 0 leaves out their intervals, and what a
+        calibrated model would have.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def risk_model(
     >>> panel["oe"].low < 1 < panel["oe"].high
     True
     """
-    check_number("n_resamples", n_resamples, 0, whole=True)
+    check_number("n_resamples", n_resamples, 0, MOST_RESAMPLES, whole=True)
     risk, event = check_event(probs, labels)
     kept, sample = Rows.checked(event, weights, weight_kind, clusters)
     risk, event = risk[kept], event[kept]

@@ -188,3 +188,14 @@ def test_scores_that_rounding_parts_have_the_spline_of_equal_ones():
         moved = log_odds + 1e-13 * np.random.default_rng(seed).normal(size=n)
         expected = learned(SplineCalibration(), log_odds, labels, log_odds)
         np.testing.assert_allclose(learned(SplineCalibration(), moved, labels, moved), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("calibrator", [QuadraticScaling(), SplineCalibration()])
+def test_scores_so_near_that_a_slope_between_them_is_infinite_have_the_map_of_equal_ones(calibrator):
+    log_odds, labels = binary(60, 0)
+    at = np.array([-2.0, 0.0, 1e-310, 3.0])
+    expected = learned(calibrator, 0 * log_odds, labels, at)
+    assert np.isfinite(expected).all()
+    for scale in (1e-320, 1e-310, 1e-305, 1e-101):
+        np.testing.assert_allclose(learned(calibrator, scale * log_odds, labels, at), expected, atol=1e-12)
+    assert np.isfinite(learned(calibrator, 1e-99 * log_odds, labels, 1e-99 * at)).all()

@@ -108,7 +108,7 @@ def test_answers_are_counted_and_priced(parts, temperature):
     rule = AnswerAbove(threshold=0.7)
     found = judge_answers(temperature, rule, test, costs=(10.0, 2.0))
     confidence, predicted = temperature.predict_confidence(test.logits), temperature.predict(test.logits)
-    actions = rule.decide(confidence, predicted)
+    actions = rule.answer(confidence, predicted)
     wrong = (actions != HAND_OVER) & (actions != test.labels)
     assert (found.n_answered, found.n_wrong) == ((actions != HAND_OVER).sum(), wrong.sum())
     assert found.coverage.value == pytest.approx((actions != HAND_OVER).mean())

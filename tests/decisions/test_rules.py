@@ -42,7 +42,7 @@ def test_a_cut_and_a_threshold_are_the_bayes_action_of_their_costs(p, alarm, mis
     # Answering costs (1 - p) * miss on average, handing over costs `alarm`.
     rule = AnswerAbove.from_costs(error=miss, hand_over=alarm)
     if abs((1 - p) * miss - alarm) > 1e-9:
-        assert (rule.decide(np.array([p]), np.array([1]))[0] == 1) == ((1 - p) * miss <= alarm)
+        assert (rule.answer(np.array([p]), np.array([1]))[0] == 1) == ((1 - p) * miss <= alarm)
 
 
 def test_rows_that_do_not_sum_to_one_are_normalised_before_they_are_handed_over():
@@ -89,7 +89,7 @@ def test_the_cost_is_that_of_the_action_taken():
 
 def test_handing_over_is_minus_one_whatever_numbers_classes_have():
     for dtype in (np.uint8, np.int16, float):
-        actions = AnswerAbove(threshold=0.75).decide([0.9, 0.1], np.array([1, 0], dtype))
+        actions = AnswerAbove(threshold=0.75).answer([0.9, 0.1], np.array([1, 0], dtype))
         assert actions.dtype == np.int64 and actions.tolist() == [1, HAND_OVER]
 
 
@@ -102,10 +102,22 @@ def test_handing_over_is_minus_one_whatever_numbers_classes_have():
         ([["a", "b"]], "numbers"),
     ],
 )
-def test_no_rule_decides_of_what_are_no_probabilities(probs, says):
+def test_no_rule_for_two_classes_decides_of_what_are_no_probabilities(probs, says):
     for rule in (EventCut(cut=0.5), CostMatrix(costs=np.eye(2))):
         with pytest.raises(CalibrationError, match=says):
             rule.decide(probs)
+
+
+def test_every_rule_takes_probabilities():
+    probs = np.array([[0.3, 0.7], [0.9, 0.1], [0.49, 0.51]])
+    for rule in (EventCut(cut=0.5), CostMatrix(costs=1.0 - np.eye(2)), AnswerAbove(threshold=0.0)):
+        # With equal costs, at one half, and where all are answered, each takes the most probable class.
+        np.testing.assert_array_equal(rule.decide(probs), [1, 0, 1])
+    rule = AnswerAbove(threshold=0.8)
+    three = np.array([[0.1, 0.85, 0.05], [0.7, 0.2, 0.1], [0.05, 0.1, 0.85]])
+    np.testing.assert_array_equal(rule.decide(three), [1, HAND_OVER, 2])
+    with pytest.raises(CalibrationError, match=r"shape \(n, n_classes\); got shape \(3,\)"):
+        rule.decide(three[:, 0])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +133,7 @@ def test_no_rule_decides_of_what_are_no_probabilities(probs, says):
 )
 def test_a_threshold_decides_of_finite_numbers_of_each_row_alone(confidence, predicted, says):
     with pytest.raises(CalibrationError, match=says):
-        AnswerAbove(threshold=0.9).decide(confidence, predicted)
+        AnswerAbove(threshold=0.9).answer(confidence, predicted)
 
 
 RULES = [

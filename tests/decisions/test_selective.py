@@ -61,7 +61,7 @@ def test_the_sequence_stops_at_the_first_failure_and_takes_the_one_before(rng):
         int(rows.sum()) for rows in (confidence >= found.threshold, (confidence >= found.threshold) & ~correct)
     )
     assert found.rule.n_rows == 2000
-    acts = found.rule.decide(confidence, np.zeros(2000, dtype=int))
+    acts = found.rule.answer(confidence, np.zeros(2000, dtype=int))
     np.testing.assert_array_equal(acts == HAND_OVER, confidence < found.threshold)
 
 

@@ -110,8 +110,11 @@ def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
 
 def test_a_single_row_has_an_ece_and_no_interval_of_it():
     """It had one of width 0, from draws of the same row."""
-    for found in (calib.ece([0.9], [True], ci=True), calib.scores([0.9], [True]).loc["ECE of P(event)"]):
-        np.testing.assert_allclose(list(found), [0.1, np.nan, np.nan])
+    assert calib.ece([0.9], [True]) == pytest.approx(0.1)
+    np.testing.assert_allclose(list(calib.scores([0.9], [True]).loc["ECE of P(event)"]), [0.1, np.nan, np.nan])
+    for probs, labels in (([0.9], [True]), ([[0.1, 0.9]], [1])):
+        with pytest.raises(CalibrationError, match="needs at least 2 rows; got 1"):
+            calib.ece(probs, labels, ci=True)
 
 
 @pytest.mark.parametrize("clustered", [False, True])

@@ -79,6 +79,20 @@ def test_engines_give_what_the_methods_give(run, method):
     assert written
 
 
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.needs])
+def test_fits_to_rows_of_one_class_are_written_too(run, method, label):
+    logits, _ = simulated(60, 2)
+    logits[:, 0] = 0
+    params = {"prediction": "mean"} if method == "gpcalib" else {}
+    fitted = calib.calibrator(method, **params).fit(logits, np.full(60, label))
+    scores = np.append(np.linspace(-30, 30, 25), ADVERSARIAL)
+    given = ExportedCalibrator(fitted, "binary_log_odds")
+    known = ~near_steps(given, given.to_logits(scores, given.kind))
+    expected = fitted.predict_proba(np.stack([0 * scores, scores], axis=1))[:, 1]
+    np.testing.assert_allclose(evaluated(run, to_sql(given), scores)[known], expected[known], rtol=0, atol=1e-9)
+
+
 def test_what_is_no_score_becomes_null(run):
     fitted = calib.calibrator("isotonic").fit(*simulated(100, 2))
     odds = evaluated(run, to_sql(fitted, kind="binary_log_odds"), np.array([np.nan, np.inf, -np.inf, 0.0]))

@@ -87,7 +87,8 @@ SEVERAL = np.stack([RISK / 2, RISK / 2, 1 - RISK], axis=1)
         ({"weights": np.full(6, 1e200), "weight_kind": "frequency"}, r"6 rows stand for 6e\+200"),
         ({"weights": np.full(6, 1e-9), "weight_kind": "frequency"}, "6 rows stand for 6e-09"),
         ({"weights": np.ones(6), "weight_kind": ["frequency"]}, "Weights need weight_kind"),
-        ({"n_resamples": -1}, "n_resamples=-1 must lie at or above 0"),
+        ({"n_resamples": -1}, "n_resamples=-1 must lie between 0 and 100000"),
+        ({"n_resamples": 10**9}, "n_resamples=1000000000 must lie between 0 and 100000"),
         ({"floor": 0.5}, "floor=0.5 must lie between 0 and 0.5, ends excluded"),
     ],
 )
