@@ -70,7 +70,7 @@ class Split:
         """The confidence as outputs (n, 2) for two classes, wrong and right, which binary calibrators take."""
         confidence = np.exp(np.concatenate(self.logits).max(axis=1))
         both = np.stack([1 - confidence, confidence], axis=1)
-        logits = to_canonical(both, "probabilities", zero_floor(float(both[both > 0].min()), 2))
+        logits = to_canonical(both, "probabilities", zero_floor(both))
         n = len(self.labels[0])
         return logits[:n], logits[n:]
 

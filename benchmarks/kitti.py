@@ -83,7 +83,7 @@ def outputs(model: Any, train: Floats, labels: Ints, test: Floats, n_classes: in
         # The paper's network stops after 200 epochs too.
         warnings.simplefilter("ignore", ConvergenceWarning)
         probs[:, present] = model.fit(train, encoded).predict_proba(test)
-    return to_canonical(probs, "probabilities", zero_floor(float(probs[probs > 0].min()), n_classes))
+    return to_canonical(probs, "probabilities", zero_floor(probs))
 
 
 def main() -> None:

@@ -15,8 +15,7 @@ SUM_TOLERANCE = 1e-3
 """How far a row of probabilities may miss one; models compute in half precision."""
 
 HALF_SUM_TOLERANCES = {"float16": 3 * 2.0**-10, "bfloat16": 3 * 2.0**-7}
-"""The same by the type of probabilities in half precision: exponentials of its log-softmax miss one by nearly as much.
-"""
+"""The same of types of half precision: exponentials of a log-softmax in these miss one by nearly as much."""
 
 SUM_ROUNDING = 1e-6
 """How far sums in float32 miss one."""
@@ -83,20 +82,18 @@ def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
     probs : (n, n_classes) array of what was ``given``, whose type says how far sums may miss one.
     strict : whether rows whose sums miss one by more are refused. Otherwise all rows are left as they are.
     """
-    total, n_classes = probs.sum(axis=1, dtype=np.float64), probs.shape[1]
+    total = probs.sum(axis=1, dtype=np.float64)
     off, tolerance = np.abs(total - 1.0), sum_tolerance(given)
     most = float(off.max(initial=0.0))
     if SUM_ROUNDING < most <= tolerance:
         return probs / total[:, None]
     if most <= SUM_ROUNDING or not strict:
         return probs
-    written = np.abs(probs - np.round(probs, 2)).max() < 1e-6
-    action = "give the probabilities of all classes, or divide each row by its sum."
-    if written and most <= 0.005 * n_classes + 1e-6:
-        action = "they are rounded to two decimals, so divide each row by its sum."
     wrong = off > tolerance
-    subject = f"{wrong.sum():,} of {len(probs):,} rows of probabilities do not sum to one"
-    raise CalibrationError(f"{subject} (the first to {total[wrong][0]:.3g}); {action}")
+    raise CalibrationError(
+        f"{wrong.sum():,} of {len(probs):,} rows of probabilities do not sum to one (the first to "
+        f"{total[wrong][0]:.3g}); give the probabilities of all classes, or divide rounded rows by their sums."
+    )
 
 
 def refuse_probabilities(array: npt.NDArray[Any], given: Any) -> None:

@@ -52,7 +52,7 @@ HARD_SHARE = 1e-3
 """What the zeros of a row hold together where every other probability is one."""
 
 
-def zero_floor(smallest: float, n_classes: int) -> float:
+def zero_floor(outputs: Floats, kind: Kind = "probabilities") -> float:
     """The probability that stands for an exact zero: a row's zeros together hold half the smallest positive one.
 
     A zero says "less often than I can tell", and the smallest positive value is what the model can tell: a row that
@@ -62,26 +62,17 @@ def zero_floor(smallest: float, n_classes: int) -> float:
 
     Parameters
     ----------
-    smallest : smallest positive probability of the upload.
-    n_classes : number of classes.
-
-    Examples
-    --------
-    >>> zero_floor(0.01, n_classes=101)
-    5e-05
+    outputs : (n, n_classes) probabilities or log-probabilities of the upload.
+    kind : which of these.
     """
-    if smallest >= 1:
-        return HARD_SHARE / n_classes
-    return max(smallest / (2 * (n_classes - 1)), SMALLEST)
-
-
-def find_floor(outputs: Floats, kind: Kind) -> float:
-    """Return the :func:`zero_floor` of the smallest of (n, n_classes) outputs that is no zero."""
+    n_classes = outputs.shape[1]
     if kind == "log_probabilities":
         smallest = float(np.exp(np.min(outputs, where=outputs > -np.inf, initial=0.0)))
     else:
         smallest = float(np.min(outputs, where=outputs > 0, initial=1.0))
-    return zero_floor(smallest, outputs.shape[1])
+    if smallest >= 1:
+        return HARD_SHARE / n_classes
+    return max(smallest / (2 * (n_classes - 1)), SMALLEST)
 
 
 def logits(probs: Any, floor: float | None = None) -> Floats:
@@ -111,11 +102,8 @@ def logits(probs: Any, floor: float | None = None) -> Floats:
     Examples
     --------
     >>> import calib
-    >>> votes = [[0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]
-    >>> np.exp(calib.logits(votes)).round(3).tolist()  # half of 0.1, shared by two classes
+    >>> np.exp(calib.logits([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3]])).round(3).tolist()
     [[0.9, 0.1, 0.025], [0.2, 0.5, 0.3]]
-    >>> np.exp(calib.logits([[1.0, 0.0, 0.0]], floor=0.025)).round(3).tolist()
-    [[1.0, 0.025, 0.025]]
     """
     array = as_numbers(probs, "probabilities").astype(np.float64, copy=False)
     if array.ndim == 1:
@@ -125,7 +113,7 @@ def logits(probs: Any, floor: float | None = None) -> Floats:
     if not ((array >= -ROUNDING) & (array <= 1 + ROUNDING)).all():
         raise CalibrationError("Probabilities must lie between 0 and 1; if these are logits, pass them as they are.")
     check_sums(array, probs)
-    return to_canonical(array, "probabilities", find_floor(array, "probabilities") if floor is None else floor)
+    return to_canonical(array, "probabilities", zero_floor(array) if floor is None else floor)
 
 
 def from_canonical(logits: Floats, floor: float | None) -> Floats:

@@ -13,7 +13,7 @@ from calib.active_learning.classifiers import Learner, classifier
 from calib.active_learning.strategies import ARMS, Plan, normalised_entropy
 from calib.arrays import check_labels, check_number
 from calib.base import Progress
-from calib.canonical import find_floor, to_canonical
+from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
@@ -241,7 +241,7 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
 def _outputs(learner: Learner, pool: Pool, asked: Ints) -> tuple[Floats, Floats]:
     """Log-probabilities of these rows of the pool, those of all others unset, and of the test rows."""
     probs = learner.probabilities(pool.features[asked])
-    floor = find_floor(probs, "probabilities")
+    floor = zero_floor(probs)
     known = np.full((len(pool), pool.n_classes), np.nan)
     known[asked] = to_canonical(probs, "probabilities", floor)
     return known, to_canonical(learner.probabilities(pool.test_features), "probabilities", floor)

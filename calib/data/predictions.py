@@ -325,23 +325,6 @@ class Predictions(Displayed):
         """
         return self if self.sha256 else replace(self, sha256=fingerprint(identifying(vars(self))))
 
-    def has_sha256(self, sha256: str) -> bool:
-        """Whether a data set with this hash has these rows, also where it was read without the times of its rows.
-
-        Parameters
-        ----------
-        sha256 : str
-            Hash of the other data set.
-
-        Returns
-        -------
-        bool
-            True for data made of the same content, or taken by the same numbers from the same data.
-        """
-        if sha256 == self.identified().sha256:
-            return True
-        return self.times is not None and replace(self, times=None, sha256="").has_sha256(sha256)
-
     def check(self) -> None:
         """Refuse data whose parts do not belong together, as no reader makes them.
 
@@ -364,6 +347,13 @@ class Predictions(Displayed):
         for part, holds in held.items():
             if not holds:
                 raise InvalidUpload("damaged", f"The {part} of what was read cannot be right.", "Save the file anew.")
+
+
+def has_sha256(data: Predictions, sha256: str) -> bool:
+    """Whether a data set with this hash has these rows, also where it was read without the times of its rows."""
+    if sha256 == data.identified().sha256:
+        return True
+    return data.times is not None and has_sha256(replace(data, times=None, sha256=""), sha256)
 
 
 def check_predictions(data: object, what: str) -> None:

@@ -16,10 +16,9 @@ from calib.calibrators.identity import Identity
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.canonical import SAME, Kind
-from calib.data import Predictions
 from calib.data.samples import true_map
 from calib.diagnostics.frequencies import Frequencies, frequencies
-from calib.diagnostics.judgement import TEST, class_pair, rows_to_judge
+from calib.diagnostics.judgement import TEST, rows_to_judge
 from calib.diagnostics.reliability import default_bins
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, share_interval
@@ -42,24 +41,22 @@ def has_class_map(calibrator: Calibrator, k: int | None = 1, kind: Kind = "binar
     """Whether a fitted calibrator gives class ``k`` a probability that depends on its own log-odds alone.
 
     Every method that gives probabilities does for two classes, except GPcalib of two logits, which maps each of them;
-    for more, those that reach them one against the rest, unless a temperature comes in between. ``None`` asks for one
-    map that all classes share.
+    for more, the raw model and those that reach them one against the rest, unless a temperature comes in between.
+    ``None`` asks for one map that all classes share.
     """
     if not (calibrator.fitted and calibrator.gives_probabilities):
         return False
     if calibrator.n_classes_ == 2:
         return kind != "logits" or MINDS_OFFSETS not in calibrator.promises(2)
+    if isinstance(calibrator, Identity):
+        return True
     if not isinstance(calibrator, OneVsRest) or (k is None and not calibrator.share_classes):
         return False
     return calibrator.has_class_map(k or 0)
 
 
 def class_map(
-    calibrator: Calibrator,
-    log_odds: Any,
-    k: int | None = 1,
-    kind: Kind = "binary_log_odds",
-    floor: float | None = None,
+    calibrator: Calibrator, log_odds: Any, k: int | None = 1, kind: Kind = "binary_log_odds", floor: float | None = None
 ) -> Floats:
     """Probability of class ``k`` at each of its log-odds against the rest, before any normalisation of rows.
 
@@ -85,6 +82,8 @@ def class_map(
     if calibrator.n_classes_ == 2:
         k = 1 if k is None else k
         return calibrator.predict_proba(_two_logits(points if k == 1 else -points, kind, floor))[:, k]
+    if isinstance(calibrator, Identity):
+        return sigmoid(points)
     assert isinstance(calibrator, OneVsRest)
     return calibrator.class_map(points, k or 0)
 
@@ -146,9 +145,7 @@ def venn_abers_pair(calibrator: Calibrator, log_odds: Floats, k: int | None = 1)
     if not isinstance(calibrator, VennAbers) or not calibrator.gives_pairs or k is None:
         return None
     _check_class(calibrator, k)
-    logits = np.zeros((len(log_odds), 2))
-    logits[:, k] = log_odds
-    other, event = calibrator.predict_pair(logits)
+    other, event = calibrator.predict_pair(_two_logits(log_odds if k == 1 else -log_odds, "logits", None))
     return (other, event) if k == 1 else (1 - event, 1 - other)
 
 
@@ -371,25 +368,14 @@ def judged_map(
     frequencies : of the class among the test rows.
     data : the test rows, as :func:`calib.diagnostics.judgement.arrays_to_judge` names them.
     """
-    log_odds, came = class_pairs(data[f"{TEST}logits"], data[f"{TEST}labels"], target)
     test = rows_to_judge(data)
     assert test is not None
-    # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
-    if test.n_classes == 2:
-        probs, _ = class_pair(fitted, 1 if target is None else target, data=data)
-    else:
-        probs = map_values(fitted, log_odds, target, test)
+    log_odds, came = class_pairs(test.logits, test.labels, target)
+    curve, probs = (class_map(fitted, points, target, test.kind, test.floor) for points in (grid, log_odds))
     return JudgedMap(
-        map_values(fitted, grid, target, test),
+        curve,
         venn_abers_pair(fitted, grid, target),
         posterior_map(fitted, target) if isinstance(fitted, BayesIso) else None,
         frequencies.means(log_odds, probs),
         ends_of(log_odds, came, probs),
     )
-
-
-def map_values(fitted: Calibrator, log_odds: Floats, target: int | None, test: Predictions) -> Floats:
-    """A class's map at some log-odds; the raw model's of more than two classes is the sigmoid."""
-    if isinstance(fitted, Identity) and test.n_classes > 2:
-        return sigmoid(log_odds)
-    return class_map(fitted, log_odds, target, test.kind, test.floor)

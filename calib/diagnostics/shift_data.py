@@ -17,6 +17,7 @@ from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source
+from calib.data.predictions import has_sha256
 from calib.data.scales import PLAIN
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
@@ -63,7 +64,7 @@ class NewRows:
     def fitted_on(self, sha256: str) -> bool:
         """Whether a data set with this hash has these rows."""
         read = self.inspection.predictions
-        return read is not None and read.has_sha256(sha256)
+        return read is not None and has_sha256(read, sha256)
 
 
 def read_new_rows(

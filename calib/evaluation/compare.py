@@ -11,7 +11,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from calib.base import LEARNS_NOTHING, Calibrator, Progress, silent
-from calib.data.predictions import Predictions, check_predictions
+from calib.data.predictions import Predictions, check_predictions, has_sha256
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
@@ -160,7 +160,7 @@ def compare(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
             "compare on two parts of the same data."
         )
-    if len(calibration) == len(test) and test.has_sha256(calibration.identified().sha256):
+    if len(calibration) == len(test) and has_sha256(test, calibration.identified().sha256):
         warnings.warn(SAME_DATA, stacklevel=2)
     view_of(test, view)  # refuses an unknown one before anything is fitted
     relevant_differences(relevant)  # as does this

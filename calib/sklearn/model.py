@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, colu
 
 from calib.arrays import check_of_rows
 from calib.base import Calibrator
-from calib.canonical import Kind, check_values, find_floor, to_canonical
+from calib.canonical import Kind, check_values, to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats
@@ -225,7 +225,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = estimator
         self.outputs_: dict[str, Any] = {
             "kind": kind,
-            "floor": find_floor(values, kind) if kind in ("probabilities", "log_probabilities") else None,
+            "floor": zero_floor(values, kind) if kind in ("probabilities", "log_probabilities") else None,
             "class_names": tuple(map(str, self.classes_)),
         }
         if self.method == "identity":  # which is the estimator as it is, exact zeros included

@@ -35,7 +35,7 @@ def naive(plan: Plan, pool: Pool, seed: int) -> list[tuple[int, int, float]]:
         probs = {name: model.predict_proba(pool.features[rows]) for name, rows in (("line", line), ("cal", calibrate))
                  if len(rows)}  # fmt: skip
         seen = np.concatenate(list(probs.values()))
-        floor = zero_floor(seen[seen > 0].min(), pool.n_classes)
+        floor = zero_floor(seen)
         chain = softmax
         if calibrate:
             fitted = calibrator(plan.calibrator, random_state=seed)

@@ -60,7 +60,7 @@ def test_probabilities_in_float32_are_refused_where_their_logarithms_are_too_lar
 
 @given(st.floats(1e-300, 1), st.integers(2, 1000))
 def test_a_rows_zeros_together_hold_at_most_half_of_what_the_model_can_tell(smallest, n_classes):
-    floor = zero_floor(smallest, n_classes)
+    floor = zero_floor(np.full((1, n_classes), smallest))
     assert floor > 0 and (n_classes - 1) * floor <= smallest / 2 * (1 + 1e-12)
 
 

@@ -117,7 +117,7 @@ def test_booleans_are_no_classes_of_several(score):
 def test_rows_that_were_rounded_are_to_be_divided_by_their_sums():
     thirds = np.full((4, 3), 0.33)
     for take in (metrics.nll, calib.scores, lambda p, y: calib.logits(p)):
-        with pytest.raises(CalibrationError, match=r"the first to 0.99.*two decimals, so divide each row by its sum"):
+        with pytest.raises(CalibrationError, match=r"the first to 0.99.*or divide rounded rows by their sums"):
             take(thirds, [0, 1, 2, 0])
     divided = thirds / thirds.sum(axis=1, keepdims=True)
     assert metrics.nll(divided, [0, 1, 2, 0]) == pytest.approx(np.log(3))

@@ -35,7 +35,7 @@ from calib.calibrators.gpcalib.prediction import (
 from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, kernel_inputs, logit_scale
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logsumexp, softmax
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
 from calib.parameters import param
 
 FIXED = ("inputs", "covariance", "monotone")
@@ -43,9 +43,6 @@ FIXED = ("inputs", "covariance", "monotone")
 
 SIGNIFICANT_GAIN = 1.92
 """Nats by which one parameter raises the likelihood of all rows in at most 5 % of calibrated samples."""
-
-NEAR_ONE = 0.25
-"""Log-sum of exponentials of rows of log-probabilities, which rounding and what stands for zeros move from 0."""
 
 COLLAPSED = 1e-3
 """Range of the latent shift over the data below which it changes no probability visibly."""
@@ -139,7 +136,6 @@ class GPCalib(Calibrator):
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         self.scale_, self.temperature_gain_ = logit_scale(logits, labels)
-        self.from_probabilities_ = bool(np.abs(logsumexp(logits)).max() < NEAR_ONE)
         self.n_rows_ = self.n_rows_given_ = self.n_parts_ = 0
         self._fit_latent(logits, labels, None, progress)
 
@@ -227,10 +223,7 @@ class GPCalib(Calibrator):
             )
         if self.scale_ != 1.0:
             rest = ", which then changed nothing more" if self.collapsed_ else ""
-            advice = "" if self.from_probabilities_ else " Check that they are the outputs just before the softmax."
-            notes.append(
-                f"The outputs were divided by {self.scale_:g}, their best temperature, before the fit{rest}.{advice}"
-            )
+            notes.append(f"The outputs were divided by {self.scale_:g}, their best temperature, before the fit{rest}.")
         if self.n_rows_ < self.n_rows_given_:
             notes.append(
                 f"Fitted on {self.n_rows_:,} of the {self.n_rows_given_:,} calibration rows, chosen at random: "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, find_floor, to_canonical
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, to_canonical, zero_floor
 from calib.data.findings import InvalidUpload, Step, info, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.options import Choices, names_in
@@ -368,7 +368,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
     zero = outputs == -np.inf if are_logs else outputs <= 0
     if not zero.any():
         return Step(to_canonical(outputs, kind))
-    floor = find_floor(outputs, kind) if choices.floor is None else float(choices.floor)
+    floor = zero_floor(outputs, kind) if choices.floor is None else float(choices.floor)
     n, n_negative = int(zero.sum()), 0 if are_logs else int(np.count_nonzero(outputs < 0))
     below = f" ({n_negative:,} of them a little outside [0, 1])" if n_negative else ""
     said = info(

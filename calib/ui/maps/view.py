@@ -11,7 +11,6 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.canonical import Kind
 from calib.data import Predictions
 from calib.diagnostics.calibration_maps import (
     END,
@@ -76,7 +75,7 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     calibration = session.calibration
     with st.container(horizontal=True, gap="medium"):
         target = whose_map(calibration)
-        with_map = [fit for fit in fits if has_map(fit, target, calibration.kind)]
+        with_map = [fit for fit in fits if has_class_map(fit.calibrator, target, calibration.kind)]
         chosen = widgets.choose(with_map, "maps/methods", "Maps")
     name = None if target is None else class_in_words(session.data.name_of(target))
     rows = rows_of_class(session, target)
@@ -92,11 +91,6 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     if len(fits) == 1:
         need_fit(what="Only the raw model's map is here. Fit calibrators to see theirs over it.")
     folded("Are the maps right at both ends?", "maps/ends", partial(ends, session, maps))
-
-
-def has_map(fit: ShownFit, target: int | None, kind: Kind) -> bool:
-    """Whether a class's probability depends on its own log-odds alone, before normalisation; the raw model's does."""
-    return fit.key == RAW or has_class_map(fit.calibrator, target, kind)
 
 
 def whose_map(calibration: Predictions) -> int | None:

@@ -41,7 +41,7 @@ def test_exact_zeros_and_a_class_that_was_never_trained():
     """The recipe of the 8-class KITTI tables: zeros follow the smallest positive."""
     probs, labels = forest(3000, 8, 1000, seed=0)
     assert (probs == 0).mean() > 1 / 8
-    logits = to_canonical(probs, "probabilities", floor=zero_floor(probs[probs > 0].min(), 8))
+    logits = to_canonical(probs, "probabilities", floor=zero_floor(probs))
     fit, rest = slice(None, 1000), slice(1000, None)
     temperature = TemperatureScaling().fit(logits[fit], labels[fit]).predict_proba(logits[rest])
     calibrator = GPCalib().fit(logits[fit], labels[fit])
@@ -71,12 +71,12 @@ def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
 # -- what is said about a fit --------------------------------------------------------------------------
 
 
-def test_a_note_on_the_scale_asks_for_other_outputs_of_logits_alone():
-    """Probabilities 15 times too sure are divided by it too, and there is nothing to check."""
+def test_a_note_on_the_scale_holds_of_probabilities_too():
+    """Logits and log-probabilities that are 15 times too sure are divided by it alike."""
     logits, labels = simulate(400, 3, scale=15.0)
-    for outputs, asks in ((logits, True), (log_softmax(logits), False)):
-        (note,) = [note for note in GPCalib().fit(outputs, labels).notes() if "were divided by" in note]
-        assert ("Check that they are" in note) == asks
+    for outputs in (logits, log_softmax(logits)):
+        (note,) = [note for note in GPCalib().fit(outputs, labels).notes() if "their best temperature" in note]
+        assert "The outputs were divided by 1" in note and "softmax" not in note
 
 
 @pytest.mark.parametrize(("n", "scale", "seed", "says"), [(1000, 1.0, 0, True), (50, 2.0, 2, False)])
@@ -112,7 +112,7 @@ def test_the_unit_of_the_logits_is_found_and_said(unit, inputs):
     logits, labels = simulate(100, 4)
     calibrator = GPCalib(inputs=inputs, max_iter=50).fit(unit * logits, labels)
     answers = check(calibrator, np.concatenate([unit * logits, hard_rows(4)]))
-    assert any("Check that they are the outputs just before the softmax" in note for note in calibrator.notes())
+    assert any("were divided by" in note for note in calibrator.notes())
     assert nll(answers["draws"][:100], labels) < nll(softmax(logits / 2), labels) + 0.02
 
 
