@@ -1,4 +1,4 @@
-"""Calibration maps: each method's map against the frequencies of the test rows; what Auto is made of; ranks."""
+"""Calibration maps: each method's map against the frequencies of the test rows; what Auto is made of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.fits import shown_fits
-from calib.ui.maps import auto, ranks, view
+from calib.ui.maps import auto, view
 from calib.ui.shell import open_session, page
 
 
@@ -16,8 +16,6 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     tabs = {"Maps": partial(view.show, session, fits), "Auto": partial(auto.show, fits)}
-    if session.data.n_classes > 2:  # of two, the second rank holds what the first leaves
-        tabs["Ranks"] = partial(ranks.show, session, fits)
     for tab, draw in zip(st.tabs(list(tabs), key="maps/tab", on_change="rerun"), tabs.values(), strict=True):
         if tab.open:
             with tab:

@@ -209,8 +209,8 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
                 predicted = fitted.fit(known[calibration], pool.labels[calibration], progress=tell).predict_proba
             except CalibrationError as error:
                 note = str(error)
-        unsure = np.arange(len(waiting))
-        if len(waiting) and not ARMS[arm].asks_any:
+        unsure = np.empty(0, np.int64)
+        if len(waiting):
             unsure = np.flatnonzero(normalised_entropy(predicted(known[waiting])) > plan.threshold)
         probs, truth, n_labels = predicted(test), pool.test_labels, len(pool) - len(waiting)
         rounds.append(

@@ -90,14 +90,11 @@ class Arm:
     calibrates : bool
         Whether the first batch after pre-training, and each ``plan.every``-th after it, goes to the calibrator (Wenger
         et al. 2020, section 5).
-    asks_any : bool
-        Whether rows are taken as they come, however sure the classifier is of them.
     """
 
     title: str
     summary: str
     calibrates: bool = False
-    asks_any: bool = False
 
 
 ARMS = {
@@ -107,6 +104,5 @@ ARMS = {
         "Batches at regular intervals go to the calibrator, all others train.",
         calibrates=True,
     ),
-    "random": Arm("Rows as they come", "Labels of rows in random order, sure or not, all to train on.", asks_any=True),
 }
 """By the name used in tables; the first is what the others are compared with."""

@@ -21,19 +21,14 @@ from uuid import uuid4
 from calib.data import Predictions
 from calib.data.load import from_outputs
 from calib.errors import CalibrationError, missing_package
+from calib.settings import studio
 
-STARTING, ENDING = 180.0, 30.0
-"""Seconds that the app may take to answer, and to end; then it is taken for stuck."""
+STARTING = 180.0
+"""Seconds that the app may take to start."""
 
 
 def need_streamlit() -> None:
-    """Refuse to go on without it.
-
-    Raises
-    ------
-    CalibrationError
-        If Streamlit is not installed.
-    """
+    """Raise :class:`CalibrationError` where Streamlit is not installed."""
     if find_spec("streamlit") is None:
         raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'streamlit'", name="streamlit")))
 
@@ -43,23 +38,19 @@ class OpenApp:
 
     Attributes
     ----------
-    url : where the browser finds it. It holds the secret that leads to the data.
+    url : str
+        Address for the browser. It holds the secret that leads to the data.
     """
 
-    def __init__(self, url: str, process: subprocess.Popen[bytes], ending: ExitStack):
+    def __init__(self, url: str, ending: ExitStack):
         self.url = url
-        self._process, self._ending = process, ending
+        self._ending = ending
         atexit.register(self.stop)
 
-    @property
-    def running(self) -> bool:
-        """Whether it still serves."""
-        return self._process.poll() is None
-
     def stop(self) -> None:
-        """End the app and delete its copy of the data, with all that was fitted in it; a second time does nothing."""
-        self._ending.close()
+        """End the app and delete its copy of the data, with all that was fitted in it."""
         atexit.unregister(self.stop)
+        self._ending.close()
 
     def __enter__(self) -> Self:
         return self
@@ -67,12 +58,7 @@ class OpenApp:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def __repr__(self) -> str:
-        return f"<calib app at {self.url}>" if self.running else "<calib app, stopped>"
-
     def _repr_html_(self) -> str:
-        if not self.running:
-            return "The app was stopped."
         return f'The app is open at <a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.url)}</a>'
 
 
@@ -122,30 +108,30 @@ def open_app(
         If the port is taken, or the temporary folder cannot be used; the environment variable TMPDIR names another.
     """
     need_streamlit()
-    rows = from_outputs(data, labels, name=name, **options)
-    if len(rows.labels) < 2:
+    rows = from_outputs(data, labels, name=name, **options).identified()
+    if len(rows) < 2:
         raise CalibrationError("The app splits the rows into two parts, and there is one row; give at least two.")
     with socket.create_server(("127.0.0.1", port or 0)) as server:
         port = int(server.getsockname()[1])
-    with ExitStack() as ending:  # undone in any case before it is handed over, also by an interrupt
+    with ExitStack() as ending:  # undone where something fails
         folder = Path(ending.enter_context(TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)))
-        token = _stored(rows, folder)
-        process = _started(port, folder)
+        token = _store(rows, folder)
+        process = _start(port, folder)
         ending.callback(_end, process)
-        _wait_for(port, process, folder / "log")
-        app = OpenApp(f"http://127.0.0.1:{port}/?w={token}", process, ending.pop_all())
+        _wait(port, process, folder / "log")
+        app = OpenApp(f"http://127.0.0.1:{port}/?w={token}", ending.pop_all())
     print(f"The app is open at {app.url}")
     if browser:
         webbrowser.open(app.url)
     return app
 
 
-def _stored(rows: Predictions, folder: Path) -> str:
-    """Store a data set as the app does; the token of the link that leads to it."""
+def _store(rows: Predictions, folder: Path) -> str:
+    """Store a data set as the app does; return the token of the link that leads to it."""
     from calib.store.contents import Entry, new_link, plain_findings, put_data  # no command needs it
     from calib.store.index import Store
 
-    rows, (token, name) = rows.identified(), new_link()
+    token, name = new_link()
     entry = Entry(visitor=uuid4().hex, data=rows.sha256, name=rows.name, findings=plain_findings(rows.findings))
     store = Store(folder)
     store.put_link(name, entry, entry.keys())
@@ -153,51 +139,39 @@ def _stored(rows: Predictions, folder: Path) -> str:
     return token
 
 
-def _started(port: int, folder: Path) -> subprocess.Popen[bytes]:
-    """The app on a workspace, which ends when its standard input does."""
+def _start(port: int, folder: Path) -> subprocess.Popen[bytes]:
+    """Start the app on a workspace."""
     paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
     own = {"CALIB_WORKSPACE": str(folder), "PYTHONPATH": paths}
-    command = [sys.executable, "-m", "calib", "app", "--attached", "--no-browser", f"--port={port}",
-               "--server.address=127.0.0.1", "--server.baseUrlPath="]  # fmt: skip
+    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.baseUrlPath=", "--server.headless=true"]
+    command = [sys.executable, "-m", "streamlit", "run", str(studio() / "app.py"), *options]
     with open(folder / "log", "wb") as log:  # in a group of its own an interrupt of this session does not reach it
         return subprocess.Popen(
-            command, env=os.environ | own, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+            command, env=os.environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the app answers.
-
-    Raises
-    ------
-    CalibrationError
-        If it ends before, or takes too long.
-    """
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the app answers; raise :class:`CalibrationError` where it ends before or takes too long."""
     end = time.monotonic() + STARTING
-    while not answers(port):
-        if process.poll() is not None:
-            said = log.read_text(errors="replace").strip().rpartition("\n")[2]
-            raise CalibrationError(f"The app did not start on port {port} ({said[:200] or 'it said nothing'}).")
-        if time.monotonic() > end:
-            raise CalibrationError(f"The app did not answer on port {port} within {STARTING:.0f} seconds.")
+    while process.poll() is None and time.monotonic() < end:
+        if _answers(port):
+            return
         time.sleep(0.1)
+    last_line = log.read_text(errors="replace").strip().rpartition("\n")[2]
+    raise CalibrationError(f"The app did not start on port {port} ({last_line[:200] or 'no message'}).")
 
 
-def answers(port: int) -> bool:
+def _answers(port: int) -> bool:
     """Whether an app answers there, whatever proxy the environment names for other addresses."""
     try:
-        with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as asked:
-            asked.request("GET", "/_stcore/health")
-            return asked.getresponse().read() == b"ok"
+        with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+            connection.request("GET", "/_stcore/health")
+            return connection.getresponse().read() == b"ok"
     except (OSError, HTTPException):
         return False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
-    process.stdin.close()
-    try:
-        process.wait(ENDING)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    process.terminate()
+    process.wait()

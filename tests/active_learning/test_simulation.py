@@ -76,7 +76,6 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(pool, arm):
         ("set_points", {"threshold": 1.0}, [40]),  # nobody is so unsure
         *((arm, {"budget": 0}, [40]) for arm in ARMS),
         ("set_points", {"budget": 100}, [40, 70, 100, 130, 140]),
-        ("random", {"threshold": 1.0, "batch": 200}, [40, 240, 400]),  # it takes no notice of what is unsure
         ("plain", {"pretraining": 500}, [400]),
     ],
 )

@@ -1,4 +1,4 @@
-"""The Calibration maps page and its tabs Ranks and Auto."""
+"""The Calibration maps page and its tab Auto."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.calibrators.auto import in_words
-from calib.calibrators.identity import Identity
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.diagnostics.ranks import ranks_of_rows
 from calib.engine import Engine
-from calib.formatting import for_terminal, percent
+from calib.formatting import for_terminal
 from calib.ui import chosen_rows
 from calib.ui.fits import shown_fits
 from calib.ui.maps.view import choose_bin, rows_of_class
@@ -81,7 +79,7 @@ def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(monkeypatch: py
     assert session.picked[chosen_rows.CHOSEN] is chosen
 
 
-# -- the tabs Ranks and Auto ---------------------------------------------------------------------------
+# -- the tab Auto ----------------------------------------------------------------------------
 
 
 def tab_of(session: OpenSession, tab: str) -> AppTest:
@@ -90,16 +88,6 @@ def tab_of(session: OpenSession, tab: str) -> AppTest:
     app.session_state["maps/tab"] = tab
     assert clean(app.run())
     return app
-
-
-def test_ranks_are_those_of_the_test_rows(with_sample: OpenSession) -> None:
-    app = tab_of(with_sample, "Ranks")
-    found = ranks_of_rows(
-        Identity().fit(with_sample.test.logits, with_sample.test.labels),
-        data={"logits": with_sample.test.logits, "labels": with_sample.test.labels},
-    )
-    assert f"rank 1 of Uncalibrated in {percent(found.observed[0])}" in said(app)
-    assert len(charts(app)) == 1
 
 
 def test_a_fit_of_auto_shows_its_weights(queue: Engine) -> None:

@@ -35,9 +35,8 @@ TITLES = {name: one.title for table in (CLASSIFIERS, METHODS) for name, one in t
 STYLES = {
     "plain": Style(NEUTRAL, "circle", "solid"),
     "set_points": Style("#0072B2", "square-open", "dash"),
-    "random": Style("#B57F00", "diamond-open", "dot"),
 }
-SHORT = {"plain": "uncalibrated", "set_points": "set points", "random": "as they come"}
+SHORT = {"plain": "uncalibrated", "set_points": "set points"}
 BEGIN = ("error", "ece")
 BEFORE = (
     "**Which labels should be asked for, and does calibration save any?** A classifier learns from your rows again and "
@@ -235,7 +234,7 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
         " Mondrian forest, the paper's, needs the package river, which is not installed here."
     ))  # fmt: skip
     titles = {name: arm.title for name, arm in ARMS.items()}
-    arms = widgets.several(titles, "active/arms", "Arms to compare", aside=("random",)) or ["plain"]
+    arms = widgets.several(titles, "active/arms", "Arms to compare") or ["plain"]
     st.caption(" ".join(f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in arms))
     with st.expander("More settings"), st.grid(3, min_column_width=200):
         settings |= {name: draw(name) for name in declared if name not in FIRST}
