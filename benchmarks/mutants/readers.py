@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.doors import wrong
 from benchmarks.measure import markdown
 from benchmarks.mutants.uploads import FORMS, Upload, upload
 from benchmarks.process_tree import Watch, family, resident_bytes
-from calib.data import inspect
+from calib.data import Inspection, Predictions, inspect
 
 LOOK = 0.05
 """Seconds between two looks at the memory."""
@@ -136,3 +135,32 @@ def table(answers: list[Answer]) -> str:
     return markdown(
         ["", "uploads", "read", "refused", "reader died", "wrong", "median s", "99 % s", "most s", "most MB"], rows
     )
+
+
+def wrong(found: Inspection) -> str:
+    """What reading a file should not have given, if anything is."""
+    if not found.predictions and not any(finding.level == "error" for finding in found.findings):
+        return "neither data nor an error"
+    return wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
+
+
+def wrong_words(findings: tuple) -> str:
+    """What is wrong with the findings' sentences, if anything is."""
+    for finding in findings:
+        if not finding.message.strip() or (finding.level == "error" and not finding.action.strip()):
+            return f"{finding.code} says nothing"
+        if len(finding.message) > 2000 or any(ord(c) < 32 and c != "\n" for c in finding.message):
+            return f"{finding.code}: {len(finding.message):,} characters, or control characters"
+    return ""
+
+
+def wrong_data(data: Predictions) -> str:
+    """The promise of Predictions that is broken, if one is."""
+    if not np.isfinite(data.logits).all() or data.logits.shape != (len(data), data.n_classes):
+        return "logits that are not finite, or of another shape"
+    if data.labels.min() < 0 or data.labels.max() >= data.n_classes or len(data.class_names) != data.n_classes:
+        return "labels beyond the classes"
+    for array in (data.features, data.train_features):
+        if array is not None and not np.isfinite(array).all():
+            return "features that are not finite"
+    return ""

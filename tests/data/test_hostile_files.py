@@ -10,15 +10,18 @@ import gzip
 import random
 import unicodedata
 import zlib
+from collections.abc import Callable
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 
-from benchmarks.doors import met, wrong_words
-from benchmarks.mutations import mutant
+from benchmarks.mutants.readers import wrong, wrong_words
+from benchmarks.mutations import Mutant, mutant
 from benchmarks.originals import originals
-from calib.data import Choices, inspect, read_features, read_outputs
+from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
+from calib.errors import CalibrationError
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
 
@@ -154,6 +157,34 @@ def test_numbers_that_overflow_fill_no_log(make, role):
     path = make.both(**{role: values})
     assert any("infinite" in finding.message for finding in inspect(path).findings)
     (read_outputs if role == "logits" else read_features)(path)
+
+
+def met(made: Mutant) -> tuple[str, str]:
+    """``read`` or ``refused`` after every door that takes it, and what the readers should not have done."""
+    choices = Choices(drop_bad_rows=True) if made.drop else None
+    source = made.files["source"]
+    aside = {role: file for role, file in made.files.items() if role != "source"}
+    found = inspect(source, choices=choices, **aside)
+    silent = [
+        what
+        for what, opened in {
+            "load": lambda: load(source, choices=choices, **aside),
+            "outputs": lambda: read_outputs(source),
+            "features": lambda: read_features(aside.get("features", source)),
+        }.items()
+        if not in_words(opened)
+    ]
+    problem = f"{', '.join(silent)}: an error without words" if silent else wrong(found)
+    return "read" if found.predictions else "refused", problem
+
+
+def in_words(opened: Callable[[], Any]) -> bool:
+    """Whether it opens, or the declared error says something; other errors pass on."""
+    try:
+        opened()
+    except (DataError, CalibrationError) as error:
+        return bool(str(error).strip())
+    return True
 
 
 def test_mutants_are_read_or_refused_in_words():
