@@ -92,7 +92,7 @@ def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
     wrong = off > tolerance
     raise CalibrationError(
         f"{wrong.sum():,} of {len(probs):,} rows of probabilities do not sum to one (the first to "
-        f"{total[wrong][0]:.3g}); give the probabilities of all classes, or divide rounded rows by their sums."
+        f"{total[wrong][0]:.4g}); give the probabilities of all classes, or divide rounded rows by their sums."
     )
 
 

@@ -100,6 +100,7 @@ def test_half_precision_widens_what_sums_may_miss_and_rows_are_divided_by_them()
     [
         (LOGITS, "lie between 0 and 1"),
         (np.full((3, 4), 0.5), "3 of 3 rows of probabilities do not sum to one"),
+        (np.array([[0.5, 0.5014]]), r"1 of 1 rows of probabilities do not sum to one \(the first to 1.001"),
         (np.full((3, 1), 1.0), "shape"),
         (["a", "b"], "must be numbers"),
         ([np.nan, 0.5], "lie between 0 and 1"),
