@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from calib.formatting import Displayed
+
 if TYPE_CHECKING:
     from calib import decisions, export, metrics
     from calib.base import Calibrator
@@ -90,6 +92,18 @@ __all__ = [
     "runtime",
     "scores",
 ]
+
+
+def _to_html(result: Any) -> str | None:
+    """HTML of a result for a notebook; None where the extra ``report`` is not installed."""
+    try:
+        from calib.reporting.notebook import html_of
+    except ModuleNotFoundError:
+        return None
+    return html_of(result)
+
+
+Displayed.to_html = staticmethod(_to_html)
 
 
 def __getattr__(name: str) -> Any:

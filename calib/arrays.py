@@ -157,13 +157,6 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     return array if 1 / LARGEST <= array.max() <= LARGEST else array / array.max()
 
 
-TAKE_WEIGHTS = (
-    *("temperature", "isotonic", "beta", "platt", "histogram", "vector", "structured_vector", "quadratic", "spline"),
-    "auto",
-)
-"""Registry names of the methods whose ``fit`` takes weights of the rows."""
-
-
 def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, Any]:
     """The arrays beyond logits and labels that a fit to n rows is given, checked; those that are None are left out.
 
@@ -174,7 +167,10 @@ def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, 
     """
     given = {name: array for name, array in given.items() if array is not None}
     if "weights" in set(given) - method.takes:
-        raise CalibrationError(f"{method.__name__} takes no weights; these methods do: {', '.join(TAKE_WEIGHTS)}.")
+        raise CalibrationError(
+            f"{method.__name__} takes no weights; choose a method that does, such as temperature, platt or isotonic. "
+            "calib.registry.methods_that_take('weights') names all."
+        )
     if set(given) - method.takes != method.needs:
         wanted = ", ".join(sorted(method.needs)) or "no further arrays"
         wanted += f" and, where known, {' and '.join(sorted(method.takes))}" if method.takes else ""

@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.arrays import as_array, check_extras, check_labels, check_logits, refuse_probabilities
 from calib.errors import CalibrationError, missing_package
-from calib.formatting import Displayed, number
+from calib.formatting import number
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, argmax_with_ties, blocks, less_row_maxima
 from calib.parameters import check_declared, check_learned, check_names, parameter_names, unknown_parameter
 from calib.parameters import param as param
@@ -23,7 +23,6 @@ KEEPS_ACCURACY = "keeps accuracy"
 KEEPS_RANKING = "keeps ranking"
 ROWS_SUM_TO_ONE = "rows sum to one"
 EQUIVARIANT = "equivariant to relabelling"
-GIVES_UNCERTAINTY = "gives uncertainty"
 POSITIVE = "no probability is zero"
 KEEPS_HALF = "equal outputs of two classes stay equal"
 NEEDS_CLASSES = "learns from the outputs of all classes"
@@ -39,7 +38,7 @@ def silent(step: int, total: int, value: float) -> None:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Calibrator(Displayed):
+class Calibrator:
     """Base of every calibrator.
 
     A subclass is a keyword-only dataclass whose fields are declared with :func:`param`. It writes two hooks:

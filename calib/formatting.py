@@ -13,8 +13,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,19 +45,12 @@ JOINER = "\u2060"
 
 
 class Displayed:
-    """A result that notebooks show as HTML, in the way that ``calib.reporting.notebook`` has for its type.
+    """A result that notebooks show as HTML, by the function that ``calib/__init__.py`` sets."""
 
-    That module draws figures, so it lies far above the results. It is imported by its name when a notebook asks.
-    """
+    to_html: ClassVar[Callable[[Any], str | None]] = staticmethod(lambda result: None)
 
     def _repr_html_(self) -> str | None:
-        """HTML for a notebook; None where the plain text says all, or the extra ``report`` is not installed."""
-        try:
-            notebook = import_module("calib.reporting.notebook")
-        except ModuleNotFoundError:
-            return None
-        shown: str | None = notebook.html_of(self)
-        return shown
+        return Displayed.to_html(self)
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -12,7 +12,6 @@ from latex2mathml.converter import convert
 
 from calib.base import (
     EQUIVARIANT,
-    GIVES_UNCERTAINTY,
     KEEPS_ACCURACY,
     KEEPS_RANKING,
     NEEDS_CLASSES,
@@ -32,7 +31,6 @@ PROMISES = {
     KEEPS_RANKING: "The order of a row's classes stays",
     ROWS_SUM_TO_ONE: "Rows sum to one",
     EQUIVARIANT: "The numbering of the classes does not matter",
-    GIVES_UNCERTAINTY: "It says how uncertain its map is",
 }
 """What a promise means, in words; the contract test holds each method to its own."""
 SYMBOLS = {

@@ -20,7 +20,7 @@ from calib.data.roles import ColumnRole
 from calib.data.scales import Scale
 from calib.data.split import split_rows
 from calib.errors import CalibrationError, Finding
-from calib.formatting import Displayed, one_line, percent, plural
+from calib.formatting import one_line, percent, plural
 from calib.numerics import Floats, Ints
 from calib.parameters import shown
 
@@ -60,7 +60,7 @@ def _hashed(name: str, value: Any) -> Iterator[bytes | memoryview]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictions(Displayed):
+class Predictions:
     """Held-out predictions with labels; immutable, arrays are shared, never copied.
 
     Attributes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation.scores import ece_interval
-from calib.formatting import Displayed, number, percent, plural
+from calib.formatting import number, percent, plural
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import Interval, drawn_units, effective_count, wilson_interval
 from calib.metrics.calibration_error import ece
@@ -23,7 +23,7 @@ from calib.numerics import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityCurve(Displayed):
+class ReliabilityCurve:
     """Mean confidence against accuracy in bins; empty bins, and those of rows without weight, are left out.
 
     Attributes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.evaluation.recommendation import Recommendation
@@ -13,15 +11,13 @@ from calib.reporting.contents import Report
 from calib.reporting.parts import score_table
 
 
-def html_of(result: Any) -> str | None:
-    """A result as HTML, in which every text is escaped; None of one whose plain text says all."""
+def html_of(result: Recommendation | Comparison | Report) -> str:
+    """Format a result as HTML in which every text is escaped."""
     table = None
     if isinstance(result, Recommendation):
         said = result.sentences(lambda name: METHODS[name].title if name in METHODS else name)
-    elif isinstance(result, (Comparison, Report)):
+    else:
         view = result.view if isinstance(result, Report) else result.evaluations[BASELINE].view
         said = verdict_paragraphs(result.table, result.recommendation)
         table = score_table(result.table, view, id="")
-    else:
-        return None
     return environment().get_template("notebook.html").render(title=repr(result), said=said, table=table)

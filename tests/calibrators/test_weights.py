@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import calib
-from calib.arrays import TAKE_WEIGHTS
 from calib.calibrators import auto
 from calib.errors import CalibrationError
-from calib.registry import METHODS
+from calib.registry import METHODS, methods_that_take
 from tests.conftest import simulate
 
+TAKE_WEIGHTS = methods_that_take("weights")
 MEANS = ("temperature",)
 """Methods of a mean over the rows, to which the sum of the weights does not matter."""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calib.base import GIVES_UNCERTAINTY, POSITIVE
+from calib.base import POSITIVE
 from calib.calibrators.bayes_iso.exact_posterior import knots_posterior, merge_violators
 from calib.calibrators.bayes_iso.importance_sampling import Bounds, pav_bounds, sample_posterior
 from calib.calibrators.isotonic import Tally, interpolate
@@ -118,7 +118,7 @@ class BayesIso(OneVsRest):
     )
     n_maps: int = param(10_000, low=100, high=1_000_000, help="Number of maps to sample; knots need none.")
 
-    traits: ClassVar[frozenset[str]] = frozenset({POSITIVE, GIVES_UNCERTAINTY})
+    traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
     map_type: ClassVar[type[Map]] = BayesIsoMap
     mirrored: ClassVar[bool] = False  # seen from the other class, maps have other knots
     weighted: ClassVar[bool] = False

@@ -11,7 +11,6 @@ import numpy as np
 from calib.arrays import as_array, check_labels, refuse_probabilities
 from calib.base import (
     EQUIVARIANT,
-    GIVES_UNCERTAINTY,
     KEEPS_ACCURACY,
     KEEPS_HALF,
     KEEPS_RANKING,
@@ -85,9 +84,7 @@ class GPCalib(Calibrator):
         "auto", choices=DEVICES, help="Where to fit; auto takes a GPU where there is one and the data are big."
     )
 
-    traits: ClassVar[frozenset[str]] = frozenset(
-        {EQUIVARIANT, GIVES_UNCERTAINTY, KEEPS_HALF, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE}
-    )
+    traits: ClassVar[frozenset[str]] = frozenset({EQUIVARIANT, KEEPS_HALF, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE})
 
     def promises(self, n_classes: int) -> frozenset[str]:
         traits = self.traits - ({MINDS_OFFSETS} if self.inputs == "probs" else set())
