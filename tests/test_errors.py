@@ -38,7 +38,7 @@ def test_a_table(without, tmp_path, module, name):
     without(module)
     content = b"\x89HDF\r\n\x1a\n" if module == "h5py" else b"p_0,p_1,label\n.1,.9,1\n.2,.8,1\n"
     with pytest.raises(calib.DataError, match=rf'{module}.*pip install "calib-studio\[fit\]"') as raised:
-        calib.load((name, content))
+        calib.load((name, content), isolate=False)
     assert raised.value.findings[0].code == "missing_package"
 
 

@@ -19,7 +19,7 @@ from calib.data.guess.names import class_names
 from calib.data.limits import MAX_BYTES
 from calib.data.load import check_choices, findings_as_error
 from calib.data.read.base import Array
-from calib.data.read.files import open_source
+from calib.data.read.files import open_source, reads_apart
 from calib.errors import CalibrationError, Finding
 from calib.numerics import Ints
 from calib.parameters import number_fault, shown
@@ -157,6 +157,8 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: N
         if not isinstance(chosen, str):
             return None
         labels = joined([block for part in parts for block in part.blocks((chosen,))], name)
+    if reads_apart(None, labels):
+        raise InvalidUpload("hdf5", f"{what} is HDF5, which is not read beside blocks of rows.", "Save it as npy.")
     with ExitStack() as stack:
         source = {"labels": labels} if isinstance(labels, np.ndarray) else labels
         contents = open_source(source, notes.choices, stack)

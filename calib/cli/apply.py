@@ -31,7 +31,7 @@ def apply(
     kind: Annotated[Kind | None, Option(help="What the outputs are, where they look like another kind.")] = None,
     features: arguments.Features = None,
     read: arguments.Read = [],  # noqa: B006  # Typer copies it
-    isolate: arguments.Isolate = False,
+    isolate: arguments.Isolate = None,
     json: arguments.Json = False,
 ) -> int:
     """Calibrate new outputs with a saved calibrator."""
@@ -84,7 +84,7 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
 
 
 def _rows_at_once(
-    exported: ExportedCalibrator, file: Path, features: Path | None, how: Choices, kind: Any, isolate: bool
+    exported: ExportedCalibrator, file: Path, features: Path | None, how: Choices, kind: Any, isolate: bool | None
 ) -> calibrated.Rows:
     """All rows of a file as the calibrator takes them."""
     inputs: Any = None

@@ -133,7 +133,10 @@ Read = Annotated[
         "outputs=pd, or options such as kind=logits; may be repeated.",
     ),
 ]
-Isolate = Annotated[bool, Option("--isolate", help="Read files of strangers in a process with limits.")]
+Isolate = Annotated[
+    bool | None,
+    Option("--isolate/--no-isolate", help="Read files in a process with limits; without either HDF5 alone, on Linux."),
+]
 Json = Annotated[bool, Option("--json", help="Print the answer as JSON and nothing else.")]
 PART = "Rows to fit on: fraction, count or all; else the file's split, or half."
 Part = Annotated[Any, Option(parser=part, metavar="PART", help=PART)]
@@ -231,7 +234,7 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
         train_features: Annotated[Path | None, _file("train_features")] = None,
         train_labels: Annotated[Path | None, _file("train_labels")] = None,
         read: Read = [],  # noqa: B006  # Typer copies it
-        isolate: Isolate = False,
+        isolate: Isolate = None,
         json: Json = False,
         **own: Any,
     ) -> int:

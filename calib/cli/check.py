@@ -35,7 +35,7 @@ def check(
     labels: Labels = None,
     features: Features = None,
     read: Read = [],  # noqa: B006  # Typer copies it
-    isolate: Isolate = False,
+    isolate: Isolate = None,
     json: Json = False,
 ) -> int:
     """Say whether a saved calibrator is still calibrated on new data, or what to expect without labels."""

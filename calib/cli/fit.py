@@ -87,7 +87,7 @@ def _is_large(path: Path) -> bool:
 def _sampled_data(given: arguments.Given, rows: Any, calibration: Any, seed: int) -> Predictions:
     """Rows of a large file: as many to fit on as are asked for, and without ``--calibration`` as many to test on."""
     files = [name.replace("_", "-") for name, path in given.options.files.items() if path and name != "labels"]
-    only_once = [*["rows all"] * (rows == "all"), *["isolate"] * given.options.isolate, *files]
+    only_once = [*["rows all"] * (rows == "all"), *["isolate"] * bool(given.options.isolate), *files]
     if only_once:
         arguments.refuse(
             f"--{only_once[0]} needs {given.file.name} to be read at once; rows are drawn from it, so leave it out"

@@ -36,7 +36,7 @@ from calib.data.guess.question import infer_columns
 from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source, names_in
 from calib.data.predictions import Predictions
 from calib.data.read.base import Array, ArrayInfo, Contents, missing_packages
-from calib.data.read.files import in_memory, open_file, open_source
+from calib.data.read.files import in_memory, open_file, open_source, reads_apart
 from calib.data.read.table import FIRST_ROWS, Table
 from calib.data.roles import ColumnRole, Question, TableReading
 from calib.data.words import WEIGHT
@@ -114,7 +114,8 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
     """Read an upload and say what was understood; bad content gives findings, never an exception.
 
     The libraries that read HDF5, Parquet and Arrow are written in C and C++, where a damaged file can end the process,
-    take all its memory or never come to an end. Files of strangers are read with ``isolate``.
+    take all its memory or never come to an end. Files of strangers are read with ``isolate=True``, HDF5 on Linux in any
+    case but with ``isolate=False``.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
     options = (options or LoadOptions()).changed(**changes)
     notes = Notes(options.choices)
     try:
-        apart = options.isolate and not in_memory(source)
+        apart = reads_apart(options.isolate, source, *options.files.values())
         found = _isolated(source, options) if apart else inspect_all(source, options)
     except InvalidUpload as invalid:
         notes.add(invalid.finding)
@@ -156,9 +157,11 @@ def _isolated(source: Source, options: LoadOptions) -> Inspection:
     """An inspection in a process of its own, whose answer holds what an inspection promises, whoever wrote it."""
     check_choices(options.choices)
     with ExitStack() as stack:
-        given = {name: file for name, file in options.files.items() if file is not None}
-        files: dict[str, Any] = {name: open_file(file, stack) for name, file in given.items()}
-        answer = in_a_reader(inspect_all, open_file(source, stack), replace(options, **files))
+        given = {"": source, **{name: file for name, file in options.files.items() if file is not None}}
+        files: dict[str, Any] = {
+            name: file if in_memory(file) else open_file(file, stack) for name, file in given.items()
+        }
+        answer = in_a_reader(inspect_all, files.pop(""), replace(options, **files))
     if answer.predictions is not None:
         answer.predictions.check()
     return answer
@@ -345,7 +348,8 @@ def with_test_file(
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:
     """Read a data set; the one-line form of :func:`inspect`, whose parameters it takes.
 
-    Without ``isolate=True`` the file is parsed in this process, which a damaged HDF5 or Parquet file can end.
+    Without ``isolate=True`` the file is parsed in this process, which a damaged Parquet file can end; HDF5 on Linux is
+    parsed in this process with ``isolate=False`` alone.
 
     Parameters
     ----------

@@ -297,9 +297,10 @@ class LoadOptions:
         The training set.
     choices : Choices
         How the files are read.
-    isolate : bool
+    isolate : bool or None
         Whether files are read in a process of its own with limits of memory and time and, on Linux, without access to
-        the network, to other files and to other processes. Tables in memory are read here.
+        the network, to other files and to other processes. None does so with HDF5 where these limits hold. Tables in
+        memory are read here.
     """
 
     labels: Source | None = param(None, help="Labels, where they have their own file")
@@ -309,7 +310,7 @@ class LoadOptions:
     train_features: Source | None = param(None, help="Features of the training set, where they have their own file")
     train_labels: Source | None = param(None, help="Labels of the training set, where they have their own file")
     choices: Choices = Choices()
-    isolate: bool = False
+    isolate: bool | None = None
 
     def changed(
         self,

@@ -100,6 +100,7 @@ def test_files_are_read_by_a_reader_apart_where_that_is_asked_for(file, monkeypa
     monkeypatch.setattr(reading, "_isolated", lambda *given: apart.append(given) or reading.inspect_all(*given))
     assert run("inspect", file) == 0 and not apart
     assert run("inspect", file, "--isolate") == 0 and len(apart) == 1
+    assert run("inspect", file, "--no-isolate") == 0 and len(apart) == 1
 
 
 # -- exit status and what is refused -----------------------------------------------------------------------------------

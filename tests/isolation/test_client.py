@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import signal
@@ -12,14 +13,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib
+from calib.apply.sample import sample_rows
+from calib.data.assemble.unlabelled import read_outputs
+from calib.data.read.files import reads_apart
 from calib.errors import CalibrationError, DataError
 from calib.isolation import client
 from calib.isolation.client import Readers, isolated, limits_for
-from tests.conftest import ROOT, wait_until
+from calib.isolation.sandbox import FILTER, missing_protections
+from tests.conftest import ROOT, simulate, wait_until
 from tests.isolation import misbehaving
 
 FILE = ("some.h5", io.BytesIO(b"abc"))
@@ -185,6 +192,44 @@ def test_a_sample_read_apart_is_the_same_data():
     assert here.findings == apart.findings
     assert here.event == apart.event
     np.testing.assert_array_equal(here.logits, apart.logits)
+
+
+def hdf5(**arrays):
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        for name, values in arrays.items():
+            file[name] = values
+    return buffer.getvalue()
+
+
+@pytest.mark.skipif(missing_protections() != [], reason="readers are not closed in")
+def test_hdf5_is_read_apart_unless_that_is_refused(tmp_path, monkeypatch):
+    logits, labels = simulate(60, 3)
+    files = {"both": hdf5(logits=logits, labels=labels), "outputs": hdf5(logits=logits), "labels": hdf5(labels=labels)}
+    paths = {name: tmp_path / f"{name}.npz" for name in files}  # its name says nothing
+    for name, path in paths.items():
+        path.write_bytes(files[name])
+    frame = pd.DataFrame(logits, columns=["p_0", "p_1", "p_2"])
+    monkeypatch.setattr(h5py, "File", None)  # in this process
+    np.testing.assert_array_equal(read_outputs(paths["outputs"]), logits)
+    for found in (
+        calib.load(paths["both"]),
+        calib.load(("a.h5", files["both"])),
+        calib.load(paths["outputs"], labels=paths["labels"]),
+        calib.load(frame, labels=paths["labels"], kind="logits"),
+        calib.load({"logits": logits}, labels=("labels", io.BytesIO(files["labels"]))),
+    ):
+        np.testing.assert_array_equal(found.labels, labels)
+        np.testing.assert_array_equal(found.logits, logits)
+    (finding,) = calib.data.inspect(("a.h5.gz", gzip.compress(files["both"]))).findings
+    assert "HDF5 packed with gzip" in finding.reason
+    np.save(tmp_path / "big.npy", logits)
+    with pytest.raises(DataError, match=r"labels\.npz is HDF5"):
+        sample_rows(tmp_path / "big.npy", 10, labels=paths["labels"])
+    (finding,) = calib.data.inspect(paths["both"], isolate=False).findings  # which would call it
+    assert finding.level == "error"
+    monkeypatch.setattr("calib.data.read.files.missing_protections", lambda: [FILTER])
+    assert not reads_apart(None, paths["both"])
 
 
 def test_a_refused_file_and_a_table_to_ask_about_are_the_same_apart(tmp_path):

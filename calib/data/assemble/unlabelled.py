@@ -21,7 +21,7 @@ from calib.data.limits import MAX_ROWS
 from calib.data.load import check_choices, findings_as_error, in_a_reader
 from calib.data.options import Choices, Source
 from calib.data.read.base import Contents
-from calib.data.read.files import open_file, open_source
+from calib.data.read.files import open_file, open_source, reads_apart
 from calib.data.roles import ColumnRole
 from calib.numerics import Floats
 
@@ -49,7 +49,7 @@ class UnlabelledRows:
     columns: tuple[str, ...] = ()
 
 
-def read_outputs(source: Source, choices: Choices | None = None, isolate: bool = False) -> Floats:
+def read_outputs(source: Source, choices: Choices | None = None, isolate: bool | None = None) -> Floats:
     """The outputs of :func:`read_rows` alone.
 
     Parameters
@@ -58,7 +58,7 @@ def read_outputs(source: Source, choices: Choices | None = None, isolate: bool =
         As for :func:`read_rows`.
     choices : Choices or None, default None
         As for :func:`read_rows`.
-    isolate : bool, default False
+    isolate : bool or None, default None
         As for :func:`read_rows`.
 
     Returns
@@ -69,7 +69,7 @@ def read_outputs(source: Source, choices: Choices | None = None, isolate: bool =
     return read_rows(source, choices, isolate).outputs
 
 
-def read_rows(source: Source, choices: Choices | None = None, isolate: bool = False) -> UnlabelledRows:
+def read_rows(source: Source, choices: Choices | None = None, isolate: bool | None = None) -> UnlabelledRows:
     """A model's outputs as they stand in a file, and what names the rows; labels may be there and are left alone.
 
     Parameters
@@ -78,7 +78,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
         A path, or a file name with its bytes or an open binary file.
     choices : Choices or None, default None
         As for :func:`calib.data.inspect`; usually the outputs' name at most.
-    isolate : bool, default False
+    isolate : bool or None, default None
         Whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
 
     Returns
@@ -91,7 +91,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
     DataError
         If the file cannot be read or holds no outputs.
     """
-    if isolate:
+    if reads_apart(isolate, source):
         return _apart(read_rows, source, choices)
     with _open_contents(source, choices) as (contents, notes):
         naming = [role.column for role in _infer_roles(contents, notes) if role.role == "id"]
@@ -109,7 +109,7 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
 
 
 def read_features(
-    source: Source, choices: Choices | None = None, isolate: bool = False, beside_outputs: bool = True
+    source: Source, choices: Choices | None = None, isolate: bool | None = None, beside_outputs: bool = True
 ) -> Features:
     """The inputs of the rows as they stand in a file, for methods that predict from them.
 
@@ -119,7 +119,7 @@ def read_features(
         As for :func:`read_outputs`.
     choices : Choices or None, default None
         As for :func:`read_outputs`.
-    isolate : bool, default False
+    isolate : bool or None, default None
         As for :func:`read_outputs`.
     beside_outputs : bool, default True
         Whether the file also holds the model's outputs; otherwise it was given for the features.
@@ -134,7 +134,7 @@ def read_features(
     DataError
         If the file cannot be read or holds no features.
     """
-    if isolate:
+    if reads_apart(isolate, source):
         return _apart(read_features, source, choices, beside_outputs)
     with _open_contents(source, choices) as (contents, notes):
         if beside_outputs:

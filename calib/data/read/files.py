@@ -11,7 +11,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path, PurePath
 from typing import IO, Any, BinaryIO, Literal
 
@@ -27,19 +27,21 @@ from calib.data.read.records import open_json, open_records
 from calib.data.read.text import open_text
 from calib.errors import reason
 from calib.formatting import one_line, plural
+from calib.isolation.sandbox import FILTER, missing_protections
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "text", "gzip"]
 
 HEAD = 4096
 """Bytes by which a file is recognised."""
 
+HDF5 = b"\x89HDF\r\n\x1a\n"
 SIGNATURES: dict[bytes, Format] = {
     b"\x1f\x8b": "gzip",
     b"\x93NUMPY": "npy",
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
     b"\xff\xff\xff\xff": "arrow",
-    b"\x89HDF\r\n\x1a\n": "hdf5",
+    HDF5: "hdf5",
 }
 """What a file of each format begins with; zip archives are told apart by what is in them."""
 
@@ -142,7 +144,9 @@ def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> C
     content = text_in(name, gzip.GzipFile(fileobj=file) if found == "gzip" else file)
     if found == "gzip":
         inner = io.BytesIO(content)
-        return contents_of(sniff(name, inner), name, inner, choices)
+        if (packed := sniff(name, inner)) == "hdf5":  # it would pass reads_apart
+            raise InvalidUpload("gzip", f"{name} is HDF5 packed with gzip.", "Unpack it first, with gunzip.")
+        return contents_of(packed, name, inner, choices)
     if found == "json":
         return open_json(name, as_text(content, infer_encoding(content), name), choices)
     return open_text(name, content, choices)
@@ -166,6 +170,25 @@ def in_memory(source: Any) -> bool:
     """Whether a source is a table or a dictionary of arrays in memory and not a file."""
     rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
     return isinstance(source, Mapping) or rows or is_pandas(source) or hasattr(source, "__arrow_c_stream__")
+
+
+def reads_apart(isolate: bool | None, *sources: Source | None) -> bool:
+    """Return whether files are read in a process of their own: as asked, or where one is HDF5 and a filter is there.
+
+    HDF5 below 2, where TensorFlow's bound on h5py keeps it, has open advisories. Tables in memory are not read.
+    """
+    files = [source for source in sources if source is not None and not in_memory(source)]
+    if isolate is None:
+        return FILTER not in missing_protections() and any(map(_is_hdf5, files))
+    return isolate and bool(files)
+
+
+def _is_hdf5(source: Source) -> bool:
+    with suppress(InvalidUpload), ExitStack() as stack:
+        _, file = open_file(source, stack)
+        file.seek(0)
+        return file.read(len(HDF5)) == HDF5
+    return False
 
 
 def open_source(source: Source, choices: Choices, stack: ExitStack) -> Contents:
