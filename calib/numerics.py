@@ -32,6 +32,9 @@ PROBABILITY_FLOOR = 1e-15
 SMALLEST_UNIT = 1e-90
 """Bounds of the unit of logits, so that a temperature stays a number."""
 
+TIED = 2.0**-22
+"""Log-odds this near to each other are equal; rounding probabilities to float32 moves them by up to half as much."""
+
 UNIT_ENTRIES = 200_000
 """Logits of the evenly spaced rows by which their unit is found."""
 
@@ -154,6 +157,20 @@ def _log_odds_of_rows(logits: Floats) -> Floats:
     # Tied or nearly tied maxima may come out in the other order by a rounding error; the maximum stays on top.
     log_odds[top] = np.maximum(highest, log_odds.max(axis=1))
     return log_odds
+
+
+def are_apart(log_odds: Floats) -> npt.NDArray[np.bool_]:
+    """Mark the increasing (m,) log-odds that differ from the one before by more than :data:`TIED`.
+
+    So 0.2 is one score beside 0.3 and 0.5 and beside 0.4 and 0.4, in float32 as in float64.
+    """
+    largest = float(np.abs(log_odds[[0, -1]]).max())  # below 1 where logits are in another unit
+    return np.append(True, np.diff(log_odds) > TIED * min(1.0, largest))
+
+
+def float32_error(log_odds: Floats) -> Floats:
+    """How far float32 may move the log-odds of a probability or of one minus it, or logits with this difference."""
+    return TIED * (1 + np.abs(log_odds) + np.exp(np.minimum(log_odds, 10.0)))
 
 
 def bin_index(values: Floats, edges: Floats) -> Ints:

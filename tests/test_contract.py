@@ -315,6 +315,28 @@ def test_dtype_and_memory_layout_do_not_matter_and_inputs_are_not_written_to(nam
     np.testing.assert_array_equal(logits, before)
 
 
+def rounded_probabilities(n: int, n_classes: int, digits: int) -> np.ndarray:
+    """Rows of decimals that sum to one; few of them differ, and float32 tells apart what float64 has as one."""
+    shares = np.random.default_rng(0).dirichlet(np.full(n_classes, 0.4), n)
+    steps = np.diff(np.round(np.cumsum(shares, axis=1) * 10**digits), axis=1, prepend=0.0)
+    return np.round(steps / 10**digits, digits)
+
+
+@every_variant
+def test_probabilities_in_float32_get_what_they_get_in_float64(name, params):
+    """Where the calibrator is fitted to them, and where they come to one that was fitted in float64."""
+    for n_classes, digits in [(3, 2), (2, 4), (10, 3)][: 1 if name in SLOW else 3]:
+        probs = rounded_probabilities(600, n_classes, digits)
+        chances = np.cumsum(0.7 * probs + 0.3 / n_classes, axis=1)
+        labels = (np.random.default_rng(0).random((600, 1)) > chances).sum(axis=1)
+        for outputs in (probs, probs[:, 1])[: 2 if n_classes == 2 else 1]:
+            double, single = (calib.from_outputs(each, labels).logits for each in (outputs, outputs.astype(np.float32)))
+            fits = [fit(make(name, params), rows[:300], labels[:300]) for rows in (double, single)]
+            expected = answer(fits[0], double)
+            np.testing.assert_allclose(answer(fits[0], single), expected, atol=0.005)
+            np.testing.assert_allclose(answer(fits[1], single), expected, atol=0.005)
+
+
 @every_variant
 def test_a_fit_is_the_same_again_from_its_seed_its_state_and_its_pickle(name, params):
     calibrator, logits = fitted(name, params), hard_rows(4)

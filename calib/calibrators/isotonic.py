@@ -9,17 +9,8 @@ import numpy as np
 
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest, platt_targets
 from calib.calibrators.steps import Step, lines
-from calib.numerics import Floats, Ints, sigmoid
+from calib.numerics import Floats, Ints, are_apart, sigmoid
 from calib.parameters import ROUNDING, param
-
-TIED = 1e-12
-"""Scores this near to each other are equal: 0.3 and 0.30000000000000004 are one probability, computed in two ways."""
-
-
-def are_apart(scores: Floats) -> Bools:
-    """Which of the increasing (m,) scores differ from the one before by more than rounding: no step falls elsewhere."""
-    largest = float(np.abs(scores[[0, -1]]).max())
-    return np.append(True, np.diff(scores) > TIED * min(1.0, largest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +19,7 @@ class Tally:
 
     Attributes
     ----------
-    scores : (m,) different log-odds, increasing.
+    scores : (m,) increasing log-odds, the lowest of those that tie (:func:`~calib.numerics.are_apart`).
     counts : (m,) how many pairs have each, or their weights.
     positives : (m,) how many of these are positive, or their weights.
     """
@@ -40,22 +31,16 @@ class Tally:
     @classmethod
     def of(cls, log_odds: Floats, positives: Bools, weights: Floats | None = None) -> Self:
         """Count (n,) pairs."""
-        scores, counts = np.unique(log_odds, return_counts=True)
-        begins = are_apart(scores)
-        if not begins.all():
-            counts = np.add.reduceat(counts, np.flatnonzero(begins))
-            scores = scores[begins]
-
-        def places(log_odds: Floats) -> Ints:
-            return np.searchsorted(scores, log_odds, side="right") - 1
-
-        def sums(places: Ints, each: Floats) -> Floats:
-            return np.bincount(places, each, len(scores)).astype(float, copy=False)
-
-        held = places(log_odds[positives])
-        if weights is None:
-            return cls(scores, counts.astype(float), sums(held, np.ones(len(held))))
-        return cls(scores, sums(places(log_odds), weights), sums(held, weights[positives]))
+        order = None if weights is None else np.argsort(log_odds)
+        ordered = np.sort(log_odds) if order is None else log_odds[order]
+        starts = np.flatnonzero(are_apart(ordered))
+        scores = ordered[starts]
+        if order is None:
+            below = np.sort(log_odds[positives]).searchsorted(scores)
+            sums = np.diff(starts, append=len(ordered)), np.diff(below, append=np.count_nonzero(positives))
+        else:
+            sums = (np.add.reduceat(each[order], starts) for each in (weights, weights * positives))
+        return cls(scores, *(each.astype(float, copy=False) for each in sums))
 
     def pooled(self, starts: Ints) -> Tally:
         """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""

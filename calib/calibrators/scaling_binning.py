@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from calib.calibrators.isotonic import are_apart
 from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.platt import platt_map
 from calib.calibrators.step_maps import StepMap, edges_at
-from calib.numerics import Floats
+from calib.numerics import Floats, are_apart
 from calib.parameters import param
 
 
@@ -22,7 +21,7 @@ class ScalingBinning(OneVsRest):
     Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, the scaling-binning calibrator. The
     calibration error of a continuous map cannot be measured; with few values it can, and the mean of the curve in a
     bin has a smaller variance than the frequency of the labels. Bins hold equally many calibration pairs; an edge lies
-    midway between the pairs on either side, so that rounding moves none of them to another bin. The paper
+    between the pairs on either side, so that rounding moves none of them to another bin. The paper
     takes curve, edges and means from three parts of the data; here all rows serve for each.
 
     A bin holds about n / ``n_bins`` pairs: the one map that K classes share has K times as many bins, since only n of

@@ -21,6 +21,9 @@ STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 SMALLEST_MEAN = 1e-15
 """Least mean probability of a bin, of either outcome, so that its prior is proper."""
 
+GOLDEN = (5**0.5 - 1) / 2
+"""An irrational share, as rounded probabilities may lie midway between others, and float32 moves them over an edge."""
+
 
 @dataclass(frozen=True, eq=False)
 class StepMap:
@@ -52,15 +55,15 @@ class StepMapCalibrator(OneVsRest):
 
 
 def edges_at(scores: Floats, cuts: Ints) -> Floats:
-    """Log-odds of the probability midway between those on either side of each cut.
+    """Log-odds of the probability at :data:`GOLDEN` of the way between those on either side of each cut.
 
     Taken from logarithms of p and of 1 - p, which tell scores apart whose p has rounded to 0 or 1.
     """
     below, above = scores[cuts - 1], scores[cuts]
-    twice_p = np.logaddexp(-softplus(-below), -softplus(-above))
-    twice_rest = np.logaddexp(-softplus(below), -softplus(above))
-    middle = np.minimum(twice_p - twice_rest, above)
-    return np.where(middle > below, middle, above)
+    shares = np.log([[1 - GOLDEN], [GOLDEN]])
+    p, rest = (np.logaddexp(*(shares - softplus([sign * below, sign * above]))) for sign in (-1, 1))
+    edges = np.minimum(p - rest, above)
+    return np.where(edges > below, edges, above)
 
 
 @dataclass(frozen=True, eq=False)

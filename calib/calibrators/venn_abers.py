@@ -13,15 +13,11 @@ from calib.calibrators.one_vs_rest import Bools, Map, OneVsRest
 from calib.calibrators.step_maps import even_cuts, shares_below
 from calib.calibrators.steps import Step, table
 from calib.errors import CalibrationError
-from calib.numerics import Floats
+from calib.numerics import Floats, float32_error
 from calib.parameters import param
 
 MOST_SCORES = 262_144
 """Different scores of a map; neighbours are merged above it, so that tables and exports stay small."""
-
-NEAR, FARTHEST = 1e-7, 5.0
-"""A log-odds s within ``NEAR (1 + |s| + exp(s))`` of a calibration score is that score, as rounding to float32 moves
-those of probabilities and of logits by less; where s is larger than :data:`FARTHEST`, ``exp`` is taken of that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +68,6 @@ class VennAbers(OneVsRest):
     keeps every prediction and needs the fewest rows; class-wise maps are those of one against the rest. One against
     one (Manokhin 2017) is left out: k rows of each of K perfectly separated classes give at most (k + 1) / (k + K).
     Above 262,144 different scores of a map neighbours are merged.
-
-    Outputs rounded to at most three decimals give the same probabilities in float32 as in float64. With four or more
-    decimals, outputs above .998 in float32 may miss the calibration score that they equal, which changes the result by
-    some hundredths. Without ``after_temperature`` and with more than two classes, a map fitted to float32 may differ by
-    .1: float32 tells .2 beside .3 and .5 from .2 beside .4 and .4, which are one score.
     """
 
     after_temperature: bool = param(
@@ -144,9 +135,9 @@ class VennAbers(OneVsRest):
             tally = tally.pooled(np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
         low, high = as_event(tally, False), as_event(tally, True)
         low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
-        # A score that rounding moved, as to float32, still equals the calibration score that it was.
+        # A score that float32 rounded still equals the calibration score that it was.
         scores = tally.scores
-        slack = NEAR * (1 + np.abs(scores) + np.exp(np.minimum(scores, FARTHEST)))
+        slack = float32_error(scores)
         quarter = np.diff(scores) / 4
         slack[1:] = np.minimum(slack[1:], quarter)
         slack[:-1] = np.minimum(slack[:-1], quarter)

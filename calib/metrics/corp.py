@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, check_weights, target_pair, weighted_mean
-from calib.numerics import Floats, Ints, bin_index
+from calib.numerics import Floats, Ints, are_apart, bin_index, log_odds_of
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ def corp(probs: Any, labels: Any, target: int | None = None, weights: Any = None
 def recalibrate(confidence: Floats, outcome: Bools, weights: Any = None) -> Recalibration:
     """Isotonic regression on the distinct confidences, non-decreasing; rows that tie get one value.
 
+    Confidences tie as the scores of a calibrator do (:func:`~calib.numerics.are_apart`).
+
     Parameters
     ----------
     confidence : (n,) floats.
@@ -97,6 +99,8 @@ def recalibrate(confidence: Floats, outcome: Bools, weights: Any = None) -> Reca
     """
     weight = check_weights(weights, len(confidence))
     distinct, index = np.unique(confidence, return_inverse=True)
+    begins = are_apart(log_odds_of(distinct))
+    distinct, index = distinct[begins], (np.cumsum(begins) - 1)[index]
     count = np.bincount(index, weight)
     right = np.bincount(index, outcome if weight is None else weight * outcome)
     weighty = count > 0

@@ -31,7 +31,11 @@ def naive_histograms(scores: np.ndarray, labels: np.ndarray, test: np.ndarray):
     evidence, answers = [], []
     for n_bins in N_BINS:
         reached = [next((i for i, share in enumerate(shares) if share >= b / n_bins), 0) for b in range(1, n_bins)]
-        inner = [float(logit((expit(distinct[i - 1]) + expit(distinct[i])) / 2)) for i in sorted(set(reached)) if i > 0]
+        lower = (3 - math.sqrt(5)) / 2
+        inner = [
+            float(logit(lower * expit(distinct[i - 1]) + (1 - lower) * expit(distinct[i])))
+            for i in sorted(set(reached) - {0})
+        ]
         for strength in STRENGTHS:
             total, answer = 0.0, np.full(len(test), np.nan)
             for low, high in pairwise([-np.inf, *inner, np.inf]):

@@ -140,13 +140,14 @@ def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
 def naive(log_odds, labels, test, n_bins):
     """scikit-learn's curve, and for each test score the mean curve of the rows between the same two edges.
 
-    An edge is the mean of the two probabilities beside it.
+    An edge is at the golden section of the two probabilities beside it.
     """
     model = LogisticRegression(C=1e10, tol=1e-10).fit(log_odds[:, None], labels)
     curve = model.predict_proba(log_odds[:, None])[:, 1]
     parts = np.array_split(np.argsort(log_odds), n_bins)
     beside = [(log_odds[low].max(), log_odds[high].min()) for low, high in pairwise(parts)]
-    edges = [-np.inf] + [logit(expit(np.array(pair)).mean()) for pair in beside]
+    upper = (np.sqrt(5) - 1) / 2
+    edges = [-np.inf] + [logit(np.average(expit(pair), weights=[1 - upper, upper])) for pair in beside]
     means = [curve[part].mean() for part in parts]
     return np.array([means[max(b for b in range(n_bins) if edges[b] <= score)] for score in test])
 

@@ -112,9 +112,10 @@ def test_venn_abers_shared_after_temperature(name, n):
     expected = stored("methods_maps")["multiclass"][name][str(n)]["venn_abers_pooled_after_TS"]
     parts = split_of(name, n)
     probs = predicted(VennAbers(), parts)
-    # 300,000 pairs are more than a table holds, and neighbours are merged; scores that float32 may part are one.
+    # 300,000 pairs are more than a table holds, and neighbours are merged; scores that float32 may part are one, also
+    # those of a test row and of a calibration row.
     many = n * probs.shape[1] > 262_144
-    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if many else 5e-7)
+    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if many else 2e-6)
     np.testing.assert_allclose(probs[:3, :5], expected["first3x5"], atol=1e-3 if many else 1e-7)
 
 
@@ -128,7 +129,7 @@ def test_the_confidence_of_venn_abers_on_the_top_class(name, n):
     np.testing.assert_array_equal(made.predict(test), test.argmax(axis=1))
     confidence = probs.max(axis=1)
     two = np.stack([1 - confidence, confidence], axis=1)
-    assert nll(two, right.astype(int)) == pytest.approx(expected["top_nll"], abs=1e-6)
+    assert nll(two, right.astype(int)) == pytest.approx(expected["top_nll"], abs=5e-6)
     assert ((confidence - right) ** 2).mean() == pytest.approx(expected["top_brier"], abs=1e-6)
     # Holding the other classes at or below the predicted one costs next to nothing.
     assert nll(probs, truth) < expected["nll"] + 0.001

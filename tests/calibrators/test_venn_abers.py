@@ -9,7 +9,6 @@ from sklearn.isotonic import IsotonicRegression
 from calib.calibrators import venn_abers
 from calib.calibrators.temperature import TemperatureScaling
 from calib.calibrators.venn_abers import VennAbers
-from calib.canonical import to_canonical
 from calib.errors import CalibrationError
 from tests.calibrators.conftest import as_logits, binary, learned
 from tests.conftest import simulate
@@ -41,23 +40,6 @@ def test_rounding_does_not_part_a_score_from_the_calibration_score_that_it_equal
     expected = fitted.predict_pair(as_logits(log_odds))
     for moved in (log_odds * (1 + 1e-13), log_odds * (1 - 1e-13), log_odds.astype(np.float32)):
         np.testing.assert_array_equal(fitted.predict_pair(as_logits(moved)), expected)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 10])
-@pytest.mark.parametrize("digits", [2, 3])
-def test_outputs_in_float32_get_what_they_got_in_float64(n_classes, digits):
-    """Rounding to float32 put them beside the calibration scores that they were, and changed them by up to 0.1."""
-    shares = np.random.default_rng(n_classes).dirichlet(np.full(n_classes, 0.4), 600)
-    steps = np.diff(np.round(np.cumsum(shares, axis=1) * 10**digits), axis=1, prepend=0.0)
-    probs = np.round(steps / 10**digits, digits)  # rows sum to one
-    labels = (np.random.default_rng(0).random((600, 1)) > np.cumsum(0.7 * probs + 0.3 / n_classes, axis=1)).sum(axis=1)
-    forms = [("probabilities", probs)] + [("binary_probability", probs[:, 1])] * (n_classes == 2)
-    for kind, outputs in forms:
-        logits = [to_canonical(each, kind, 1e-4) for each in (outputs, outputs.astype(np.float32))]
-        expected = VennAbers().fit(logits[0][:300], labels[:300]).predict_proba(logits[0])
-        for of_fit, new in ((0, 1), (1, 0), (1, 1)):
-            fitted = VennAbers().fit(logits[of_fit][:300], labels[:300])
-            np.testing.assert_allclose(fitted.predict_proba(logits[new]), expected, atol=1e-6)
 
 
 def test_classes_share_one_map_after_temperature_and_keep_their_predictions():

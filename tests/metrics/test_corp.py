@@ -35,6 +35,15 @@ def test_recalibration_is_the_min_max_formula(rows):
     np.testing.assert_allclose(of_row, isotonic_by_min_max(confidence, correct), atol=1e-12)
 
 
+def test_confidences_that_rounding_parts_tie():
+    """0.3 computed in two ways, one of them beside wrong predictions and the other beside right ones."""
+    confidence = np.array([0.1, 0.3, np.nextafter(0.3, 1), np.float32(0.3), 0.8])
+    again = recalibrate(confidence, np.array([0, 1, 0, 0, 1]) == 1)
+    np.testing.assert_allclose(again.confidence, [0.1, 0.3, 0.8])
+    np.testing.assert_array_equal(again.count, [1, 3, 1])
+    np.testing.assert_allclose(again.frequency, [0, 1 / 3, 1])
+
+
 @given(rows)
 def test_the_terms_make_up_the_score_and_none_is_negative(rows):
     confidence, correct = pair(rows)

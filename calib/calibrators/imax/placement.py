@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics import Floats, Ints, softplus
+from calib.numerics import TIED, Floats, Ints, float32_error, softplus
 
 LARGEST_LOG_ODDS = 700.0
 """Beyond it the smaller of the two probabilities is no number of its own in double precision."""
@@ -134,22 +134,28 @@ CELLS = 1024
 
 
 def equal_width_edges(n_bins: int) -> Floats:
-    """Inner edges of bins that are equally wide in probability, (n_bins - 1,) log-odds."""
+    """Inner edges of bins that are equally wide in probability, (n_bins - 1,) log-odds.
+
+    They lie below by what float32 may move an output that equals them, which is in the bin above.
+    """
     parts = np.arange(1, n_bins)
-    return np.log(parts) - np.log(n_bins - parts)
+    edges = np.log(parts) - np.log(n_bins - parts)
+    return edges - float32_error(edges)
 
 
 def equal_mass_edges(sums: SigmoidSums, n_bins: int) -> Floats:
     """Inner edges of bins that hold about equally many pairs, at most (n_bins - 1,) log-odds.
 
-    Equal log-odds stay together, which may leave fewer edges; no bin is empty.
+    Equal log-odds stay together, which may leave fewer edges; no bin is empty. Edges lie below the first log-odds of
+    their bin by what float32 may move it.
     """
     ordered = sums.log_odds
     below = sums.one - sums.zero + sums.zero[0]
     # Half a pair less than wanted, so that a rounding error of the sums does not count.
     cuts = below.searchsorted(np.arange(1, n_bins) * sums.n_pairs // n_bins - 0.5)
-    cuts = np.maximum(cuts, ordered.searchsorted(ordered[0], side="right"))
-    return np.unique(ordered[cuts[cuts < len(ordered)]])
+    cuts = np.maximum(cuts, ordered.searchsorted(ordered[0] + TIED, side="right"))
+    lowest = ordered[cuts[cuts < len(ordered)]]
+    return np.unique(lowest - float32_error(lowest))
 
 
 def kmeans_edges(sums: SigmoidSums, n_bins: int, generator: np.random.Generator) -> Floats:
