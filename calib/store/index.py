@@ -1,13 +1,12 @@
-"""The store: a file for each record, and one SQLite file that says which link leads to which of them.
+"""The store: a file for each record and each link, and one SQLite file that says which link leads to which records.
 
 What was announced survives a killed process and a full disk: a file is on disk before the index says that it is there,
-and the index is on disk before anybody is told.
+and the index is on disk before anybody is told. An index that was lost is rebuilt from the files.
 """
 
 from __future__ import annotations
 
 import errno
-import io
 import logging
 import os
 import re
@@ -17,6 +16,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -30,6 +30,8 @@ log = logging.getLogger("calib.store")
 
 T = TypeVar("T")
 
+DAY = 86_400.0
+"""Seconds of a day; a clock that jumps by more stops the deletion of old data."""
 IN_USE = 1200.0
 """Seconds after its last use in which a link makes no room for others; an open page uses its link more often."""
 BUSY = 30.0
@@ -37,17 +39,19 @@ BUSY = 30.0
 ABANDONED = 3600.0
 """Seconds without a change after which a file being written is a dead process's; the largest takes a minute."""
 KEY = re.compile(r"[A-Za-z0-9_-]{1,200}")
-"""Of a record: a hash, or another plain name; it names the file."""
+"""Of a record or a link: a hash, or another plain name; it names the file."""
 PART = ".part"
 """Ending of a file that is being written."""
 SWEEP_SECONDS = 3600.0
-"""Between two looks at what is to be deleted, beside the one before something is stored."""
+"""Between two looks at what is to be deleted."""
+LARGEST_STEP = 0.25
+"""Largest step of the store's own time, in the time that unused data stay."""
 # Of a link that was deleted, name and time stay.
 _SETUP = """
-PRAGMA auto_vacuum = FULL;
 BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS links(name TEXT PRIMARY KEY, used REAL, entry BLOB);
+CREATE TABLE IF NOT EXISTS uses(link TEXT PRIMARY KEY, time REAL, live INTEGER);
 CREATE TABLE IF NOT EXISTS holds(key TEXT, link TEXT, PRIMARY KEY(key, link));
+CREATE TABLE IF NOT EXISTS clock(id INTEGER PRIMARY KEY, own REAL, wall REAL);
 COMMIT;
 """
 
@@ -70,7 +74,7 @@ class Store:
 
     def __init__(self, root: Path, max_bytes: int = 10 * 10**9, max_days: float = 30.0):
         self.root, self.max_bytes, self.max_days = root, max_bytes, max_days
-        self._path, self._folder = root / "index.sqlite", root / "records"
+        self._path, self._records, self._links = root / "index.sqlite", root / "records", root / "links"
 
     def put(self, key: str, make: Callable[[], Any]) -> None:
         """Store what is made, if a link leads there and it is not stored yet. On return it is on disk.
@@ -84,7 +88,7 @@ class Store:
         NotKept
             If it does not fit beside what is in use.
         """
-        path, aside = self._file(key), self._folder / f"{uuid4().hex}{PART}"
+        path = _file(self._records, key)
         if path.exists():
             return
         leads = "SELECT 1 FROM holds WHERE key = ?"
@@ -93,36 +97,18 @@ class Store:
                 return
         value = make()
         size = sum(array.nbytes for array in flatten(value)[1].values())
-        if size > self.max_bytes or self.sweep(size) + size > self.max_bytes:
+        if size > self.max_bytes or not self.make_room(size):
             raise NotKept(f"the server has no room for {size / 1e9:.2g} GB beside what others keep")
-        try:
-            _write(aside, value)
-            with self._transaction() as db:
-                if _one(db, leads, key):  # still
-                    os.replace(aside, path)
-                    if os.name != "nt":  # Windows cannot, and does not need it
-                        _flush(self._folder)  # the name of the file, which a power cut would lose
-        finally:
-            with suppress(OSError):
-                aside.unlink(missing_ok=True)
+        with _written(path, value) as place, self._transaction() as db:
+            if _one(db, leads, key):  # still
+                place()
 
     def get(self, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
         """What ``make`` makes of a record of the expected type, or None if there is none.
 
         One that is not as it was stored is deleted, so that it can be stored anew.
         """
-        path = self._file(key)
-        try:
-            with path.open("rb") as file:
-                return make(read(file, expected))
-        except FileNotFoundError:
-            return None
-        except (OSError, MemoryError):
-            raise
-        except Exception as error:  # the methods raise many types on what they have not written
-            log.error("a record was damaged on disk\n%s", trace(error))
-            path.unlink(missing_ok=True)
-            return None
+        return _read(_file(self._records, key), expected, make)
 
     def put_link(self, name: str, entry: Any, keys: Collection[str]) -> None:
         """Store what a link leads to, and count it as used; what it led to before is still deleted with it.
@@ -136,70 +122,93 @@ class Store:
         NotKept
             If the link was deleted, in another tab or on another server.
         """
-        content = io.BytesIO()
-        write(content, entry)
-        with self._transaction() as db:
-            if _one(db, "SELECT entry FROM links WHERE name = ?", name) == (None,):
+        with self._transaction() as db, _written(_file(self._links, name), (sorted(keys), entry)) as place:
+            if _one(db, "SELECT 1 FROM uses WHERE link = ? AND NOT live", name):
                 raise NotKept("it was deleted in another window")
-            db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (name, time.time(), content.getvalue()))
-            db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
+            place()
+            self._use(db, name, keys)
+            db.executemany("DELETE FROM uses WHERE link = ?", [(key,) for key in keys])  # they have an owner again
 
     def get_link(self, name: str, expected: type[T]) -> T | None:
         """What a link leads to, or None where that was deleted, damaged or never stored."""
-        with self._connected() as db:
-            found = _one(db, "SELECT entry FROM links WHERE name = ? AND entry NOT NULL", name)
-        made: T | None = None
-        with suppress(BadRecord):
-            made = None if found is None else read(io.BytesIO(found[0]), expected)
-        return made
+        return _read(_file(self._links, name), tuple[list[str], expected], itemgetter(1))  # type: ignore[valid-type]
 
     def delete(self, names: Collection[str]) -> None:
         """Delete links and what no other link leads to, all or nothing; the links are never written again."""
-        rows = [(name, time.time()) for name in names]
         with self._transaction() as db:
-            db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, NULL)", rows)
-            self._tidy(db)
+            self._drop(db, names)
+            rows = [(name, self._time(db)) for name in names]
+            db.executemany("INSERT INTO uses VALUES (?, ?, 0)", rows)
 
-    def sweep(self, need: int = 0) -> int:
-        """Drop links unused for too many days, and the longest unused until so many bytes more have room.
+    def sweep(self) -> None:
+        """Delete the links unused for too many days, with what no other leads to.
 
-        With a link goes what no other leads to. Links that are in use make no room.
+        Two times must say so: the store's own, and the clock's since the link's file was written. A clock that was
+        wrong for a while spoils one of them.
+        """
+        with self._transaction() as db:
+            self._rebuild(db)
+            most = self.max_days * DAY
+            unused = db.execute("SELECT link FROM uses WHERE time < ?", (self._time(db) - most,)).fetchall()
+            self._drop(db, [name for (name,) in unused if _age(self._links / name) > most])
+
+    def make_room(self, need: int = 0) -> bool:
+        """Delete the links unused for longest, but none that is in use, until so many bytes more have room.
 
         Returns
         -------
-        nbytes : what all takes now.
+        there : whether they have.
         """
+        oldest = "SELECT link FROM uses WHERE live AND time < ? ORDER BY time LIMIT 1"
+        while self._nbytes() + need > self.max_bytes:
+            with self._transaction() as db:
+                if (link := _one(db, oldest, self._time(db) - IN_USE)) is None:
+                    return False
+                self._drop(db, link)
+        return True
+
+    def _time(self, db: sqlite3.Connection) -> float:
+        """The store's own time in seconds: it goes on with the clock, but never back, and never far at once."""
         now = time.time()
-        oldest = "SELECT name FROM links WHERE used < ? AND entry NOT NULL ORDER BY used LIMIT 1"
-        with self._transaction() as db:
-            db.execute("DELETE FROM links WHERE used < ?", (now - self.max_days * 86_400,))
-            self._tidy(db)
-            while self._nbytes(db) + need > self.max_bytes and (link := _one(db, oldest, now - IN_USE)):
-                db.execute("DELETE FROM links WHERE name = ?", link)
-                self._tidy(db)
-            return self._nbytes(db)
+        own, wall = _one(db, "SELECT own, wall FROM clock") or (now, now)
+        own += min(max(now - wall, 0.0), LARGEST_STEP * self.max_days * DAY)
+        db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (own, now))
+        return float(own)
 
-    def _tidy(self, db: sqlite3.Connection) -> None:
-        """Delete what no link leads to."""
-        db.execute("DELETE FROM holds WHERE link NOT IN (SELECT name FROM links WHERE entry NOT NULL)")
-        needed = {key for (key,) in db.execute("SELECT key FROM holds")}
-        for path in self._folder.glob("*"):
-            with suppress(FileNotFoundError):  # another server has removed what it was writing
-                written = path.suffix == PART and time.time() - path.stat().st_mtime < ABANDONED
-                if path.name not in needed and not written:
-                    path.unlink()
+    def _use(self, db: sqlite3.Connection, name: str, keys: Collection[str]) -> None:
+        """Count a link as used, and as leading to some records."""
+        db.execute("INSERT OR REPLACE INTO uses VALUES (?, ?, 1)", (name, self._time(db)))
+        db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
 
-    def _file(self, key: str) -> Path:
-        """The file of a record; a key that is no plain name, as in a forged link, leads nowhere."""
-        if not KEY.fullmatch(key):
-            raise BadRecord("A key names a file, and this is no name.")
-        return self._folder / key
+    def _drop(self, db: sqlite3.Connection, names: Collection[str]) -> None:
+        """Delete links, the records that no other leads to, and what dead processes were writing."""
+        db.executemany("DELETE FROM uses WHERE link = ?", [(name,) for name in names])
+        leads = "link IN (SELECT link FROM uses)"
+        keys = db.execute(f"SELECT key FROM holds EXCEPT SELECT key FROM holds WHERE {leads}").fetchall()
+        db.execute(f"DELETE FROM holds WHERE NOT {leads}")
+        for folder, gone in ((self._links, {*names}), (self._records, {key for (key,) in keys})):
+            for path in folder.glob("*"):
+                if path.name in gone or (path.suffix == PART and _age(path) > ABANDONED):
+                    path.unlink(missing_ok=True)
 
-    def _nbytes(self, db: sqlite3.Connection) -> int:
-        """Bytes of the index and of all records."""
-        size, pages, free = (_one(db, f"PRAGMA {it}")[0] for it in ("page_size", "page_count", "freelist_count"))
-        files = sum(path.stat().st_size for path in self._folder.glob("*") if path.suffix != PART)
-        return int(size * (pages - free) + files)
+    def _rebuild(self, db: sqlite3.Connection) -> None:
+        """Have the index know all links and records on disk, also after it was lost; they count as used now.
+
+        A record without a link stays under its own name, until a new link leads to it.
+        """
+        for folder in (self._links, self._records):  # a link says which records are its own
+            known = {name for (name,) in db.execute("SELECT link FROM uses UNION SELECT key FROM holds")}
+            lost = [path for path in folder.glob("*") if path.name not in known and path.suffix != PART]
+            if lost:
+                log.warning("the index lacked %d %s on disk: it was rebuilt from them", len(lost), folder.name)
+            for path in lost:
+                keys = None if folder == self._records else _read(path, tuple[list[str], object], itemgetter(0))
+                self._use(db, path.name, [path.name] if keys is None else keys)
+
+    def _nbytes(self) -> int:
+        """Bytes of all files."""
+        files = [path for folder in (self._links, self._records) for path in folder.glob("*") if path.suffix != PART]
+        return sum(path.stat().st_size for path in (self._path, *files))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -218,20 +227,63 @@ class Store:
             with closing(sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)) as db:
                 db.execute("PRAGMA synchronous = EXTRA")  # a power cut takes back nothing that was committed
                 db.execute("PRAGMA secure_delete = ON")
-                if not _one(db, "SELECT 1 FROM sqlite_master"):
+                if not _one(db, "SELECT 1 FROM sqlite_master WHERE name = 'clock'"):
                     db.executescript(_SETUP)
                 yield db
         except sqlite3.Error as error:
             raise OSError(errno.EIO, str(error)) from error
 
 
-def _write(path: Path, value: Any) -> None:
-    """Write a new file and force it to disk."""
+def _file(folder: Path, key: str) -> Path:
+    """The file of a record or a link; a key that is no plain name, as in a forged link, leads nowhere."""
+    if not KEY.fullmatch(key):
+        raise BadRecord("A key names a file, and this is no name.")
+    return folder / key
+
+
+def _age(path: Path) -> float:
+    """Seconds since a file was written; infinite where there is none."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return float("inf")
+
+
+def _read(path: Path, expected: Any, make: Callable[[Any], T]) -> T | None:
+    """What ``make`` makes of a file; see :meth:`Store.get`."""
+    try:
+        with path.open("rb") as file:
+            return make(read(file, expected))
+    except FileNotFoundError:
+        return None
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # the methods raise many types on what they have not written
+        log.error("a record was damaged on disk\n%s", trace(error))
+        path.unlink(missing_ok=True)
+        return None
+
+
+@contextmanager
+def _written(path: Path, value: Any) -> Iterator[Callable[[], None]]:
+    """Write a value beside its place and force it to disk; what this gives puts it there."""
+    aside = path.with_name(f"{uuid4().hex}{PART}")
+
+    def place() -> None:
+        os.replace(aside, path)
+        if os.name != "nt":  # Windows cannot, and does not need it
+            _flush(path.parent)  # the name of the file, which a power cut would lose
+
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b") as file:
-        write(file, value)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with open(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b") as file:
+            write(file, value)
+            file.flush()
+            os.fsync(file.fileno())
+        yield place
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 def _flush(folder: Path) -> None:
@@ -267,10 +319,15 @@ def in_words(error: BaseException) -> str:
 
 
 def _sweep_often(store: Store) -> None:
-    while True:
+    """Delete what is old, every hour, until the clock jumps: then it is not known what is old."""
+    asleep = time.time()
+    while abs(time.time() - asleep) < DAY:
         try:
             if store.root.exists():
                 store.sweep()
+                store.make_room()
         except OSError as error:
             log.error("the store could not be tidied\n%s", trace(error))
+        asleep = time.time()
         time.sleep(SWEEP_SECONDS)
+    log.error("the clock jumped by more than a day: nothing is deleted for its age until the next start")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -47,13 +49,26 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
+@dataclass
+class Clock:
+    """The clock as the store reads it; files keep the times of the machine's own."""
+
+    store: Store
+    now: float = field(default_factory=time.time)
+
+    def jump(self, days: float) -> None:
+        """Set it."""
+        self.now += days * 86_400
+
+    def run(self, days: float) -> None:
+        """Let days pass for a server, which sweeps once a day at least."""
+        for _ in range(ceil(days)):
+            self.jump(days / ceil(days))
+            self.store.sweep()
+
+
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Lets days pass for the index."""
-    now = [1e9]
-    monkeypatch.setattr("calib.store.index.time.time", lambda: now[0])
-
-    def pass_days(days: float) -> None:
-        now[0] += days * 86_400
-
-    return pass_days
+def clock(store: Store, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock(store)
+    monkeypatch.setattr("calib.store.index.time.time", lambda: made.now)
+    return made

@@ -81,11 +81,13 @@ def test_what_is_too_large_is_said_and_neither_written_nor_deletes_anything(
     store, theirs = Store(tmp_path, max_bytes=2_500_000), made(1)
     assert not why(store, LINK, *mine)
     assert why(store, name_of(2), *theirs) == "the server has no room for 0.0018 GB beside what others keep"
-    clock(1)
-    huge, job, entry = made(2, 40_000)
+    clock.run(1)
+    huge, _, entry = made(2, 40_000)
     with monkeypatch.context() as patch:
-        patch.setattr("calib.store.index._write", lambda *given: pytest.fail("it was written"))
-        assert "no room for 0.0035 GB" in why(store, name_of(3), huge, job, entry)
+        store.put_link(name_of(3), entry, entry.keys())
+        patch.setattr("calib.store.index.write", lambda *given: pytest.fail("it was written"))
+        with pytest.raises(NotKept, match=r"no room for 0\.0035 GB"):
+            put_data(store, huge)
     assert whole(tmp_path, LINK, *mine)
     assert not why(store, name_of(2), *theirs)  # once the others are idle
     assert whole(tmp_path, name_of(2), *theirs) and not whole(tmp_path, LINK, *mine)
@@ -180,6 +182,7 @@ def test_what_is_deleted_while_it_is_stored_is_not_there(store: Store, mine, mon
 def test_settings_say_where_and_how_much_and_it_is_tidied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept = threading.Event()
     monkeypatch.setattr(Store, "sweep", lambda store: swept.set())
+    monkeypatch.setattr(Store, "make_room", lambda store: True)
     given = {"CALIB_WORKSPACE": str(tmp_path), "CALIB_WORKSPACE_GB": "2", "CALIB_WORKSPACE_DAYS": "7"}
     for name, value in given.items():
         monkeypatch.setenv(name, value)

@@ -234,7 +234,7 @@ def test_a_fit_that_was_not_kept_is_never_called_saved(records: Path, monkeypatc
     session = uploaded()
     app = open_page("app.py", session)
     with monkeypatch.context() as full:
-        full.setattr("calib.store.index._write", broken)
+        full.setattr("calib.store.index._written", broken)
         key = submit(session, "temperature")
         app.run()  # the link leads to it before it is done
         finish(session)
@@ -257,7 +257,7 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
     app.run()
     token = app.query_params["w"]
     with monkeypatch.context() as disk:
-        disk.setattr(Store, "_tidy", broken)
+        disk.setattr(Store, "_drop", broken)
         app.button("link/delete").click().run()
         assert not app.exception
         assert "were deleted" not in said(app)
@@ -296,7 +296,7 @@ def test_two_tabs_of_one_link_lose_nothing_of_each_other(records: Path) -> None:
 def test_a_link_that_cannot_be_read_now_stays_in_the_address(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     token = open_page("app.py", uploaded()).query_params["w"]
     with monkeypatch.context() as disk:
-        disk.setattr(Store, "_connected", broken)
+        disk.setattr("calib.store.index._read", broken)
         app = follow(token)
         assert not app.exception
         assert SESSION not in app.session_state
