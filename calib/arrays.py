@@ -12,13 +12,13 @@ from calib.numerics import LARGEST, Floats, Ints
 from calib.parameters import number_fault, shown
 
 SUM_TOLERANCE = 1e-3
-"""How far a row of probabilities may miss one; models compute in half precision."""
+"""Largest distance of a row's sum from one that is taken for rounding; models compute in half precision."""
 
 HALF_SUM_TOLERANCES = {"float16": 3 * 2.0**-10, "bfloat16": 3 * 2.0**-7}
-"""The same of types of half precision: exponentials of a log-softmax in these miss one by nearly as much."""
+"""The same for arrays in half precision: exponentials of its log-softmax miss one by nearly as much."""
 
 SUM_ROUNDING = 1e-6
-"""How far sums in float32 miss one."""
+"""Largest distance from one of sums in float32."""
 
 
 def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
@@ -69,7 +69,7 @@ def check_number(
 
 
 def sum_tolerance(given: Any) -> float:
-    """How far a row of probabilities may miss one, by the precision in which they were given."""
+    """Largest distance of a row's sum from one that is rounding in the precision of what was given."""
     dtype = getattr(given, "dtype", None)
     return HALF_SUM_TOLERANCES.get(str(getattr(dtype, "name", dtype)).removeprefix("torch."), SUM_TOLERANCE)
 
@@ -79,8 +79,8 @@ def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
 
     Parameters
     ----------
-    probs : (n, n_classes) array of what was ``given``, whose type says how far sums may miss one.
-    strict : whether rows whose sums miss one by more are refused. Otherwise all rows are left as they are.
+    probs : (n, n_classes) array of what was ``given``, whose precision sets the tolerance.
+    strict : refuse rows beyond the tolerance. Otherwise all rows are then left as they are.
     """
     total = probs.sum(axis=1, dtype=np.float64)
     off, tolerance = np.abs(total - 1.0), sum_tolerance(given)

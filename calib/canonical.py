@@ -53,7 +53,7 @@ HARD_SHARE = 1e-3
 
 
 def zero_floor(outputs: Floats, kind: Kind = "probabilities") -> float:
-    """The probability that stands for an exact zero: a row's zeros together hold half the smallest positive one.
+    """Probability that stands for an exact zero: a row's zeros together hold half the smallest positive one.
 
     A zero says "less often than I can tell", and the smallest positive value is what the model can tell: a row that
     rounds to a single 1.00 holds up to 0.005 elsewhere, over all its other classes. What a row says of its positive

@@ -350,7 +350,7 @@ class Predictions:
 
 
 def has_sha256(data: Predictions, sha256: str) -> bool:
-    """Whether a data set with this hash has these rows, also where it was read without the times of its rows."""
+    """Return whether data with this hash have these rows, also where they were read without times."""
     if sha256 == data.identified().sha256:
         return True
     return data.times is not None and has_sha256(replace(data, times=None, sha256=""), sha256)

@@ -38,7 +38,7 @@ class End:
 
 
 def has_class_map(calibrator: Calibrator, k: int | None = 1, kind: Kind = "binary_log_odds") -> bool:
-    """Whether a fitted calibrator gives class ``k`` a probability that depends on its own log-odds alone.
+    """Return whether a fitted calibrator maps the log-odds of class ``k`` alone to its probability.
 
     Every method that gives probabilities does for two classes, except GPcalib of two logits, which maps each of them;
     for more, the raw model and those that reach them one against the rest, unless a temperature comes in between.

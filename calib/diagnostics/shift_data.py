@@ -62,7 +62,7 @@ class NewRows:
         return [finding for finding in found if finding.level != "info" or finding.code == "times"]
 
     def fitted_on(self, sha256: str) -> bool:
-        """Whether a data set with this hash has these rows."""
+        """Return whether data with this hash have these rows."""
         read = self.inspection.predictions
         return read is not None and has_sha256(read, sha256)
 
