@@ -148,13 +148,9 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
         raise CalibrationError(f"{name} must have shape ({n},), one for each row; got {array.shape}.")
     if name != "weights":
         return array
-    numbers = array.dtype.kind in "fiub"
-    with np.errstate(over="ignore"):  # extended precision beyond float64 becomes infinite
-        array = array.astype(np.float64, copy=False) if numbers else array
-    if not numbers or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
+    if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
         raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
-    # Beyond these bounds sums and their inverses are infinite, and ratios are all that counts.
-    return array if 1 / LARGEST <= array.max() <= LARGEST else array / array.max()
+    return array.astype(np.float64, copy=False)
 
 
 def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import Signature, signature
@@ -147,10 +146,7 @@ NAMED = "NAME[:PARAMETER=VALUE,...]"
 
 def choices(read: Iterable[str]) -> Choices:
     """How files are read, from the values of ``--read``."""
-    given = list(map(parse_choice, read))
-    if twice := [name for name, times in Counter(name for name, _ in given).items() if times > 1]:
-        refuse(f"--read {twice[0]} is given more than once; of several columns give one list, as {twice[0]}=a,b")
-    return Choices(**dict(given))
+    return Choices(**dict(map(parse_choice, read)))
 
 
 def saved_calibrator(path: Path, how: Choices) -> ExportedCalibrator:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -55,9 +54,6 @@ def check_choices(choices: Choices) -> None:
         if not values.fits(value):
             reason = f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}."
             raise InvalidUpload("choice", reason, "Choose another value, or leave it out to have it inferred.")
-    if twice := [name for name, times in Counter(choices.class_names or ()).items() if times > 1]:
-        reason = f"{listed(twice)} was given more than once as the name of a class, so no page could tell them apart."
-        raise InvalidUpload("class_names", reason, "Give each class a name of its own.")
     if choices.floor is not None and not 0 < choices.floor < 1:
         reason = f"The floor {choices.floor:g} is not a probability between 0 and 1."
         raise InvalidUpload("floor", reason, "Choose a small one.")

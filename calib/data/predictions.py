@@ -202,21 +202,8 @@ class Predictions:
         -------
         Predictions
             With these rows.
-
-        Raises
-        ------
-        CalibrationError
-            For a mask of another length, and for what are no numbers of rows.
         """
-        rows = np.asarray(rows)
-        if rows.dtype == bool and rows.shape == (len(self),):
-            rows = np.flatnonzero(rows)
-        rows = rows.astype(np.int64) if not rows.size or rows.dtype.kind in "iu" else rows
-        if rows.dtype != np.int64 or rows.ndim != 1 or ((rows < 0) | (rows >= len(self))).any():
-            raise CalibrationError(
-                f"rows must be whole numbers from 0 to {len(self) - 1:,} or a mask of {plural(len(self), 'row')}; got "
-                f"{rows.dtype} of the shape {rows.shape}."
-            )
+        rows = np.arange(len(self))[np.asarray(rows, dtype=None if np.size(rows) else np.int64)]
         own = ("logits", "labels", "given_split", "features", *ROW_ROLES)
         arrays = {name: getattr(self, name) for name in own}
         changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}

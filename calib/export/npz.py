@@ -40,13 +40,7 @@ def npz_bytes(exported: ExportedCalibrator) -> bytes:
             f"The calibrator carries {size / 1e9:.1f} GB, and an export holds up to {LARGEST / 1e9:.1f} GB; share the "
             "maps of the classes, or fit it with fewer draws."
         )
-    try:
-        record = json.dumps(text, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise CalibrationError(
-            f"A name or note of the calibrator holds {error.object[error.start]!a}, half of a two-part "
-            "character, and cannot be written to a file; write it without."
-        ) from None
+    record = json.dumps(text, ensure_ascii=False).encode()
     return npz_of({"record": np.frombuffer(record, np.uint8), **arrays})
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import calib
-from calib.cli.commands import commands
 from calib.cli.gate import FAILED, UNDECIDED, judge_limits
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.compare import SAME_DATA
@@ -70,22 +69,3 @@ def test_a_limit_of_a_score_that_is_not_there_is_refused() -> None:
     confidence_alone = Evaluation(said, right, classes, np.where(right, 0, 1), 3)
     with pytest.raises(calib.CalibrationError, match="40 rows have no NLL; leave out its limit"):
         judge_limits(confidence_alone, {"NLL": 0.5})
-
-
-@pytest.mark.parametrize("twice", [("--max-ece", ".05", "--max-ece=.1"), ("--max-ece", "1", "--json", "--json")])
-def test_an_option_given_twice_is_refused(file, capsys, twice) -> None:
-    """Of two limits the last one counted, and nothing said so."""
-    assert run("gate", file, *twice) == 2
-    assert f"error: {twice[-1].partition('=')[0]} is given more than once; give it once" in capsys.readouterr().err
-
-
-def test_what_follows_two_dashes_and_what_is_completed_may_stand_twice(file, capsys, monkeypatch) -> None:
-    """Completion ended in a traceback where an option stood twice on the line."""
-    assert run("gate", file, "--max-ece", "1", "--", "--max-ece", "--max-ece") == 2
-    assert "more than once" not in capsys.readouterr().err
-    monkeypatch.setenv("_CALIB_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "calib fit --out a --out b --")
-    monkeypatch.setenv("COMP_CWORD", "6")
-    with pytest.raises(SystemExit) as ended:
-        commands(False).main([], prog_name="calib")
-    assert not ended.value.code and "--isolate" in capsys.readouterr().out

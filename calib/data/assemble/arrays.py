@@ -233,9 +233,6 @@ def as_floats(outputs: Array, name: str) -> Floats:
 
 def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     """The smaller of float32 and float64 that holds every value."""
-    if dtype.kind == "c":
-        reason = f"{name} holds complex numbers ({dtype})."
-        raise InvalidUpload("complex", reason, "Save the real part: array.real.astype('float32').")
     if dtype.kind not in "fiub":
         reason = f"{name} holds values of type {dtype} where numbers are needed."
         raise InvalidUpload("dtype", reason, "Save it as array.astype('float32'), or choose another array.")
