@@ -17,7 +17,7 @@ import numpy.typing as npt
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import NO_BREAK, number
-from calib.metrics.binning import equal_width_edges
+from calib.metrics.binning import equal_width_index
 from calib.metrics.bootstrap import (
     Groups,
     Interval,
@@ -34,7 +34,7 @@ from calib.metrics.confidence import Bools, check_weights, effective_sample_size
 from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
 from calib.metrics.risk_measures import of_one_order
 from calib.metrics.scoring_rules import placements, precisions
-from calib.numerics import Floats, bin_index
+from calib.numerics import Floats
 
 ECE_BINS = 15
 """Of equal width, the field's convention and the default of :func:`calib.ece`."""
@@ -403,7 +403,7 @@ def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
 
 def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups, weights: Floats | None = None) -> Floats:
     """Sums of 1, confidence and correctness in each bin of the ECE, times the weights, (n_groups, ECE_BINS, 3)."""
-    index = bin_index(confidence, equal_width_edges(confidence, ECE_BINS))
+    index = equal_width_index(confidence, ECE_BINS)
     weight = np.ones(len(confidence)) if weights is None else weights
     bins = [groups.sums_by(index, ECE_BINS, part) for part in (weight, weight * confidence, weight * correct)]
     return np.stack(bins, axis=-1).astype(float)
@@ -417,7 +417,7 @@ def ece_of_bins(bins: Floats) -> Floats:
 
 def _ece_influence(confidence: Floats, correct: Bools, bins: Floats, weights: Floats | None) -> Floats:
     """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
-    place = bin_index(confidence, equal_width_edges(confidence, ECE_BINS))
+    place = equal_width_index(confidence, ECE_BINS)
     return _mean_among(np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct), None, weights)[1]
 
 

@@ -39,6 +39,11 @@ def equal_width_edges(values: Floats, n_bins: int, weights: Floats | None = None
     return edges
 
 
+def equal_width_index(values: Floats, n_bins: int) -> Ints:
+    """Bins of (n,) values between :func:`equal_width_edges`, found without searching."""
+    return np.minimum(((values + ON_EDGE) * n_bins).astype(np.int32), n_bins - 1)
+
+
 def equal_mass_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Floats:
     """Bins that hold about equally many rows, or equal sums of weights.
 
@@ -109,6 +114,15 @@ def bin_edges(values: Floats, n_bins: int, binning: str, weights: Floats | None 
     return BINNINGS[binning](values, int(n_bins), weights)
 
 
+def binned(values: Floats, n_bins: int, binning: str, weights: Floats | None = None) -> tuple[Floats, Ints]:
+    """Edges of a scheme and the bin of each of (n,) values; the edges are those of the values with a weight above 0."""
+    weighty = slice(None) if weights is None else weights > 0
+    edges = bin_edges(values[weighty], n_bins, binning, None if weights is None else weights[weighty])
+    if binning == "equal_width":
+        return edges, equal_width_index(values, len(edges) - 1)
+    return edges, bin_index(values, edges)
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """Means over bins, all bins kept, the empty ones as NaN.
@@ -149,9 +163,7 @@ class Bins:
 def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str, weights: Any = None) -> Bins:
     """Bin values and average values and outcomes in each bin, as if rows stood there as often as their weights say."""
     checked = check_weights(weights, len(values))
-    weighty = slice(None) if checked is None else checked > 0
-    edges = bin_edges(values[weighty], n_bins, binning, None if checked is None else checked[weighty])
-    index = bin_index(values, edges)
+    edges, index = binned(values, n_bins, binning, checked)
     count = np.bincount(index, minlength=len(edges) - 1)
     mass: Ints | Floats = count
     totals: tuple[Floats | Bools, ...] = (values, outcomes)

@@ -7,26 +7,27 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import bins_of
-from calib.metrics.confidence import check_columns, check_scored, check_weights, top_label
-from calib.numerics import Floats
+from calib.metrics.binning import bin_edges, binned, bins_of
+from calib.metrics.confidence import Bools, check_columns, check_scored, check_weights, top_label
+from calib.numerics import Floats, Ints, blocks
 from calib.parameters import number_fault, shown
 
 SMOOTH_STEPS = 1000
 """Steps of the grid on [0, 1] on which residuals are smoothed."""
 
 
-def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
-    """Weighted p-norm ``(sum_b w_b |gap_b|^p)^(1/p)``; the largest gap for ``norm=inf`` (or ``"inf"``)."""
+def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> Floats:
+    """Weighted p-norm ``(sum_b w_b |gap_b|^p)^(1/p)`` over the last axis; the largest gap for ``norm=inf``."""
     is_largest = norm in (np.inf, "inf")
     if not is_largest and number_fault(norm, False, 1, None):
         raise CalibrationError(f"norm={shown(norm)} must be at least 1: 1 and 2 are usual, inf is the largest gap.")
     size = np.abs(gap)
-    largest = float(size.max())
-    if is_largest or not largest:
-        return largest
+    largest = size.max(axis=-1)
+    if is_largest:
+        return np.asarray(largest)
     power = float(norm)
-    return largest * float((weight @ (size / largest) ** power) ** (1.0 / power))
+    share = size / np.where(largest > 0, largest, 1.0)[..., None]
+    return np.asarray(largest * (weight * share**power).sum(axis=-1) ** (1.0 / power))
 
 
 def ece(
@@ -74,7 +75,7 @@ def ece(
     0.275
     """
     bins = bins_of(*top_label(probs, labels), n_bins, binning, weights)
-    return norm_of_gaps(bins.gap, bins.weight, norm)
+    return float(norm_of_gaps(bins.gap, bins.weight, norm))
 
 
 def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equal_mass") -> float:
@@ -205,19 +206,44 @@ def classwise_ece(
     """
     check_columns(probs)
     array, labels = check_scored(probs, labels, sums=False)
-    n_classes, of_rows = array.shape[1], check_weights(weights, len(array))
+    n_classes = array.shape[1]
+    if (checked := check_weights(weights, len(array))) is not None:
+        array, labels, checked = (each[checked > 0] for each in (array, labels, checked))
     above = 1.0 / n_classes if isinstance(threshold, str) and threshold == "1/K" else threshold
     if above is not None and (isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1):
         raise CalibrationError(f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1).")
-    total = 0.0
-    for k in range(n_classes):
-        values, outcome, counted = array[:, k].astype(np.float64), labels == k, of_rows
-        if above is not None:
-            kept = values > above
-            counted = None if of_rows is None else of_rows[kept]
-            if not kept.any() or (counted is not None and not counted.any()):
-                continue
-            values, outcome = values[kept], outcome[kept]
-        bins = bins_of(values, outcome, n_bins, binning, counted)
-        total += norm_of_gaps(bins.gap, bins.weight, norm)
-    return total / n_classes
+    first_edge = bin_edges(array[:, 0], n_bins, "equal_width")[1]
+    mass, gap = np.zeros((2, n_classes, int(n_bins)))
+    parts = [(slice(None), slice(k, k + 1)) for k in range(n_classes)]
+    if binning == "equal_width":  # all classes have the same bins
+        parts = [(rows, slice(0, n_classes)) for rows in blocks(len(array), n_classes)]
+    # Nearly all probabilities of many classes lie in the first bin, whose sums are what the other bins leave.
+    in_sum = above is None and binning == "equal_width"
+    least = np.nextafter(first_edge, 0.0) if in_sum else -1.0 if above is None else above
+    for rows, classes in parts:
+        row, k, values, outcome = pairs_above(array[rows, classes], labels[rows] - classes.start, least)
+        if not len(row):
+            continue
+        weight = None if checked is None else checked[rows][row]
+        cell = (k + classes.start) * gap.shape[1] + binned(values, n_bins, binning, weight)[1]
+        excess = values - outcome
+        mass += np.bincount(cell, weight, mass.size).reshape(mass.shape)
+        gap += np.bincount(cell, excess if weight is None else weight * excess, gap.size).reshape(gap.shape)
+    if in_sum:
+        each = np.ones(len(array)) if checked is None else checked
+        total = float(each.sum())
+        left = total - mass[:, 1:].sum(axis=1)
+        mass[:, 0] = np.where(left > 1e-9 * total, left, 0.0)
+        sums = np.einsum("n,nk->k", each, array, dtype=np.float64, casting="unsafe")
+        gap[:, 0] = sums - np.bincount(labels, each, n_classes) - gap[:, 1:].sum(axis=1)
+    gap = np.divide(gap, mass, out=np.zeros_like(gap), where=mass > 0)
+    kept = mass.sum(axis=1, keepdims=True)
+    return float(norm_of_gaps(gap, mass / np.where(kept > 0, kept, 1.0), norm).mean())
+
+
+def pairs_above(probs: Floats, labels: Ints, threshold: float) -> tuple[Ints, Ints, Floats, Bools]:
+    """Row, class, probability and outcome (whether it is the label's) of each probability above a threshold."""
+    place = np.flatnonzero(probs > np.float64(threshold))
+    row = place // probs.shape[1]
+    k = place - row * probs.shape[1]
+    return row, k, probs.ravel()[place].astype(np.float64), labels[row] == k

@@ -172,8 +172,10 @@ class Rows:
         unit, n_units, clustered = drawn_units(n, clusters)
         if kind == "frequency" and not clustered:
             n_units = round(weights.sum())
-        of_outcomes = [len(np.unique(unit[part])) for part in (event, ~event) if part.any()]
-        return cls(weights, kind, unit, n_units, clustered, min(of_outcomes) if clustered else n_units)
+        n_telling = n_units
+        if clustered:
+            n_telling = min(len(np.unique(unit[part])) for part in (event, ~event) if part.any())
+        return cls(weights, kind, unit, n_units, clustered, n_telling)
 
     @classmethod
     def of(cls, n: int, clusters: Any = None) -> Rows:

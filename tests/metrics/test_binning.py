@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import BINNINGS, bin_edges, bins_of
+from calib.metrics.binning import BINNINGS, ON_EDGE, bin_edges, bins_of, equal_width_edges, equal_width_index
 from calib.numerics import bin_index
 
 # Some values are common, 0 and 1 among them, so that ties and saturation are met.
@@ -34,13 +34,20 @@ def test_bins_hold_the_values_between_their_edges_and_have_their_means(values, n
         assert bins.outcome[b] == pytest.approx(outcomes[rows].mean(), abs=1e-12)
 
 
-@pytest.mark.parametrize("n_bins", [1, 15, 33, 34, 100])  # few edges are counted, many searched
+@pytest.mark.parametrize("n_bins", [1, 15, 100])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_edges_belong_to_the_bin_above_them_however_many_there_are(n_bins, dtype):
     edges = np.sort(np.concatenate([np.linspace(0.0, 1.0, n_bins), [0.3]]))
     values = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0), [-0.1, 1.1]]).astype(dtype)
     expected = [sum(value >= edge for edge in edges[1:-1].tolist()) for value in values.tolist()]
     np.testing.assert_array_equal(bin_index(values, edges), expected)
+
+
+@given(confidences, st.integers(1, 40))
+def test_bins_of_equal_width_are_found_without_searching(values, n_bins):
+    edges = equal_width_edges(values, n_bins)
+    near = np.concatenate([values, *(edges[1:-1] + step for step in (-1e-9, 1e-9, ON_EDGE))])
+    np.testing.assert_array_equal(equal_width_index(near, n_bins), bin_index(near, edges))
 
 
 @pytest.mark.parametrize(("n", "n_bins"), [(300, 15), (301, 15), (1000, 7), (10, 10)])

@@ -123,6 +123,22 @@ def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     assert metrics.classwise_ece(probs, labels, 16, threshold, weights=weights) == pytest.approx(repeated, abs=1e-12)
 
 
+@pytest.mark.parametrize("threshold", [None, 0.3])
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("n_bins", [1, 6])
+@pytest.mark.parametrize("binning", sorted(metrics.BINNINGS))
+def test_the_error_of_a_class_is_the_ece_of_its_probability(sample, threshold, norm, n_bins, binning):
+    probs, labels = (each[:200] for each in sample)
+    weights = (np.arange(200) % 4) / 7
+    expected = []
+    for k in range(4):
+        kept = probs[:, k] > (threshold or -1.0)
+        of_class = probs[kept, k], labels[kept] == k
+        expected.append(metrics.ece(*of_class, n_bins, norm, binning, weights[kept]) if kept.any() else 0.0)
+    found = metrics.classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
+    assert found == pytest.approx(np.mean(expected), abs=1e-12)
+
+
 @pytest.mark.parametrize("threshold", ["2/K", -0.1, 1.0, np.array([0.1, 0.2])])
 def test_wrong_thresholds_are_refused(sample, threshold):
     with pytest.raises(CalibrationError, match="threshold"):
