@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from calib.canonical import logits
     from calib.cli.open_app import open_app
     from calib.data import Predictions, load, load_models
-    from calib.data.load import from_outputs
+    from calib.data.loading import from_outputs
     from calib.data.samples import load_sample
     from calib.diagnostics.find_groups import find_groups
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
@@ -44,7 +44,7 @@ _NAMES = {
     "canonical": ("logits",),
     "cli.open_app": ("open_app",),
     "data": ("Predictions", "load", "load_models"),
-    "data.load": ("from_outputs",),
+    "data.loading": ("from_outputs",),
     "data.samples": ("load_sample",),
     "diagnostics.find_groups": ("find_groups",),
     "diagnostics.reliability": ("ReliabilityCurve", "reliability_curve"),

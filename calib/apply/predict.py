@@ -20,7 +20,7 @@ from calib.canonical import Kind
 from calib.data import Choices
 from calib.data.assemble.outputs import check_sums
 from calib.data.findings import Finding, Notes
-from calib.data.load import check_choices, findings_as_error
+from calib.data.loading import check_choices, findings_as_error
 from calib.data.scales import PLAIN
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator

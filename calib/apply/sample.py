@@ -17,7 +17,7 @@ from calib.data.findings import InvalidUpload, Notes
 from calib.data.guess.arrays import infer_label
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_BYTES
-from calib.data.load import check_choices, findings_as_error
+from calib.data.loading import check_choices, findings_as_error
 from calib.data.read.base import Array
 from calib.data.read.files import open_source, reads_apart
 from calib.errors import CalibrationError, Finding

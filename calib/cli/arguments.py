@@ -18,7 +18,7 @@ from calib.cli import text
 from calib.data import Choices, LoadOptions, Predictions, load
 from calib.data.assemble.features import leak
 from calib.data.findings import InvalidUpload, Notes
-from calib.data.load import check_choices, findings_as_error
+from calib.data.loading import check_choices, findings_as_error
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters
 from calib.diagnostics import shift_data

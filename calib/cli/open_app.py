@@ -19,7 +19,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from calib.data import Predictions
-from calib.data.load import from_outputs
+from calib.data.loading import from_outputs
 from calib.errors import CalibrationError, missing_package
 from calib.settings import studio
 

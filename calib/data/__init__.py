@@ -2,7 +2,7 @@
 
 from calib.data.assemble.unlabelled import UnlabelledRows, read_features, read_outputs, read_rows
 from calib.data.event import Event
-from calib.data.load import Inspection, inspect, load, load_models
+from calib.data.loading import Inspection, inspect, load, load_models
 from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.data.read.base import ArrayInfo

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.load import load
+from calib.data.loading import load
 from calib.data.predictions import Predictions
 from calib.errors import DataError, Finding
 from calib.numerics import Floats, Ints, softmax

@@ -15,7 +15,7 @@ from calib.canonical import IN_UNIT, KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, megabytes
-from calib.data.load import in_a_reader
+from calib.data.loading import in_a_reader
 from calib.data.options import Source
 from calib.data.predictions import has_sha256
 from calib.data.scales import PLAIN

@@ -6,7 +6,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from calib import metrics
-from calib.data.load import from_outputs
+from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.evaluation.scores import SCORES, ece_interval, score_intervals, weighted_scores

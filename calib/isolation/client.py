@@ -42,7 +42,7 @@ ENVIRONMENT = {
 """No threads but those that a reader starts, and allocators that reserve no address space that they do not use."""
 
 OURS = (
-    "calib.data.load",
+    "calib.data.loading",
     "calib.data.assemble.unlabelled",
     "calib.diagnostics.shift_data",
     "calib.data.read.files",

@@ -46,7 +46,7 @@ class Source:
     Attributes
     ----------
     files : mapping of str to str
-        Path or name of each file by its role, with the roles of :func:`calib.data.load`: ``source``, ``labels``,
+        Path or name of each file by its role, with the roles of :func:`calib.load`: ``source``, ``labels``,
         ``test`` and so on.
     choices : Choices
         What was decided by hand about reading them.

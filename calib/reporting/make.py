@@ -10,7 +10,7 @@ from typing import Any
 
 from calib.base import Calibrator
 from calib.data import Predictions
-from calib.data.load import from_outputs
+from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation.compare import BASELINE, compare
 from calib.registry import calibrator, presets

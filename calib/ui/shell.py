@@ -13,7 +13,7 @@ from importlib import import_module
 import streamlit as st
 
 from calib.calibrators.backend import cpu_description, gpu_present
-from calib.data.load import APART
+from calib.data.loading import APART
 from calib.errors import CalibrationError
 from calib.evaluation.view import Viewpoint
 from calib.formatting import escape_markdown, plural

@@ -20,7 +20,7 @@ from calib.cli import STOPPED, UNREAD
 from calib.cli.commands import COMMANDS
 from calib.cli.gate import FAILED, UNDECIDED
 from calib.cli.text import gap_sentence, judged_raw
-from calib.data import Predictions
+from calib.data import Predictions, loading
 from calib.export import runtime
 from tests.cli.conftest import run
 from tests.conftest import ROOT, simulate
@@ -96,8 +96,7 @@ def test_features_come_in_files_of_their_own(file, tmp_path, capsys):
 
 def test_files_are_read_by_a_reader_apart_where_that_is_asked_for(file, monkeypatch):
     apart = []
-    reading = sys.modules["calib.data.load"]  # the package has a function of this name
-    monkeypatch.setattr(reading, "_isolated", lambda *given: apart.append(given) or reading.inspect_all(*given))
+    monkeypatch.setattr(loading, "_isolated", lambda *given: apart.append(given) or loading.inspect_all(*given))
     assert run("inspect", file) == 0 and not apart
     assert run("inspect", file, "--isolate") == 0 and len(apart) == 1
     assert run("inspect", file, "--no-isolate") == 0 and len(apart) == 1

@@ -15,7 +15,7 @@ import pytest
 
 import calib
 from calib.cli import open_app
-from calib.data.load import from_outputs
+from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.store.contents import Entry, get_data, link_name, plain_findings
 from calib.store.index import Store

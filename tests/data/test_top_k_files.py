@@ -10,7 +10,7 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.load import APART
+from calib.data.loading import APART
 from calib.numerics import softmax
 from tests.conftest import npz_bytes
 from tests.data.conftest import parquet_bytes

@@ -1,7 +1,7 @@
 """From arrays and the roles that they have to :class:`calib.data.Predictions`, by steps that say what they found.
 
 A step takes values and what was chosen, and returns a :class:`calib.data.findings.Step`: its result, its findings and
-the options that it inferred. Only ``calib.data.load``, ``predictions``, ``parts`` and ``features`` collect these, in
+the options that it inferred. Only ``calib.data.loading``, ``predictions``, ``parts`` and ``features`` collect these, in
 :class:`calib.data.findings.Notes`.
 
 - ``arrays`` reads outputs, labels and what else belongs to rows; ``join`` and ``parts`` put files together.

@@ -18,7 +18,7 @@ from calib.data.guess.arrays import infer_array, infer_arrays
 from calib.data.guess.columns import spelled
 from calib.data.guess.question import infer_columns
 from calib.data.limits import MAX_ROWS
-from calib.data.load import check_choices, findings_as_error, in_a_reader
+from calib.data.loading import check_choices, findings_as_error, in_a_reader
 from calib.data.options import Choices, Source
 from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source, reads_apart

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
-from calib.data.load import APART
+from calib.data.loading import APART
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
 from calib.formatting import plural

@@ -14,7 +14,7 @@ from calib.canonical import KINDS
 from calib.data import Choices, DataError, Inspection, inspect
 from calib.data.findings import InvalidUpload
 from calib.data.guess.files import SOURCE, Looked, look_at, roles_of_files
-from calib.data.load import APART, in_a_reader
+from calib.data.loading import APART, in_a_reader
 from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
 from calib.data.scales import SCALES, in_words

@@ -12,7 +12,7 @@ import streamlit as st
 
 from calib.canonical import KINDS, Kind
 from calib.data import DataError, read_features, read_rows
-from calib.data.load import APART
+from calib.data.loading import APART
 from calib.data.options import FORMATS
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule

@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib.canonical import KINDS
 from calib.data import Choices, LoadOptions
-from calib.data.load import APART
+from calib.data.loading import APART
 from calib.data.options import FORMATS
 from calib.diagnostics.shift import recorded_scores
 from calib.diagnostics.shift_data import NewRows, read_new_rows, read_uploaded

@@ -9,7 +9,7 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.load import from_outputs
+from calib.data.loading import from_outputs
 from tests.conftest import npz_bytes
 from tests.data.conftest import cases, the
 from tests.data.read.conftest import LABELS, LOGITS, NAMES, PROBS, check_read
