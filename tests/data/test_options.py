@@ -28,7 +28,6 @@ WRONG = [
     ("class_names", "abcd", "several names"),
     ("label_values", (1.5, 2.5), "several names or whole numbers"),
     ("standardise", "yes", "true or false"),
-    ("n_classes", 1.0, "a whole number"),
     ("floor", "small", "a number"),
 ]
 
@@ -40,8 +39,6 @@ CALLS = {
     "weights": (lambda: DATA.decided(weight_kind="zzz"), "weight_kind='zzz' must be one of sampling, frequency"),
     "seed": (lambda: DATA.split(random_state=-1), "random_state=-1 must lie between 0 and"),
     "seed of clusters": (lambda: CLUSTERED.split(random_state="a"), "random_state='a' must be a whole number"),
-    "short mask": (lambda: DATA.take([True, False]), "a mask of 40 rows; got bool of the shape"),
-    "row": (lambda: DATA.take([40]), "whole numbers from 0 to 39"),
     "no data": (lambda: Evaluation.from_predictions(raw_model(DATA), None), "The data set is a NoneType"),
     "no pool": (lambda: pool_from_predictions(None), "The data set is a NoneType"),
     "no labels": (lambda: ReliabilityDisplay.from_predictions(None, [0.5]), "y_true"),
@@ -103,7 +100,6 @@ def test_a_value_that_cannot_be_meant_is_refused():
         ("kind", "NAME=VALUE"),
         ("colour=red", "not one of"),
         ("standardise=perhaps", "true or false"),
-        ("n_classes=1.5", "a whole number"),
         ("floor=2", "between 0 and 1"),
     ):
         with pytest.raises(BadParameter, match=said):
@@ -112,7 +108,7 @@ def test_a_value_that_cannot_be_meant_is_refused():
 
 def test_a_printed_fix_can_be_pasted():
     names = {"label_values": ("big cat", "dog's"), "class_names": ("a,b", "[c]")}
-    fix = {"kind": "probabilities", "scale": "counts", **names, "n_classes": 4, "drop_bad_rows": True}
+    fix = {"kind": "probabilities", "scale": "counts", **names, "drop_bad_rows": True}
     options = shlex.split(written(fix))
     assert options[::2] == ["--read"] * len(fix)
     assert dict(map(parse_choice, options[1::2])) == fix
