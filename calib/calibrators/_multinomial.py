@@ -14,7 +14,7 @@ from calib.calibrators._folds import PenalisedScaling
 from calib.calibrators.minimisation import Found, minimise
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, log_softmax, row_maxima, softmax
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, log_softmax, row_maxima, softmax
 
 MATRIX_CLASSES = 2000
 """Largest number of classes for which a matrix is fitted: its search takes 1 GB."""
@@ -56,6 +56,17 @@ class AffineScaling(PenalisedScaling):
 
     # --------------------------------------------------------------------------------------------------
 
+    def notes(self) -> list[str]:
+        absent = int((~self.learned_).sum())
+        if not absent:
+            return super().notes()
+        note = (
+            f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
+            f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
+            "scaling gives."
+        )
+        return [note, *super().notes()]
+
     def _scores(self, logits: Floats) -> Floats:
         """Log-probabilities after temperature scaling, (n, n_classes)."""
         if not self.smoothed:
@@ -75,21 +86,13 @@ class AffineScaling(PenalisedScaling):
         return [scaled, {"step": "softmax"}, mixed, {"step": "log"}]
 
     def _begin(self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False) -> Minimum | None:
-        self._scale(logits, labels, weights)
         self.n_rows_, n_classes = float(weights.sum()), logits.shape[1]
         self.learned_: npt.NDArray[np.bool_] = np.bincount(labels, minlength=n_classes) > 0
         learned = self.learned_
-        if absent := n_classes - int(learned.sum()):
-            note = (
-                f"{absent} of {n_classes} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
-                f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
-                "scaling gives."
-            )
-            self.start_notes_ = [note, *self.start_notes_]
         if learned.sum() < 2:
             return None
         scores = self._scores(logits)
-        if absent:
+        if not learned.all():
             logits, scores = logits[:, learned], log_softmax(scores[:, learned])
             labels = (np.cumsum(learned) - 1)[labels]
         return self._problem(scores, self._inputs(logits, scores), labels, weights, on_gpu)
@@ -138,7 +141,8 @@ class MatrixProblem:
 
     L-BFGS is given other weights, in which the loss is about as steep in all directions: along the eigenvectors of the
     classes' mean covariance and of the inputs' second moments, in which rows count by how uncertain they are, in units
-    of one over the root of the curvature that is expected there.
+    of one over the root of the curvature that is expected there. A diagonal with a smaller penalty is moved beside that
+    in units of its own.
 
     Parameters
     ----------
@@ -155,15 +159,18 @@ class MatrixProblem:
         self._scores, self._labels = scores, labels
         self._design = np.column_stack([inputs, np.ones(n)])
         self._last = np.zeros((n_classes, n_classes + 1))
-        self._off_diagonal = off_diagonal
+        self._off_diagonal, self._diagonal = off_diagonal, diagonal
         self._penalty = np.full(self._last.shape, off_diagonal)
         np.fill_diagonal(self._penalty, diagonal)
         self._penalty[:, -1] = bias
         moments, covariance = np.zeros((n_classes + 1,) * 2), np.zeros((n_classes,) * 2)
-        for rows in blocks(n, n_classes, MEMORY_ENTRIES):
+        self._own_curvature = np.zeros(n_classes)
+        for rows in blocks(n, n_classes, PREDICTED_ENTRIES):
             probs, design = softmax(scores[rows]), self._design[rows]
+            variances = probs * (1 - probs)
             covariance += (np.diag(probs.sum(axis=0)) - probs.T @ probs) / n
-            moments += (design * (probs * (1 - probs)).sum(axis=1)[:, None]).T @ design
+            moments += (design * variances.sum(axis=1)[:, None]).T @ design
+            self._own_curvature += np.einsum("nk,nk,nk->k", variances, design[:, :-1], design[:, :-1]) / n
         # In units in which a penalty on the bias is that on other weights.
         self._units = np.append(np.ones(n_classes), np.sqrt(off_diagonal / bias))
         moments *= np.outer(self._units, self._units) / max(n * np.trace(covariance), np.finfo(float).tiny)
@@ -177,7 +184,7 @@ class MatrixProblem:
         loss, gradient = 0.0, strength * self._penalty * weights
         penalty = float(np.vdot(gradient, weights))
         gradient *= 2
-        for rows in blocks(n, n_classes, MEMORY_ENTRIES):  # large blocks, for the matrix products
+        for rows in blocks(n, n_classes, PREDICTED_ENTRIES):  # large blocks, for the matrix products
             scores, labels, each = self._design[rows] @ weights.T, self._labels[rows], np.arange(rows.stop - rows.start)
             scores += self._scores[rows]
             scores -= row_maxima(scores)
@@ -192,17 +199,23 @@ class MatrixProblem:
 
     def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
         """The weights of least value, from where the last search ended."""
-        shape, across, along = self._last.shape, self._class_axes, self._axes * self._units[:, None]
+        k, across, along = len(self._last), self._class_axes, self._axes * self._units[:, None]
         unit = (self._curvature + 2 * strength * self._off_diagonal) ** -0.5
+        own, off = (1 / (self._own_curvature + 2 * strength * each) for each in (self._diagonal, self._off_diagonal))
+        own_unit, diagonal = np.sqrt(own - off), np.diag_indices(k)
 
         def weights(values: Floats) -> Floats:
-            return across @ (unit * values.reshape(shape)) @ along.T
+            changed = across @ (unit * values[k:].reshape(unit.shape)) @ along.T
+            changed[diagonal] += own_unit * values[:k]
+            return changed
 
         def objective(values: Floats) -> tuple[float, Floats]:
             value, gradient = self.value(weights(values), strength)
-            return value, (unit * (across.T @ gradient @ along)).ravel()
+            turned = unit * (across.T @ gradient @ along)
+            return value, np.append(own_unit * gradient[diagonal], turned)
 
-        start = (across.T @ (self._last / self._units) @ self._axes / unit).ravel()
+        last = across.T @ (self._last / self._units) @ self._axes / unit
+        start = np.append(np.zeros(k), last)
         values, n_iter, converged = minimise(objective, start, progress, tolerance=tolerance)
         self._last = weights(values)
         return self._last, n_iter, converged

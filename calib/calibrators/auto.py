@@ -37,6 +37,9 @@ STACKED_FROM = 1000
 FEWEST_ROWS, FEWEST_UNITS = 20, 5
 """Below so many rows, or clusters, nothing is compared, and the simplest member is taken."""
 
+MATRIX_ROWS = 1 / 20
+"""Rows by squared classes from which a matrix is tried; of fewer rows it lowered no NLL."""
+
 SAME_MAP = 1e-3
 """Members count as one where their out-of-fold probabilities of the labels differ by no more in any row."""
 
@@ -113,7 +116,8 @@ class AutoCalibration(Calibrator):
     log-likelihoods of these predictions come the weights: by stacking from 1,000 rows, by pseudo-BMA+ below (Yao,
     Vehtari, Simpson and Gelman, Using Stacking to Average Bayesian Predictive Distributions, Bayesian Analysis 2018).
     Members that give the same probabilities count as one, the simplest of them. Members with a weight below 1 % are
-    left out, the others are fitted on all rows, and the prediction is the weighted mean of their probabilities.
+    left out, the others are fitted on all rows, and the prediction is the weighted mean of their probabilities. A
+    structured matrix is tried from K^2 / 20 rows of K classes.
 
     Rows are dealt to the folds at random. Those of a cluster stay in one fold, are drawn together, and count as one
     where rows are counted. With weights of rows only members that take them are tried, and a row's likelihood counts as
@@ -174,6 +178,9 @@ class AutoCalibration(Calibrator):
         if unweighted:
             titles = listed([METHODS[name].title for name in unweighted])
             self.remarks_.append(f"Left out, as their fits cannot weigh rows: {titles}.")
+        if "structured_matrix" in names and len(labels) < MATRIX_ROWS * logits.shape[1] ** 2:
+            names.remove("structured_matrix")
+            self.remarks_.append("Left out, as it has too many numbers for so few rows: Structured matrix.")
         extras = {"weights": weights, "clusters": clusters}
         done, total = 0, len(names) * (N_FOLDS + 1)
 

@@ -13,7 +13,7 @@ from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum
 from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, log_softmax
 
-PENALTIES = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
+PENALTIES = (3000.0, 300.0, 30.0, 3.0)
 """The penalties to choose from."""
 
 
@@ -28,7 +28,7 @@ class DirichletCalibration(AffineScaling):
     free, which then has no best value where rows are few.
 
     The penalty has the least NLL in five folds of the calibration rows, and temperature scaling itself is kept where
-    that is no better by more than a standard error. A class without calibration rows keeps its probability after
+    that is no better by more than half a standard error. A class without calibration rows keeps its probability after
     temperature scaling, and K is the number of the others. Neither accuracy nor ranking is kept.
     ``fit(..., clusters=)`` keeps the rows of a cluster in one fold.
     """
@@ -38,6 +38,7 @@ class DirichletCalibration(AffineScaling):
     ) -> None:
         check_matrix(*logits.shape)
         rows = logits, labels, np.ones(len(labels))
+        self._scale(*rows)
         strength = self._choose(PENALTIES, *rows, clusters, progress)
         self._finish(self._begin(*rows), strength, progress=progress)
 

@@ -17,7 +17,7 @@ from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 LEAST_WEIGHT = 1e-6
 """Least weight of a gap, in units of one over the temperature; above zero, so that different logits stay different."""
 
-PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.03)
 """The penalties to choose from."""
 
 
@@ -33,7 +33,7 @@ class OrderPreservingScaling(PenalisedScaling):
     K - 1 weights whose negative log-likelihood is convex; all of them 1 is temperature scaling. Minimised is the mean
     negative log-likelihood plus ``penalty`` times the mean of ``(w_j - 1)^2``, T being that of temperature scaling. The
     penalty has the least NLL in five folds of the calibration rows, and temperature scaling itself is kept where that
-    is no better by more than a standard error. ``fit(..., clusters=)`` keeps the rows of a cluster in one fold.
+    is no better by more than half a standard error. ``fit(..., clusters=)`` keeps the rows of a cluster in one fold.
     The weights know ranks and no classes, so that a class without calibration rows is treated as any other, and for two
     classes this is temperature scaling.
     """
@@ -44,11 +44,11 @@ class OrderPreservingScaling(PenalisedScaling):
         self, logits: Floats, labels: Ints, *, progress: Progress, clusters: npt.NDArray[Any] | None = None
     ) -> None:
         rows = logits, labels, np.ones(len(labels))
+        self._scale(*rows)
         strength = self._choose(PENALTIES, *rows, clusters, progress)
         self._finish(self._begin(*rows), strength, progress=progress)
 
     def _begin(self, logits: Floats, labels: Ints, weights: Floats) -> GapProblem:
-        self._scale(logits, labels, weights)
         return GapProblem(*sorted_gaps(logits, labels), self.temperature_)
 
     def _finish(

@@ -15,7 +15,7 @@ from calib.calibrators.temperature import DEVICE_HELP
 from calib.numerics import Floats, Ints
 from calib.parameters import param
 
-NEWTON_CLASSES = 50
+NEWTON_CLASSES = 100
 """Up to so many classes Newton's method is quicker than L-BFGS."""
 
 LEAST_PENALTY = 1e-12
@@ -107,7 +107,9 @@ class StructuredScaling(DiagonalScaling):
     smoothed: ClassVar[bool] = True
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
-        self._fit_at(1.0, logits, labels, np.ones(len(labels)) if weights is None else weights, progress)
+        rows = logits, labels, np.ones(len(labels)) if weights is None else weights
+        self._scale(*rows)
+        self._fit_at(1.0, *rows, progress)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -129,7 +131,9 @@ class StructuredMatrixScaling(AffineScaling):
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         check_matrix(*logits.shape)
-        self._finish(self._begin(logits, labels, np.ones(len(labels))), 1.0, progress=progress)
+        rows = logits, labels, np.ones(len(labels))
+        self._scale(*rows)
+        self._finish(self._begin(*rows), 1.0, progress=progress)
 
     def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
         n, k = inputs.shape

@@ -12,7 +12,7 @@ from calib.base import Progress
 from calib.calibrators.structured_vector import DiagonalScaling
 from calib.numerics import Floats, Ints
 
-PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.03)
 """The penalties to choose from."""
 
 
@@ -27,7 +27,7 @@ class VectorScaling(DiagonalScaling):
     2 K numbers overfit few rows, so they are shrunk towards temperature scaling: the NLL summed over the rows plus
     ``penalty K`` times the squared distance of the scales from one and of the biases from zero is least, the form of
     structured vector scaling. The penalty has the least NLL in five folds of the calibration rows, and temperature
-    scaling itself is kept where that is no better by more than a standard error. A class without calibration rows
+    scaling itself is kept where that is no better by more than half a standard error. A class without calibration rows
     keeps what temperature scaling gives it.
 
     ``fit(..., weights=)`` counts each row as often as its weight says, and ``fit(..., clusters=)`` keeps the rows of a
@@ -44,4 +44,5 @@ class VectorScaling(DiagonalScaling):
         clusters: npt.NDArray[Any] | None = None,
     ) -> None:
         rows = logits, labels, np.ones(len(labels)) if weights is None else weights
+        self._scale(*rows)
         self._fit_at(self._choose(PENALTIES, *rows, clusters, progress), *rows, progress)

@@ -197,6 +197,14 @@ def test_a_member_that_fails_is_left_out_and_named(cheap, monkeypatch):
         calib.calibrator("auto").fit(*simulate(60, 3))
 
 
+@pytest.mark.parametrize(("n", "tried"), [(80, True), (79, False)])
+def test_a_matrix_over_many_classes_is_tried_on_enough_rows(monkeypatch, n, tried):
+    monkeypatch.setattr(auto, "candidates", lambda *_: ["temperature", "structured_matrix"])
+    fitted = calib.calibrator("auto").fit(*simulate(n, 40))
+    assert ("structured_matrix" in {judged.method for judged in fitted.judged}) == tried
+    assert any("too many numbers for so few rows: Structured matrix" in note for note in fitted.notes()) != tried
+
+
 # -- what is learned ---------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ def fitted_at(penalty: float, logits, labels) -> OrderPreservingScaling:
     fitted = OrderPreservingScaling()
     fitted.n_classes_ = logits.shape[1]
     rows = logits - logits.max(axis=1, keepdims=True), labels, np.ones(len(labels))
+    fitted._scale(*rows)
     fitted._finish(fitted._begin(*rows), penalty)
     return fitted
 

@@ -77,7 +77,9 @@ def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
     (logits, labels), weights = uneven(300, 3), np.random.default_rng(0).uniform(0.2, 2, size=300)
     fitted = VectorScaling()
     fitted.n_classes_ = 3
-    fitted._fit_at(penalty, logits - logits.max(axis=1, keepdims=True), labels, weights, silent)
+    rows = logits - logits.max(axis=1, keepdims=True), labels, weights
+    fitted._scale(*rows)
+    fitted._fit_at(penalty, *rows, silent)
     reached = np.concatenate([1 + fitted.change_, fitted.bias_])
     given = (logits, labels, penalty, fitted.temperature_, weights)
     reference = minimize(naive_loss, np.r_[np.ones(3), np.zeros(3)], given, tol=1e-8)
