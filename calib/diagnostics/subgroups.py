@@ -43,17 +43,19 @@ class Subgroups:
         """Groups whose interval leaves out 0 and the average gap, the worst first."""
         gaps, low, high = self.gaps, min(self.average.value, 0.0), max(self.average.value, 0.0)
         beyond = (gaps.gap_low > high) | (gaps.gap_high < low)
-        return [
-            GroupGap(
-                self.names[k],
-                int(gaps.rows[k]),
-                float(gaps.confidence[k]),
-                float(gaps.accuracy[k]),
-                Interval(float(gaps.gap[k]), float(gaps.gap_low[k]), float(gaps.gap_high[k])),
-            )
-            for k in self.worst_first
-            if beyond[k]
-        ]
+        return [self.group(k) for k in self.worst_first if beyond[k]]
+
+    def group(self, k: int) -> GroupGap:
+        """One group; its interval is NaN where it has too few rows to be judged."""
+        gaps = self.gaps
+        low, high = (gaps.gap_low[k], gaps.gap_high[k]) if self.enough[k] else (np.nan, np.nan)
+        interval = Interval(float(gaps.gap[k]), float(low), float(high))
+        return GroupGap(self.names[k], int(gaps.rows[k]), float(gaps.confidence[k]), float(gaps.accuracy[k]), interval)
+
+    def in_order(self, other: Subgroups | None = None) -> list[GroupGap]:
+        """All groups, the worst first (of another method, where given) and those with too few rows last."""
+        first = (other or self).worst_first
+        return [self.group(k) for k in (*first, *np.setdiff1d(np.arange(len(self.names)), first))]
 
     @property
     def worst_first(self) -> Ints:

@@ -25,6 +25,8 @@ SHOWN = ("NLL", "Brier", "ECE", "accuracy")
 """The scores of plain-text tables."""
 CONFIDENCE_ONLY = "gives a confidence only"
 """The note of scores that need the probabilities of all classes, for methods that do not give them."""
+REFERENCE = "reference"
+"""In place of a verdict on the raw model, with which the others are compared."""
 COLUMN = "weighted"
 """Column of a comparison that holds weighted scores."""
 WEIGHTED = ("NLL", "Brier", "accuracy", "event rate", "ECE", "signed gap")
@@ -140,6 +142,60 @@ def first_scores(table: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
     if len(rate) and rate.iloc[0] < RARE:
         wanted = [each for key in wanted for each in (RANKING if key == "accuracy" else (key,))]
     return [key for key in wanted if key in set(table["score"])]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One score of one method, and its difference from the raw model.
+
+    Attributes
+    ----------
+    method, title : its name in the table, and how it is called.
+    value : NaN where the method has no such score.
+    difference : with the interval that holds for all comparisons together; 0 of the raw model.
+    verdict : as in ``ScoreCell``; "reference" of the raw model, "confidence only" of methods without the score.
+    rows_needed : where the verdict is "undecided", about how many test rows would decide; NaN elsewhere.
+    relevant : smallest relevant difference.
+    """
+
+    method: str
+    title: str
+    value: float
+    difference: Interval
+    verdict: str
+    rows_needed: float
+    relevant: float
+
+
+def differences(table: pd.DataFrame, score: str) -> list[Difference]:
+    """Differences of all methods by one score, from the best method to the worst; those without the score come last.
+
+    Parameters
+    ----------
+    table : as from :func:`calib.compare`; its first method is the raw model, which comes first among equals.
+    score : a key of ``calib.evaluation.SCORES``.
+    """
+    raw, found = table["method"].iloc[0], []
+    rows = table[table["score"] == score]
+    rows = rows.sort_values("value", kind="stable", ascending=SCORES[score].better != "higher")
+    for row in rows.to_dict("records"):
+        verdict = REFERENCE if row["method"] == raw else row["verdict"]
+        if row["value"] != row["value"]:
+            verdict = CONFIDENCE_ONLY.removeprefix("gives a ")
+        difference = Interval(row["difference"], row["difference_low"], row["difference_high"])
+        about = row["method"], row["title"], row["value"], difference, verdict
+        found.append(Difference(*about, row["rows_needed"], row["relevant"]))
+    return found
+
+
+def changes(table: pd.DataFrame, method: str, keys: Sequence[str]) -> dict[str, tuple[float, Difference]]:
+    """Of each score that a method has, the raw model's value and the method's difference from it."""
+    raw, found = table["method"].iloc[0], {}
+    for key in first_scores(table, keys):
+        by_method = {one.method: one for one in differences(table, key)}
+        if by_method[method].value == by_method[method].value:
+            found[key] = by_method[raw].value, by_method[method]
+    return found
 
 
 def summary(table: pd.DataFrame, judged: str = "on this test set", recommendation: Recommendation | None = None) -> str:

@@ -7,14 +7,15 @@ reports clicks on points alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.evaluation.scores import SCORES, Unit
+from calib.evaluation.comparison_table import Difference
+from calib.evaluation.scores import SCORES, Score, Unit
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
@@ -38,25 +39,6 @@ _FAR = 4.0
 """Methods that are worse by more than so many times the usual difference are drawn open at the end of the axis."""
 
 
-@dataclass(frozen=True)
-class StripRow:
-    """One method in the strip.
-
-    Attributes
-    ----------
-    title, style : of the method.
-    value : its score.
-    difference : from the raw model, with its joint interval; NaN where there is none.
-    word : what the interval shows, or why there is nothing to show.
-    """
-
-    title: str
-    style: Style
-    value: float
-    difference: Interval
-    word: str
-
-
 def name_with_glyph(title: str, style: Style) -> str:
     """A method's name in the ink of the text, behind its marker in its colour."""
     return f"{colored(GLYPHS[style.symbol], style.color)} {label(title, LONGEST_NAME)}"
@@ -73,28 +55,26 @@ def decimals_of(relevant: float) -> int:
     return max(1, 1 - math.floor(math.log10(relevant) + 1e-9)) if relevant > 0 else 4
 
 
-def difference_strip(
-    rows: Sequence[StripRow], score: str, unit: Unit, relevant: float, better: str = "lower"
-) -> go.Figure:
+def difference_strip(rows: Sequence[Difference], styles: Mapping[str, Style], score: Score) -> go.Figure:
     """One row per method: its score minus the raw model's, with the joint interval, the number and what it shows.
 
     What is clicked carries the row's number in ``customdata[0]``.
 
     Parameters
     ----------
-    rows : in the order to draw; of the raw model the difference is 0.
-    score : its title.
-    unit : of the differences.
-    relevant : smallest relevant difference, in the score's own unit; the region below it is shaded.
-    better : "lower", "higher" or "neither".
+    rows : in the order to draw.
+    styles : by the method of the row.
+    score : as it is seen in the view; differences below the smallest relevant one are shaded.
     """
+    unit, relevant = score.unit, rows[0].relevant
     decimals = decimals_of(relevant * unit.scale)
-    ends = _strip_range([row.difference for row in rows], relevant, better)
+    ends = _strip_range([row.difference for row in rows], relevant, score.better)
     places = list(range(len(rows)))
     told = [f"<b>{plain(row.title)}</b><br>{_told(row, unit, decimals)}<br>click to see its diagram" for row in rows]
+    names = [name_with_glyph(row.title, styles[row.method]) for row in rows]
     traces = [
-        *(_strip_row(row, place, unit, ends) for row, place in zip(rows, places, strict=True)),
-        _texts([name_with_glyph(row.title, row.style) for row in rows], [0.0] * len(rows), places, "middle right"),
+        *(_strip_row(row, styles[row.method], place, unit, ends) for row, place in zip(rows, places, strict=True)),
+        _texts(names, [0.0] * len(rows), places, "middle right"),
         _texts([_number(row, unit, decimals) for row in rows], [_NUMBERS] * len(rows), places, "middle left"),
         _texts([_word(row) if _known(row) else "" for row in rows], [_NUMBERS] * len(rows), places, "middle right"),
         _texts(["" if _known(row) else _word(row) for row in rows], [1.0] * len(rows), places, "middle left"),
@@ -109,12 +89,12 @@ def difference_strip(
         {"type": "line", "x0": 0, "x1": 0, "line": {"color": GUIDE, "width": 1.2}, **whole},
     ]
     fig = go.Figure({"data": traces, "layout": {"shapes": shapes}})
-    words = [row.word for row in rows if _known(row)]
+    words = [row.verdict for row in rows if _known(row)]
     counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
     first = f"first {rows[0].title} {_told(rows[0], unit, decimals)}"
-    alt = f"{score} of {len(rows)} methods, in their order, minus that of the raw model: {counts}; {first}."
+    alt = f"{score.title} of {len(rows)} methods, in their order, minus that of the raw model: {counts}; {first}."
     quiet(fig, _STRIP_TOP + _STRIP_BOTTOM + ROW_PIXELS * len(rows), alt=alt)
-    arrow = {"lower": "← better", "higher": "better →"}.get(better, "")
+    arrow = {"lower": "← better", "higher": "better →"}.get(score.better, "")
     name = " ".join(filter(None, ["difference", f"in {unit.name}" if unit.name else "", "  ", arrow]))
     longest = min(max(len(row.title) for row in rows), LONGEST_NAME)
     hidden = {"visible": False, "fixedrange": True}
@@ -156,41 +136,41 @@ def _strip_range(differences: Sequence[Interval], relevant: float, better: str) 
     return low - pad, high + pad
 
 
-def _strip_row(row: StripRow, place: int, unit: Unit, ends: tuple[float, float]) -> dict[str, Any]:
+def _strip_row(row: Difference, style: Style, place: int, unit: Unit, ends: Limits) -> dict[str, Any]:
     """The marker on its interval; beyond an end of the axis it is drawn open, at the end."""
     inside = np.clip([row.difference.low, row.difference.value, row.difference.high], *ends) * unit.scale
-    symbol = row.style.symbol + ("" if ends[0] <= row.difference.value <= ends[1] else "-open")
+    symbol = style.symbol + ("" if ends[0] <= row.difference.value <= ends[1] else "-open")
     value, low, high = ([part] for part in row.difference)
     return {
         "type": "scatter", "x": inside.tolist(), "y": [place] * 3, "name": row.title, "mode": "lines+markers",
-        "line": {"color": row.style.color, "width": 2.5}, "hoverinfo": "skip", "cliponaxis": False,
-        "marker": {"color": row.style.color, "symbol": symbol, "size": [0, 10, 0], "line": {"width": 0}},
-        **carry(value=[row.value], difference=value, low=low, high=high, shows=np.array([row.word], dtype=object)),
+        "line": {"color": style.color, "width": 2.5}, "hoverinfo": "skip", "cliponaxis": False,
+        "marker": {"color": style.color, "symbol": symbol, "size": [0, 10, 0], "line": {"width": 0}},
+        **carry(value=[row.value], difference=value, low=low, high=high, shows=np.array([row.verdict], dtype=object)),
     }  # fmt: skip
 
 
-def _known(row: StripRow) -> bool:
+def _known(row: Difference) -> bool:
     return not math.isnan(row.difference.value)
 
 
-def _number(row: StripRow, unit: Unit, decimals: int) -> str:
+def _number(row: Difference, unit: Unit, decimals: int) -> str:
     return signed_text(row.difference.value * unit.scale, decimals) if _known(row) else ""
 
 
-def _word(row: StripRow) -> str:
+def _word(row: Difference) -> str:
     strong = {"better": "<b>better</b>", "worse": "<b>worse</b>", "undecided": "<i>undecided</i>"}
-    return f" {strong.get(row.word, row.word)}"
+    return f" {strong.get(row.verdict, row.verdict)}"
 
 
-def _told(row: StripRow, unit: Unit, decimals: int) -> str:
+def _told(row: Difference, unit: Unit, decimals: int) -> str:
     """Difference, interval and word in one line."""
     value, low, high = (part * unit.scale for part in row.difference)
     if math.isnan(value):
-        return row.word
+        return row.verdict
     numbers = signed_text(value, decimals)
     if math.isfinite(low + high) and low < high:
         numbers += f" ({signed_text(low, decimals)} to {signed_text(high, decimals)})"
-    return f"{numbers} {unit.name}".strip() + (f", {row.word}" if row.word else "")
+    return f"{numbers} {unit.name}".strip() + (f", {row.verdict}" if row.verdict else "")
 
 
 def _texts(texts: list[str], x: Sequence[float], y: Sequence[float], position: str) -> dict[str, Any]:

@@ -14,19 +14,26 @@ from markupsafe import Markup
 from calib.calibrators.backend import device_of
 from calib.diagnostics.consistency import binned_consistency
 from calib.diagnostics.gap_sentences import gap_sentence
-from calib.diagnostics.gaps import LEAST_ROWS
 from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.judgement import first_curve
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import SCORES
-from calib.evaluation.comparison_table import MARKS, MARKS_SAID, first_scores, score_rows, weighted_rows
+from calib.evaluation.comparison_table import (
+    MARKS,
+    MARKS_SAID,
+    changes,
+    differences,
+    first_scores,
+    score_rows,
+    weighted_rows,
+)
 from calib.evaluation.scores import said_of_intervals
 from calib.evaluation.view import View
 from calib.export.provenance import versions
 from calib.formatting import brackets, number, percent, points, safe_table, signed, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.plots.axes import Scale
-from calib.plots.overview import StripRow, difference_strip
+from calib.plots.overview import difference_strip
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.registry import METHODS, said_of_kind
@@ -104,18 +111,12 @@ def joint_change(row: Any) -> Interval:
 
 def strip(report: Report, key: str) -> tuple[Any, str] | None:
     """The differences of all methods from the raw model by one score, as on the page Compare; None of one method."""
-    rows = report.table[(report.table["score"] == key) & report.table["value"].notna()]
-    if len(rows) < 2:
+    if len(report.methods) < 2:
         return None
-    rows, score = rows.sort_values("value", kind="stable", ascending=SCORES[key].better != "higher"), SCORES[key]
-    styles = {method.key: method.style for method in report.methods}
-    drawn = [
-        StripRow(row["title"], styles[row["method"]], row["value"], joint_change(row), row["verdict"] or "reference")
-        for row in rows.to_dict("records")
-    ]
-    relevant, title = float(rows["relevant"].iloc[0]), score.seen(report.view).title
-    fig = difference_strip(drawn, title, score.unit, relevant, score.better)
-    return fig, f"{title}: difference from the raw model. Shaded: too small to matter"
+    styles, score = {method.key: method.style for method in report.methods}, SCORES[key].seen(report.view)
+    rows = [row for row in differences(report.table, key) if row.method in styles]  # without those that failed
+    caption = f"{score.title}: difference from the raw model. Shaded: too small to matter"
+    return difference_strip(rows, styles, score), caption
 
 
 def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
@@ -138,17 +139,14 @@ def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
 def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
     """What a method changes of some scores of the raw model."""
     found = []
-    for key in first_scores(report.table, keys):
-        before, after = (report.score(method, key) for method in (report.methods[0], chosen))
+    for key, (before, after) in changes(report.table, chosen.key, keys).items():
         title = SCORES[key].seen(report.view).title
         write: Callable[[float], str] = number
         signed_as: Callable[[float], str] = signed
         if key == "signed gap":
             title, write, signed_as = f"{title}, points", points, points
-        if after["value"] == after["value"]:
-            change = with_interval(joint_change(after), signed_as)
-            numbers = write(before["value"]), write(after["value"]), change
-            found.append(Tile(title, *(text.replace("−", "-") for text in numbers)))  # as all tables write minus
+        texts = write(before), write(after.value), with_interval(after.difference, signed_as)
+        found.append(Tile(title, *(text.replace("−", "-") for text in texts)))  # as all tables write minus
     return Tiles(
         found,
         f"From the raw model to {chosen.title}, and the paired change with the 95 % interval that holds for all "
@@ -169,19 +167,16 @@ def groups(report: Report) -> Iterator[Block]:
     """In which groups the raw model and a calibrator are off, the worst first, as on the page Compare."""
     assert report.groups is not None
     view, methods = report.view, report.before_and_after
-    found = [subgroups(method.evaluation, report.groups) for method in methods]
-    last = found[-1]
-    if judged := int(last.enough.sum()):
+    *others, last = (subgroups(method.evaluation, report.groups) for method in methods)
+    judged = int(last.enough.sum())
+    if judged:
         yield f"With {methods[-1].title}: {gap_sentence(last.average, last.off, judged, str)}"
     rows: list[list[str | Cell]] = []
-    for k in last.worst_first[:MOST_GROUPS]:
-        gaps: list[str | Cell] = [f"fewer than {LEAST_ROWS} rows", *["–"] * (len(found) - 1)]
-        if last.enough[k]:
-            each = (one.gaps for one in found)
-            gaps = [interval_cell((one.gap[k], one.gap_low[k], one.gap_high[k]), points) for one in each]
-        rows.append([last.names[k], f"{last.gaps.rows[k]:,}", percent(float(last.gaps.accuracy[k])), *gaps])
+    for group, *before in zip(*(each.in_order(last) for each in (last, *others)), strict=True):
+        gaps = [interval_cell(each.gap, points) for each in (*before, group)]
+        rows.append([group.name, f"{group.rows:,}", percent(group.observed), *gaps])
     head = ["group", "rows", view.outcome, *(f"gap, {method.title}" for method in methods)]
-    yield Table("groups", head, rows, (
+    yield Table("groups", head, rows[: min(judged, MOST_GROUPS)], (
         f"The gap is the {view.mean_said} minus the {view.outcome} in points, above 0 {view.too_high}. Its 95 % "
         f"intervals hold for all groups together. {len(last.names):,} groups; at most {MOST_GROUPS} are shown."
     ))  # fmt: skip

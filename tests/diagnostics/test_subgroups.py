@@ -42,7 +42,11 @@ def test_small_groups_are_not_judged(rng) -> None:
     assert found.enough.tolist() == [True, False]
     assert found.names[1] == "small"
     assert 1 not in found.worst_first
+    last = found.in_order()[-1]
+    assert (last.name, last.rows, last.observed) == ("small", 9, 0.0) and np.isnan(last.gap.low)
     judged = subgroups(evaluation(confidence, correct), names, least_rows=9)
+    assert [group.name for group in judged.in_order()] == ["small", "large"]
+    assert [group.name for group in judged.in_order(found)] == ["large", "small"]
     assert judged.worst_first[0] == 1 and judged.gaps.gap_low[1] > 0
 
 

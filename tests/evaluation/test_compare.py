@@ -18,6 +18,8 @@ from calib.evaluation.comparison_table import (
     MARKS,
     ScoreCell,
     best_methods,
+    changes,
+    differences,
     score_rows,
     summary,
     verdict,
@@ -118,6 +120,31 @@ def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
     alone = verdict(table[table["method"] != "temperature"])
     assert alone.startswith("Uncalibrated is alone with a value of NLL, ")
     assert ". mine gives a confidence only" in alone
+
+
+@pytest.mark.parametrize("score", ["NLL", "accuracy", "ECE"])
+def test_differences_come_from_the_best_method_to_the_worst_and_methods_without_the_score_last(parts, score):
+    methods = {
+        "vector": calib.calibrator("vector"),
+        "mine": Geometric(),
+        "temperature": calib.calibrator("temperature"),
+    }
+    table = compare(methods, *with_features(parts)).table
+    rows = differences(table, score)
+    assert sorted(row.method for row in rows) == ["identity", "mine", "temperature", "vector"]
+    values = [row.value for row in rows if not math.isnan(row.value)]
+    assert values == sorted(values, reverse=score == "accuracy")
+    ties = [row.method for row in rows if row.value == cell(table, "identity", score)["value"]]
+    assert ties[0] == "identity"
+    by_method = {row.method: row for row in rows}
+    raw, mine = by_method["identity"], by_method["mine"]
+    assert raw.verdict == "reference" and raw.difference == (0.0, 0.0, 0.0)
+    if score == "NLL":
+        assert rows[-1] is mine and mine.verdict == "confidence only" and math.isnan(mine.difference.value)
+    before, after = changes(table, "temperature", (score,))[score]
+    assert (before, after.value) == (raw.value, by_method["temperature"].value)
+    assert after.difference.value == pytest.approx(after.value - before)
+    assert bool(changes(table, "mine", (score,))) == (score != "NLL")
 
 
 def test_fitted_calibrators_are_not_fitted_again(parts):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from calib.diagnostics.judgement import gap_curve
-from calib.evaluation.scores import Unit
+from calib.evaluation import SCORES
+from calib.evaluation.comparison_table import Difference
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
@@ -16,7 +19,6 @@ from calib.plots.overview import (
     ACROSS_PANELS,
     ROW_PIXELS,
     Panel,
-    StripRow,
     difference_strip,
     gap_reach,
     reliability_panels,
@@ -47,13 +49,13 @@ def test_size_curves_show_what_can_be_compared_and_carry_the_rest():
 RAW, TEMPERATURE = method_style("identity"), method_style("temperature")
 
 
-def strip_row(name: str, value: float, half: float = 0.004, word: str = "better") -> StripRow:
+def strip_row(name: str, value: float, half: float = 0.004, word: str = "better") -> Difference:
     difference = Interval(value, value - half, value + half)
-    return StripRow(METHODS[name].title, method_style(name), 0.8 + value, difference, word)
+    return Difference(name, METHODS[name].title, 0.8 + value, difference, word, math.nan, 0.001)
 
 
-REFERENCE = StripRow("Uncalibrated", method_style("identity"), 0.8, Interval(0.0, 0.0, 0.0), "reference")
-NATS = Unit("nats", 1.0)
+REFERENCE = Difference("identity", "Uncalibrated", 0.8, Interval(0.0, 0.0, 0.0), "reference", math.nan, 0.001)
+STYLES = {name: method_style(name) for name in METHODS}
 
 
 def clicked(fig):
@@ -65,7 +67,7 @@ def clicked(fig):
 def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
     better = [strip_row("gpcalib", -0.0226), strip_row("temperature", -0.0066)]
     rows = [*better, REFERENCE, strip_row("bbq", 0.02, word="worse")]
-    fig = difference_strip(rows, "NLL", NATS, 0.001)
+    fig = difference_strip(rows, STYLES, SCORES["NLL"])
     table = figure_data(fig)
     assert table["difference"].tolist() == [-0.0226, -0.0066, 0, 0.02]
     assert table["shows"].tolist() == ["better", "better", "reference", "worse"]
@@ -86,7 +88,7 @@ def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
 
 def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_always_on_the_axis():
     rows = [strip_row("gpcalib", -0.02), strip_row("temperature", -0.01), REFERENCE, strip_row("bbq", 3.0)]
-    fig = difference_strip(rows, "NLL", NATS, 0.001)
+    fig = difference_strip(rows, STYLES, SCORES["NLL"])
     low, high = fig.layout.xaxis.range
     assert high - low < 0.3
     bbq = fig.data[3]
@@ -95,7 +97,7 @@ def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_alwa
     assert figure_data(fig)["difference"].max() == 3.0
     assert "+3.0000" in fig.data[-4].text[3]
     rows = [strip_row("gpcalib", -3.0), strip_row("temperature", -0.01), REFERENCE, strip_row("bbq", 0.02)]
-    fig = difference_strip(rows, "NLL", NATS, 0.001)
+    fig = difference_strip(rows, STYLES, SCORES["NLL"])
     assert fig.layout.xaxis.range[0] < -3
     assert not any(trace.marker.symbol.endswith("-open") for trace in fig.data[:4])
 

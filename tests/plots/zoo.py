@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +31,7 @@ from calib.diagnostics.separation import success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate
-from calib.evaluation.scores import Unit
+from calib.evaluation.comparison_table import Difference
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.bootstrap import Interval
@@ -53,7 +54,7 @@ from calib.plots.latent import effect_chart, latent_function
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds, theorem_chain
-from calib.plots.overview import Panel, StripRow, difference_strip, gap_reach, reliability_panels
+from calib.plots.overview import Panel, difference_strip, gap_reach, reliability_panels
 from calib.plots.reliability import before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import Style, method_style
@@ -202,13 +203,14 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
     )  # fmt: skip
     sizes["low"], sizes["high"] = sizes["value"] * 0.9, sizes["value"] * 1.1
     strip = [
-        StripRow(f"{name} {method}", method_style(method), nll[method], Interval(d, d - 0.01, d + 0.01), "better")
+        Difference(method, f"{name} {method}", nll[method], Interval(d, d - 0.01, d + 0.01), "better", math.nan, 0.001)
         for method, d in above.items()
     ]
+    styles = {method: method_style(method) for method in above}
     return {
         "sizes": size_curves(sizes, "NLL"),
-        "strip": difference_strip(strip, "NLL", SCORES["NLL"].unit, 0.001),
-        "strip in points": difference_strip(strip, "ECE", Unit("points", 100.0), 0.001),
+        "strip": difference_strip(strip, styles, SCORES["NLL"]),
+        "strip in points": difference_strip(strip, styles, SCORES["ECE"]),
         "members": member_rows([Judged(method, 0.25, nll[method], 0.01, d, 0.01) for method, d in above.items()]),
     }  # fmt: skip
 

@@ -13,10 +13,10 @@ from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.formatting import escape_markdown, listed, plural
+from calib.formatting import escape_markdown, listed
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
 from calib.ui.building import offer_file
-from calib.ui.fits import ShownFit, jobs, ready, resampled, tells_nothing
+from calib.ui.fits import ShownFit, jobs, resampled, tells_nothing
 from calib.ui.link import go_to
 from calib.ui.session import EXPORTED, OpenSession, keep
 from calib.ui.text import literal
@@ -128,8 +128,7 @@ def failed() -> None:
 def comparison_table(fits: Sequence[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits, computed once."""
     evaluations = {fit.title: fit.evaluation for fit in fits}
-    what = f"the scores of {plural(len(fits), 'method')}"
-    return ready(("comparison", *_named(fits)), what, table_of, claims_of(fits), evaluations)
+    return keep(("comparison", *_named(fits)), lambda: table_of(claims_of(fits), evaluations))
 
 
 def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:

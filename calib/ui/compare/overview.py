@@ -16,17 +16,14 @@ import streamlit as st
 
 from calib.diagnostics.histograms import confidence_histogram
 from calib.evaluation import SCORES
-from calib.evaluation.claims import Claims
-from calib.evaluation.comparison_table import CONFIDENCE_ONLY
-from calib.evaluation.scores import EVENT_RATE, RANKING, RARE, Unit
+from calib.evaluation.comparison_table import Difference, changes, differences, first_scores
+from calib.evaluation.scores import Unit
 from calib.formatting import number, percent
-from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.axes import Scale
 from calib.plots.overview import (
     ACROSS_PANELS,
     Panel,
-    StripRow,
     difference_strip,
     gap_reach,
     panel_height,
@@ -36,7 +33,7 @@ from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import Limits, text_color
 from calib.ui import widgets
-from calib.ui.compare.answer import CLOSER, answer_with_export, choose_one, claims_of, failed, taken
+from calib.ui.compare.answer import CLOSER, answer_with_export, choose_one, comparison_table, failed, taken
 from calib.ui.fits import ShownFit, gap_and_extremes_of, ready, tells_nothing
 from calib.ui.over_under.groups import in_groups
 from calib.ui.reliability.state import show_only
@@ -48,7 +45,6 @@ from calib.ui.widgets import segments
 
 FIRST = ("NLL", "ECE", "Brier", "accuracy")
 """Scores of the tiles and of the strip."""
-REFERENCE = "reference"
 HEIGHT = 380
 """Pixels of a diagram with its histogram."""
 SIGNS = {"better": "#009E73", "worse": "#D55E00"}
@@ -70,50 +66,47 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     answer_with_export(session, fits)
     in_groups(session.test, taken(fits))
     failed()
-    claims, tiles, diagrams = claims_of(fits), st.container(), st.container()
+    table, tiles, diagrams = comparison_table(fits), st.container(), st.container()
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     with right:
         closer = choose_one(fits, "compare", label="Beside the raw model", style="list")
     with left:
         view = raw.evaluation.view
-        scores = [key for key in _first_scores(claims) if SCORES[key].claims]
+        scores = [key for key in _first_scores(table) if SCORES[key].claims]
         titles = {key: SCORES[key].seen(view).title for key in scores}
         score = segments("All methods, against the raw model", titles, scores[0], "compare/score")
     with tiles:
-        _tiles(claims, raw, closer)
+        _tiles(table, closer)
     with diagrams:
         _diagrams([raw, closer])
-    _strip(session, claims, fits, score)
+    _strip(table, fits, score)
 
 
-def _first_scores(claims: Claims) -> list[str]:
-    """Those that the raw model has; AUROC and average precision in place of the accuracy of a rare event."""
-    there = claims.scored[claims.baseline].value
-    wanted = [key for key in FIRST if key != "accuracy" or there.get(EVENT_RATE, 1.0) >= RARE]
-    return [key for key in [*wanted, *([] if "accuracy" in wanted else RANKING[:1])] if key in there]
-
-
-def _tiles(claims: Claims, raw: ShownFit, fit: ShownFit) -> None:
+def _tiles(table: pd.DataFrame, fit: ShownFit) -> None:
     """Four scores before and after, with the change that holds for all comparisons together."""
     st.caption(f"From the raw model to {literal(fit.title)}")
-    shown = [key for key in _first_scores(claims) if claims.has(fit.title, key)]
-    with st.grid(len(shown), min_column_width=230, gap="small"):
-        for key in shown:
-            score, claim = SCORES[key].seen(raw.evaluation.view), claims.between(fit.title, raw.title, key)
+    changed = changes(table, fit.title, _first_scores(table))
+    with st.grid(len(changed), min_column_width=230, gap="small"):
+        for key, (before, after) in changed.items():
+            score, (value, low, high), word = SCORES[key].seen(fit.evaluation.view), after.difference, after.verdict
             write = percent if key == "accuracy" else number
-            before, after = (write(claims.scored[one.title].value[key]) for one in (raw, fit))
             unit = score.unit if key in ("NLL", "accuracy") else Unit("", 1.0)  # an ECE is .134 on every page
-            change = f"{unit.number(claim.value)} ({unit.number(claim.low)} to {unit.amount(claim.high)})"
-            change = "unchanged in each row" if claim.low == claim.high else change
-            change += f": {claim.word}" if claim.word else ""
-            color = f"color:{text_color(SIGNS[claim.word])}" if claim.word in SIGNS else "opacity:.7"
+            change = f"{unit.number(value)} ({unit.number(low)} to {unit.amount(high)})"
+            change = "unchanged in each row" if low == high else change
+            change += f": {word}" if word else ""
+            color = f"color:{text_color(SIGNS[word])}" if word in SIGNS else "opacity:.7"
             with st.container(border=True, height="stretch", key=f"tile/{key}"):
                 st.html(
                     f'<div style="font-size:.875rem;opacity:.7">{escape(score.title)}</div>'
-                    f'<div style="font-size:1.4rem;white-space:nowrap">{before} '
-                    f'<span style="opacity:.6">→</span> <strong>{after}</strong></div>'
+                    f'<div style="font-size:1.4rem;white-space:nowrap">{write(before)} '
+                    f'<span style="opacity:.6">→</span> <strong>{write(after.value)}</strong></div>'
                     f'<div style="font-size:.8rem;{color}">{change}</div>'
                 )
+
+
+def _first_scores(table: pd.DataFrame) -> list[str]:
+    """Four scores; the AUROC in place of the accuracy of a rare event."""
+    return first_scores(table, FIRST)[: len(FIRST)]
 
 
 def _diagrams(fits: Sequence[ShownFit]) -> None:
@@ -142,62 +135,36 @@ def _diagram(fit: ShownFit, scale: Scale, limits: Limits) -> go.Figure:
     )
 
 
-def in_order(claims: Claims, fits: Sequence[ShownFit], score: str) -> list[ShownFit]:
-    """From the best to the worst by a score; those that do not have it last, and the raw model first among equals."""
-    sign = -1.0 if SCORES[score].better == "higher" else 1.0
-
-    def place(fit: ShownFit) -> tuple[bool, float]:
-        has = claims.has(fit.title, score)
-        return not has, sign * claims.scored[fit.title].value[score] if has else 0.0
-
-    return sorted(fits, key=place)
-
-
-def _strip(session: OpenSession, claims: Claims, fits: Sequence[ShownFit], score: str) -> None:
+def _strip(table: pd.DataFrame, fits: Sequence[ShownFit], score: str) -> None:
     """All methods against the raw model by one score; a click on one shows it beside the raw model."""
-    ordered, shown = in_order(claims, fits, score), SCORES[score].seen(fits[0].evaluation.view)
-    rows = [_row(claims, fit, score) for fit in ordered]
-    relevant = claims.relevant[score]
-    fig = keep(
-        ("strip", score, *((fit.key, fit.title, fit.style) for fit in ordered)),
-        lambda: difference_strip(rows, shown.title, shown.unit, relevant, shown.better),
-    )
-    _clickable(fig, "compare-strip", fits, ordered)
-    st.caption(_said_of_rows(claims, [fit.title for fit in ordered], score))
+    rows, by_title = differences(table, score), {fit.title: fit for fit in fits}
+    ordered = [by_title[row.title] for row in rows]
+    styles, seen = {fit.title: fit.style for fit in fits}, SCORES[score].seen(fits[0].evaluation.view)
+    key = ("strip", score, *((fit.key, fit.title, fit.style) for fit in ordered))
+    _clickable(keep(key, partial(difference_strip, rows, styles, seen)), "compare-strip", fits, ordered)
+    st.caption(_describe_rows(rows, seen.unit))
 
 
-def _row(claims: Claims, fit: ShownFit, score: str) -> StripRow:
-    value = claims.scored[fit.title].value.get(score, math.nan)
-    if fit.title == claims.baseline:
-        return StripRow(fit.title, fit.style, value, Interval(0.0, 0.0, 0.0), REFERENCE)
-    if not claims.has(fit.title, score):
-        return StripRow(fit.title, fit.style, value, UNKNOWN, CONFIDENCE_ONLY.removeprefix("gives a "))
-    claim = claims.between(fit.title, claims.baseline, score)
-    return StripRow(fit.title, fit.style, value, claim.interval, claim.word)
-
-
-def _said_of_rows(claims: Claims, titles: Sequence[str], score: str) -> str:
-    """What lines and the shaded part are, and how many rows would decide what is undecided."""
-    unit = SCORES[score].unit
-    smallest = f"{claims.relevant[score] * unit.scale:g} {unit.name}".strip()
-    said = [
+def _describe_rows(rows: Sequence[Difference], unit: Unit) -> str:
+    """Meaning of the lines and the shaded part, and how many rows would decide what is undecided."""
+    smallest = f"{rows[0].relevant * unit.scale:g} {unit.name}".strip()
+    sentence = (
         "A click on a row shows that method above. Lines are 95\u00a0% intervals that hold for all comparisons "
         f"together; shaded differences, below {smallest}, do not matter."
-    ]
-    needed = [claims.between(name, claims.baseline, score).rows_needed for name in titles]
-    known = [rows for rows in needed if math.isfinite(rows)]
-    if known:
-        fewest = f"{min(known):,.0f}"
-        ends = fewest if len(set(known)) == 1 else f"{fewest} to {max(known):,.0f}"
-        said.append(f"About {ends} test rows would decide what is undecided.")
-    return " ".join(said)
+    )
+    needed = [row.rows_needed for row in rows if math.isfinite(row.rows_needed)]
+    if not needed:
+        return sentence
+    fewest = f"{min(needed):,.0f}"
+    ends = fewest if len(set(needed)) == 1 else f"{fewest} to {max(needed):,.0f}"
+    return f"{sentence} About {ends} test rows would decide what is undecided."
 
 
 def small_multiples(fits: list[ShownFit]) -> None:
     """The gaps of all methods in two figures, side by side where there is room; the best are in the first row."""
-    claims, view = claims_of(fits), fits[0].evaluation.view
-    ordered = in_order(claims, fits, "NLL")
-    panels = [Panel(f.title, f.style, f.gaps, claims.scored[f.title].value.get("ECE", math.nan)) for f in ordered]
+    view, by_title = fits[0].evaluation.view, {fit.title: fit for fit in fits}
+    ordered = [by_title[row.title] for row in differences(comparison_table(fits), "NLL")]
+    panels = [Panel(fit.title, fit.style, fit.gaps, fit.scores.value.get("ECE", math.nan)) for fit in ordered]
     st.caption(
         f"{view.said.capitalize()} minus {view.outcome} in points, above 0 {view.too_high}. Rows in groups of equally "
         f"many, from the least to the most {view.said}; 95\u00a0% of calibrated models lie in the grey band."

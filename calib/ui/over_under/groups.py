@@ -20,6 +20,7 @@ from calib.engine import Data
 from calib.evaluation.evaluation import row_arrays
 from calib.evaluation.view import View
 from calib.formatting import class_in_words, listed, number, percent, plural, signed, with_interval
+from calib.metrics.bootstrap import Interval
 from calib.plots.over_under import per_class_chart
 from calib.plots.style import Style
 from calib.ui import widgets
@@ -111,25 +112,23 @@ def _chart(gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: i
 
 def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:
     """All groups, the worst first and those with too few rows last."""
-    gaps, known = result.gaps, result.enough
-    verdict = np.where(known, "no significant gap", "too few rows").astype(object)
-    verdict[known & (gaps.gap_low > 0)], verdict[known & (gaps.gap_high < 0)] = view.too_high, view.too_low
-    table = pd.DataFrame(
-        {
-            "group": result.names,
-            "rows": gaps.rows,
-            "verdict": verdict,
-            view.outcome: gaps.accuracy,
-            view.mean_said: gaps.confidence,
-            "gap": gaps.gap,
-            "gap, low": np.where(known, gaps.gap_low, np.nan),
-            "gap, high": np.where(known, gaps.gap_high, np.nan),
-        }
-    )
+    columns = ["group", "rows", "verdict", view.outcome, view.mean_said, "gap", "gap, low", "gap, high"]
+    rows = [
+        (group.name, group.rows, _verdict(group.gap, view), group.observed, group.predicted, *group.gap)
+        for group in result.in_order()
+    ]
+    table = pd.DataFrame(rows, columns=columns)
     if raw is not None:
-        table["gap of the raw model"] = raw.gaps.gap
-    first = result.worst_first
-    return table.take(np.r_[first, np.setdiff1d(np.arange(len(table)), first)]).round(4)
+        table["gap of the raw model"] = [group.gap.value for group in raw.in_order(result)]
+    return table.round(4)
+
+
+def _verdict(gap: Interval, view: View) -> str:
+    if np.isnan(gap.low):
+        return "too few rows"
+    if gap.low <= 0.0 <= gap.high:
+        return "no significant gap"
+    return view.too_high if gap.low > 0.0 else view.too_low
 
 
 def groups_sentence(subgroups: Subgroups, least_rows: int) -> str:
