@@ -40,13 +40,13 @@ docs: $(BIN)/.dev ## the documentation site in build/site; open its index.html, 
 	NO_MKDOCS_2_WARNING=1 $(ONE_THREAD) $(BIN)/python -m mkdocs build --quiet
 
 screenshots: $(BIN)/.dev browser ## the documents' pictures of the app anew
-	$(ONE_THREAD) $(BIN)/python -m documentation.screenshots
+	$(ONE_THREAD) $(BIN)/python -m site_builder.screenshots
 
 check: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m documentation.validate
+	$(BIN)/python -m site_builder.validate
 
 hooks: $(BIN)/.dev ## ruff before each commit
 	$(BIN)/pre-commit install

@@ -27,7 +27,7 @@ from calib.isolation.client import LIBRARIES
 from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
 from calib.ui.menu import MENU
-from documentation import methods
+from site_builder import methods
 from tests.conftest import DOCUMENTS, ROOT
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from documentation import rooms
+from site_builder import rooms
 from tests.conftest import ROOT
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_picture_and_the_table_of_the_rooms_are_what_the_code_gives():
-    make = "run python -m documentation.rooms"
+    make = "run python -m site_builder.rooms"
     assert f"<desc>{rooms.in_words()}</desc>" in rooms.PICTURE.read_text(encoding="utf-8"), make
     assert GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip(), make
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from documentation.docstrings import markdown
+from site_builder.docstrings import markdown
 
 PACKAGES = (
     *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export"),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from calib import metrics
 from calib.evaluation import SCORES, Score
 from calib.evaluation.scores import EVENT_RATE
-from documentation.docstrings import markdown
-from documentation.methods import formula
+from site_builder.docstrings import markdown
+from site_builder.methods import formula
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from calib.base import (
 from calib.calibrators.auto import candidates
 from calib.formatting import listed
 from calib.registry import METHODS, Method
-from documentation.docstrings import markdown
-from documentation.pictures import draw_script, picture
+from site_builder.docstrings import markdown
+from site_builder.pictures import draw_script, picture
 
 ARENA = Path(__file__).parents[1] / "docs" / "arena.md"
 PROMISES = {

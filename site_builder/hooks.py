@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from plotly.offline import get_plotlyjs
 
-from documentation import methods, pictures, reference, scores
+from site_builder import methods, pictures, reference, scores
 
 ROOT = Path(__file__).parents[1]
 OUTSIDE = {

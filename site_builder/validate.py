@@ -13,7 +13,7 @@ from typing import Any
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import Validator, get_validation_checks, validate
 
-from documentation.reference import PACKAGES, public_names
+from site_builder.reference import PACKAGES, public_names
 
 
 class Documented(Validator):

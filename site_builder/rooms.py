@@ -1,6 +1,6 @@
 """The picture and the table of the packages in CONTRIBUTING.md, made from the imports of the code.
 
-    python -m documentation.rooms            # renews them
+    python -m site_builder.rooms            # renews them
 
 A box is a package of ``calib``. The modules at its root are one box, ``calib/*.py``, and so are ``app.py`` with
 ``pages/``. Imports inside functions and for type checking count. An arrow that follows from others is not drawn.
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "calib"
 GUIDE = ROOT / "CONTRIBUTING.md"
 PICTURE = ROOT / "docs" / "rooms.svg"
-BEGIN, END = "<!-- made by python -m documentation.rooms -->\n", "<!-- end -->\n"
+BEGIN, END = "<!-- made by python -m site_builder.rooms -->\n", "<!-- end -->\n"
 
 COLUMNS, WIDTH, HEIGHT, BOX = 4, 190, 76, (150, 36)
 """Of the picture, in pixels but for the first."""
