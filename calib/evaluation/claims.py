@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from statistics import NormalDist
 from typing import Literal
@@ -64,7 +65,7 @@ class Claim:
     Attributes
     ----------
     value : its score minus the other's.
-    low, high : interval that holds for all pairs and all scores that claim, together.
+    low, high : interval that holds for everything that :class:`Claims` claims, together.
     word : what the interval says of the first; "" where the score claims nothing.
     rows_needed : where the word is "undecided", about how many test rows would decide; NaN elsewhere.
     """
@@ -82,7 +83,7 @@ class Claim:
 
 
 ABSENT = Claim(*UNKNOWN, "")
-"""Of methods that do not have the score."""
+"""Of methods that do not have the score, or of a pair that it does not compare."""
 
 
 def word_of(key: str, difference: Interval, relevant: float) -> Word:
@@ -166,12 +167,13 @@ def too_few_of(value: Mapping[str, float], n: int) -> str:
 class Claims:
     """Differences of methods on the same test rows, with intervals that hold for all of them together.
 
-    Differences are divided by their standard errors, and half an interval's width is a quantile of the largest of them
-    over all pairs of a family: the single-step max-t method (Hothorn, Bretz and Westfall 2008), by normal draws of what
-    the groups of rows add, with Student's t of one degree of freedom fewer than rows, or clusters, which matters where
-    these are few (Cameron and Miller 2015, section VI). What is asked first, which methods have a lower NLL than the
-    raw model, is a family of its own, and all other pairs and scores are another; each has half (Bonferroni). Close
-    pairs then do not widen the answer.
+    Every method is compared with the first by each score, and with the others by the score that decides: the NLL, or
+    the ECE where no other method has an NLL. Differences are divided by their standard errors, and half an interval's
+    width is a quantile of the largest of a family: the single-step max-t method (Hothorn, Bretz and Westfall 2008), by
+    normal draws of what the groups of rows add, with Student's t of one degree of freedom fewer than rows, or clusters,
+    which matters where these are few (Cameron and Miller 2015, section VI). The deciding score against the first method
+    is a family with half of the error probability. The deciding score of the others, and each other score, are families
+    that share the other half equally (Bonferroni), so that none is widened by many differences of another.
 
     Parameters
     ----------
@@ -183,6 +185,7 @@ class Claims:
     ----------
     names : of the methods.
     baseline : the first of them.
+    deciding : key of the score that decides.
     relevant : key -> smallest relevant difference, of all scores.
     """
 
@@ -198,12 +201,18 @@ class Claims:
         self.baseline = self.names[0]
         self.relevant = relevant_differences(relevant)
         self._too_few = {name: too_few_of(one.value, one.n) for name, one in scored.items()}
-        self._quantiles: dict[bool, float] = {}
+        others = self.names[1:]
+        self.deciding = PRIMARY if not others or any(self.has(name, PRIMARY) for name in others) else "ECE"
+        self._quantiles: dict[tuple[str, bool], float] = {}
 
     def between(self, name: str, other: str, key: str) -> Claim:
-        """One method against another by one score; NaN where one of them does not have it, no word against itself."""
+        """One method against another by one score; NaN where one of them does not have it, no word against itself.
+
+        Two methods other than the first are compared by the deciding score alone.
+        """
         ours, theirs = self.scored[name], self.scored[other]
-        if not self.has(name, key) or not self.has(other, key):
+        with_first = self.baseline in (name, other)
+        if not self.has(name, key) or not self.has(other, key) or not (with_first or key == self.deciding):
             return ABSENT
         if name == other:
             return Claim(0.0, 0.0, 0.0, "")
@@ -215,7 +224,7 @@ class Claims:
         if abs(value) < NEGLIGIBLE and not difference.influence.any():  # not one row differs
             return Claim(0.0, 0.0, 0.0, word_of(key, Interval(0.0, 0.0, 0.0), self.relevant[key]))
         error = max(float(difference.error), self._least_error(key))
-        quantile = self.quantile(key == PRIMARY and self.baseline in (name, other))
+        quantile = self.quantile(key, with_first)
         _, low, high = difference.interval(critical=quantile, error=error)
         interval = Interval(value, min(value, low), max(value, high))
         word = word_of(key, interval, self.relevant[key])
@@ -251,27 +260,40 @@ class Claims:
             return f"there {'is' if one.n_units == 1 else 'are'} only {units}"
         return "" if key in PROPORTIONS and not all(self._too_few.values()) else self._too_few[name]
 
-    def quantile(self, first: bool) -> float:
-        """Half the width of a family's intervals in standard errors: of NLL against the raw model, or of all others."""
-        if not self._quantiles:
-            families: dict[bool, list[tuple[Estimate, float]]] = {True: [], False: []}
-            for key in self.scores:
-                of_key = {name: self.scored[name].estimate(key) for name in self.names if self.ranks(name, key)}
-                for one, other in combinations(of_key, 2):
-                    apart = of_key[one] - of_key[other]
-                    error = max(float(apart.error), self._least_error(key))
-                    families[key == PRIMARY and self.baseline in (one, other)].append((apart, error))
-            spent = SPENT * (1.0 - LEVEL)
-            level = 1.0 - (spent / 2.0 if all(families.values()) else spent)
-            alone = self.scored[self.baseline].estimate("accuracy").critical(level)
-            for is_first, family in families.items():
-                self._quantiles[is_first] = alone
-                if family:
-                    influence = np.stack([apart.influence for apart, _ in family], axis=1)
-                    together = Estimate(np.zeros(len(family)), influence, family[0][0].degrees)
-                    joint = together.joint_critical(level, errors=np.array([error for _, error in family]))
-                    self._quantiles[is_first] = max(alone, joint)
-        return self._quantiles[first]
+    def quantile(self, key: str, with_first: bool) -> float:
+        """Half the width of a family's intervals in standard errors: of a score, against the first method or others."""
+        family = key, with_first
+        if family not in self._quantiles:
+            differences, level = self._differences(key, with_first), self._level(family)
+            self._quantiles[family] = self.scored[self.baseline].estimate("accuracy").critical(level)
+            if differences:
+                influence = np.stack([each.influence for each in differences], axis=1)
+                together = Estimate(np.zeros(len(differences)), influence, differences[0].degrees)
+                errors = np.maximum(together.error, self._least_error(key))
+                self._quantiles[family] = together.joint_critical(level, errors=errors)
+        return self._quantiles[family]
+
+    def _differences(self, key: str, with_first: bool) -> list[Estimate]:
+        """Differences by a score that are not 0 in every row."""
+        estimates = {name: self.scored[name].estimate(key) for name in self.names if self.ranks(name, key)}
+        pairs = [pair for pair in combinations(estimates, 2) if (self.baseline in pair) == with_first]
+        differences = [estimates[one] - estimates[other] for one, other in pairs]
+        return [each for each in differences if each.influence.any()]
+
+    @cached_property
+    def _families(self) -> list[tuple[str, bool]]:
+        """Families that claim anything, by score, and whether they are of differences to the first method."""
+        families = [(key, True) for key in self.scores] + [(self.deciding, False)] * (self.deciding in self.scores)
+        return [family for family in families if self._differences(*family)]
+
+    def _level(self, family: tuple[str, bool]) -> float:
+        """Joint coverage of a family."""
+        first = self.deciding, True
+        n_others = len([each for each in self._families if each != first])
+        error = SPENT * (1.0 - LEVEL)
+        if first in self._families and n_others:
+            error /= 2.0
+        return 1.0 - (error if family == first else error / max(n_others, 1))
 
     def _least_error(self, key: str) -> float:
         return max(FLOOR * self.relevant[key], NEGLIGIBLE)

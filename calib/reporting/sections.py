@@ -72,8 +72,8 @@ def _scores(report: Report) -> Iterator[Block]:
         yield from parts.scores(report)
     yield Note(
         "Differences are paired by row, so that methods may differ although their own intervals overlap. Intervals of "
-        "differences hold for all pairs of methods and all scores that claim, together. A calibration error is biased "
-        "upwards by noise."
+        "differences to the raw model hold for all methods and all scores that claim, together. A calibration error is "
+        "biased upwards by noise."
     )
     there = [key for key in SCORES if key in set(report.table["score"])]
     others = [key for key in there if key not in parts.MAIN]

@@ -54,20 +54,47 @@ def test_half_the_width_is_that_of_dunnett_against_the_raw_model_and_of_tukey_am
     draws = independent(m)
     level = 1 - SPENT * (0.05 if m == 2 else 0.025)
     dunnett = np.quantile(np.abs(draws[:, 1:] - draws[:, :1]).max(axis=1) / math.sqrt(2), level)
-    assert claims.quantile(True) == pytest.approx(dunnett, rel=0.03)
+    assert claims.quantile("NLL", True) == pytest.approx(dunnett, rel=0.03)
     between = claims.between("a", "r", "NLL")
-    assert between.high - between.value == pytest.approx(claims.quantile(True) * 0.01 * math.sqrt(2), rel=0.05)
+    assert between.high - between.value == pytest.approx(claims.quantile("NLL", True) * 0.01 * math.sqrt(2), rel=0.05)
     if m > 2:
         tukey = np.quantile((draws[:, 1:].max(axis=1) - draws[:, 1:].min(axis=1)) / math.sqrt(2), level)
-        assert claims.quantile(False) == pytest.approx(tukey, rel=0.03)
+        assert claims.quantile("NLL", False) == pytest.approx(tukey, rel=0.03)
         between = claims.between("a", "b", "NLL")
-        assert between.high - between.value == pytest.approx(claims.quantile(False) * 0.01 * math.sqrt(2), rel=0.05)
+        assert between.high - between.value == pytest.approx(
+            claims.quantile("NLL", False) * 0.01 * math.sqrt(2), rel=0.05
+        )
+
+
+def test_differences_of_one_score_do_not_widen_those_of_another():
+    # One of nine methods changes classes: by accuracy one pair differs, which the normal quantile covers by itself.
+    made = scored([0.5] * 9, [0.01] * 9)
+    changed = np.random.default_rng(5).normal(size=4000) / math.sqrt(4000)
+    made["a"].influence["accuracy"] = 0.0074 * changed
+    made["a"].value["accuracy"] = 0.825
+    claims = Claims(made)
+    share = SPENT * 0.05 / 2 / 2  # half for the NLL against the raw model; half for the NLL of the others and this one
+    half = NormalDist().inv_cdf(1 - share / 2) * 0.0074
+    found = claims.between("a", "r", "accuracy")
+    assert (found.low, found.high) == pytest.approx((0.025 - half, 0.025 + half), rel=0.05)
+    assert found.word == "better"
+
+
+def test_two_methods_are_compared_by_the_score_that_decides_alone():
+    made = scored([0.5, 0.4, 0.3], [0.01] * 3)
+    claims = Claims(made)
+    assert claims.deciding == "NLL" and claims.between("a", "b", "NLL").word == "worse"
+    assert math.isnan(claims.between("a", "b", "accuracy").value)
+    by_error = scored([0.2, 0.1, 0.3], [0.01] * 3, key="ECE")
+    by_error["r"].value["NLL"], by_error["r"].influence["NLL"] = 0.5, np.ones(4000)
+    claims = Claims(by_error)
+    assert claims.deciding == "ECE" and claims.between("a", "b", "ECE").word == "better"
 
 
 def test_few_clusters_widen_by_the_t_distribution():
-    few = Claims(scored([0.5] * 2, [0.01] * 2, n_clusters=12), scores=("NLL",)).quantile(True)
+    few = Claims(scored([0.5] * 2, [0.01] * 2, n_clusters=12), scores=("NLL",)).quantile("NLL", True)
     assert few == pytest.approx(t.ppf(1 - SPENT * 0.025, 11), rel=0.03)
-    many, few = (Claims(scored([0.5] * 3, [0.01] * 3, n_clusters=count)).quantile(True) for count in (None, 12))
+    many, few = (Claims(scored([0.5] * 3, [0.01] * 3, n_clusters=count)).quantile("NLL", True) for count in (None, 12))
     assert few > 1.1 * many
 
 
@@ -97,7 +124,7 @@ def test_close_pairs_do_not_widen_the_intervals_of_others():
         times = np.random.default_rng(ord(name)).poisson(1.0, size=4000) - 1.0
         influence = {**usual["r"].influence, "NLL": usual["r"].influence["NLL"] + 1e-6 * times / math.sqrt(4000)}
         close[name] = Scored(usual["r"].value, influence, {}, 1000)
-    assert Claims(close).quantile(True) == pytest.approx(Claims(usual).quantile(True), rel=0.04)
+    assert Claims(close).quantile("NLL", True) == pytest.approx(Claims(usual).quantile("NLL", True), rel=0.04)
     assert Claims(close).between("x", "r", "NLL").word == "equivalent"
 
 
