@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from calib.base import Calibrator
-from calib.evaluation.claims import Claims, Word
+from calib.evaluation.claims import Claims
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.scores import SCORES
+from calib.evaluation.scores import SCORES, average_gap
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval
@@ -58,13 +58,15 @@ class Recommendation(Displayed):
     ----------
     score : key of the score that decides.
     titles : of the scores that are told, by their keys.
-    method : what to take, by its name in the comparison: the simplest of the methods that are not worse than the best.
-    best : the method with the best value, among those that are better than the raw model where there are any.
-    gain : over the raw model, above 0 where the method is better, with the joint interval of the difference, which
-        holds whichever method is chosen by looking. The value itself is optimistic where the best of several is chosen.
+    method : what to take, by its name in the comparison: the raw model, unless others are better, or promise to be and
+        it is off. Of these it is the simplest that is not worse than the best.
+    best : the method with the best value, among these where there are any.
+    gain : of the method over the raw model, where this is kept that of the best one; above 0 it is better. The interval
+        of the difference is joint and holds whichever method is chosen by looking. The value itself is optimistic where
+        the best of several is chosen.
     n_candidates : number of methods it was chosen from, the raw model not counted.
-    word : the method against the raw model; "" where it is the raw model.
-    rows_needed : about how many test rows would decide, where the word is "undecided"; NaN elsewhere.
+    rows_needed : about how many test rows would decide whether the method is better; NaN where they do.
+    off : mean confidence minus accuracy of the raw model, where it is the reason to take a method; None elsewhere.
     as_good : the other methods that are not worse than the best one, without simpler ones that are not better than the
         raw model.
     worse : methods worse than the best one.
@@ -82,8 +84,8 @@ class Recommendation(Displayed):
     best: str
     gain: Interval
     n_candidates: int
-    word: Word
     rows_needed: float
+    off: Interval | None
     as_good: tuple[str, ...]
     worse: tuple[str, ...]
     relevant: float
@@ -144,27 +146,28 @@ class Recommendation(Displayed):
 
     def _choice(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
         """What to take, and what it gains over the raw model."""
-        name, unit, score = title(self.method), SCORES[self.score].unit, self.titles[self.score]
-        if self.method == self.baseline:
-            keep = emphasised("Keep the raw model.")
-            if not self.n_candidates:
-                return keep if self.failed else f"{keep} No fitted calibrator was compared with it."
-            if self.best == self.method:
-                return f"{keep} No calibrator lowers its {score}."
-            return (
-                f"{keep} Its {score} is equivalent to the best one, that of {title(self.best)}, within "
-                f"{unit.amount(self.relevant)}, and nothing is simpler."
-            )
-        of_several = self.method == self.best and self.n_candidates > 1
-        luck = f"; optimistic, as the best of {self.n_candidates}" if of_several else ""
+        unit, score = SCORES[self.score].unit, self.titles[self.score]
         between = f"95{NO_BREAK}%: {unit.number(self.gain.low)} to {unit.number(self.gain.high)}"
-        gain = f"{emphasised(unit.amount(self.gain.value))} ({between}{luck})"
-        if self.word == "undecided":
-            rows = "" if math.isnan(self.rows_needed) else f"; about {self.rows_needed:,.0f} test rows would decide"
-            start = emphasised(f"Take {name} with caution.")
-            return f"{start} Whether it lowers the {score} of the raw model is undecided: gain {gain}{rows}."
-        start = emphasised(f"Take {name}.")
-        return f"{start} It lowers the {score} of the raw model by {gain}."
+        needed = "" if math.isnan(self.rows_needed) else f"; about {self.rows_needed:,.0f} test rows would decide"
+        take = emphasised(f"Take {title(self.method)}.")
+        if self.off is not None:
+            off = f"{points(self.off.value)} points ({points_between(self.off.low, self.off.high)})"
+            return (
+                f"{take} {self.titles[GAP]} of the raw model is {off}. A lower {score} is not shown yet: gain "
+                f"{emphasised(unit.amount(self.gain.value))} ({between}){needed}."
+            )
+        if self.method != self.baseline:
+            of_several = self.method == self.best and self.n_candidates > 1
+            luck = f"; optimistic, as the best of {self.n_candidates}" if of_several else ""
+            gain = f"{emphasised(unit.amount(self.gain.value))} ({between}{luck})"
+            return f"{take} It lowers the {score} of the raw model by {gain}."
+        keep = emphasised("Keep the model as it is")
+        if not self.n_candidates:
+            return f"{keep}." if self.failed else f"{keep}: no fitted calibrator was compared with it."
+        if self.best == self.baseline or self.gain.value < self.relevant:
+            return f"{keep}: no calibrator makes a difference that matters."
+        gain = f"{title(self.best)} by {unit.amount(self.gain.value)}, {between}{needed}"
+        return f"{keep}: no calibrator is shown to lower its {score} ({gain})."
 
     def _beside(self, beside: Beside, scores: bool) -> list[str]:
         """What changes besides the score."""
@@ -198,16 +201,15 @@ def recommend(
 ) -> Recommendation | None:
     """What to take, by NLL; by ECE where no method but the raw model has an NLL.
 
-    The raw model is kept where it is the best or equivalent to it. Elsewhere the simplest method is taken, by the
-    registry's order, of those that are not worse than the best one and have a better value than the raw model, without
-    being equivalent to it. Where the best is better than the raw model by its verdict, so is what is taken; where that
-    is undecided, but others are better than the raw model, the best of those stands in its place.
+    The raw model is kept unless a method is better by its verdict. Where none is, but confidence and accuracy of the
+    raw model differ significantly, those count that are better by the smallest relevant difference, though undecided.
+    Of these methods the simplest that is not worse than the best of them is taken, by the registry's order.
 
     Parameters
     ----------
     claims : the raw model first.
     calibrators : fitted, by the names in ``claims``.
-    evaluations : of the methods, by which it is said what the recommended one changes besides the score.
+    evaluations : of the methods: how far the raw model is off, and what the recommended one changes besides the score.
     failed : name -> why, of methods that are not among the claims for it.
 
     Returns
@@ -215,30 +217,25 @@ def recommend(
     Recommendation or None
         None where no method has the score.
     """
-    names, raw = claims.names, claims.baseline
-    score = "NLL" if len(names) == 1 or any(claims.has(name, "NLL") for name in names[1:]) else "ECE"
-    best = claims.best(score)
+    names, raw, score = claims.names, claims.baseline, claims.deciding
+    gains = {name: claims.between(name, raw, score) for name in names if name != raw}
+    better = [name for name, claim in gains.items() if claim.word == "better"]
+    off = average_gap(evaluations[raw]) if evaluations and not better else None
+    if off is not None and not off.low <= 0 <= off.high:
+        better = [
+            name
+            for name, claim in gains.items()
+            if -claim.value >= claims.relevant[score] and claims.ranks(name, score)
+        ]
+    best = claims.best(score, better or names)
     if best is None:
         return None
-    shown = [name for name in names if name != raw and claims.between(name, raw, score).word == "better"]
-    other = claims.best(score, shown)
-    if other and claims.between(best, raw, score).word == "undecided":
-        best = best if claims.between(best, other, score).word == "better" else other
     having = [name for name in names if claims.has(name, score)]
     words = {name: "equivalent" if name == best else claims.between(name, best, score).word for name in having}
     value = {name: claims.scored[name].value[score] for name in having}
-    if best in shown:
-        able = [name for name in shown if words[name] != "worse"]
-    else:
-        able = [raw] if words[raw] == "equivalent" else []
-        able += [
-            name
-            for name in having
-            if value[name] < value[raw] and words[name] != "worse"
-            if claims.between(name, raw, score).word != "equivalent"
-        ]
+    able = [name for name in better if words[name] != "worse"] or [raw]
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
-    claim = claims.between(method, raw, score)
+    claim = claims.between(best if method == raw else method, raw, score)
     as_good = tuple(
         name
         for name in having
@@ -253,8 +250,8 @@ def recommend(
         best=best,
         gain=Interval(-claim.value, -claim.high, -claim.low),
         n_candidates=len(set(having) - {raw}),
-        word="" if method == raw else claim.word,
         rows_needed=claim.rows_needed,
+        off=off if method != raw else None,
         as_good=as_good,
         worse=tuple(name for name in having if words[name] == "worse"),
         relevant=claims.relevant[score],

@@ -256,7 +256,7 @@ def test_parts_that_cannot_be_compared_are_refused_in_a_sentence():
 
 def test_the_recommendation_says_which_method_failed_and_why(parts):
     alone = compare({"broken": Broken()}, *parts).recommendation
-    assert str(alone) == "Keep the raw model. broken failed: ZeroDivisionError: nothing to divide by"
+    assert str(alone) == "Keep the model as it is. broken failed: ZeroDivisionError: nothing to divide by"
     beside = compare({"broken": Broken(), "temperature": calib.calibrator("temperature")}, *parts).recommendation
     assert str(beside).startswith("Take temperature.") and str(beside).endswith(
         "broken failed: " + alone.failed["broken"]

@@ -10,7 +10,7 @@ import calib
 from calib.evaluation import evaluate, scores
 from calib.evaluation.claims import Claims
 from calib.evaluation.recommendation import recommend
-from calib.evaluation.scores import Scored, scored_on
+from calib.evaluation.scores import Scored, average_gap, scored_on
 from tests.conftest import simulate
 
 ERROR = 0.002
@@ -51,7 +51,7 @@ def scored(values, influence, n=1000):
 def test_among_ties_the_simplest_is_taken(calibrators):
     values = {"isotonic": 0.4, "apart": 0.4003, "platt": 0.4004, "temperature": 0.45}
     answer = chosen(calibrators, values, close=tuple(values))
-    assert (answer.best, answer.method, answer.word) == ("isotonic", "platt", "better")
+    assert (answer.best, answer.method) == ("isotonic", "platt") and answer.gain.low > 0
     assert set(answer.as_good) == {"isotonic", "apart"} and answer.worse == ("identity", "temperature")
 
 
@@ -66,23 +66,50 @@ def test_the_gain_has_the_interval_of_the_difference_and_is_said_to_be_optimisti
 
 def test_the_raw_model_is_kept_where_it_is_equivalent(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4997, "vector": 0.4995}, close=("identity", "temperature", "vector"))
-    assert (answer.best, answer.method, answer.word) == ("vector", "identity", "")
-    assert "temperature" in answer.as_good and "Keep the raw model" in answer.sentences()[0]
-    assert answer.gain.value == 0
+    assert (answer.best, answer.method) == ("vector", "identity")
+    assert "temperature" in answer.as_good and answer.gain.value == pytest.approx(0.0005)
+    assert answer.sentences() == ["Keep the model as it is: no calibrator makes a difference that matters."]
 
 
-def test_the_raw_model_is_kept_where_it_is_best_and_not_where_it_is_undecided(calibrators):
+def test_the_raw_model_is_kept_where_it_is_best_or_nothing_is_shown_to_be_better(calibrators):
     assert chosen(calibrators, {"temperature": 0.6}).method == "identity"
     open_ = chosen(calibrators, {"temperature": 0.498})
-    assert (open_.method, open_.word, open_.as_good) == ("temperature", "undecided", ())
-    assert open_.rows_needed > 1000
-    assert f"{open_.rows_needed:,.0f} test rows" in open_.sentences()[0]
+    assert (open_.method, open_.best) == ("identity", "temperature")
+    assert open_.gain.low < 0 < open_.gain.value == pytest.approx(0.002)
+    (sentence,) = open_.sentences()
+    assert sentence.startswith("Keep the model as it is: no calibrator is shown to lower its NLL (temperature by 0.002")
+    assert open_.rows_needed > 1000 and f"about {open_.rows_needed:,.0f} test rows would decide" in sentence
+    exact = chosen(calibrators, {"temperature": 0.5}, relevant={"NLL": 0.0})
+    assert exact.sentences() == ["Keep the model as it is: no calibrator makes a difference that matters."]
 
 
-def test_what_gains_nothing_is_not_taken_because_the_best_is_undecided(calibrators):
-    answer = chosen(calibrators, {"temperature": 0.49997, "platt": 0.498}, close=("identity", "temperature"))
-    assert (answer.method, answer.word, answer.as_good) == ("platt", "undecided", ())
-    assert answer.sentences()[0].startswith("Take platt with caution.")
+@pytest.mark.parametrize("n_classes", [2, 10])
+def test_a_calibrated_model_is_kept_and_an_overconfident_one_is_not(n_classes):
+    taken = {1.0: [], 2.0: []}
+    for seed in range(4):
+        for scale, methods in taken.items():
+            logits, labels = simulate(n=2600, n_classes=n_classes, scale=scale, seed=seed)
+            calibration, test = calib.from_outputs(logits, labels, kind="logits").split(1300)
+            fits = {name: calib.calibrator(name) for name in ("temperature", "isotonic")}
+            answer = calib.compare(fits, calibration, test).recommendation
+            methods.append(answer.method)
+            if answer.method == "identity":
+                assert len(answer.sentences()) == 1 and "Keep the model as it is" in str(answer)
+    assert taken[1.0].count("identity") >= 3
+    assert taken[2.0] == ["temperature"] * 4
+
+
+def test_an_overconfident_model_is_mended_though_few_rows_do_not_show_the_gain():
+    for seed in range(4):
+        logits, labels = simulate(n=1200, n_classes=3, scale=1.6, seed=seed)
+        calibration, test = calib.from_outputs(logits, labels, kind="logits").split(1000)
+        found = calib.compare({"temperature": calib.calibrator("temperature")}, calibration, test)
+        answer, gap = found.recommendation, average_gap(found.evaluations["identity"])
+        nll = found.table.set_index(["method", "score"]).loc[("temperature", "NLL")]
+        assert gap.low > 0 and nll["verdict"] == "undecided" and nll["difference"] < -0.001
+        assert answer.method == "temperature" and answer.off == gap
+        begin = f"Take temperature. Confidence minus accuracy of the raw model is +{100 * gap.value:.1f} points ("
+        assert answer.sentences()[0].startswith(begin) and "A lower NLL is not shown yet: gain" in str(answer)
 
 
 def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrators):
@@ -105,7 +132,7 @@ def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrator
 def test_rows_that_rank_nothing_recommend_nothing_firmly(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4}, n_right=1000)
     assert answer.too_few and answer.too_few in answer.sentences()[0]
-    assert answer.word == "undecided" and math.isnan(answer.rows_needed)
+    assert answer.method == "identity" and math.isnan(answer.rows_needed)
 
 
 def test_methods_without_the_score_are_named(calibrators):
@@ -124,7 +151,7 @@ def test_where_only_confidences_are_compared_their_error_decides(calibrators):
 
     made = {"identity": of_error(0.2, NLL=0.5), "histogram": of_error(0.1)}
     answer = recommend(Claims(made), calibrators)
-    assert (answer.score, answer.method, answer.word) == ("ECE", "histogram", "better")
+    assert (answer.score, answer.method) == ("ECE", "histogram") and answer.gain.low > 0
     assert recommend(Claims(made | {"platt": of_error(0.2, NLL=0.4)}), calibrators).score == "NLL"
 
 
@@ -210,8 +237,7 @@ def test_nothing_with_a_worse_value_than_the_raw_model_is_taken(calibrators):
     assert claims.between("temperature", "identity", "NLL").word == "worse"
     assert claims.between("isotonic", "identity", "NLL").word == "undecided"
     answer = recommend(claims, calibrators)
-    assert answer.method == "isotonic" and answer.gain.value > 0
-    assert "temperature" not in answer.as_good
+    assert (answer.method, answer.best) == ("identity", "isotonic") and answer.gain.value > 0
 
 
 def test_who_is_as_good_could_be_taken(calibrators):
