@@ -221,6 +221,7 @@ WORDS: dict[str, Callable[..., str]] = {
     "affine": _affine,
     "matrix": lambda g, x, matrix, offset=0.0: _affine(g, g.MatMul(x, np.ascontiguousarray(matrix.T)), 1.0, offset),
     "log": lambda g, x: g.Log(g.Max(x, 0.0)),
+    "cut": lambda g, x, depth: g.Max(x, g.Sub(g.row_max(x), depth)),
     "finite": lambda g, x, low: g.Where(g.Equal(x, -np.inf), low, x),
     "log_sigmoid": lambda g, x: g.Neg(_softplus(g, g.Neg(x))),
     "sigmoid": lambda g, x: g.Div(1.0, g.Add(1.0, g.Exp(g.Neg(x)))),  # Sigmoid has no digits left below -40

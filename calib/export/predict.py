@@ -115,6 +115,7 @@ STEPS = {
     "matrix": lambda x, matrix, offset=0.0: x @ matrix.T + offset,
     "mix": lambda x, weights, parts: sum(w * run(steps, x) for w, steps in zip(weights, parts, strict=True)),
     "log": lambda x: np.log(np.maximum(x, 0.0)),  # -inf of 0, and of what rounding took below it
+    "cut": lambda x, depth: np.maximum(x, x.max(axis=1, keepdims=True) - depth),
     "finite": lambda x, low: np.where(x == -np.inf, low, x),
     "sigmoid": lambda x: np.exp(-np.logaddexp(0.0, -x)),
     "log_sigmoid": lambda x: -np.logaddexp(0.0, -x),

@@ -274,6 +274,7 @@ WORDS: dict[str, str | Callable[..., None]] = {
     "affine": _affine,
     "matrix": lambda to, matrix, offset=0.0: _affine(to, 1.0, offset, f"x @ {to.held('matrix', matrix)}.t()"),
     "log": "torch.log(torch.clamp(x, min=0.0))",
+    "cut": "torch.maximum(x, x.amax(1, keepdim=True) - {depth})",
     "finite": 'torch.where(x == float("-inf"), {low}, x)',
     "log_sigmoid": "torch.nn.functional.logsigmoid(x)",
     "sigmoid": "torch.sigmoid(x)",

@@ -31,10 +31,10 @@ from calib.calibrators.gpcalib.prediction import (
     predict_draws,
     tabulate,
 )
-from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, kernel_inputs, logit_scale
+from calib.calibrators.gpcalib.statistics import DEPTH, GAPS, QuadraticLikelihood, cut, kernel_inputs, logit_scale
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logit_unit, softmax
 from calib.parameters import param
 
 FIXED = ("inputs", "covariance", "monotone")
@@ -59,7 +59,9 @@ class GPCalib(Calibrator):
     A constant added to all logits changes nothing. One that differs from row to row does, and so does the unit of the
     logits, since the paper's prior mean is the logit itself and its lengthscale 10; with ``inputs="probs"`` rows may be
     shifted at will. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no such
-    step, but from there the objective does not find back.
+    step, but from there the objective does not find back. Of more than two classes logits more than 50, or five median
+    gaps of the two largest, below the largest of their row are first cut at that: the softmax does not see them, the
+    kernel would.
     """
 
     n_inducing: int = param(10, low=2, high=100, help="Inducing inputs; more give a finer latent function.")
@@ -132,7 +134,8 @@ class GPCalib(Calibrator):
         return self
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
-        self.scale_, self.temperature_gain_ = logit_scale(logits, labels)
+        self.depth_ = max(DEPTH, GAPS * logit_unit(logits))
+        self.scale_, self.temperature_gain_ = logit_scale(cut(logits, self.depth_), labels)
         self.n_rows_ = self.n_rows_given_ = self.n_parts_ = 0
         self._fit_latent(logits, labels, None, progress)
 
@@ -141,7 +144,7 @@ class GPCalib(Calibrator):
     ) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
-        fit, device, note = fit_latent_gp(logits / self.scale_, labels, self, earlier, progress)
+        fit, device, note = fit_latent_gp(cut(logits, self.depth_) / self.scale_, labels, self, earlier, progress)
         posterior = fit.posterior
         low, high = fit.likelihood.low, fit.likelihood.high
         grid, shift, draws = tabulate(posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone)
@@ -181,7 +184,8 @@ class GPCalib(Calibrator):
 
     def steps(self) -> list[Step]:
         of_probs = self.inputs == "probs"
-        start: list[Step] = [{"step": "affine", "scale": 1 / self.scale_}]
+        start: list[Step] = [{"step": "cut", "depth": self.depth_}] if self.n_classes_ > 2 else []
+        start += [{"step": "affine", "scale": 1 / self.scale_}]
         start += [{"step": "log_softmax"}] if of_probs else []
         grid = self.grid()
         if self.prediction == "draws":
@@ -194,7 +198,7 @@ class GPCalib(Calibrator):
 
     def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""
-        return kernel_inputs(logits / self.scale_, self.inputs)
+        return kernel_inputs(cut(logits, self.depth_) / self.scale_, self.inputs)
 
     def grid(self) -> Grid:
         """The grid of the learned arrays, with how to interpolate on it."""

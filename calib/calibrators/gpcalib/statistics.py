@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid, chebyshev, chebyshev_points
-from calib.numerics import Floats, Ints, blocks, log_softmax, logit_unit, softmax
+from calib.numerics import Floats, Ints, blocks, log_softmax, logit_unit, row_maxima, softmax
 
 N_POINTS = 64
 """Enough for lengthscales of a 20th of the range; 32 gave the same fits on CIFAR-10 and CIFAR-100."""
@@ -91,6 +91,15 @@ FEW_CLASSES = 10
 
 MANY_ROWS = 5_000
 """With more rows of few classes the sums are sparse: 30 times as fast for two classes, 6 times for ten."""
+
+
+DEPTH, GAPS = 50.0, 5.0
+"""Logits are cut this far below the largest of their row, or at this many median gaps of the two largest."""
+
+
+def cut(logits: Floats, depth: float) -> Floats:
+    """Raise logits of more than two classes to ``depth`` below the largest of their row."""
+    return logits if logits.shape[1] == 2 else np.maximum(logits, row_maxima(logits) - depth)
 
 
 def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:

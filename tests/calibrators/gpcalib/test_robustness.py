@@ -122,3 +122,17 @@ def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
     assert any("Fitted on 100 of the 150 calibration rows" in note for note in calibrator.notes())
     calibrator.partial_fit(*simulate(120, 4, seed=1))
     assert any("Fitted on 200 of the 270 calibration rows" in note for note in calibrator.notes())
+
+
+def test_logits_that_the_softmax_does_not_see_hide_nothing():
+    """Log-probabilities of -5,000 took the grid, and of 2.3 nats nothing was learned."""
+    logits, labels = simulate(900, 10, scale=2.0)
+    hidden = np.random.default_rng(0).random(logits.shape) < 0.02
+    hidden[np.arange(900), labels] = False
+    fits = [GPCalib().fit(logits[:300], labels[:300])]
+    for depth in (60.0, 5000.0):
+        lowered = np.where(hidden, logits.max(axis=1, keepdims=True) - depth, logits)
+        fits.append(GPCalib().fit(lowered[:300], labels[:300]))
+        probs = fits[-1].predict_proba(lowered[300:])
+        assert nll(probs, labels[300:]) < nll(fits[0].predict_proba(logits[300:]), labels[300:]) + 0.01
+    np.testing.assert_allclose(probs, fits[1].predict_proba(lowered[300:]), atol=1e-9)
