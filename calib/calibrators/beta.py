@@ -11,7 +11,7 @@ from calib.base import POSITIVE
 from calib.calibrators.logistic import LogisticCurves, fit_logistic, targets_of
 from calib.calibrators.one_vs_rest import Bools, Map
 from calib.calibrators.steps import Step
-from calib.numerics import Floats, sigmoid, softplus
+from calib.numerics import Floats, sigmoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +23,12 @@ class BetaMap:
     c: float
 
     def apply(self, log_odds: Floats) -> Floats:
-        log_p, minus_log_q = _logarithms(log_odds)
-        log_p *= self.a
-        log_p += self.b * minus_log_q
-        log_p += self.c
-        return sigmoid(log_p)
+        rest = np.log1p(np.exp(-np.abs(log_odds)))
+        rest *= self.b - self.a
+        rest += self.a * np.minimum(log_odds, 0.0)
+        rest += self.b * np.maximum(log_odds, 0.0)
+        rest += self.c
+        return sigmoid(rest)
 
     def steps(self) -> list[Step]:
         log_p: list[Step] = [{"step": "log_sigmoid"}]
@@ -56,5 +57,5 @@ class BetaCalibration(LogisticCurves):
 
 def _logarithms(log_odds: Floats) -> Floats:
     """``ln p`` and ``-ln(1 - p)`` of ``p = sigmoid(log_odds)``; both rise with the log-odds."""
-    rest = softplus(-np.abs(log_odds))
+    rest = np.log1p(np.exp(-np.abs(log_odds)))
     return np.stack([np.minimum(log_odds, 0.0) - rest, np.maximum(log_odds, 0.0) + rest])
