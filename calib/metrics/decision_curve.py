@@ -1,0 +1,217 @@
+"""Net benefit of acting on a probability, and decision curves (Vickers and Elkin 2006)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools, check_event
+from calib.metrics.estimate import shares_of_rows
+from calib.numerics import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A quantity at each of m thresholds with its interval, three (m,) arrays."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+    def at(self, place: int) -> Interval:
+        """The value and the interval at one threshold, by its place."""
+        return Interval(float(self.value[place]), float(self.low[place]), float(self.high[place]))
+
+
+@dataclass(frozen=True, eq=False)
+class NetBenefit:
+    """Net benefit per row of acting where the probability reaches a threshold.
+
+    A row with an event that is acted on counts 1, one without an event costs the odds of the threshold.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (m,)
+        Rising.
+    model : Band
+        Acting where ``p >= t``.
+    treat_all : Band
+        Acting on every row. Acting on none has a net benefit of 0.
+    avoided : Band
+        Net interventions avoided per row against acting on all: ``(model - treat_all) / odds(t)``.
+    event_rate : Interval
+        Share of rows with the event.
+    n, n_events : int
+        Rows, and those with the event.
+    """
+
+    thresholds: Floats
+    model: Band
+    treat_all: Band
+    avoided: Band
+    event_rate: Interval
+    n: int
+    n_events: int
+
+
+@dataclass(frozen=True, eq=False)
+class NetBenefitDifference:
+    """Net benefit of one model minus that of another on the same rows.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (m,)
+        Rising.
+    difference : Band
+        First minus second, with the interval at each threshold by itself; above 0 the first model is better.
+    changed : Band
+        Share of rows that one model acts on and the other does not.
+    """
+
+    thresholds: Floats
+    difference: Band
+    changed: Band
+
+
+def net_benefit(
+    probs: Any, labels: Any, thresholds: Any, weights: Any = None, clusters: Any = None, level: float = 0.95
+) -> NetBenefit:
+    """Net benefit at thresholds, ``TP/n - FP/n * t / (1 - t)`` (Vickers and Elkin 2006), with intervals.
+
+    Intervals are those of :class:`calib.metrics.estimate.Shares`, at each threshold by itself.
+
+    Parameters
+    ----------
+    probs : array_like of shape (n,) or (n, 2)
+        Probabilities of the event; of two columns the second counts.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    thresholds : float or array_like of shape (m,)
+        One or more numbers between 0 and 1; a row is acted on where its probability is at least the threshold.
+    weights : array_like of shape (n,) or None, default None
+        Sampling or exposure weights; they count in the values and in the intervals.
+    clusters : array_like of shape (n,) or None, default None
+        What rows that belong together share.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    NetBenefit
+        At each threshold.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together or a threshold is not between 0 and 1.
+
+    Examples
+    --------
+    >>> found = net_benefit([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1], [0.2, 0.5])
+    >>> found.model.value  # 2/4 - 1/4 * 0.2/0.8 at 0.2, and 2/4 at 0.5
+    array([0.4375, 0.5   ])
+    """
+    said, came = check_event(probs, labels)
+    cuts = check_thresholds(thresholds)
+    acted = _acted(len(cuts))
+    step = np.searchsorted(cuts, said, side="right")
+    kinds = np.repeat([False, True], len(cuts) + 1)[:, None]
+    act = np.vstack([acted, acted])
+    # Properties: true and false positives, false negatives and true negatives at each threshold, events, the rest.
+    table = np.hstack([act & kinds, act & ~kinds, ~act & kinds, ~act & ~kinds, kinds, ~kinds])
+    shares = shares_of_rows(came * (len(cuts) + 1) + step, table, weights, clusters)
+    odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
+    none, one = np.zeros((len(cuts), 1)), np.ones((len(cuts), 1))
+    critical = shares.critical(level)
+    model = Band(*shares.combined(np.hstack([eye, -eye * odds, zero, zero, none, none]), critical))
+    treat_all = Band(*shares.combined(np.hstack([zero, zero, zero, zero, one, -odds[:, None]]), critical))
+    avoided = Band(*shares.combined(np.hstack([zero, zero, -eye / odds, eye, none, none]), critical))
+    rate = shares.of_share(4 * len(cuts), level)
+    return NetBenefit(cuts, model, treat_all, avoided, rate, len(said), int(came.sum()))
+
+
+def net_benefit_difference(
+    probs: Any,
+    other: Any,
+    labels: Any,
+    thresholds: Any,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> NetBenefitDifference:
+    """Net benefit of one model minus that of another, paired by row.
+
+    Parameters
+    ----------
+    probs, other : array_like of shape (n,) or (n, 2)
+        Probabilities of the event by the two models, on the same rows.
+    labels : array_like of shape (n,)
+        1 where the event happened, 0 elsewhere.
+    thresholds : float or array_like of shape (m,)
+        As in :func:`net_benefit`.
+    weights, clusters : array_like of shape (n,) or None, default None
+        As in :func:`net_benefit`.
+    level : float, default 0.95
+        Coverage of the intervals.
+
+    Returns
+    -------
+    NetBenefitDifference
+        At each threshold.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together or a threshold is not between 0 and 1.
+
+    Examples
+    --------
+    >>> found = net_benefit_difference([0.1, 0.6, 0.9], [0.1, 0.3, 0.9], [0, 1, 1], [0.5])
+    >>> found.difference.at(0).value  # one more of three events is acted on
+    0.3333333333333333
+    """
+    said, came = check_event(probs, labels)
+    against, _ = check_event(other, labels)
+    cuts = check_thresholds(thresholds)
+    acted, size = _acted(len(cuts)), len(cuts) + 1
+    first, second = (np.searchsorted(cuts, p, side="right") for p in (said, against))
+    codes, cell = np.unique((came * size + first) * size + second, return_inverse=True)
+    event, one, two = codes // size**2 == 1, acted[codes // size % size], acted[codes % size]
+    gained, lost, event = one & ~two, two & ~one, event[:, None]
+    differ = gained | lost
+    table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, differ])
+    changes, events = (shares_of_rows(cell, kinds, weights, clusters) for kinds in (differ, event))
+    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(changes, events)
+    odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
+    factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
+    critical = shares.critical(level)
+    changed = np.hstack([zero, zero, zero, zero, eye])
+    return NetBenefitDifference(cuts, *(Band(*shares.combined(by, critical)) for by in (factors, changed)))
+
+
+def check_thresholds(thresholds: Any) -> Floats:
+    """Thresholds as a rising (m,) array without repetitions.
+
+    Raises
+    ------
+    CalibrationError
+        Unless they are numbers between 0 and 1, both excluded.
+    """
+    cuts: npt.NDArray[Any] = np.unique(np.atleast_1d(np.asarray(thresholds, dtype=float)))
+    if not cuts.size or not np.all((cuts > 0.0) & (cuts < 1.0)):
+        raise CalibrationError(
+            f"Thresholds must lie between 0 and 1, ends excluded; got {np.array2string(cuts, threshold=6)}. At a "
+            "threshold of 0 every row is acted on, at 1 a false alarm costs infinitely much."
+        )
+    return cuts
+
+
+def _acted(n_cuts: int) -> Bools:
+    """Whether a row that reaches exactly the first ``step`` thresholds is acted on at each, (n_cuts + 1, n_cuts)."""
+    reached: Ints = np.arange(n_cuts + 1)
+    return reached[:, None] > np.arange(n_cuts)
