@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import time
 import zipfile
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
@@ -22,7 +20,7 @@ from calib.data.scales import PLAIN
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.runtime import ExportedCalibrator, damage_in_words, from_arrays, npz_in
+from calib.export.runtime import ExportedCalibrator, SavedCalibrator, damage_in_words, from_arrays, npz_in
 from calib.metrics.confidence import check_range
 from calib.records import LARGEST, arrays_of
 from calib.registry import METHODS
@@ -229,8 +227,6 @@ def _few(names: list[str]) -> str:
 
 
 _PICKLE = b"\x80"
-MOST_SECONDS = 10.0
-"""Of processor time to make a calibrator of its file; one of 10,000 classes with a map each takes about two."""
 
 
 def read_uploaded(file: tuple[str, BinaryIO], isolate: bool = False) -> ExportedCalibrator:
@@ -239,7 +235,8 @@ def read_uploaded(file: tuple[str, BinaryIO], isolate: bool = False) -> Exported
     Parameters
     ----------
     file : name and open binary file of an npz, or of a bundle.
-    isolate : whether a process of its own reads it and tries the calibrator first, as by :func:`calib.data.inspect`.
+    isolate : whether a process of its own reads it and tries the calibrator, as by :func:`calib.data.inspect`; nothing
+        is computed here then.
 
     Raises
     ------
@@ -247,13 +244,13 @@ def read_uploaded(file: tuple[str, BinaryIO], isolate: bool = False) -> Exported
         In one sentence, whatever is wrong with the file.
     """
     try:
-        return from_arrays(in_a_reader(read_arrays, (file,)) if isolate else read_arrays((file,)))
+        return in_a_reader(read_calibrator, (file,)) if isolate else read_calibrator((file,))
     except DataError as error:  # the reader came to one of its limits
         raise CalibrationError(f"{error.findings[0].message} Export the calibrator again.") from None
 
 
-def read_arrays(files: tuple[tuple[str, BinaryIO]]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an npz of which a calibrator can be made; raises as :func:`read_uploaded`."""
+def read_calibrator(files: tuple[tuple[str, BinaryIO]]) -> SavedCalibrator:
+    """The calibrator in an npz or a bundle; raises as :func:`read_uploaded`."""
     ((name, file),) = files
     name, content = name[:80], _content(name[:80], file)
     if name.lower().endswith((".pkl", ".pickle")) or content.startswith(_PICKLE):
@@ -270,18 +267,12 @@ def read_arrays(files: tuple[tuple[str, BinaryIO]]) -> dict[str, npt.NDArray[Any
             raise CalibrationError(
                 f"The calibrator's array {key[:80]!r} holds {array.dtype}, which no export does; export it again."
             )
-    started = time.process_time()
     made = from_arrays(arrays)
     if made.n_classes > MAX_CLASSES:
         raise CalibrationError(
             f"The calibrator has {made.n_classes:,} classes, and data of up to {MAX_CLASSES:,} are read."
         )
-    if (seconds := time.process_time() - started) > MOST_SECONDS:
-        raise CalibrationError(
-            f"Making the calibrator of its file took {seconds:.0f} s of processor time, and no export takes more than "
-            f"{MOST_SECONDS:.0f}; it was probably changed, so export the calibrator again."
-        )
-    return arrays
+    return made
 
 
 def _content(name: str, file: BinaryIO) -> bytes:

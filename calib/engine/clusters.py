@@ -20,7 +20,9 @@ from calib.engine.specs import Data, Kind
 from calib.errors import CalibrationError
 
 PROJECT = Path(__file__).resolve().parents[2]
-PLACES: tuple[tuple[Kind, ...], ...] = (("page",), ("file", "fast"), ("file", "fast", "slow"), ("slow", "study"))
+PLACES: tuple[tuple[Kind, ...], ...] = (
+    ("page",), ("page",), ("file", "fast"), ("file", "fast", "slow"), ("slow", "study"),
+)  # fmt: skip
 """What each worker of this machine takes: a page never waits behind a fit, nor a fast fit behind slow ones alone."""
 CONNECT_SECONDS = 5.0
 START_SECONDS = 60.0

@@ -32,9 +32,10 @@ MOST_TURNS = 1_000_000
 GRACE = 1.0
 """Seconds that a cancelled task has to stop by itself before its worker is ended."""
 DIED = (
-    "Its process was ended again and again, most likely because the machine ran out of memory. Try fewer rows, then "
+    "Its process was ended again and again, most likely because the machine ran out of memory{}. Try fewer rows, then "
     "retry."
 )
+TOO_SLOW = ", or because it took more than {:,.0f} s of processor time"
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 MOST_FINISHED = 256
 """Finished fits that are kept; the one looked at least recently goes first."""
@@ -55,6 +56,7 @@ class _Task:
     kind, function, arguments, data : what is to be done.
     owners : who wants it.
     job : what pages are told; None of what a page itself waits for.
+    most_seconds : processor time that it may take; 0 for any.
     priority : a worker takes the highest first.
     name : by which workers report about it.
     future : takes the result; cancelled where the task is to stop.
@@ -70,6 +72,7 @@ class _Task:
     data: Data
     owners: set[str]
     job: Job | None = None
+    most_seconds: float = 0.0
     priority: int = 0
     name: str = field(default_factory=lambda: uuid4().hex)
     future: Future[Any] = field(default_factory=Future)
@@ -153,8 +156,9 @@ class Engine:
         return spec.key
 
     def compute(
-        self, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, owner: str = "", kind: Kind = "page"
-    ) -> Future[Any]:
+        self, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, owner: str = "", kind: Kind = "page",
+        most_seconds: float = 0.0,
+    ) -> Future[Any]:  # fmt: skip
         """Have something computed for a page, which never waits behind a fit; the caller keeps the result.
 
         The future's own ``cancel`` stops it.
@@ -165,8 +169,9 @@ class Engine:
             module and name.
         data : large arrays that many such calls share.
         kind : another one for what takes seconds.
+        most_seconds : processor time after which it is ended; 0 for any.
         """
-        task = _Task(kind, plainly, (function, *arguments), data, {owner})
+        task = _Task(kind, plainly, (function, *arguments), data, {owner}, most_seconds=most_seconds)
         self._start(task, owner)
         return task.future
 
@@ -272,7 +277,7 @@ class Engine:
                 client, task.pid = cluster.client(), None
                 given = cluster.given(task.data)
                 task.sent = client.submit(
-                    run, call, given, task.name, self._topic,
+                    run, call, given, task.name, self._topic, task.most_seconds,
                     key=f"{task.name}/{attempt}", pure=False, priority=task.priority, **own,
                 )  # fmt: skip
                 _stop(task)
@@ -291,8 +296,9 @@ class Engine:
                     raise CalibrationError(
                         f"The cluster at {cluster.address} has no workers. Start some, then try again."
                     ) from error
-        log.error("%s failed: %s", task.function.__name__, DIED)
-        raise CalibrationError(DIED)
+        why = DIED.format(TOO_SLOW.format(task.most_seconds) if task.most_seconds else "")
+        log.error("%s failed: %s", task.function.__name__, why)
+        raise CalibrationError(why)
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:
         """Take in how far a part of a task is; called by Dask's thread."""

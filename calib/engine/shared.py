@@ -25,7 +25,11 @@ LARGE = 1 << 20
 @cache
 def folder() -> Path:
     """A temporary folder of this process, which goes when the process ends; if it is killed, its workers remove it."""
-    made = tempfile.mkdtemp(prefix="calib-")
+    made = tempfile.mkdtemp(prefix=f"calib-{os.getpid()}-")
+    for left in Path(made).parent.glob("calib-*-*"):  # of processes that were killed before they had workers
+        if os.path.exists("/proc/self") and not os.path.exists(f"/proc/{left.name.split('-')[1]}"):
+            with suppress(OSError):  # it is not empty
+                left.rmdir()
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return Path(made)
 

@@ -6,6 +6,7 @@ import gc
 import math
 import os
 import pickle
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +25,9 @@ PROGRESS_INTERVAL = 0.05
 _one_at_a_time = threading.Lock()  # fits expect a process of their own; a worker of a cluster may have many threads
 
 
-def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) -> bytes | Exception:
+def run(
+    call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str, most_seconds: float = 0.0
+) -> bytes | Exception:
     """Run a pickled ``(function, args)`` as ``function(*args, data=..., callback=...)``.
 
     Parameters
@@ -32,6 +35,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
     given : arrays by name, pickled by :func:`calib.engine.shared.dumps` or as they are.
     task : its name.
     topic : under which the scheduler passes on how far it is.
+    most_seconds : processor time after which the system ends this process; 0 for any.
 
     Returns
     -------
@@ -56,6 +60,7 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
         begun = {"task": task, "total": 0, "pid": os.getpid()}
         sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=begun)
         try:
+            limit_processor_time(most_seconds)
             callback(0, 0, math.nan)
             function, args = pickle.loads(call)
             arrays = pickle.loads(given) if isinstance(given, bytes) else given
@@ -67,7 +72,14 @@ def run(call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str) ->
         except BaseException as error:  # the worker must live on whatever one method does
             return UnexpectedError(f"{type(error).__name__}: {reason(error)}", trace(error))
         finally:
+            limit_processor_time(0.0)
             worker.log_event(topic, {"task": task, "total": 0, "pid": 0})
+
+
+def limit_processor_time(seconds: float) -> None:
+    """Have the system end this process when it has taken so much more, 0 for any; Windows cannot."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def dask_setup(worker: Any) -> None:

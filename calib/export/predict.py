@@ -21,6 +21,7 @@ import numpy as np
 
 FORMAT = 1
 LARGEST = 2**30  # bytes that a calibrator may unpack to
+MOST_STEPS = 80  # of a calibrator, those inside others counted; the longest export has 48
 
 
 class Refused(ValueError):
@@ -145,7 +146,10 @@ class Calibrator:
     def __init__(self, arrays):
         """Of the arrays in the file: the record, which is JSON, names the others by ``$array`` in their places."""
         text = arrays.pop("record").tobytes()
-        json.dumps(json.loads(text), ensure_ascii=False).encode()  # fails for half of a two-part character
+        plain = json.dumps(json.loads(text), ensure_ascii=False)
+        plain.encode()  # fails for half of a two-part character
+        if (count := plain.count('"step": ')) > MOST_STEPS:
+            raise Refused(f"The calibrator has {count:,} steps, and no export over {MOST_STEPS}; export it again.")
         self.record = json.loads(text, object_hook=lambda x: arrays.pop(x["$array"]) if "$array" in x else x)
         if self.record["format"] != FORMAT or arrays:
             raise Refused(f"The file is not of format {FORMAT}, or holds arrays it does not name; export it again.")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import pickle
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -52,23 +52,24 @@ class StepsCalibrator(Calibrator):
 
     Attributes
     ----------
+    n_classes_ : columns of its outputs.
     method_, params_ : of the method that was fitted.
     steps_ : what it computes.
     promises_, notes_ : of the fit.
     """
 
-    traits = frozenset({MINDS_OFFSETS})  # the steps take logits as they are
+    n_classes_: int
+    method_: str
+    params_: dict[str, Any]
+    steps_: list[Step]
+    promises_: list[str]
+    notes_: list[str]
 
-    def read(self, record: Mapping[str, Any]) -> Self:
-        """Take on what the record of an npz holds."""
-        self.n_classes_ = int(record["n_columns"])
-        self.method_, self.params_, self.steps_ = str(record["method"]), dict(record["params"]), record["steps"]
-        self.promises_, self.notes_ = frozenset(map(str, record["promises"])), [*map(str, record["notes"])]
-        return self
+    traits = frozenset({MINDS_OFFSETS})  # the steps take logits as they are
 
     def promises(self, n_classes: int) -> frozenset[str]:
         """Of the method that was fitted."""
-        return self.promises_
+        return frozenset(self.promises_)
 
     def notes(self) -> list[str]:
         """Of the fit."""
@@ -81,6 +82,9 @@ class StepsCalibrator(Calibrator):
     def _predict(self, logits: Floats) -> Floats:
         with damage_in_words():
             return predict.probabilities(self.steps_, logits, self.promises_)
+
+    def _changed(self) -> list[str]:
+        return [f"method={self.method_}"]
 
 
 @dataclass(eq=False)
@@ -452,6 +456,13 @@ class ExportedCalibrator:
             )
 
 
+@dataclass(eq=False)
+class SavedCalibrator(ExportedCalibrator):
+    """An exported calibrator that was read from an npz, with all types that a reader's answer is checked against."""
+
+    calibrator: StepsCalibrator
+
+
 def load(path: str | Path) -> ExportedCalibrator:
     """Load an exported calibrator from ``.npz``, from a bundle (``.zip``) or from a pickle (``.pkl``).
 
@@ -505,8 +516,8 @@ def npz_in(content: bytes) -> bytes:
             return stream.read(member.file_size)  # not what lies beyond, which `ZipFile.read` would unpack
 
 
-def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:
-    """An exported calibrator from the arrays of its npz.
+def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
+    """An exported calibrator from the arrays of its npz, which is tried on a few rows.
 
     Raises
     ------
@@ -515,11 +526,18 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> ExportedCalibrator:
     """
     with damage_in_words():
         record = predict.Calibrator(dict(arrays)).record
-        fitted = StepsCalibrator().read(record)
+        fitted = StepsCalibrator(
+            n_classes_=int(record["n_columns"]),
+            method_=str(record["method"]),
+            params_=dict(record["params"]),
+            steps_=record["steps"],
+            promises_=[*map(str, record["promises"])],
+            notes_=[*map(str, record["notes"])],
+        )
         fitted.check_state()
         if fitted.method_ not in METHODS:
             raise CalibrationError(f"The calibrator's method {shown(fitted.method_)} is none of calib; update calib.")
-        return ExportedCalibrator(
+        return SavedCalibrator(
             fitted,
             record["kind"],
             record["floor"],

@@ -54,7 +54,7 @@ def offer_file(
         return Data(f"{spec.key} of {file_name}", given())
 
     def build() -> Any:
-        return fits.queue().compute(function, *arguments, data=data(), owner=session.visitor)
+        return fits.compute(session, function, *arguments, data=data())
 
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)

@@ -43,12 +43,15 @@ from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
 from calib.store.index import in_words, server_store
 from calib.ui.ready import asked, awaited
-from calib.ui.session import OpenSession, current_session, find_session, find_visitor, keep
+from calib.ui.server.memory import nbytes
+from calib.ui.session import OpenSession, Visitor, current_session, find_session, find_visitor, keep
 from calib.ui.text import add_notice, literal
 
 T = TypeVar("T")
 
 RAW = "raw"
+LONG = 4 << 20
+"""Bytes of rows from which a computation may take a second, and gives way to shorter ones."""
 _ONE = Lock()
 LOST = "Not finished: it was interrupted or cancelled, or its result was damaged or removed to make room."
 
@@ -285,7 +288,16 @@ def ask_for_raw(session: OpenSession) -> None:
 
 def _judge_raw(session: OpenSession) -> Future[Any]:
     raw = raw_model(session.data)
-    return queue().compute(judge_fitted, raw, data=rows_to_predict(session, raw), owner=session.visitor)
+    return compute(session, judge_fitted, raw, data=rows_to_predict(session, raw))
+
+
+def compute(
+    visitor: Visitor, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, most_seconds: float = 0.0
+) -> Future[Any]:
+    """Have a worker compute something for a page; with many rows, or a limit, not where pages with few rows wait."""
+    short = not most_seconds and nbytes(arguments, dict(data.arrays)) < LONG
+    about: dict[str, Any] = {"kind": "page" if short else "file", "most_seconds": most_seconds}
+    return queue().compute(function, *arguments, data=data, owner=visitor.visitor, **about)
 
 
 def beside_raw(fits: list[ShownFit], *chosen: ShownFit) -> list[ShownFit]:
@@ -304,7 +316,14 @@ def rows_to_predict(session: OpenSession, fitted: Calibrator) -> Data:
     return Data(f"{session.split_key} {sorted(arrays)}", arrays)
 
 
-def ready(key: Hashable, what: str, function: Callable[..., T], *arguments: Any, data: Data = NO_DATA) -> T:
+def ready(
+    key: Hashable,
+    what: str,
+    function: Callable[..., T],
+    *arguments: Any,
+    data: Data = NO_DATA,
+    most_seconds: float = 0.0,
+) -> T:
     """What a worker computes over rows, once per key and view on the open split; the page waits and says for what.
 
     Parameters
@@ -313,11 +332,12 @@ def ready(key: Hashable, what: str, function: Callable[..., T], *arguments: Any,
     what : is computed, for people: "the intervals of 13 methods".
     function : of a module that the pages are not needed for, called as ``function(*arguments)``; with ``data=...`` too
         where there are arrays.
+    most_seconds : processor time after which it is ended; 0 for any.
     """
     visitor = find_visitor()
     if visitor is None:  # no page is drawn
         return function(*arguments, data=data.arrays) if data.arrays else function(*arguments)
-    start = partial(queue().compute, function, *arguments, data=data, owner=visitor.visitor)
+    start = partial(compute, visitor, function, *arguments, data=data, most_seconds=most_seconds)
     waiting: Callable[[], T] = partial(awaited, visitor, visitor.seen(key), what, start)
     return keep(key, waiting)
 

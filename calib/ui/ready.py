@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager
@@ -10,7 +11,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.errors import CalibrationError, UnexpectedError
 from calib.formatting import escape_markdown
@@ -18,6 +21,8 @@ from calib.ui.session import Visitor
 
 SAY_AFTER = 0.3
 """Seconds of waiting after which a page says what for."""
+GONE_SECONDS = 5.0
+"""Between two looks whether the visitor is still there."""
 LOOK_SECONDS = 0.1
 """Between two looks whether the visitor wants something else meanwhile."""
 
@@ -70,6 +75,17 @@ def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Futu
 
 def asked(visitor: Visitor, key: Hashable, start: Callable[[], Future[Any]]) -> Future[Any]:
     """Ask for it before it is needed."""
-    if key not in visitor.waiting:
+    if key not in visitor.waiting or visitor.waiting[key].cancelled():
         visitor.waiting[key] = start()
+        if runtime.exists() and (context := get_script_run_ctx()) is not None:
+            given = visitor.waiting[key], context.session_id
+            threading.Thread(target=end_with_session, args=given, name="calib-leave", daemon=True).start()
     return visitor.waiting[key]
+
+
+def end_with_session(future: Future[Any], session_id: str) -> None:
+    """Stop a computation whose visitor has gone before its end."""
+    while not wait([future], GONE_SECONDS).done:
+        if not runtime.get_instance().is_active_session(session_id):
+            future.cancel()
+            return

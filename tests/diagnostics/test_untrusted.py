@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import zipfile
 
@@ -12,12 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
+from calib.decisions import CostMatrix
+from calib.decisions.conformal import PredictionSets
 from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import writer
-from calib.records import npz_of
-from tests.conftest import simulate
+from calib.records import flatten, npz_of
+from tests.conftest import assert_same, simulate
 from tests.forged_records import opened, sealed
+
+SETS = PredictionSets(alpha=0.1, quantiles=np.full(4, 0.8), n_rows=300)
 
 
 def refused(content: bytes, name: str = "calibrator.npz") -> str:
@@ -37,13 +42,22 @@ class Bomb:
         return (pytest.fail, ("something was unpickled",))
 
 
-@pytest.mark.long  # the page Monitoring reads its files so
-def test_files_come_from_a_process_of_their_own() -> None:
+def test_files_come_from_a_process_of_their_own_and_nothing_is_computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server made the calibrator of its arrays once more, and ran its steps on a row."""
     logits, labels = simulate(n=300)
     fitted = calib.calibrator("isotonic").fit(logits, labels)
-    npz = writer.to_bytes("npz", fitted, {"class_names": list("abcd"), "base_rate": np.full(4, 0.25)})
-    found = read_uploaded(("a.npz", io.BytesIO(npz)), isolate=True)
+    more = {"base_rate": np.full(4, 0.25), "decision": CostMatrix(costs=1.0 - np.eye(4)), "sets": SETS}
+    npz = writer.to_bytes("npz", fitted, {"class_names": list("abcd"), **more})
+    here = read_uploaded(("a.npz", io.BytesIO(npz)))
+    with monkeypatch.context() as server:
+        for name in ("run", "Calibrator"):
+            server.setattr(f"calib.export.predict.{name}", lambda *given: pytest.fail("it was computed here"))
+        found = read_uploaded(("a.npz", io.BytesIO(npz)), isolate=True)
     np.testing.assert_allclose(found.calibrator.predict_proba(logits), fitted.predict_proba(logits))
+    (outline, arrays), (same, others) = flatten(found), flatten(here)
+    assert outline == same
+    assert_same(arrays, others)
+    assert isinstance(found.decision, CostMatrix) and found.sets.quantiles.tolist() == SETS.quantiles.tolist()
 
 
 @pytest.mark.parametrize("name", ["calibrator.pkl", "calibrator.npz", "calibrator"])
@@ -72,6 +86,18 @@ def test_no_array_is_named_twice() -> None:
     record, arrays = opened(writer.to_bytes("npz", calib.calibrator("isotonic").fit(*simulate(n=300))))
     record["steps"] = record["steps"] * 2
     refused(npz_of(sealed(record, arrays)))
+
+
+@pytest.mark.parametrize("key", ["step", "\\u0073tep"])
+def test_more_steps_than_any_export_has_are_refused(made, key: str) -> None:
+    """Of 100,000 steps, 6 kB, each block of rows took seconds."""
+    record, arrays = opened(made.npz)
+    record["steps"] = [{"step": "softmax"}] * 100_000
+    text = json.dumps(record).replace('"step"', f'"{key}"')
+    content = npz_of({**arrays, "record": np.frombuffer(text.encode(), np.uint8)})
+    assert "The calibrator has 100,000 steps, and no export over 80" in refused(content)
+    record["steps"] = [{"step": "mix", "weights": [1.0], "parts": [[{"step": "softmax"}] * 80]}]
+    assert "81 steps" in refused(npz_of(sealed(record, arrays)))
 
 
 def test_classes_of_which_no_data_are_read(made, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,14 @@ def deaf_page():
     time.sleep(3600)
 
 
+def busy_page(seconds):
+    """Take processor time, and say how much it was."""
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        pass
+    return time.process_time() - start
+
+
 def where(*, data):
     """The sum of each array, and whether it lies in a file."""
     return {name: (float(np.sum(array)), is_mapped(array)) for name, array in data.items()}

@@ -20,6 +20,7 @@ from distributed import Client, Security
 
 import calib
 from calib.engine import Data, Engine, FitSpec, Job, QueueFull, TaskSpec, on_disk
+from calib.engine.clusters import PLACES
 from calib.engine.shared import LARGE, folder
 from tests.conftest import ROOT, alive, finished, wait_until
 from tests.engine.conftest import HERE, rows_of, running
@@ -42,7 +43,7 @@ def workers(engine: Engine) -> set[int]:
             found = set(client.run(os.getpid, on_error="ignore").values())
         except Exception:  # one that is leaving
             return set()
-        return found if len(found) == 4 else set()
+        return found if len(found) == len(PLACES) else set()
 
     return wait_until(all_of_them)
 
@@ -129,7 +130,7 @@ def test_the_worker_of_a_cancelled_fit_that_does_not_listen_is_replaced(submit, 
     engine.cancel(key)
     assert engine.snapshot([key])[0].state == "cancelled"
     wait_until(lambda: not engine._going)
-    wait_until(lambda: len(before & workers(engine)) == 3)
+    wait_until(lambda: len(before & workers(engine)) == len(PLACES) - 1)
     keys = [submit("steps", n=n) for n in range(2, 6)]
     assert [wait(each).state for each in keys] == ["done"] * 4
 
@@ -266,6 +267,24 @@ def test_fast_fits_and_pages_do_not_wait_for_slow_fits_nor_one_slow_fit_for_anot
     assert states == ["running", "running", "queued"]
 
 
+def test_a_page_does_not_wait_for_the_page_of_another(engine):
+    """One worker computed for the pages of all visitors."""
+    long = engine.compute(slow_methods.deaf_page, owner="a")
+    wait_until(lambda: any(task.started for task in engine._going.values()))
+    assert [engine.compute(sum, [1, n], owner="b").result(timeout=300) for n in range(5)] == [1, 2, 3, 4, 5]
+    assert long.cancel()
+    wait_until(lambda: not engine._going)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no limit of processor time")
+def test_what_takes_more_processor_time_than_it_may_is_ended_with_a_sentence(engine):
+    with pytest.raises(calib.CalibrationError, match=r"or because it took more than 1 s of processor time\. Try fewer"):
+        engine.compute(slow_methods.busy_page, 3600.0, kind="file", most_seconds=1.0).result(timeout=300)
+    assert engine.compute(slow_methods.busy_page, 2.0, kind="file", most_seconds=60.0).result(timeout=300) >= 2.0
+    for _ in PLACES:  # the limit is that of one task
+        assert engine.compute(slow_methods.busy_page, 1.5, kind="file").result(timeout=300) >= 1.5
+
+
 # Workers that end
 
 
@@ -368,6 +387,18 @@ def test_an_array_in_a_file_is_read_only_and_the_file_goes_with_it(array):
 
 
 # What is left when things end, and who may come near
+
+
+@linux
+def test_empty_folders_of_processes_that_were_killed_as_they_started_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in (f"calib-{ended.pid}-empty", f"calib-{ended.pid}-full/x", f"calib-{os.getppid()}-lives", "calib-other"):
+        (tmp_path / name).mkdir(parents=True)
+    made = folder.__wrapped__()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {made.name, f"calib-{ended.pid}-full", f"calib-{os.getppid()}-lives", "calib-other"}
 
 
 APP = """

@@ -12,12 +12,12 @@ import pytest
 from streamlit.testing.v1.element_tree import Block
 
 from calib.base import Calibrator
-from calib.engine import Engine
+from calib.engine import Data, Engine
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
 from calib.metrics.estimate import JOINT_DRAWS
-from calib.ui import ready
+from calib.ui import fits, ready
 from calib.ui.ready import awaited
 from calib.ui.session import OpenSession
 from tests.ui.conftest import PAGES, clean, fit, open_page
@@ -71,6 +71,45 @@ def test_a_computation_that_failed_says_why_and_is_tried_again(with_sample: Open
     done.set_result(3)
     assert awaited(with_sample, "key", "the curve", lambda: done) == 3
     assert not with_sample.waiting
+
+
+def test_what_was_stopped_is_asked_for_anew(with_sample: OpenSession) -> None:
+    futures = [Future[int](), Future[int]()]
+    given = iter(futures)
+    assert ready.asked(with_sample, "key", lambda: next(given)) is futures[0]
+    futures[0].cancel()
+    assert ready.asked(with_sample, "key", lambda: next(given)) is futures[1]
+    with_sample.waiting.clear()
+
+
+def test_what_is_computed_for_a_visitor_who_has_gone_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went on for as long as it took: 100,000 steps, five minutes after their visitor had left."""
+    looks = iter([True, True, False])
+    server = SimpleNamespace(is_active_session=lambda session_id: next(looks))
+    monkeypatch.setattr(ready, "GONE_SECONDS", 0.01)
+    monkeypatch.setattr(ready.runtime, "get_instance", lambda: server)
+    computed: Future[int] = Future()
+    ready.end_with_session(computed, "a session")
+    assert computed.cancelled() and next(looks, None) is None
+    done: Future[int] = Future()
+    done.set_result(3)
+    ready.end_with_session(done, "a session")
+    assert not done.cancelled()
+
+
+def test_pages_over_many_rows_and_uploaded_calibrators_do_not_take_the_places_of_others(
+    with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page over 3 million rows had those of others wait for 6 to 24 s."""
+    kinds = []
+    engine = SimpleNamespace(compute=lambda *given, kind, **more: kinds.append((kind, more["most_seconds"])))
+    monkeypatch.setattr(fits, "queue", lambda: engine)
+    few, many = np.zeros((300, 4)), np.zeros((3_000_000, 4), np.float32)
+    for rows in (few, many):
+        fits.compute(with_sample, sum, data=Data("rows", {"logits": rows}))
+        fits.compute(with_sample, sum, rows)
+    fits.compute(with_sample, sum, few, most_seconds=30.0)
+    assert kinds == [("page", 0.0)] * 2 + [("file", 0.0)] * 2 + [("file", 30.0)]
 
 
 def places(block: Block, at: tuple[int, ...] = ()) -> set[tuple[tuple[int, ...], str]]:

@@ -37,6 +37,8 @@ OPENING = 2
 """Sentences: whether it is calibrated now, and what changed since it was judged."""
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 """Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
+CPU_SECONDS, CPU_SECONDS_PER_MILLION = 30, 20
+"""Most processor time to judge an uploaded calibrator, and for each million outputs; GPcalib, the slowest, takes 8."""
 FILE_ORDER = "the order of the file"
 SIZE = "monitoring/batch"
 
@@ -93,7 +95,8 @@ def _judged(subject: Subject, given: NewData, new: NewRows) -> Checked | None:
         return None
     rows, what = Data(f"new rows {given.key!r}", {"rows": data}), f"the scores of {plural(len(data), 'new row')}"
     about = subject.exported, subject.before, subject.n_before, new.labelled
-    check = ready(("new rows", given.key), what, check_new_rows, *about, data=rows)
+    most = CPU_SECONDS + CPU_SECONDS_PER_MILLION * data.logits.size / 1e6 if subject.record else 0.0
+    check = ready(("new rows", given.key), what, check_new_rows, *about, data=rows, most_seconds=most)
     if not new.labelled:
         return Checked(given.key, check)
     column = next((role.column for role in data.roles if role.role == "time"), "")
