@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, check_event
-from calib.metrics.estimate import Shares, share_of_rows, shares_of_rows
+from calib.metrics.estimate import Shares, rows_by_correlation, share_of_rows, shares_of_rows
 from calib.numerics import LARGEST, Floats
 
 
@@ -172,9 +172,10 @@ def change(
     change, a kind of change that does not occur, such as an event that is newly acted on, counts as absent from as many
     independent rows as the clusters are worth for the share of changes or for the event rate, whichever is fewer.
 
-    Where the rows of a cluster change alike and clusters are of very uneven size, the interval of ``changed`` is too
-    short, as the few largest hardly show how alike rows are: in simulations with 60 such clusters it held a share of
-    5 % in 80 of 100 samples, that of ``saved`` held the truth in 99.
+    Shares of changes count no more independent rows than the correlation within clusters allows (Fleiss and Cuzick
+    1979). In simulations with 60 clusters of log-normal size, half of whose rows change with their cluster, the
+    interval of ``changed`` held a share of 5 % in 90 of 100 samples and one of 20 % in 94. Where changes are so few
+    that hardly a whole cluster changes, it is too short.
 
     Parameters
     ----------
@@ -212,7 +213,10 @@ def change(
     negative, miss, alarm, positive = costs.of_kinds
     factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
     saved = shares.of_combination(factors, level)
-    changed, newly, no_longer = (shares.of_share(k, level) for k in (4, 5, 6))
+    changed, newly, no_longer = (
+        replace(shares, most=rows_by_correlation(hit, weights, clusters)).of_share(k, level)
+        for k, hit in enumerate((new | gone, new, gone), start=4)
+    )
     return Change(changed, _of_thousand(newly), _of_thousand(no_longer), saved)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from calib.decisions.cuts import SEARCHED, Basis, cut_for, event_decision, highe
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics import wilson_interval
+from calib.metrics.estimate import rows_by_correlation
 from calib.numerics import log_odds_of, sigmoid
 from tests.published import known, risks
 
@@ -156,6 +158,32 @@ def test_few_clusters_do_not_widen_what_hardly_changes():
     assert (found.high - found.low) < 2 * (alone.high - alone.low)
     each = np.where(acts & ~before, np.where(y, -5.0, 1.0), 0.0)
     assert found.high - found.low > 2 * 1.96 * each.std() / math.sqrt(2000)
+
+
+def test_rows_of_clusters_count_by_the_disagreement_of_pairs():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(2, 40, 30)
+    unit = np.repeat(np.arange(30), sizes)
+    hit = np.where(rng.random(len(unit)) < 0.5, (rng.random(30) < 0.3)[unit], rng.random(len(unit)) < 0.3)
+    n, share = len(unit), hit.mean()
+    apart = [np.mean([a != b for a, b in combinations(hit[unit == k], 2)]) for k in range(30)]
+    correlation = 1 - np.sum((sizes - 1) * apart) / (n - 30) / (2 * share * (1 - share))
+    expected = n / (1 + (np.sum(sizes**2) / n - 1) * correlation)
+    assert rows_by_correlation(hit, clusters=unit) == pytest.approx(expected)
+    assert rows_by_correlation(hit) == rows_by_correlation(hit, clusters=np.arange(n)) == n
+
+
+def test_a_share_of_changes_is_held_where_clusters_of_uneven_size_change_alike():
+    held = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        sizes = np.exp(rng.normal(size=60))
+        unit = np.repeat(np.arange(60), np.ceil(2000 * sizes / sizes.sum()).astype(int))
+        own, alone = rng.random(60) < 0.2, rng.random(len(unit)) < 0.2
+        moved = np.where(rng.random(len(unit)) < 0.5, own[unit], alone)
+        found = change(moved, np.zeros(len(unit), bool), rng.random(len(unit)) < 0.1, Costs(1, 1), clusters=unit)
+        held += found.changed.low <= 0.2 <= found.changed.high
+    assert held >= 88
 
 
 @pytest.mark.long
