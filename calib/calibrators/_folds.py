@@ -113,7 +113,7 @@ class PenalisedScaling(Calibrator):
         clusters: npt.NDArray[Any] | None,
         progress: Progress,
     ) -> float | None:
-        """The strength with the least NLL on held-out rows; None, for temperature scaling, if that may be no worse.
+        """Learn temperature scaling; the strength with the least NLL on held-out rows, None if that may be no lower.
 
         The search goes from the strongest on until the NLL rises. Temperature scaling is kept where the mean difference
         by rows is within half its standard error: the rows' own difficulty, common to both, is no part of it. All but
@@ -128,6 +128,7 @@ class PenalisedScaling(Calibrator):
         clusters : (n,) values, equal for rows that belong together, which stay in one fold; None for rows on their own.
         progress : called after each fit with its number, the most there can be, and the mean NLL of its fold.
         """
+        self._scale(logits, labels, weights)
         units = row_units(len(logits), clusters)
         self.penalty_, self.gain_, self.gain_error_ = 0.0, 0.0, 0.0
         if weights.sum() < FEWEST or units.max() + 1 < FOLDS:
@@ -143,20 +144,18 @@ class PenalisedScaling(Calibrator):
             logits, labels, weights = logits[drawn], labels[drawn], weights[drawn]
             units, folds = units[drawn], folds[drawn]
         n_held = FOLDS if logits.size <= MANY_ENTRIES else 2
-        fits = [copy(self) for _ in range(n_held)]
-        outside = [folds != fold for fold in range(n_held)]
-        problems = [
-            fit._begin(logits[rows], labels[rows], weights[rows]) for fit, rows in zip(fits, outside, strict=True)
-        ]
+        fits = []
+        for fold in range(n_held):
+            fit, rows = copy(self), folds != fold
+            fits.append((fit, fit._begin(logits[rows], labels[rows], weights[rows]), np.flatnonzero(~rows)))
         weights, calls = np.where(folds < n_held, weights, 0.0), 0
 
         def held_out(strength: float | None) -> Floats:
             """NLL of each held-out row under the fit to the other folds, (n,)."""
             nonlocal calls
             losses = np.zeros(len(labels))
-            for fit, problem, others in zip(fits, problems, outside, strict=True):
+            for fit, problem, rows in fits:
                 fit._finish(problem, strength, FOLD_TOLERANCE)
-                rows = np.flatnonzero(~others)
                 probs = fit._predict(logits[rows])[np.arange(len(rows)), labels[rows]]
                 losses[rows] = -np.log(np.maximum(probs, _SMALLEST))
                 calls += 1

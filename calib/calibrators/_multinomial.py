@@ -57,15 +57,15 @@ class AffineScaling(PenalisedScaling):
     # --------------------------------------------------------------------------------------------------
 
     def notes(self) -> list[str]:
-        absent = int((~self.learned_).sum())
-        if not absent:
-            return super().notes()
-        note = (
-            f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
-            f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
-            "scaling gives."
-        )
-        return [note, *super().notes()]
+        notes = super().notes()
+        if absent := int((~self.learned_).sum()):
+            notes.insert(
+                0,
+                f"{absent} of {self.n_classes_} classes {'has' if absent == 1 else 'have'} no calibration rows, so "
+                f"nothing can be learned about {'it; it keeps' if absent == 1 else 'them; they keep'} what temperature "
+                "scaling gives.",
+            )
+        return notes
 
     def _scores(self, logits: Floats) -> Floats:
         """Log-probabilities after temperature scaling, (n, n_classes)."""
@@ -86,9 +86,8 @@ class AffineScaling(PenalisedScaling):
         return [scaled, {"step": "softmax"}, mixed, {"step": "log"}]
 
     def _begin(self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False) -> Minimum | None:
-        self.n_rows_, n_classes = float(weights.sum()), logits.shape[1]
-        self.learned_: npt.NDArray[np.bool_] = np.bincount(labels, minlength=n_classes) > 0
-        learned = self.learned_
+        learned: npt.NDArray[np.bool_] = np.bincount(labels, minlength=logits.shape[1]) > 0
+        self.learned_, self.n_rows_ = learned, float(weights.sum())
         if learned.sum() < 2:
             return None
         scores = self._scores(logits)

@@ -38,7 +38,6 @@ class DirichletCalibration(AffineScaling):
     ) -> None:
         check_matrix(*logits.shape)
         rows = logits, labels, np.ones(len(labels))
-        self._scale(*rows)
         strength = self._choose(PENALTIES, *rows, clusters, progress)
         self._finish(self._begin(*rows), strength, progress=progress)
 

@@ -73,7 +73,6 @@ def minimise(
     start: Floats,
     progress: Progress,
     *,
-    unit: Floats | float = 1.0,
     low: Floats | float = -np.inf,
     high: Floats | float = np.inf,
     tolerance: float = 1e-7,
@@ -82,13 +81,11 @@ def minimise(
 
     Parameters
     ----------
-    objective : value and gradient, (m,), at (m,) numbers.
+    objective : value and gradient, (m,), at (m,) numbers; best where it is about as steep in each of them.
     start : (m,) numbers.
     progress : called after each step with its number, :data:`MAX_STEPS` and the value.
-    unit : of the numbers in the search; best where the loss is about as steep in each of them.
     low, high : the least and the most that the numbers may be.
-    tolerance : largest entry of the gradient at which the search ends, by the unit; at its square it also ends on the
-        value.
+    tolerance : largest entry of the gradient at which the search ends; at its square it also ends on the value.
     """
     from scipy.optimize import Bounds, minimize
 
@@ -101,23 +98,17 @@ def minimise(
         progress(steps, MAX_STEPS, float(intermediate_result.fun))
 
     options = {"maxiter": MAX_STEPS, "maxfun": 10 * MAX_STEPS, "ftol": tolerance**2, "gtol": tolerance}
-    ends = [np.broadcast_to(end / unit, start.shape) for end in (low, high)]
-
-    def in_units(values: Floats) -> tuple[float, Floats]:
-        value, gradient = held[0](unit * values)
-        return value, unit * gradient
-
     try:
         result = minimize(
-            in_units,
-            start / unit,
+            lambda values: held[0](values),
+            start,
             jac=True,
             method="L-BFGS-B",
-            bounds=Bounds(*ends) if np.isfinite(ends).any() else None,
+            bounds=Bounds(low, high),
             callback=after_step,
             options=options,
         )
     finally:
         held.clear()
     # Where the line search finds no better point, such a function is at its minimum to rounding.
-    return unit * result.x, steps, bool(np.isfinite(result.fun) and result.status != 1)
+    return result.x, steps, bool(np.isfinite(result.fun) and result.status != 1)

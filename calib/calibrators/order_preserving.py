@@ -44,7 +44,6 @@ class OrderPreservingScaling(PenalisedScaling):
         self, logits: Floats, labels: Ints, *, progress: Progress, clusters: npt.NDArray[Any] | None = None
     ) -> None:
         rows = logits, labels, np.ones(len(labels))
-        self._scale(*rows)
         strength = self._choose(PENALTIES, *rows, clusters, progress)
         self._finish(self._begin(*rows), strength, progress=progress)
 
@@ -105,20 +104,7 @@ class GapProblem:
     def __init__(self, gaps: Floats, ranks: Ints, temperature: float):
         gaps /= temperature
         self._gaps, self._ranks = gaps, ranks
-        self._last = np.ones(gaps.shape[1])
-
-    @staticmethod
-    def _above(weights: Floats, gaps: Floats) -> tuple[Floats, Floats, Floats]:
-        """Probability of the ranks above each gap, (n, k); how far each rank lies below the first; log of the sum."""
-        below = np.cumsum(gaps * weights, axis=1)
-        odds = np.exp(-below)
-        total = 1 + odds.sum(axis=1)
-        above = np.empty(gaps.shape)
-        above[:, 0] = 1.0
-        np.cumsum(odds[:, :-1], axis=1, out=above[:, 1:])
-        above[:, 1:] += 1.0
-        above /= total[:, None]
-        return above, below, np.log(total)
+        self._last: Floats = np.ones(gaps.shape[1])
 
     def value(self, weights: Floats, strength: float) -> tuple[float, Floats, Floats]:
         """The objective, its gradient, (n_classes - 1,), and its second derivatives."""
@@ -126,9 +112,11 @@ class GapProblem:
         loss, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
         for rows in blocks(n, k, MEMORY_ENTRIES):  # large blocks, for the matrix product
             gaps, ranks = self._gaps[rows], self._ranks[rows]
-            above, below, log_total = self._above(weights, gaps)
-            wrong = ranks > 0
-            loss += float(log_total.sum() + below[wrong, ranks[wrong] - 1].sum())
+            below = np.column_stack([np.zeros(len(gaps)), np.cumsum(gaps * weights, axis=1)])
+            odds = np.exp(-below)
+            total = odds.sum(axis=1)
+            loss += float(np.log(total).sum() + below[np.arange(len(gaps)), ranks].sum())
+            above = np.cumsum(odds[:, :-1], axis=1) / total[:, None]  # probability of the ranks above each gap
             curvature += (above * gaps).T @ ((1 - above) * gaps)  # right above the diagonal
             # Widening a gap takes from the ranks below it, and helps where the label is above.
             above -= np.arange(k) >= ranks[:, None]

@@ -75,14 +75,15 @@ class VectorProblem:
             self._last, n_iter, converged = newton(with_curvature, self._last, tolerance**0.5, progress)
             return self._last.reshape(2, k).T, n_iter, converged
 
-        def objective(values: Floats) -> tuple[float, Floats]:
-            value, by_scale, by_bias = loss(1 + values[:k], values[k:])
-            gradient = np.concatenate([by_scale, by_bias])
-            return value + penalty * float(values @ values), gradient + 2 * penalty * values
-
         # In this unit the penalty is half the squared length, so that no direction is steeper than the data make it.
         unit = (2 * penalty) ** -0.5
-        self._last, n_iter, converged = minimise(objective, self._last, progress, unit=unit, tolerance=tolerance)
+
+        def objective(values: Floats) -> tuple[float, Floats]:
+            value, by_scale, by_bias = loss(1 + unit * values[:k], unit * values[k:])
+            return value + float(values @ values) / 2, unit * np.append(by_scale, by_bias) + values
+
+        values, n_iter, converged = minimise(objective, self._last / unit, progress, tolerance=tolerance)
+        self._last = unit * values
         return self._last.reshape(2, k).T, n_iter, converged
 
 

@@ -44,5 +44,4 @@ class VectorScaling(DiagonalScaling):
         clusters: npt.NDArray[Any] | None = None,
     ) -> None:
         rows = logits, labels, np.ones(len(labels)) if weights is None else weights
-        self._scale(*rows)
         self._fit_at(self._choose(PENALTIES, *rows, clusters, progress), *rows, progress)
