@@ -23,7 +23,7 @@ from benchmarks.measure import machine, markdown
 from benchmarks.populations import population, truth_of
 from calib.evaluation import SCORES
 from calib.evaluation.claims import CLAIMING, Claims
-from calib.evaluation.scores import Scored, scored_on
+from calib.evaluation.score_registry import Scored, scored_on
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.numerics import Floats
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from calib import metrics
 from calib.evaluation import SCORES, Score
-from calib.evaluation.scores import EVENT_RATE
+from calib.evaluation.score_registry import EVENT_RATE
 from site_builder.docstrings import markdown
 from site_builder.methods import formula
 

@@ -201,7 +201,7 @@ def reference_data() -> Path:
 
 def paired_differences(ours, theirs):
     """Interval of every score minus another evaluation's of the same rows, by key."""
-    from calib.evaluation.scores import scored_on
+    from calib.evaluation.score_registry import scored_on
 
     one, other = scored_on(ours), scored_on(theirs)
     both = [key for key in one.value if key in other.value and key != "ECE"]
@@ -212,7 +212,7 @@ def compare_evaluations(evaluations, baseline="identity", *, titles=None, second
     """The table of finished evaluations of the same rows."""
     from calib.evaluation.claims import Claims
     from calib.evaluation.compare import table_of
-    from calib.evaluation.scores import scored_on
+    from calib.evaluation.score_registry import scored_on
 
     order = [baseline, *(name for name in evaluations if name != baseline)]
     claims = Claims({name: scored_on(evaluations[name]) for name in order}, **options)

@@ -19,7 +19,7 @@ from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.compare import compare as compare_methods
 from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
-from calib.evaluation.scores import said_of_intervals
+from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.evaluation.view import Viewpoint, view_of
 from calib.formatting import aligned, plural, safe_table

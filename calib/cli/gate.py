@@ -18,7 +18,7 @@ from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.claims import untold
 from calib.evaluation.compare import SAME_DATA
 from calib.evaluation.comparison_table import said_of_weights
-from calib.evaluation.scores import weighted_scores
+from calib.evaluation.score_registry import weighted_scores
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.formatting import fixed, listed, plural
 

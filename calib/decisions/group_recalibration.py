@@ -19,7 +19,7 @@ from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_event, check_range
 from calib.metrics.estimate import Rows
-from calib.metrics.risk_model import default_floor
+from calib.metrics.risk_panel import default_floor
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, log_odds_of, sigmoid
 
 LEAST_SPREAD = 0.05

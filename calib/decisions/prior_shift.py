@@ -18,7 +18,7 @@ from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import MOST_RESAMPLES, Interval, interval_of_draws
 from calib.metrics.confidence import check_event, check_probs, check_range, check_weights
-from calib.metrics.risk_model import default_floor
+from calib.metrics.risk_panel import default_floor
 from calib.numerics import Floats, log_odds_of, sigmoid
 
 

@@ -13,7 +13,7 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_event
 from calib.metrics.estimate import Rows
 from calib.metrics.recalibration import fit_logistic
-from calib.metrics.risk_model import default_floor
+from calib.metrics.risk_panel import default_floor
 from calib.numerics import Floats, log_odds_of, sigmoid
 
 

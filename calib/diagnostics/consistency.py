@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.diagnostics.corp import MAX_POINTS
 from calib.diagnostics.reliability import ReliabilityCurve
-from calib.metrics.corp import (
+from calib.metrics.corp_terms import (
     calibrated_outcomes,
     isotonic,
     ordered_cells,

@@ -10,7 +10,7 @@ import numpy as np
 from calib.metrics.confidence import (
     target_pair,
 )
-from calib.metrics.corp import (
+from calib.metrics.corp_terms import (
     Decomposition,
     corp,
     recalibrate,

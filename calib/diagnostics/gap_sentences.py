@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.diagnostics.gaps import LEAST_ROWS, gaps_by_group
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.scores import average_gap
+from calib.evaluation.score_registry import average_gap
 from calib.evaluation.view import View
 from calib.formatting import NO_BREAK, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval

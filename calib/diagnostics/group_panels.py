@@ -12,7 +12,7 @@ from calib.metrics.bootstrap import Interval, check_level
 from calib.metrics.confidence import check_event
 from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
-from calib.metrics.risk_model import default_floor
+from calib.metrics.risk_panel import default_floor
 
 __all__ = ["GroupPanel", "group_panels"]
 

@@ -20,7 +20,7 @@ from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliab
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
-from calib.evaluation.scores import Scored, scored_on
+from calib.evaluation.score_registry import Scored, scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks

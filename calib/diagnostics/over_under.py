@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.scores import average_gap, smooth_scores, sums_of_groups
+from calib.evaluation.score_registry import average_gap, smooth_scores, sums_of_groups
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.evaluation.scores import ece_interval
+from calib.evaluation.score_registry import ece_interval
 from calib.formatting import number, percent, plural
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import Interval, drawn_units, effective_count, wilson_interval

@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.evaluation.claims import FEW_ROWS, NEGLIGIBLE, untold
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.scores import SCORES, scored_on
+from calib.evaluation.score_registry import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, points_between
 from calib.metrics.bootstrap import Interval

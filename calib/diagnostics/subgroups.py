@@ -13,7 +13,7 @@ from calib.diagnostics.gap_sentences import GroupGap
 from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps, gaps_by_group
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.scores import average_gap
+from calib.evaluation.score_registry import average_gap
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Ints
 

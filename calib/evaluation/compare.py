@@ -17,7 +17,7 @@ from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.scores import SCORES, scored_on, weighted_scores
+from calib.evaluation.score_registry import SCORES, scored_on, weighted_scores
 from calib.evaluation.view import view_of
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from calib.evaluation.claims import NEGLIGIBLE
 from calib.evaluation.recommendation import Recommendation
-from calib.evaluation.scores import EVENT_RATE, RANKING, RARE, SCORES
+from calib.evaluation.score_registry import EVENT_RATE, RANKING, RARE, SCORES
 from calib.formatting import aligned, brackets, fixed, listed, number
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import effective_sample_size

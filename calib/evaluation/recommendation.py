@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from calib.base import Calibrator
 from calib.evaluation.claims import Claims
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.scores import SCORES, average_gap
+from calib.evaluation.score_registry import SCORES, average_gap
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural, points, points_between
 from calib.metrics.bootstrap import Interval

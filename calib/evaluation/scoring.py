@@ -9,8 +9,8 @@ from calib import metrics
 from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, raw_model
-from calib.evaluation.scores import SCORES, ece_interval, score_intervals, weighted_scores
-from calib.evaluation.scores import scores as values_of
+from calib.evaluation.score_registry import SCORES, ece_interval, score_intervals, weighted_scores
+from calib.evaluation.score_registry import scores as values_of
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_scored, top_label
 

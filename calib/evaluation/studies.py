@@ -22,7 +22,7 @@ from calib.evaluation.claims import ABSENT, NEGLIGIBLE, Claim, relevant_differen
 from calib.evaluation.compare import BASELINE, attempt, score_columns
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import raw_model
-from calib.evaluation.scores import PROPORTIONS, SCORES, scores
+from calib.evaluation.score_registry import PROPORTIONS, SCORES, scores
 from calib.evaluation.view import view_of
 from calib.metrics.bootstrap import UNKNOWN, Interval, cut
 from calib.numerics import Ints

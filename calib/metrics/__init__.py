@@ -16,10 +16,10 @@ from calib.metrics.confidence import (
     signed_confidence_gap,
     underconfidence,
 )
-from calib.metrics.corp import Decomposition, corp
+from calib.metrics.corp_terms import Decomposition, corp
 from calib.metrics.cumulative import CumulativeTest, cumulative_test
-from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
-from calib.metrics.risk_model import RiskMeasure, RiskModelPanel, risk_model
+from calib.metrics.decision_curve import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
+from calib.metrics.risk_panel import RiskMeasure, RiskModelPanel, risk_model
 from calib.metrics.scoring_rules import accuracy, auroc, average_precision, brier, nll, top_k_accuracy
 
 __all__ = [

@@ -42,7 +42,7 @@ from calib.plots.style import (
 if TYPE_CHECKING:
     from calib.diagnostics.histograms import ThresholdCounts
     from calib.diagnostics.risk_coverage import RiskCoverage
-    from calib.metrics.net_benefit import NetBenefit
+    from calib.metrics.decision_curve import NetBenefit
 
 
 def decision_curves(

@@ -15,7 +15,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.comparison_table import Difference
-from calib.evaluation.scores import SCORES, Score, Unit
+from calib.evaluation.score_registry import SCORES, Score, Unit
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval

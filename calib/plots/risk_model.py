@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import EVENT, View
-from calib.metrics.risk_model import RiskCurve
+from calib.metrics.risk_panel import RiskCurve
 from calib.plots.annotations import Counted, carry, draw_line, fill_between, write
 from calib.plots.axes import Scale, crowded, on_scale, probability_limits
 from calib.plots.reliability_frame import draw_diagonal, draw_rows, said_axis, set_axes

@@ -14,7 +14,7 @@ from calib.diagnostics.risk_coverage import (
     risk_coverage,
     usual_error,
 )
-from calib.evaluation.scores import said_of_intervals
+from calib.evaluation.score_registry import said_of_intervals
 from calib.formatting import brackets, number, percent, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram

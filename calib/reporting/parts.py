@@ -27,7 +27,7 @@ from calib.evaluation.comparison_table import (
     score_rows,
     weighted_rows,
 )
-from calib.evaluation.scores import said_of_intervals
+from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.view import View
 from calib.export.provenance import versions
 from calib.formatting import brackets, number, percent, points, safe_table, signed, with_interval

@@ -13,8 +13,8 @@ import numpy as np
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import number, percent, plural, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
-from calib.metrics.risk_model import RiskModelPanel, risk_model
+from calib.metrics.decision_curve import NetBenefit, net_benefit, net_benefit_difference
+from calib.metrics.risk_panel import RiskModelPanel, risk_model
 from calib.numerics import Floats
 from calib.plots.axes import Scale
 from calib.plots.decisions import decision_curves

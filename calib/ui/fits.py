@@ -31,7 +31,7 @@ from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, QueueFull, TaskSpe
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import raw_model
-from calib.evaluation.scores import Scored
+from calib.evaluation.score_registry import Scored
 from calib.evaluation.studies import pool_arrays
 from calib.formatting import listed, percent, with_interval
 from calib.metrics.bootstrap import Interval

@@ -6,7 +6,7 @@ import pytest
 from benchmarks import claims
 from benchmarks.claims import is_false
 from benchmarks.populations import alike, better, overconfident, sharper
-from calib.evaluation.scores import Scored
+from calib.evaluation.score_registry import Scored
 from calib.metrics.bootstrap import Interval
 
 

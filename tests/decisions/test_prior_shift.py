@@ -8,7 +8,7 @@ import pytest
 from calib.decisions import cut_at_rate, estimate_rate, likeliest_rate, shift_prior
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
-from calib.metrics.risk_model import default_floor
+from calib.metrics.risk_panel import default_floor
 from calib.numerics import log_odds_of, sigmoid
 from tests.published import known, risks
 

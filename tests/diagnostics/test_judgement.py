@@ -25,7 +25,7 @@ from calib.diagnostics.judgement import (
 )
 from calib.engine import Fitted
 from calib.evaluation import Evaluation
-from calib.evaluation.scores import scored_on
+from calib.evaluation.score_registry import scored_on
 from calib.records import flatten, unflatten
 from tests.conftest import assert_same, simulate
 from tests.test_contract import VARIANTS, fitted, inputs

@@ -10,7 +10,7 @@ from scipy.stats import t
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import SPENT, Claims, relevant_differences, rows_to_decide, word_of
-from calib.evaluation.scores import Scored, bins_of_ece, scored_on, without_noise
+from calib.evaluation.score_registry import Scored, bins_of_ece, scored_on, without_noise
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Groups, Interval
 from calib.numerics import softmax

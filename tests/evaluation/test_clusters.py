@@ -14,7 +14,7 @@ from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
-from calib.evaluation.scores import scored_on, scores
+from calib.evaluation.score_registry import scored_on, scores
 from calib.metrics.bootstrap import effective_count, groups_of_units, wilson_interval
 
 ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "overconfidence", "underconfidence")

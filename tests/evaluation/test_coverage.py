@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib.evaluation import evaluate, score_intervals
-from calib.evaluation.scores import scored_on
+from calib.evaluation.score_registry import scored_on
 from calib.numerics import softmax
 from tests.conftest import paired_differences, simulate
 

@@ -10,7 +10,7 @@ from calib import metrics
 from calib.base import Calibrator
 from calib.evaluation import SCORES, Evaluation, evaluate, score_intervals, scores
 from calib.evaluation import evaluation as module
-from calib.evaluation.scores import scored_on, smooth_scores
+from calib.evaluation.score_registry import scored_on, smooth_scores
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import groups_of_units, reflect
 from calib.numerics import softmax

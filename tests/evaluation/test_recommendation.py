@@ -10,7 +10,7 @@ import calib
 from calib.evaluation import evaluate, scores
 from calib.evaluation.claims import Claims
 from calib.evaluation.recommendation import recommend
-from calib.evaluation.scores import Scored, average_gap, scored_on
+from calib.evaluation.score_registry import Scored, average_gap, scored_on
 from tests.conftest import simulate
 
 ERROR = 0.002

@@ -14,7 +14,7 @@ from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import Claims
 from calib.evaluation.comparison_table import first_scores
 from calib.evaluation.evaluation import check_same_rows
-from calib.evaluation.scores import score_intervals, scored_on
+from calib.evaluation.score_registry import score_intervals, scored_on
 from calib.evaluation.studies import repeat_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
 from calib.metrics import ece

@@ -18,7 +18,7 @@ from calib.diagnostics.reliability import reliability_curve
 from calib.errors import CalibrationError
 from calib.evaluation import scores
 from calib.evaluation.comparison_table import said_of_weights, weighted_rows
-from calib.evaluation.scores import weighted_scores
+from calib.evaluation.score_registry import weighted_scores
 from calib.evaluation.view import view_of
 from calib.numerics import softmax
 from tests.conftest import simulate

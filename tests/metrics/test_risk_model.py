@@ -9,7 +9,7 @@ from calib.metrics import nll, risk_model
 from calib.metrics.distances import SIMULATIONS
 from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import auroc
-from calib.metrics.risk_model import default_floor
+from calib.metrics.risk_panel import default_floor
 from calib.numerics import sigmoid
 from tests.conftest import minute_of_cpu
 from tests.published import risks

@@ -17,7 +17,7 @@ import streamlit as st
 from calib.diagnostics.histograms import confidence_histogram
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import Difference, changes, differences, first_scores
-from calib.evaluation.scores import Unit
+from calib.evaluation.score_registry import Unit
 from calib.formatting import number, percent
 from calib.plots import alt_text, figure_data
 from calib.plots.axes import Scale

@@ -12,7 +12,7 @@ from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import MARKS_SAID, first_scores, said_of_weights, score_rows, weighted_rows
-from calib.evaluation.scores import EVENT_RATE, said_of_intervals
+from calib.evaluation.score_registry import EVENT_RATE, said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import plural
 from calib.ui import widgets

@@ -15,7 +15,7 @@ from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
 from calib.formatting import number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
-from calib.metrics.net_benefit import NetBenefit, net_benefit
+from calib.metrics.decision_curve import NetBenefit, net_benefit
 from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.evaluation.scores import said_of_intervals
+from calib.evaluation.score_registry import said_of_intervals
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
-from calib.metrics.risk_model import RiskModelPanel, risk_model
+from calib.metrics.risk_panel import RiskModelPanel, risk_model
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
