@@ -2,20 +2,19 @@
 # docs/running.md says how to run them.
 ARG DEVICE=cpu
 
-FROM python:3.11-slim-bookworm AS cpu
-ENV TENSORFLOW=tensorflow
+FROM python:3.13-slim-trixie AS cpu
+ENV REQUIREMENTS=requirements.txt
 
 # The base holds what the driver asks of a container; TensorFlow brings its CUDA libraries. Ubuntu brings Python 3.12.
 FROM nvidia/cuda:12.6.3-base-ubuntu24.04 AS gpu
-ENV TENSORFLOW=tensorflow[and-cuda]
+ENV REQUIREMENTS=requirements-gpu.txt
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv && rm -rf /var/lib/apt/lists/*
 
 FROM ${DEVICE} AS packages
 WORKDIR /build
-COPY requirements.txt requirements-dev.txt ./
+COPY requirements.txt requirements-gpu.txt ./
 RUN python3 -m venv /opt/calib \
-    && /opt/calib/bin/pip install --no-cache-dir --disable-pip-version-check \
-        -r requirements.txt -c requirements-dev.txt "$TENSORFLOW" distributed
+    && /opt/calib/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r "$REQUIREMENTS"
 
 FROM ${DEVICE}
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent calib \

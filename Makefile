@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine: `make app` and `make test`. Both install the exact versions of
-# requirements.txt and requirements-dev.txt, which `make lock` renews.
+# requirements.txt and requirements-dev.txt, which `make lock` renews, each file with one of the hashes that stand there.
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 PORT ?= 8501
 BIN = .venv/bin
@@ -7,7 +7,7 @@ BIN = .venv/bin
 # Compiled files are kept, for tests start many processes.
 ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
-COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --custom-compile-command "make lock"
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --generate-hashes --custom-compile-command "make lock"
 
 .PHONY: app test test-long test-engines test-ranges test-wheel arena docs screenshots lock venv check hooks browser wheel clean
 
@@ -52,9 +52,10 @@ hooks: $(BIN)/.dev ## ruff before each commit
 	$(BIN)/pre-commit install
 
 # The newest versions that pyproject.toml allows, resolved for the oldest Python; 3.12 and 3.13 take the same.
-lock: $(BIN)/.uv ## requirements.txt and requirements-dev.txt anew; run all tests afterwards
+lock: $(BIN)/.uv ## requirements*.txt anew; run all tests afterwards
 	$(COMPILE) --extra dev --upgrade -o requirements-dev.txt
 	$(COMPILE) --extra app --extra gp --upgrade -c requirements-dev.txt -o requirements.txt
+	$(COMPILE) --extra app --extra gpu --upgrade -c requirements-dev.txt -o requirements-gpu.txt
 
 venv: $(BIN)/.app ## what the app needs
 
@@ -63,11 +64,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 $(BIN)/.app: $(BIN)/python requirements.txt
-	$(INSTALL) -r requirements.txt
+	$(INSTALL) --require-hashes -r requirements.txt
 	touch $@
 
 $(BIN)/.dev: $(BIN)/.app requirements-dev.txt
-	$(INSTALL) -r requirements-dev.txt
+	$(INSTALL) --require-hashes -r requirements-dev.txt
 	touch $@
 
 $(BIN)/.uv: $(BIN)/python

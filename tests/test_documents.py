@@ -147,18 +147,28 @@ def test_the_app_runs_as_nobody_in_particular():
     assert not {"RUN", "COPY"} & set(after)
 
 
-LOCKS = ("requirements.txt", "requirements-dev.txt")
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-gpu.txt")
+PINNED = re.compile(r"([a-z0-9._-]+)==([a-z0-9.]+)((?: --hash=sha256:[0-9a-f]{64})+)")
 
 
 def locked(file: str) -> dict[str, str]:
-    lines = [line for line in (ROOT / file).read_text().splitlines() if not line.startswith("#")]
-    return dict(re.fullmatch(r"([a-z0-9._-]+)==([a-z0-9.]+)", line).groups() for line in lines)  # type: ignore[union-attr]
+    """Versions by package, each with the hashes of its files."""
+    text = re.sub(r" \\\n +", " ", re.sub(r"^#.*\n", "", (ROOT / file).read_text(), flags=re.MULTILINE))
+    return dict(PINNED.fullmatch(line).groups()[:2] for line in text.splitlines())  # type: ignore[union-attr]
 
 
 def test_the_lock_names_one_version_of_each_package_and_no_host():
-    app, everything = map(locked, LOCKS)
-    assert app.items() < everything.items()
+    app, everything, gpu = map(locked, LOCKS)
+    assert app.items() < everything.items() and app.items() < gpu.items()
+    assert all(name.startswith("nvidia-") for name in gpu.keys() - app.keys())
     assert not {"pytest", "mypy", "playwright"} & app.keys()
+
+
+def test_what_is_installed_from_a_lock_is_checked_by_its_hashes():
+    for path in ("Makefile", "Dockerfile"):
+        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+        installs = [line for line in lines if re.search(r"-r \"?(requirements|\$REQUIREMENTS)", line)]
+        assert installs and all("--require-hashes" in line for line in installs), path
 
 
 def test_the_lock_pins_what_parses_files():
