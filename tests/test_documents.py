@@ -190,6 +190,16 @@ def test_the_lock_lies_within_the_ranges():
             assert pins[wanted.name.lower()] in wanted.specifier, wanted
 
 
+def test_each_promise_of_safety_names_tests_that_are_there():
+    text = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert not [name for name in re.findall(r"`(test_\w+)`", text) if f"def {name}(" not in tests]
+    for title in ("What reaches the server", "What an upload cannot do", "What is kept"):
+        section = text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+        promises = re.split(r"^- ", section, flags=re.MULTILINE)[1:]
+        assert promises and all("`test_" in promise for promise in promises), title
+
+
 def test_the_health_check_asks_where_the_app_answers():
     base = "/team/calib/"
     asked: list[str] = []

@@ -92,6 +92,17 @@ def rewritten(content: bytes, ending: str, change: Callable[[str], str]) -> byte
     return out.getvalue()
 
 
+def test_a_formula_counts_by_its_stored_value():
+    content, formula = workbook(Data=TABLE), '<f>WEBSERVICE("http://elsewhere.example/")</f>'
+    changed = rewritten(
+        content, "sheet1.xml", lambda text: re.sub(r"(<c [^>]*>)(<v>0\.\d+</v>)", rf"\1{formula}\2", text)
+    )
+    assert content != changed
+    expected, found = (read(each).predictions for each in (content, changed))
+    assert expected is not None and found is not None
+    assert found.sha256 == expected.sha256
+
+
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
