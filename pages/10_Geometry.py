@@ -7,8 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.fits import shown_fits
-from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.view import choose_kind, offer_fit, one_input, study_of, success
+from calib.ui.geometry import choose_kind, finding, offer_fit, one_input, study_of, success, whose
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import folded
 
@@ -21,10 +20,10 @@ def body() -> None:
     kind = choose_kind()
     with opening:
         study = study_of(session, kind)
-        st.markdown(geometry_words.finding(study.sides))
+        st.markdown(finding(study.sides))
         success(study, kind)
         n_train = len(session.test.train_labels)  # type: ignore[arg-type]  # there are some
-        st.caption(geometry_words.whose(study.test, study.learned, n_train))
+        st.caption(whose(study.test, study.learned, n_train))
     draw = partial(one_input, session, study, kind, fits)
     folded("Why is one input safe or dangerous?", "geometry/input", draw)
     offer_fit(fits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.active_learning.view import Rows, choose_and_start, follow, headline, simulations
+from calib.ui.active_learning import Rows, choose_and_start, follow, headline, simulations
 from calib.ui.shell import open_session, page
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.data.assemble.features import leak
 from calib.formatting import escape_markdown, plural
-from calib.ui.fit.view import choose_and_start
+from calib.ui.fit import choose_and_start
 from calib.ui.shell import open_session, page
 
 

@@ -9,9 +9,7 @@ import streamlit as st
 from calib.plots.axes import Scale, crowded
 from calib.ui.compare.answer import recommended
 from calib.ui.fits import gap_and_extremes_of, shown_fits
-from calib.ui.reliability.state import CHOSEN, controls, with_class_view
-from calib.ui.reliability.text import after
-from calib.ui.reliability.view import bin_rows, diagrams, panel
+from calib.ui.reliability import CHOSEN, after, bin_rows, controls, diagrams, panel, with_class_view
 from calib.ui.shell import need_fit, open_session, page, view_switch
 from calib.ui.text import confidence_sentence
 from calib.ui.widgets import choose, folded, scale_of_probabilities

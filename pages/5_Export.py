@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.compare.answer import recommended, report_button, taken
-from calib.ui.export.view import calibrate_upload, decided, files, other_languages, packed
+from calib.ui.export import calibrate_upload, decided, files, other_languages, packed
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page

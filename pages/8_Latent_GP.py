@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.fits import shown_fits
-from calib.ui.latent.view import effects, functions, latent_fits, prepared, show_finding
+from calib.ui.latent import effects, functions, latent_fits, prepared, show_finding
 from calib.ui.progress import fit_here
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import choose, folded

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.errors import CalibrationError
-from calib.ui.binning import text as binning_words
-from calib.ui.binning.view import bins, controls, picture_of, questions, rails_of
+from calib.ui.binning import bins, controls, finding, picture_of, questions, rails_of, whose
 from calib.ui.fits import shown_fits
 from calib.ui.shell import open_session, page
 
@@ -24,9 +23,9 @@ def body() -> None:
             st.warning(str(error))
             return
         rails = rails_of(picture, fits)
-        st.markdown(binning_words.finding(picture))
+        st.markdown(finding(picture))
         bins(picture, rails, choice)
-        st.caption(binning_words.whose(picture, choice.class_name(data)))
+        st.caption(whose(picture, choice.class_name(data)))
     questions(picture, rails, choice)
 
 

@@ -14,7 +14,7 @@ from calib.data import Predictions
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui.compare.scores import SHOWN
-from calib.ui.fit.view import CHOSEN
+from calib.ui.fit import CHOSEN
 from calib.ui.menu import MENU
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate

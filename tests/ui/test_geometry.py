@@ -12,7 +12,7 @@ from calib import geometry
 from calib.diagnostics.separation import WAYS
 from calib.engine import Engine
 from calib.formatting import percent
-from calib.ui.geometry.view import BY_NUMBER, KINDS, axis_title
+from calib.ui.geometry import BY_NUMBER, KINDS, axis_title
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, features_of, group, open_page, said, unfold

@@ -7,7 +7,7 @@ import numpy as np
 from calib.data.samples import load_sample
 from calib.diagnostics.latent_effect import ConfidenceEffect, EffectStudy, changes, effect_curve
 from calib.engine import Engine
-from calib.ui.latent.text import finding, least_sure
+from calib.ui.latent import finding, least_sure
 from calib.ui.session import OpenSession
 from tests.conftest import finished
 from tests.ui.conftest import charts, click, fit, open_page, said, unfold

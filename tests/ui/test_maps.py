@@ -16,7 +16,7 @@ from calib.engine import Engine
 from calib.formatting import for_terminal
 from calib.ui import chosen_rows
 from calib.ui.fits import shown_fits
-from calib.ui.maps.view import choose_bin, rows_of_class
+from calib.ui.maps import choose_bin, rows_of_class
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui import conftest

@@ -15,7 +15,7 @@ from calib.engine import Engine
 from calib.formatting import brief, percent, with_interval
 from calib.numerics import softmax
 from calib.registry import METHODS
-from calib.ui.reliability.view import BESIDE
+from calib.ui.reliability import BESIDE
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, unfold
 

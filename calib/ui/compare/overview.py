@@ -36,8 +36,7 @@ from calib.ui import widgets
 from calib.ui.compare.answer import CLOSER, answer_with_export, choose_one, comparison_table, failed, taken
 from calib.ui.fits import ShownFit, gap_and_extremes_of, ready, tells_nothing
 from calib.ui.over_under.groups import in_groups
-from calib.ui.reliability.state import show_only
-from calib.ui.reliability.text import bins_in_words
+from calib.ui.reliability import bins_in_words, show_only
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.shell import need_fit
 from calib.ui.text import confidence_sentence, literal

@@ -31,7 +31,7 @@ from calib.ui.data import roles
 from calib.ui.data.upload import read_again
 from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offered_presets
-from calib.ui.reliability.text import bins_in_words
+from calib.ui.reliability import bins_in_words
 from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session
 from calib.ui.shell import view_switch

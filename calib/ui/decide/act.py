@@ -22,7 +22,7 @@ from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.decide import another_rate, threshold
 from calib.ui.decide.threshold import number_asked
-from calib.ui.export.view import offer_decision
+from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
 from calib.ui.text import interval_cell, literal, percents

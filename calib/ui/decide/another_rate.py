@@ -14,7 +14,7 @@ from calib.diagnostics.judged_decisions import rates_of_rows
 from calib.engine import Data
 from calib.errors import CalibrationError
 from calib.formatting import percent, plural
-from calib.ui.export.view import offer_decision, uploaded_rows
+from calib.ui.export import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import OpenSession
 from calib.ui.text import literal, percents

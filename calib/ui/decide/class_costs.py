@@ -20,7 +20,7 @@ from calib.numerics import Floats
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.decide.act import on_costs
-from calib.ui.export.view import offer_decision
+from calib.ui.export import offer_decision
 from calib.ui.fits import RAW, ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import literal, percents

@@ -23,7 +23,7 @@ from calib.ui.compare.answer import choose_one
 from calib.ui.decide import threshold
 from calib.ui.decide.act import on_costs
 from calib.ui.decide.threshold import number_asked
-from calib.ui.export.view import offer_decision
+from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, intervals_of, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import percents

@@ -16,7 +16,7 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import set_sizes
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
-from calib.ui.export.view import offer_decision
+from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import percents

@@ -26,7 +26,7 @@ from calib.ui.compare.answer import recommended
 from calib.ui.data import roles
 from calib.ui.data.upload import file_uploader, show_limits
 from calib.ui.data.view import chosen_fix, show_finding
-from calib.ui.export.view import described
+from calib.ui.export import described
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
 from calib.ui.server.memory import admit

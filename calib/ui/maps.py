@@ -1,0 +1,415 @@
+"""Parts of the Calibration maps page: every fit's map of all classes pooled or of one class, and both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from calib.calibrators.auto import N_FOLDS, STACKED_FROM, AutoCalibration
+from calib.calibrators.bayes_iso import BayesIsoMap
+from calib.data import Predictions
+from calib.diagnostics.calibration_maps import (
+    END,
+    ClassRows,
+    JudgedMap,
+    Place,
+    class_pairs,
+    class_rows,
+    has_class_map,
+    judged_map,
+    most_by_chance,
+)
+from calib.diagnostics.frequencies import Frequencies
+from calib.diagnostics.judgement import both_parts
+from calib.engine import Data
+from calib.evaluation.view import TOP_LABEL, View
+from calib.formatting import class_in_words, escape_markdown, listed, number, percent, plural
+from calib.numerics import Floats, sigmoid
+from calib.plots.annotations import short_names
+from calib.plots.axes import Scale
+from calib.plots.forest import member_rows
+from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, probability_text
+from calib.registry import METHODS, variant_of
+from calib.ui import widgets
+from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
+from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict
+from calib.ui.progress import fit_here
+from calib.ui.session import OpenSession
+from calib.ui.shell import need_fit
+from calib.ui.text import literal
+from calib.ui.widgets import folded, scale_of_probabilities, segments
+
+MOST_NAMED = 4
+"""Names in a sentence before they are counted instead."""
+Named = list[tuple[str, JudgedMap]]
+"""Methods by the names their lines have."""
+
+
+@dataclass(frozen=True)
+class _Whose:
+    """Words for the probability of one class, or of all classes pooled."""
+
+    subject: str
+    be: str
+    agree: str
+    pronoun: str
+    unit: str
+    units: str
+    hit: str
+
+    @classmethod
+    def of(cls, class_name: str | None) -> _Whose:
+        if class_name is None:
+            subject, unit = "probabilities of all classes, pooled,", "of test row and class"
+            return cls(subject, "are", "agree", "they are", f"pair {unit}", f"pairs {unit}", "have the class as label")
+        name = literal(class_name)
+        return cls(f"probability of {name}", "is", "agrees", "it is", "test row", "test rows", f"are {name}")
+
+
+def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | None) -> str:
+    """How the raw model's map fares on the test rows, and how the fitted ones do.
+
+    Parameters
+    ----------
+    class_name : whose map it is; None where all classes are pooled.
+    """
+    n_bins, outside, whose = len(seen.count), seen.outside(raw.means), _Whose.of(class_name)
+    off, allowed = int(outside.sum()), most_by_chance(n_bins)
+    if off > allowed:
+        where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
+        first = (
+            f"**The raw model's {whose.subject} {whose.be} off in {off} of {n_bins} bins of test rows**, most where"
+            f" {whose.pronoun} {probability_text(float(raw.means[where]))}: there"
+            f" {percent(float(seen.frequency[where]))} of"
+            f" {plural(int(seen.count[where]), whose.unit, whose.units)} {whose.hit}"
+            f" (95\u00a0%: {percent(float(seen.low[where]))} to {percent(float(seen.high[where]))})."
+        )
+    else:
+        explained = ", no more than expected by chance" if off else ""
+        first = (
+            f"**The raw model's {whose.subject} {whose.agree} with the test rows** as far as"
+            f" {plural(int(seen.count.sum()), whose.unit, whose.units)} in {plural(n_bins, 'bin')} can tell:"
+            f" {_outside(off)}{explained}."
+        )
+    return " ".join(filter(None, [first, _fitted(others, seen, allowed)]))
+
+
+def _fitted(others: Named, seen: Frequencies, allowed: int) -> str:
+    counts = [(name, int(seen.outside(judged.means).sum())) for name, judged in others]
+    agree = [name for name, off in counts if off <= allowed]
+    most_off = max((off for _, off in counts if off <= allowed), default=0)
+    depart = [(name, off) for name, off in counts if off > allowed]
+    clauses = []
+    if agree:
+        every = f"All {len(agree)} fitted maps" if len(agree) > MOST_NAMED and not depart else listed(agree)
+        clauses.append(
+            f"{every} {'agrees' if len(agree) == 1 else 'agree'} with the test rows as far as these can tell: "
+            f"{'at most ' if most_off and len(agree) > 1 else ''}{_outside(most_off)}"
+            f"{', no more than expected by chance' if most_off else ''}"
+        )
+    if depart:
+        (first, times), *rest = depart
+        off_in = [f"{first} is off in {times}", *(f"{name} in {off}" for name, off in rest)]
+        clauses.append(f"{listed(off_in)} of {plural(len(seen.count), 'bin')}")
+    return f"{'; '.join(clauses)}." if clauses else ""
+
+
+def _outside(off: int) -> str:
+    return f"{plural(off, 'bin is', 'bins are') if off else 'none is'} off"
+
+
+def shown(seen: Frequencies, class_name: str | None, n_classes: int, n_calibration: int) -> str:
+    """Whose map is shown and on what it is judged, in one line."""
+    total, hits, whose = int(seen.count.sum()), int(seen.positives.sum()), _Whose.of(class_name)
+    name = f"each of {n_classes:,} classes" if class_name is None else literal(class_name)
+    after = "" if n_classes == 2 else " Maps are shown before the probabilities of a row are made to sum to one."
+    return (
+        f"Shown is {name} against {'the other class' if n_classes == 2 else 'the rest'}: maps learned from"
+        f" {plural(n_calibration, 'calibration row')}, judged on {plural(total, whose.unit, whose.units)}, of which"
+        f" {hits:,} ({percent(hits / total, 2)}) {whose.hit}."
+        f" A map is off in a bin if its mean there lies outside the 95\u00a0% Wilson interval of the frequency.{after}"
+    )
+
+
+def mapless(fits: list[ShownFit], pooled: bool) -> str:
+    """The fits that have no map of one class, or none that all classes share, and why."""
+    whole = [fit.title for fit in fits if fit.calibrator.gives_probabilities]
+    confident = [fit.title for fit in fits if not fit.calibrator.gives_probabilities]
+    said = []
+    if whole:
+        have = "has" if len(whole) == 1 else "have"
+        one = "one map that all classes share" if pooled else "map of one class"
+        said.append(
+            f"{listed(whole)} {have} no {one}: what a class gets there depends on the logits of all others"
+            f"{', or is learned for each class alone' if pooled else ''}."
+        )
+    if confident:
+        gives = "gives" if len(confident) == 1 else "give"
+        said.append(f"{listed(confident)} {gives} a confidence in the predicted class only, and so no map of a class.")
+    return " ".join([*said, "Reliability and Compare judge such methods."]) if said else ""
+
+
+def knows(name: str, posterior: BayesIsoMap) -> str:
+    """Where a Bayes-Iso's posterior comes from, and how wide its band is."""
+    source = "averages over all monotone maps at pooled scores, exactly. "
+    if posterior.n_maps:
+        source = (
+            f"sampled {posterior.n_maps:,} maps over all scores and weighted each by the likelihood of the labels: the "
+            f"effective sample size is {max(1, round(posterior.effective_maps)):,}. "
+        )
+    width = posterior.high - posterior.low
+    widest = int(np.argmax(width))
+    return (
+        f"**{name}** {source}"
+        f"Its 90\u00a0% band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
+        f"{_points(float(width[widest]))} points, where the raw model gives "
+        f"{probability_text(float(sigmoid(posterior.log_odds[widest])))}."
+    )
+
+
+def pair(name: str, low: Floats, high: Floats) -> str:
+    """How far apart Venn-Abers' two probabilities are, and what they are not."""
+    width = high - low
+    median, most = _points(float(np.median(width))), _points(float(width.max()))
+    return (
+        f"**{name}** has two probabilities for each score (thin lines): one with the row counted as the other class, "
+        f"one with it counted as this one. Their median distance over the scores drawn is {median} points, the largest "
+        f"{most}. The one that belongs to the true label is calibrated, but that one is not known in advance. "
+        "They are no confidence interval."
+    )
+
+
+def dominated(name: str, posterior: BayesIsoMap) -> str:
+    """The paper's flag, or nothing."""
+    if not posterior.dominated:
+        return ""
+    return (
+        f"{name}: one of the sampled maps outweighs all others together, so its map and its band rest on hardly more "
+        "than one map. Do not read the band as its uncertainty; fit it with scheme='knots' or more maps."
+    )
+
+
+def verdict(judged: JudgedMap, end: str, view: View = TOP_LABEL) -> str:
+    """Over- or underconfident at one end, or an event's probability too high or low, where the interval shows it."""
+    mean, share = judged.ends[end].mean, judged.ends[end].share
+    if share.low <= mean <= share.high:
+        return "in the band"
+    if view.is_event:
+        return "too low" if mean < share.low else "too high"
+    over = mean < share.low if end == "first" else mean > share.high
+    return "overconfident" if over else "underconfident"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+HOW_TO_READ_MEMBERS = (
+    "A row per method that was tried: how much larger its NLL is than that of the best one, on rows that the method "
+    "was not fitted on, with the 95\u00a0% interval of the difference by rows, or clusters. An interval with 0 "
+    "in it means no significant difference. Open marks have no weight in the mean. The best single method "
+    "need not have the largest weight: a method counts for what it adds to the others. "
+    f"Each method was fitted {N_FOLDS} times, without a fold of the calibration rows, and judged on that fold. "
+    f"From {STACKED_FROM:,} rows or clusters the weights maximise the likelihood of the mean (stacking); below, a "
+    "weight is the softmax of the summed log-likelihoods, averaged over a Bayesian bootstrap of the rows "
+    "(pseudo-BMA+)."
+)
+
+
+def show_members(fits: list[ShownFit]) -> None:
+    """The finding in words and the figure, or the button that gets a fit."""
+    means = [fit for fit in fits if isinstance(fit.calibrator, AutoCalibration)]
+    if not means:
+        fit_here("auto", "Auto chooses a mean of several methods, and no fit of it is finished yet.")
+        return
+    opening = st.container()
+    fit = widgets.one_fit(means, "auto/fit", "Fit", means[0]) if len(means) > 1 else means[0]
+    made = fit.calibrator
+    assert isinstance(made, AutoCalibration)
+    with opening:
+        st.markdown("  \n".join(escape_markdown(note) for note in made.notes()))
+        if made.judged:
+            widgets.show_kept(("members", fit.key), partial(member_rows, made.judged), "members", HOW_TO_READ_MEMBERS)
+
+
+POOLED = -1
+PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
+RARE = 0.2
+"""A class rarer than this, or as frequent, has nothing to see on ranks."""
+
+HOW_TO_READ = (
+    "A calibration map takes a score to a probability. Across are the raw model's scores of the class, by rank (each "
+    "calibration row has the same width), as log-odds or as probabilities; up is the probability that a method makes "
+    "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95\u00a0% "
+    "Wilson intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there "
+    "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps. Thin "
+    "dotted lines beside a map of Venn-Abers are its two probabilities, of a row counted as the other class and as "
+    "this one; they are no confidence interval. Beneath: the test rows' scores, each group on a height of its own."
+)
+HOW_TO_READ_ENDS = (
+    "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
+    "them, shaded its 95\u00a0% Wilson interval; the dots are the mean probability of each method there, and should "
+    "lie in it. A dot nearer to 0 at the lower end, or nearer to 1 at the upper one, claims more certainty than the "
+    "rows show."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ShownMap:
+    """A fit's map under a name short enough to stand beside its line."""
+
+    fit: ShownFit
+    name: str
+    judged: JudgedMap
+
+
+def show(session: OpenSession, fits: list[ShownFit]) -> None:
+    """The finding, the maps over one another, and what can be asked further."""
+    words, picture = st.container(), st.container()
+    calibration = session.calibration
+    with st.container(horizontal=True, gap="medium"):
+        target = whose_map(calibration)
+        with_map = [fit for fit in fits if has_class_map(fit.calibrator, target, calibration.kind)]
+        chosen = widgets.choose(with_map, "maps/methods", "Maps")
+    name = None if target is None else class_in_words(session.data.name_of(target))
+    rows = rows_of_class(session, target)
+    raw = judged(session, fits[0], target, rows)
+    maps = [ShownMap(fit, short, judged(session, fit, target, rows)) for fit, short in named(chosen)]
+    words.markdown(finding(raw, [(one.name, one.judged) for one in maps if one.fit.key != RAW], rows.frequencies, name))
+    with picture:
+        overlay(maps, rows, name, calibration, target, partial(choose_bin, session, fits[0], rows, target))
+    others = mapless([fit for fit in fits if fit not in with_map], target is None)
+    st.caption(f"{shown(rows.frequencies, name, calibration.n_classes, len(calibration))} {others}")
+    if len(fits) == 1:
+        need_fit(what="Only the raw model's map is here. Fit calibrators to see theirs over it.")
+    folded("Are the maps right at both ends?", "maps/ends", partial(ends, session, maps))
+
+
+def whose_map(calibration: Predictions) -> int | None:
+    """Let the visitor pick all classes pooled or one class, to begin with all, or of two the event."""
+    n_classes = calibration.n_classes
+    frequency = np.bincount(calibration.labels, minlength=n_classes)
+
+    def title(k: int) -> str:
+        if k == POOLED:
+            return f"All {n_classes:,} classes, pooled"
+        return f"{class_in_words(calibration.name_of(k))} · {plural(int(frequency[k]), 'calibration row')}"
+
+    options = [*([POOLED] if n_classes > 2 else []), *range(n_classes)]
+    usual = 0 if n_classes > 2 else 1
+    if calibration.event is not None:
+        usual = options.index(calibration.event.column)
+    chosen = st.selectbox(
+        "Map of", options, index=usual, key=f"maps/target/{n_classes}", format_func=title, persist_state="session",
+        width=300,
+    )  # fmt: skip
+    return None if chosen == POOLED else int(chosen)
+
+
+def rows_of_class(session: OpenSession, target: int | None) -> ClassRows:
+    """Pairs of both parts, sorted and binned."""
+    data = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
+    return ready(("map rows", target), "the scores of both parts", class_rows, target, session.sample, data=data)
+
+
+def judged(session: OpenSession, fit: ShownFit, target: int | None, rows: ClassRows) -> JudgedMap:
+    """The fit's map, and how it fares on the test rows."""
+    key, what = ("map judged", fit.key, target), f"the map of {fit.title} on the test rows"
+    data = rows_to_predict(session, fit.calibrator)
+    return ready(key, what, judged_map, fit.calibrator, target, rows.grid, rows.frequencies, data=data)
+
+
+def named(fits: list[ShownFit]) -> list[tuple[ShownFit, str]]:
+    """Fits with names short enough to stand beside a line: the method, and what tells it from others of the method."""
+    names: dict[str, str] = {}
+    for method in dict.fromkeys(fit.method for fit in fits):
+        same, title = [fit for fit in fits if fit.method == method], METHODS[method].title
+        variants = [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in same]
+        shorts = [title] if len(same) == 1 else short_names(title, variants)
+        for fit, short in zip(same, shorts, strict=True):
+            names[fit.key] = short if short == title else f"{title} {short}"
+    return [(fit, names[fit.key]) for fit in fits]
+
+
+def choose_bin(
+    session: OpenSession, raw: ShownFit, rows: ClassRows, target: int | None, trace: str, log_odds: float
+) -> None:
+    """Choose the rows of one class's bin, by the log-odds of its dot."""
+    if trace != "frequency" or target is None:
+        return
+    seen = rows.frequencies
+    scores, _ = class_pairs(session.test.logits, session.test.labels, target)
+    which = int(np.abs(seen.score - log_odds).argmin())
+    name = literal(class_in_words(session.data.name_of(target)))
+    held = np.searchsorted(seen.edges, scores, side="right") == which
+    choose_rows(raw, f"log-odds of {name} about {number(log_odds)}", held, pair_of_class(raw, target))
+
+
+def overlay(
+    maps: list[ShownMap],
+    rows: ClassRows,
+    name: str | None,
+    calibration: Predictions,
+    target: int | None,
+    choose: Callable[[str, Any], None],
+) -> None:
+    """All maps in one figure, with the posterior of the first Bayes-Iso; beneath, how they are placed and scaled."""
+    figure = st.container()
+    known = next((one for one in maps if one.judged.posterior is not None), None)
+    n = len(calibration)
+    share = 1 / calibration.n_classes if target is None else float((calibration.labels == target).sum() / n)
+    balanced = RARE < share < 1 - RARE
+    with st.container(horizontal=True, gap="medium"):
+        begin: Place = "rank" if balanced else "log_odds"
+        place = segments("Scores as", PLACES, begin, f"maps/place/{begin}")
+        usual: Scale = "linear" if balanced else "logit"
+        scale = scale_of_probabilities(usual, f"maps/scale/{usual}")
+
+    def build() -> go.Figure:
+        cells = rows.cells[place]
+        picture = MapPicture(
+            name or "the class", rows.axes[place], rows.grid, rows.frequencies, "test", cells.edges, cells.inside,
+            cells.others, rows.truth,
+        )  # fmt: skip
+        lines = [MapLine(one.name, one.fit.style, one.judged.curve, one.judged.pair) for one in maps]
+        posterior = None
+        if known is not None and known.judged.posterior is not None:
+            posterior = (known.judged.posterior, known.fit.style)
+        return calibration_maps(picture, lines, scale, posterior)
+
+    drawn = tuple((one.fit.key, one.fit.style, one.name) for one in maps)
+    with figure:
+        key = ("maps figure", target, place, scale, drawn)
+        if target is None:  # a dot stands for pairs of row and class
+            widgets.show_kept(key, build, "calibration-maps", HOW_TO_READ)
+        else:
+            show_clickable(key, build, "calibration-maps", HOW_TO_READ, choose)
+        list_rows()
+        if known is not None and known.judged.posterior is not None:
+            if trouble := dominated(known.name, known.judged.posterior):
+                st.warning(trouble)
+            st.caption(knows(known.name, known.judged.posterior))
+        for one in maps:
+            if one.judged.pair is not None:
+                st.caption(pair(one.name, *one.judged.pair))
+
+
+def ends(session: OpenSession, maps: list[ShownMap]) -> None:
+    """Whether the maps are right at both ends."""
+    with st.container(horizontal=True, gap="small"):
+        for end, title in (("first", f"Lowest {100 * END:g}\u00a0%"), ("last", f"Highest {100 * END:g}\u00a0%")):
+            rows = [
+                EndRow(one.name, one.fit.style, one.judged.ends[end].mean,
+                       verdict(one.judged, end, session.view))
+                for one in maps
+            ]  # fmt: skip
+            first = maps[0].judged.ends[end]
+            fig = end_rows(rows, first.share, first.n, f"{title} of the scores")
+            with st.container(width=widgets.HALF):
+                widgets.show(fig, f"ends-{end}", HOW_TO_READ_ENDS)
