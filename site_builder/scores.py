@@ -80,11 +80,12 @@ PAGES = {
         "an event it is that of its probability, called *ECE of P(event)*. `calib.ece` computes both.",
     ),
     "classwise_ece": ScorePage(
-        (),
+        ("class-wise ECE above 1/K",),
         r"\frac{1}{K} \sum_k \sum_b \frac{n_{kb}}{n} \left| \bar p_{kb} - \bar y_{kb} \right|",
         "Kull et al. (2019); Nixon et al. (2019) call it static calibration error (SCE). Patel et al. (2020) leave "
         "out probabilities below 1/K, because with many classes nearly all are about 0. Some papers print the sum "
-        "over classes in place of the mean.",
+        "over classes in place of the mean. Compare, reports and `calib.scores` show the one above 1/K where there are "
+        "more than two classes. Its interval reaches down by what noise alone gives.",
     ),
     "smooth_ece": ScorePage(
         (),

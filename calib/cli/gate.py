@@ -18,7 +18,7 @@ from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.claims import untold
 from calib.evaluation.compare import SAME_DATA
 from calib.evaluation.comparison_table import said_of_weights
-from calib.evaluation.score_registry import weighted_scores
+from calib.evaluation.score_registry import CLASSWISE, weighted_scores
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.formatting import fixed, listed, plural
 
@@ -37,6 +37,7 @@ def gate(
     given: Given,
     answer: text.Answer,
     max_ece: Annotated[float | None, _limit("highest", "ECE")] = None,
+    max_classwise_ece: Annotated[float | None, _limit("highest", CLASSWISE)] = None,
     max_nll: Annotated[float | None, _limit("highest", "NLL")] = None,
     max_brier: Annotated[float | None, _limit("highest", "Brier")] = None,
     max_gap: Annotated[float | None, _limit("highest", "gap")] = None,
@@ -46,7 +47,14 @@ def gate(
     ] = None,
 ) -> int:
     """Fail a build where a score is worse than a limit, and significantly so."""
-    wanted = {"ECE": max_ece, "NLL": max_nll, "Brier": max_brier, "gap": max_gap, "accuracy": min_accuracy}
+    wanted = {
+        "ECE": max_ece,
+        CLASSWISE: max_classwise_ece,
+        "NLL": max_nll,
+        "Brier": max_brier,
+        "gap": max_gap,
+        "accuracy": min_accuracy,
+    }
     limits = {key: limit for key, limit in wanted.items() if limit is not None}
     if not limits:
         refuse("give a limit, as --max-ece 0.03")

@@ -73,7 +73,7 @@ class Judgement:
 
     Attributes
     ----------
-    evaluation : of the predicted class, without class-wise sums: their errors are among the scores.
+    evaluation : of the predicted class.
     resampled : its scores on the groups of rows that all methods of the test set share, by name of the view.
     curves : reliability in bins of equal mass, by name of the view.
     gaps : the same with what chance gives, for small pictures, by name of the view.
@@ -169,7 +169,7 @@ def both_parts(calibration: Predictions, test: Predictions) -> dict[str, Any]:
 
 
 def raw_on_all_rows(raw: Calibrator, *, data: Mapping[str, Any]) -> Evaluation:
-    """The raw model on the rows of both parts, those of the calibration part first, without class-wise sums."""
+    """The raw model on the rows of both parts, those of the calibration part first, without the class-wise ECE."""
     first, second = (
         Evaluation.from_calibrator(raw, data[f"{part}logits"], data[f"{part}labels"]) for part in ("", TEST)
     )
@@ -178,7 +178,7 @@ def raw_on_all_rows(raw: Calibrator, *, data: Mapping[str, Any]) -> Evaluation:
         for name in ("confidence", "correct", "predicted", "labels", "rest", "row_nll", "row_brier", "top5")
     }
     n_clipped = first.n_clipped + second.n_clipped
-    return replace(first, **both, n_clipped=n_clipped)
+    return replace(first, **both, n_clipped=n_clipped, row_classwise=None)
 
 
 def class_pair(fitted: Calibrator, target: int, *, data: Mapping[str, Any]) -> tuple[Floats, Bools]:

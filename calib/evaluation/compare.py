@@ -205,12 +205,13 @@ def table_of(
     -------
     pandas.DataFrame
         One row for each method and score, with the columns method, title, score, score_title (as pages call it in this
-        view), value, low, high; where the rows have confirmed weights, weighted (the score with them); difference,
-        difference_low, difference_high to the baseline, an interval that holds for all methods and all scores that
-        claim, together; verdict ("better", "worse", "equivalent", "undecided" than the baseline, by that interval;
-        "" where the score claims nothing); rows_needed, about how many test rows would decide where it is undecided;
-        better ("lower", "higher", "neither"); relevant, the smallest difference that matters; too_few, why the rows
-        cannot rank the method by the score, "" where they can; fit_seconds; note, why there is no value.
+        view), value, low, high; where the rows have confirmed weights, weighted (the score with them, NaN for the
+        class-wise ECE); difference, difference_low, difference_high to the baseline, an interval that holds for all
+        methods and all scores that claim, together; verdict ("better", "worse", "equivalent", "undecided" than
+        the baseline, by that interval; "" where the score claims nothing); rows_needed, about how many test rows would
+        decide where it is undecided; better ("lower", "higher", "neither"); relevant, the smallest difference that
+        matters; too_few, why the rows cannot rank the method by the score, "" where they can; fit_seconds; note, why
+        there is no value.
     """
     import pandas as pd
 

@@ -14,6 +14,7 @@ from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.bootstrap import drawn_units
+from calib.metrics.calibration_error import classwise_by_row, pairs_above
 from calib.metrics.confidence import Bools, check_columns, check_probs, top_label
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
@@ -50,6 +51,10 @@ class Evaluation:
         Number of each row's cluster; None where rows are independent.
     weights : ndarray of shape (n,) or None
         Weights whose meaning was confirmed; None where there are none.
+    row_classwise : ndarray of shape (n,) or None
+        Values whose mean is the class-wise ECE above 1/K; None for two classes, and without probabilities.
+    classwise_noise : float
+        What noise alone adds to it on average.
     """
 
     confidence: Floats
@@ -65,6 +70,8 @@ class Evaluation:
     view: View = TOP_LABEL
     clusters: Ints | None = None
     weights: Floats | None = None
+    row_classwise: Floats | None = None
+    classwise_noise: float = 0.0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -262,7 +269,10 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
 
 
 class RowScores(NamedTuple):
-    """What is kept of a block of m rows, (m,) arrays; the last two as in :class:`Evaluation`."""
+    """Scores of a block of m rows, (m,) arrays as in :class:`Evaluation`, and its pairs above 1/K.
+
+    ``n_above`` counts the pairs of each row, ``k``, ``values`` and ``outcome`` are of each pair.
+    """
 
     predicted: Ints
     confidence: Floats
@@ -270,6 +280,10 @@ class RowScores(NamedTuple):
     brier: Floats
     top5: Bools | None
     rest: Floats | None
+    n_above: Ints | None
+    k: Ints
+    values: Floats
+    outcome: Bools
 
 
 def _by_blocks(
@@ -282,9 +296,14 @@ def _by_blocks(
     nll = -np.log(np.maximum(made.of_label, PROBABILITY_FLOOR))
     n_clipped = int((made.of_label < PROBABILITY_FLOOR).sum())
     right = made.predicted == labels
+    classwise, noise = None, 0.0
+    if made.n_above is not None:
+        row = np.repeat(np.arange(len(labels)), made.n_above)
+        pairs = row, made.k, made.values, made.outcome
+        classwise, noise = classwise_by_row(*pairs, *outputs.shape, about.get("clusters"))
     return Evaluation(
         made.confidence, right, made.predicted, labels, outputs.shape[1], nll, made.brier, made.top5, n_clipped,
-        made.rest, **about,
+        made.rest, row_classwise=classwise, classwise_noise=noise, **about,
     )  # fmt: skip
 
 
@@ -295,7 +314,10 @@ def _of_all(probs: Floats, labels: Ints, ranking: Floats) -> RowScores:
     brier, of_label = row_scores(probs, labels)
     top5 = label_in_top_k(probs, labels, TOP_K, ranking) if n_classes > TOP_K else None
     rest = probs[at, 1 - predicted].astype(np.float64) if n_classes == 2 else None
-    return RowScores(predicted, probs[at, predicted].astype(np.float64), of_label, brier, top5, rest)
+    row, k, values, outcome = pairs_above(probs, labels, 1.0 / n_classes)
+    n_above = np.bincount(row, minlength=len(probs)) if n_classes > 2 else None
+    confidence = probs[at, predicted].astype(np.float64)
+    return RowScores(predicted, confidence, of_label, brier, top5, rest, n_above, k, values, outcome)
 
 
 def _check_no_nan(values: Floats) -> None:

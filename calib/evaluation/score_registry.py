@@ -43,6 +43,7 @@ RANKING = ("AUROC", "average precision")
 """Scores of an event that depend on the order of its probabilities alone."""
 RARE = 0.1
 """Below this event rate the accuracy is not shown unless asked for: predicting no event at all is right too often."""
+CLASSWISE = "class-wise ECE above 1/K"
 PROPORTIONS = ("accuracy", "top-5 accuracy", EVENT_RATE)
 N_RESAMPLES = 1000
 FEW_CLUSTERS = 40
@@ -151,6 +152,9 @@ _SCORES = (
     Score("average precision", "Average precision", "higher",
           "Mean share of events among rows with an event's risk or a higher one; the event rate by chance."),
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
+    Score(CLASSWISE, "Class-wise ECE above 1/K", "lower",
+          "Mean over classes of the ECE of their probabilities, of those above 1/K for K classes.",
+          of_rows=attrgetter("row_classwise")),
     Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
     Score("signed gap", "Confidence minus accuracy", "neither",
           "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
@@ -177,7 +181,7 @@ class Scored:
     draws : key -> (n_resamples,) values that the ECE may have in truth, see :func:`calib.metrics.bootstrap.reflect`.
     n : number of rows.
     n_clusters : number of clusters; None where rows are independent.
-    debiased : of the ECE, by key: the value less what noise alone would give.
+    debiased : of the ECE and the class-wise ECE, by key: the value less what noise alone would give.
     error : key -> standard error of a smooth score, over all rows or clusters.
     degrees : of freedom of the intervals of smooth scores; fewer than ``n_units`` tell where the outcome is rare.
     rarer : number of units with the rarer outcome, which tell how sure an AUROC of 1 is.
@@ -237,7 +241,9 @@ class Scored:
         on_logit = key in RANKING or (key == "Brier" and "AUROC" in self.value and self.n_clusters)
         alone = Estimate(value, np.empty(0), self.degrees)
         scale = LOGIT if on_logit and 0.0 < value < 1.0 else None
-        return cut(alone.interval(level, scale, error=self.error[key])._replace(value=value), least, most)
+        interval = alone.interval(level, scale, error=self.error[key])
+        noise = value - self.debiased.get(key, value)  # may be all that the lower end holds
+        return cut(interval._replace(value=value, low=interval.low - noise), least, most)
 
 
 def scores(evaluation: Evaluation) -> dict[str, float]:
@@ -283,7 +289,11 @@ def score_intervals(evaluation: Evaluation) -> dict[str, Interval]:
 
 def scored_on(evaluation: Evaluation) -> Scored:
     """Scores of an evaluation, on groups of its rows that are the same for all methods on the same rows."""
-    return _scored(smooth_scores(evaluation), *evaluation.pair, evaluation.clusters)
+    scored = _scored(smooth_scores(evaluation), *evaluation.pair, evaluation.clusters)
+    if CLASSWISE not in scored.value:
+        return scored
+    less = {CLASSWISE: scored.value[CLASSWISE] - evaluation.classwise_noise}
+    return replace(scored, debiased=scored.debiased | less)
 
 
 def ece_interval(
@@ -369,11 +379,14 @@ def smooth_scores(evaluation: Evaluation, weights: Floats | None = None) -> dict
 
 
 def weighted_scores(evaluation: Evaluation) -> dict[str, float]:
-    """Values of the scores, by key, with rows counted by their weights; none where no weights were confirmed."""
+    """Values of the scores, by key, with rows counted by their weights; none where no weights were confirmed.
+
+    The class-wise ECE is not among them.
+    """
     weights = check_weights(evaluation.weights, len(evaluation))
     if weights is None:
         return {}
-    found = {key: value for key, (value, _) in smooth_scores(evaluation, weights).items()}
+    found = {key: value for key, (value, _) in smooth_scores(evaluation, weights).items() if key != CLASSWISE}
     return found | {"ECE": ece(*evaluation.pair, weights=weights)}
 
 

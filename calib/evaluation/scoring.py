@@ -38,7 +38,7 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
         Columns ``value``, ``low`` and ``high``; the index holds the scores' names, such as ``"ECE"``. Of two classes
         with an event the ECE and its kin are of the event's probability, and the ECE is called ``"ECE of P(event)"``.
         Of data whose weights have a meaning (``weight_kind``) there is a column ``weighted`` too, the scores with
-        weights. All other columns count each row once.
+        weights, NaN for the class-wise ECE. All other columns count each row once.
 
     Raises
     ------

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import bin_edges, binned, bins_of
+from calib.metrics.binning import bin_edges, binned, bins_of, equal_width_index
 from calib.metrics.confidence import Bools, check_columns, check_scored, check_weights, top_label
 from calib.numerics import Floats, Ints, blocks
 from calib.parameters import number_fault, shown
 
+CLASS_BINS = 15
+"""Of equal width, for each class."""
 SMOOTH_STEPS = 1000
 """Steps of the grid on [0, 1] on which residuals are smoothed."""
 
@@ -247,3 +249,31 @@ def pairs_above(probs: Floats, labels: Ints, threshold: float) -> tuple[Ints, In
     row = place // probs.shape[1]
     k = place - row * probs.shape[1]
     return row, k, probs.ravel()[place].astype(np.float64), labels[row] == k
+
+
+def classwise_by_row(
+    row: Ints, k: Ints, values: Floats, outcome: Bools, n: int, n_classes: int, clusters: Ints | None = None
+) -> tuple[Floats, float]:
+    """(n,) values whose mean is the class-wise ECE of some pairs of a row and a class, and what noise adds to it.
+
+    Rows take the signs that the gaps of their cells have. Noise of variance v adds ``sqrt(2 v / pi)`` on average to the
+    size of a sum that is 0 in truth, and less to others; cells take the variance of all classes in their bin.
+
+    Parameters
+    ----------
+    row, k, values, outcome : of each pair, as from :func:`pairs_above`.
+    clusters : (n,) number of each row's cluster, or None.
+    """
+    cell, excess = k * CLASS_BINS + equal_width_index(values, CLASS_BINS), values - outcome
+    shape = n_classes, CLASS_BINS
+    sums = np.bincount(cell, excess, n_classes * CLASS_BINS)
+    count = np.bincount(cell, minlength=len(sums)).reshape(shape)
+    squares = np.bincount(cell, excess**2, len(sums))
+    if clusters is not None:
+        n_clusters = int(clusters.max()) + 1
+        known, unit = np.unique(cell * n_clusters + clusters[row], return_inverse=True)
+        squares = np.bincount(known // n_clusters, np.bincount(unit, excess) ** 2, len(sums))
+    variance = count * squares.reshape(shape).sum(axis=0) / np.maximum(count.sum(axis=0), 1)
+    share = 1.0 / (n_classes * np.maximum(count.sum(axis=1), 1))
+    by_row = n * np.bincount(row, (np.sign(sums) * np.repeat(share, CLASS_BINS))[cell] * excess, n)
+    return by_row, float(share @ np.sqrt(2.0 / np.pi * variance).sum(axis=1))

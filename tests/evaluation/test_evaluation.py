@@ -42,6 +42,7 @@ def test_scores_are_the_metrics(sample):
         "accuracy": metrics.accuracy(probs, labels),
         "top-5 accuracy": metrics.top_k_accuracy(probs, labels, 5),
         "ECE": metrics.ece(probs, labels),
+        "class-wise ECE above 1/K": metrics.classwise_ece(probs, labels, threshold="1/K"),
         "gap": metrics.confidence_gap(probs, labels),
         "signed gap": metrics.signed_confidence_gap(probs, labels),
         "overconfidence": metrics.overconfidence(probs, labels),
@@ -59,7 +60,7 @@ def test_blocks_do_not_change_the_evaluation(sample, monkeypatch):
     whole = evaluate(fitted.predict_proba(logits), labels, logits)
     monkeypatch.setattr(module, "MEMORY_ENTRIES", 70)  # 10 rows
     by_blocks = Evaluation.from_calibrator(fitted, logits, labels)
-    for name in ("confidence", "correct", "predicted", "row_nll", "row_brier", "top5"):
+    for name in ("confidence", "correct", "predicted", "row_nll", "row_brier", "top5", "row_classwise"):
         np.testing.assert_array_equal(getattr(by_blocks, name), getattr(whole, name))
     np.testing.assert_array_equal(whole.predicted, fitted.predict(logits))
     assert scores(by_blocks) == pytest.approx(scores(whole), abs=1e-12)
@@ -79,7 +80,7 @@ def test_confidence_only_methods_have_top_label_scores_alone(sample):
     evaluation = Evaluation.from_calibrator(fitted, logits, labels)
     assert evaluation.row_nll is None and evaluation.row_brier is None and evaluation.top5 is None
     full = scores(evaluate(softmax(logits), labels))
-    of_all_classes = ("NLL", "Brier", "top-5 accuracy")
+    of_all_classes = ("NLL", "Brier", "top-5 accuracy", "class-wise ECE above 1/K")
     assert scores(evaluation) == {k: v for k, v in full.items() if k not in of_all_classes}
     assert set(score_intervals(evaluation)) == set(scores(evaluation))
 
@@ -104,7 +105,17 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
         found, n = smooth_scores(evaluation), len(labels)
         row, times = 3, 4  # so many copies more of one row
         rows = np.append(np.arange(n), np.full(times, row))
-        names = ("confidence", "correct", "predicted", "labels", "row_nll", "row_brier", "top5", "rest")
+        names = (
+            "confidence",
+            "correct",
+            "predicted",
+            "labels",
+            "row_nll",
+            "row_brier",
+            "row_classwise",
+            "top5",
+            "rest",
+        )
         of_rows = {name: values for name in names if (values := getattr(evaluation, name)) is not None}
         more = replace(evaluation, **{name: values[rows] for name, values in of_rows.items()})
         for key, (value, per_row) in smooth_scores(more).items():
