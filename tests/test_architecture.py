@@ -88,12 +88,84 @@ def imported(path: Path) -> list[tuple[int, str]]:
     return found
 
 
-def test_the_root_stays_small_and_files_are_neither_many_nor_fragments():
+ROOMS = {
+    "root": ("calib/*.py",),
+    "calibrators": ("calib/calibrators/**/*.py",),
+    "data": ("calib/data/**/*.py",),
+    "isolation, store, engine": ("calib/isolation/**/*.py", "calib/engine/**/*.py", "calib/store/**/*.py"),
+    "metrics, evaluation": ("calib/metrics/**/*.py", "calib/evaluation/**/*.py"),
+    "decisions": ("calib/decisions/**/*.py",),
+    "diagnostics": ("calib/diagnostics/**/*.py",),
+    "plots": ("calib/plots/**/*.py",),
+    "reporting, export": ("calib/reporting/**/*.py", "calib/export/**/*.py"),
+    "ui": ("calib/ui/**/*.py",),
+    "cli, sklearn, active_learning, apply, adapters": (
+        "calib/cli/**/*.py", "calib/sklearn/**/*.py", "calib/active_learning/**/*.py", "calib/apply/**/*.py",
+        "calib/adapters/**/*.py",
+    ),
+    "tests": ("tests/**/*.py",),
+    "benchmarks": ("benchmarks/**/*.py",),
+}  # fmt: skip
+"""The files of each room, whose most lines stand in pyproject.toml under [tool.calib.lines]."""
+DOCSTRING_ALONE = 12
+"""Lines up to which a file is not counted."""
+
+
+def line_count(path: Path) -> int:
+    """Number of lines of a file."""
+    return path.read_text(encoding="utf-8").count("\n")
+
+
+def faults_of_sizes(sizes: dict[str, int], most: dict[str, int]) -> list[str]:
+    """Name the rooms above their number, and those so far below it that the number has to follow."""
+    found = [f"{room}: {size:,} lines, above {most[room]:,}" for room, size in sizes.items() if size > most[room]]
+    low = [room for room, size in sizes.items() if size < 0.98 * most[room]]
+    return found + [f"{room}: lower its number in pyproject.toml to {sizes[room]:,}" for room in low]
+
+
+def test_rooms_only_shrink():
+    most = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["calib"]["lines"]
+    sizes = {
+        room: sum(line_count(path) for pattern in patterns for path in ROOT.glob(pattern))
+        for room, patterns in ROOMS.items()
+    }
+    sizes["files of calib"] = sum(line_count(path) > DOCSTRING_ALONE for path in FILES)
+    assert sizes.keys() == most.keys()
+    assert not (faults := faults_of_sizes(sizes, most)), "\n".join(faults)
+
+
+def test_every_file_of_calib_is_in_one_room():
+    found = [path for patterns in ROOMS.values() for pattern in patterns for path in ROOT.glob(pattern)]
+    assert sorted(path for path in found if PACKAGE in path.parents) == FILES
+
+
+def test_sizes_may_lie_up_to_two_percent_below_their_number():
+    assert not faults_of_sizes({"data": 980}, {"data": 1000}) + faults_of_sizes({"data": 1000}, {"data": 1000})
+    assert faults_of_sizes({"data": 1001}, {"data": 1000}) == ["data: 1,001 lines, above 1,000"]
+    assert "lower its number" in faults_of_sizes({"data": 979}, {"data": 1000})[0]
+
+
+def test_the_root_stays_small_and_no_file_is_a_fragment():
     files = {str(path.relative_to(PACKAGE)): path for path in FILES if path.name != "__init__.py"}
     assert len([name for name in files if "/" not in name and name != "__main__.py"]) <= 11
-    assert len(files) <= 329
-    short = {name for name, path in files.items() if len(path.read_text(encoding="utf-8").splitlines()) < 35}
+    short = {name for name, path in files.items() if line_count(path) < 35}
     assert short <= set(SHORT), f"fold {sorted(short - set(SHORT))} into the files that use them"
+
+
+def test_no_function_hides_a_module_of_its_name():
+    """``calib.data.load`` was a function, and a module that only ``sys.modules`` had."""
+    code = """
+import importlib, pkgutil, sys, calib
+for found in pkgutil.walk_packages(calib.__path__, "calib."):
+    if not found.name.startswith(("calib.__main__", "calib.adapters")):  # of packages that need not be installed
+        importlib.import_module(found.name)
+for name, module in sorted(sys.modules.items()):
+    parent, _, last = name.rpartition(".")
+    if name.startswith("calib.") and getattr(sys.modules[parent], last, module) is not module:
+        print(name)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
 def test_imports_point_one_way():
