@@ -300,7 +300,7 @@ def _by_blocks(
     if made.n_above is not None:
         row = np.repeat(np.arange(len(labels)), made.n_above)
         pairs = row, made.k, made.values, made.outcome
-        classwise, noise = classwise_by_row(*pairs, *outputs.shape, about.get("clusters"))
+        classwise, noise = classwise_by_row(*pairs, len(labels), outputs.shape[1], about.get("clusters"))
     return Evaluation(
         made.confidence, right, made.predicted, labels, outputs.shape[1], nll, made.brier, made.top5, n_clipped,
         made.rest, row_classwise=classwise, classwise_noise=noise, **about,
