@@ -250,21 +250,13 @@ def _round_count(most: float) -> int:
     return max(step * power for step in (1, 2, 5) if step * power <= max(most, 1))
 
 
-KeyEntry = tuple[str, str, str]
-"""Mark, name and colour."""
-
 _LINE = 44
 """Letters in a line of the key in a window of 420 pixels."""
 _LINE_PIXELS = 17
 
 
-def key_of(names: Iterable[tuple[str, str]], mark: str = "■") -> list[KeyEntry]:
-    """Entries of a key for (name, colour), all with one mark."""
-    return [(mark, name, color) for name, color in names]
-
-
-def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
-    """Write the key above the plot, in as many lines as a narrow window needs; the figure grows by them."""
+def write_key(fig: go.Figure, entries: Iterable[tuple[str, str, str]]) -> None:
+    """Write a key of marks, names and colours above the plot; the figure grows by the lines of a narrow window."""
     lines: list[list[str]] = [[]]
     length = 0
     for mark, name, color in entries:

@@ -13,7 +13,6 @@ from calib.plots.style import Limits
 
 Scale = Literal["linear", "logit"]
 
-PROBABILITY_ENDS: Limits = (0.0, 1.0)
 LEAST = 1e-6
 """An axis of log-odds reaches no further than to this probability, and to 1 minus it."""
 _LINEAR_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)
@@ -133,10 +132,10 @@ def logit_ticks(low: float, high: float) -> dict[str, Any]:
     return {"tickvals": [place for place, _, _ in chosen], "ticktext": [text for _, _, text in chosen]}
 
 
-def log10_ticks(values: Sequence[int], low: float, high: float, offset: int = 0) -> dict[str, Any]:
-    """Ticks at ``log10(value + offset)`` for those of the values between ``low`` and ``high``."""
+def log10_ticks(values: Sequence[int], low: float, high: float) -> dict[str, Any]:
+    """Ticks at ``log10(value)`` for those of the values between ``low`` and ``high``."""
     ticks = [value for value in values if low <= value <= high]
-    return {"tickvals": np.log10(np.array(ticks) + offset), "ticktext": [f"{tick:,}" for tick in ticks]}
+    return {"tickvals": np.log10(ticks), "ticktext": [f"{tick:,}" for tick in ticks]}
 
 
 def regrid(edges: Floats, counts: npt.ArrayLike, grid: Floats) -> Floats:

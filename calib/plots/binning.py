@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import carry, draw_line, key_of, write, write_key
+from calib.plots.annotations import carry, draw_line, write, write_key
 from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits
 from calib.plots.style import (
     COLORS,
@@ -158,8 +158,8 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
         yaxis2={"domain": (0, below / plot), "range": [len(rails) - 0.5, -0.5], "visible": False, "fixedrange": True},
     )
     counts = int(density.count_other.sum()), int(density.count_label.sum())
-    names = [f"{name}: {count:,} pairs" for name, count in zip(OUTCOMES, counts, strict=True)]
-    write_key(fig, key_of(zip(names, LABEL_COLORS, strict=True)))
+    outcomes = zip(OUTCOMES, counts, LABEL_COLORS, strict=True)
+    write_key(fig, [("■", f"{name}: {count:,} pairs", color) for name, count, color in outcomes])
     return fig
 
 
@@ -223,6 +223,6 @@ def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     pad = 0.02 if scale == "linear" else 0.03
     set_y(fig, title_text="probability that y = 1", **probability_axis(scale, limits, pad))
-    lines = [(name, style.color) for name, _, style in rails]
-    write_key(fig, key_of(lines, "━") + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
+    lines = [("━", name, style.color) for name, _, style in rails]
+    write_key(fig, [*lines, ("┅", "sigmoid", GUIDE), ("┅", "densities", LABEL_COLORS[1])])
     return fig

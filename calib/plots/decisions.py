@@ -17,7 +17,6 @@ from calib.plots.annotations import (
     draw_line,
     draw_marks,
     fill_between,
-    key_of,
     label_line_ends,
     write,
     write_key,
@@ -119,7 +118,7 @@ def set_sizes(methods: Sequence[tuple[str, Ints, Style]]) -> go.Figure:
         mean = float(counts @ np.arange(len(counts))) / total
         said[name] = f"{mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class"
     quiet(fig, SIZES_HEIGHT, alt=f"Number of classes in prediction sets: {one_each(said)}.", title="Classes in a set")
-    write_key(fig, key_of([(name, style.color) for name, _, style in methods]))
+    write_key(fig, [("■", name, style.color) for name, _, style in methods])
     set_x(fig, title_text="classes in a set", type="category")
     set_y(fig, title_text="share of rows", tickformat=".0%", rangemode="tozero")
     set_layout(fig, barmode="group", bargap=0.25, bargroupgap=0.05)

@@ -19,7 +19,7 @@ from calib.plots.style import (
     GUIDE,
     THIN,
     Style,
-    add_lines,
+    add_line,
     colored,
     fade,
     one_each,
@@ -178,7 +178,7 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
     frame_rows(fig, labels, alt=f"{title} to the gap of {name}: {adds}.", title=title, pixels=_BAND_PIXELS,
                drop=_MIDDLE)  # fmt: skip
     set_x(fig, title_text=f"adds to the gap, in points<br>← {view.too_low}     {view.too_high} →")
-    add_lines(fig, 1)
+    add_line(fig)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 

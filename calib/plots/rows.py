@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.annotations import draw_line, draw_marks, whiskers
-from calib.plots.style import FRAME, GRID, Style, add_lines, colored, key_entry, label, quiet, set_x, set_y
+from calib.plots.style import FRAME, GRID, Style, add_line, colored, key_entry, label, quiet, set_x, set_y
 
 ROW_PIXELS = 40
 DROP = 0.18
@@ -94,4 +94,4 @@ def name_colors(fig: go.Figure, methods: Sequence[tuple[str, Style]]) -> None:
     """Say beneath the axis title which colour is which method, for figures that show two in every row."""
     names = "   ".join(key_entry("●", name, style.color) for name, style in methods)
     set_x(fig, title_text=f"{fig.layout.xaxis.title.text}<br>{names}")
-    add_lines(fig, 1)
+    add_line(fig)

@@ -78,7 +78,7 @@ PAGES = {"light": ("#ffffff", "#f4f6fa"), "dark": ("#12151c", "#1b1f2a")}
 TEXT_SHADE = 0.25
 """Share of black or white that gives text in every colour a contrast of 4.5 with its page (WCAG 2.2, 1.4.3)."""
 
-_TOP, _BOTTOM = 42, 48
+_TOP, _BOTTOM, _LINE = 42, 48, 16
 FRAME = _TOP + _BOTTOM
 """Pixels of every figure's height that its plot does not have."""
 
@@ -216,10 +216,9 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
     return fig
 
 
-def add_lines(fig: go.Figure, lines: int, pixels: int = 16) -> None:
-    """Make room beneath the plot for more lines of the axis title; the plot keeps its height."""
-    room = lines * pixels
-    set_layout(fig, height=fig.layout.height + room, margin_b=fig.layout.margin.b + room)
+def add_line(fig: go.Figure) -> None:
+    """Make room beneath the plot for a second line of the axis title; the plot keeps its height."""
+    set_layout(fig, height=fig.layout.height + _LINE, margin_b=fig.layout.margin.b + _LINE)
 
 
 def alt_text(fig: go.Figure) -> str:
