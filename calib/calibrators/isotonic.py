@@ -35,12 +35,14 @@ class Tally:
         ordered = np.sort(log_odds) if order is None else log_odds[order]
         starts = np.flatnonzero(are_apart(ordered))
         scores = ordered[starts]
-        if order is None:
+        if weights is None:
             below = np.sort(log_odds[positives]).searchsorted(scores)
-            sums = np.diff(starts, append=len(ordered)), np.diff(below, append=np.count_nonzero(positives))
+            counts = np.diff(starts, append=len(ordered))
+            positive = np.diff(below, append=np.count_nonzero(positives))
         else:
-            sums = (np.add.reduceat(each[order], starts) for each in (weights, weights * positives))
-        return cls(scores, *(each.astype(float, copy=False) for each in sums))
+            counts = np.add.reduceat(weights[order], starts)
+            positive = np.add.reduceat((weights * positives)[order], starts)
+        return cls(scores, counts.astype(float, copy=False), positive.astype(float, copy=False))
 
     def pooled(self, starts: Ints) -> Tally:
         """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""

@@ -61,7 +61,7 @@ def edges_at(scores: Floats, cuts: Ints) -> Floats:
     """
     below, above = scores[cuts - 1], scores[cuts]
     shares = np.log([[1 - GOLDEN], [GOLDEN]])
-    p, rest = (np.logaddexp(*(shares - softplus([sign * below, sign * above]))) for sign in (-1, 1))
+    p, rest = (np.logaddexp(*(shares - softplus(np.stack([sign * below, sign * above])))) for sign in (-1, 1))
     edges = np.minimum(p - rest, above)
     return np.where(edges > below, edges, above)
 

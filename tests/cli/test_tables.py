@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import calib
 from calib.cli import main
@@ -86,5 +87,6 @@ def test_scores_of_a_table_have_a_column_with_its_weights(table) -> None:
     said, came, weights = (table[name].to_numpy() for name in ("risk_a", "default", "weight"))
     assert found.loc["ECE of P(event)", "weighted"] == pytest.approx(ece(said, came, weights=weights), abs=1e-12)
     assert found.loc["Brier", "weighted"] == pytest.approx(np.average((said - came) ** 2, weights=weights), abs=1e-9)
-    assert np.isnan(found.loc["AUROC", "weighted"])
+    ranked = roc_auc_score(came, said, sample_weight=weights)
+    assert found.loc["AUROC", "weighted"] == pytest.approx(ranked, abs=1e-12)
     assert "weighted" not in calib.scores(Path("loans.csv"), roles=roles)

@@ -136,20 +136,3 @@ def test_one_of_the_models_in_long_form_is_opened() -> None:
     assert clean(app)
     data = app.session_state[SESSION].data
     assert (len(data), data.name) == (150, "small")
-
-
-def test_words_of_a_confidence_get_numbers_in_a_form() -> None:
-    lines = ["question,confidence,correct"]
-    lines += [f"Q{i // 2},{('very likely', 'dunno')[i % 2]},{('true', 'false')[i % 3 == 0]}" for i in range(80)]
-    app = upload_file("answers.csv", "\n".join(lines).encode())
-    assert not app.exception and not app.error and SESSION not in app.session_state
-    inputs = {box.label: box for box in app.number_input}
-    assert inputs["very likely"].value == pytest.approx(0.875) and inputs["dunno"].value is None
-    click(app, "Read with these numbers")
-    assert any("dunno" in warning.value for warning in app.warning)
-    next(box for box in app.number_input if box.label == "dunno").set_value(0.3)
-    click(app, "Read with these numbers")
-    assert clean(app)
-    data = app.session_state[SESSION].data
-    assert data.kind == "pairs"
-    assert sorted({round(float(p), 3) for p in data.confidence}) == [0.3, 0.875]
