@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from calib.engine import Engine
+from calib.ui import fit as parameters
 from calib.ui import fits
-from calib.ui.fit import view as parameters
 from calib.ui.progress import offered_presets
 from calib.ui.session import OpenSession
 from tests.ui.conftest import clean, fit, group, open_page, opened, said, unfold
