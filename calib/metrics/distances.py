@@ -12,8 +12,8 @@ import numpy as np
 from calib.metrics.bootstrap import groups_of_units
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Rows
-from calib.metrics.recalibration import fit_spline, weighted_quantile
-from calib.numerics import Floats, Ints, log_odds_of
+from calib.metrics.recalibration import EVENTS_OF_5, KNOTS, fit_alike, fit_spline, spline_basis, weighted_quantile
+from calib.numerics import Floats, Ints, blocks, log_odds_of, sigmoid
 
 SIMULATIONS = 300
 """Sets of outcomes drawn from the risks, for what a calibrated model would have."""
@@ -60,6 +60,43 @@ def observed_rates(x: Floats, rows: Floats | Ints, outcome: Floats, floor: float
     return rates if np.isfinite(rates).all() else outcome
 
 
+def distances_of_draws(x: Floats, rows: Floats, events: Floats, floor: float, near: Floats) -> Floats:
+    """Distances (m, 4) of (k,) risks from the curves of m draws, each that of :func:`observed_rates`.
+
+    Curves are fitted many at once; those that this leaves open, as where outcomes are separated, one by one.
+
+    Parameters
+    ----------
+    rows, events : (m, k) rows and events of each draw at each risk, some of which may have no rows.
+    floor : of the risks in log-odds.
+    near : (k,) curve that those of all draws are near to.
+    """
+    log_odds, start = log_odds_of(x, floor), log_odds_of(near, floor)
+    found = np.empty((len(rows), 4))
+    for block in blocks(len(rows), len(x) * max(KNOTS)):
+        outcome = events[block] / np.maximum(rows[block], 1e-300)
+        few = np.minimum(events[block].sum(axis=1), (rows[block] - events[block]).sum(axis=1)) < EVENTS_OF_5
+        curves, left = np.full_like(outcome, np.nan), np.ones_like(few)
+        for shares in (*KNOTS.values(), ()):
+            tried = np.flatnonzero(left & ~few if len(shares) == 5 else left)
+            weights = rows[block][tried]
+            knots = [weighted_quantile(log_odds, of_draw, np.array(shares)) for of_draw in weights]
+            rising = (np.diff(np.reshape(knots, (len(tried), len(shares)))) > 0).all(axis=1)
+            if not rising.any():
+                continue
+            tried, weights = tried[rising], weights[rising]
+            design = spline_basis(np.broadcast_to(log_odds, weights.shape), np.array(knots)[rising].T[..., None])
+            coef = fit_alike(design, outcome[tried], weights, start)
+            curves[tried] = sigmoid((design @ coef[..., None])[..., 0])
+            left[tried] = False
+        for draw, weights, observed, curve in zip(found[block], rows[block], outcome, curves, strict=True):
+            held = weights > 0
+            if np.isnan(curve[0]):
+                curve[held] = observed_rates(x[held], weights[held], observed[held], floor)
+            draw[:] = distances(x[held], curve[held], weights[held])
+    return found
+
+
 def narrow_cells(risk: Floats) -> Ints:
     """Numbers of narrow cells of (n,) risks, rising with the risk; a cell of its own for each of few different risks.
 
@@ -80,33 +117,27 @@ def calibrated_distances(risk: Floats, sample: Rows, cell: Ints, x: Floats, floo
     w = sample.weights
     rows = np.bincount(cell, weights=w)
     counts = np.maximum(np.rint(w), 1).astype(np.int64) if sample.kind == "frequency" else None
-    found = np.empty((SIMULATIONS, 4))
-    for draw in found:
+    events = np.empty((SIMULATIONS, len(x)))
+    for draw in events:
         if counts is None:
             drawn = w * (generator.random(len(risk)) < risk)
         else:
             drawn = w * generator.binomial(counts, risk) / counts
-        draw[:] = distances(x, observed_rates(x, rows, np.bincount(cell, weights=drawn) / rows, floor), rows)
-    return found
+        draw[:] = np.bincount(cell, weights=drawn)
+    return distances_of_draws(x, np.broadcast_to(rows, events.shape), events, floor, near=x)
 
 
 def resampled_distances(event: Bools, sample: Rows, cell: Ints, x: Floats, floor: float, n_resamples: int) -> Floats:
     """Distances (n_resamples, 4) in resamples of rows or of whole clusters, with the curve fitted anew."""
     w, n_cells = sample.weights, len(x)
-
-    def refitted(sums: Floats) -> Floats:
-        found = np.empty((len(sums), 4))
-        for draw, (rows, events) in zip(found, sums, strict=True):
-            held = rows > 0
-            rates = observed_rates(x[held], rows[held], events[held] / rows[held], floor)
-            draw[:] = distances(x[held], rates, rows[held])
-        return found
-
+    all_rows, all_events = (np.bincount(cell, weights=part) for part in (w, w * event))
+    near = observed_rates(x, all_rows, all_events / all_rows, floor)
     if sample.is_simple:  # cells and outcomes are all that is left of rows of equal weight
         counts = np.bincount(cell + n_cells * event, weights=w, minlength=2 * n_cells)
         drawn = np.random.default_rng(0).multinomial(round(w.sum()), counts / counts.sum(), n_resamples)
         without, with_event = drawn[:, :n_cells].astype(float), drawn[:, n_cells:].astype(float)
-        return refitted(np.stack([without + with_event, with_event], axis=1))
+        return distances_of_draws(x, without + with_event, with_event, floor, near)
     groups = groups_of_units(len(event), sample.unit if sample.clustered else None)
     sums = np.stack([groups.sums_by(cell, n_cells, part) for part in (w, w * event)], axis=1)
-    return refitted(groups.resampled(sums, n_resamples))
+    rows, events = groups.resampled(sums, n_resamples).swapaxes(0, 1)
+    return distances_of_draws(x, rows, events, floor, near)

@@ -15,6 +15,8 @@ from calib.metrics.estimate import Estimate, Rows
 from calib.numerics import Floats, Ints, sigmoid, softplus
 
 MAX_STEPS = 100
+STEPS_ALIKE = 15
+"""Newton steps of many fits at once; the few that take more are fitted one by one."""
 LARGE = 30.0
 """A coefficient of standardised columns beyond which outcomes are taken to be separated."""
 LONGEST_STEP = 10.0
@@ -92,6 +94,41 @@ def fit_logistic(design: Floats, event: Bools | Floats, sample: Rows, offset: Fl
     return _unknown(k)
 
 
+def fit_alike(design: Floats, outcome: Floats, weights: Floats, start: Floats) -> Floats:
+    """Coefficients (m, k) of m logistic regressions at once, by Newton's method from a curve that is near them all.
+
+    NaN where that has not converged in a few steps, or where outcomes are taken to be separated. The likelihood has one
+    maximum at most, so what has converged is that of :func:`fit_logistic`.
+
+    Parameters
+    ----------
+    design : (m, n, k) columns.
+    outcome, weights : (m, n) mean outcomes, and rows at each.
+    start : (n,) log-odds of the curve, which need not be of these columns.
+    """
+    square = np.einsum("mn,mnk->mk", weights, design**2) / weights.sum(axis=1, keepdims=True)
+    size = np.sqrt(np.maximum(square, 1e-300))
+    x = design / size[:, None]
+    transposed = np.ascontiguousarray(x.swapaxes(1, 2))
+    eta, coef = np.broadcast_to(start, weights.shape), np.zeros_like(size)
+    with np.errstate(all="ignore"):
+        for _ in range(STEPS_ALIKE):
+            risk, before = sigmoid(eta), coef
+            spread = weights * risk * (1.0 - risk)
+            pull = transposed @ (spread * eta + weights * (outcome - risk))[..., None]
+            try:
+                coef = np.linalg.solve((transposed * spread[:, None]) @ x, pull)[..., 0]
+            except np.linalg.LinAlgError:
+                return np.full_like(coef, np.nan)
+            eta = (x @ coef[..., None])[..., 0]
+            # Steps shrink by squares: after one as small as this nothing is left.
+            converged = np.abs(coef - before).max(axis=1) <= 1e-8 * (1.0 + np.abs(coef).max(axis=1))
+            if converged.all():
+                break
+    found = converged & (np.abs(coef).max(axis=1) <= LARGE)
+    return np.where(found[:, None], coef / size, np.nan)
+
+
 def _unknown(k: int) -> LogisticFit:
     nothing = Estimate(np.full(k, np.nan), np.full((1, k), np.nan))
     return LogisticFit(nothing, np.full((k, k), np.nan))
@@ -159,16 +196,20 @@ def spline_basis(log_odds: Floats, knots: Floats) -> Floats:
     """Columns 1, the log-odds and the spline's terms, divided by the squared distance of the outer knots.
 
     Harrell (2015), equation 2.25; the same columns as Hmisc's ``rcspline.eval``.
+
+    Parameters
+    ----------
+    log_odds : (..., n) values.
+    knots : (k,) rising knots, or (k, m, 1) those of m splines, whose columns are (m, n, k).
     """
     columns = [np.ones_like(log_odds), log_odds]
     if len(knots) > 2:
         *inner, before, last = knots
-        cubes = {knot: np.maximum(log_odds - knot, 0.0) ** 3 for knot in knots}
-        for knot in inner:
-            from_before = cubes[before] * (last - knot) / (last - before)
-            from_last = cubes[last] * (before - knot) / (last - before)
-            columns.append((cubes[knot] - from_before + from_last) / (last - knots[0]) ** 2)
-    return np.column_stack(columns)
+        *cubes, from_before, from_last = [np.maximum(log_odds - knot, 0.0) ** 3 for knot in knots]
+        for knot, cube in zip(inner, cubes, strict=True):
+            beyond = (from_before * (last - knot) - from_last * (before - knot)) / (last - before)
+            columns.append((cube - beyond) / (last - knots[0]) ** 2)
+    return np.stack(columns, axis=-1)
 
 
 def fit_spline(log_odds: Floats, event: Bools | Floats, sample: Rows, n_knots: int | None = None) -> Spline:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calib.metrics import distances as module
 from calib.metrics import risk_model
-from calib.metrics.distances import distances
+from calib.metrics.distances import distances, distances_of_draws, observed_rates
 from calib.metrics.estimate import Rows
 from calib.metrics.recalibration import fit_spline
 from calib.numerics import log_odds_of, sigmoid
@@ -58,6 +59,44 @@ def test_separated_outcomes_are_compared_with_a_step():
     panel = risk_model(risk, event, n_resamples=20)
     assert panel["ici"].value == pytest.approx(np.abs(risk - event).mean(), abs=1e-12)
     assert panel["emax"].high <= np.abs(risk - event).max() + 1e-12
+
+
+def draws(case):
+    """Risks, and 12 draws of rows and events at each."""
+    rng = np.random.default_rng(7)
+    x = np.sort(rng.beta(1, 3, 120))
+    n = 30 if case == "knots tie" else 900
+    rows = rng.multinomial(n, rng.dirichlet(np.full(120, 0.3)), 12).astype(float)
+    rate = {"few events": 0.05 * x, "saturated": np.where(x < 0.2, 0.0, 0.999), "far from near": 1 - x}.get(case, x)
+    events = rng.binomial(rows.astype(int), rate).astype(float)
+    if case == "separated":
+        events[::2] = rows[::2] * (x > 0.3)
+    if case == "no event":
+        events[::3] = 0.0
+    if case == "weights":
+        size = rng.random(120) * 1e-3
+        rows, events = rows * size, events * size
+    return x, rows, events
+
+
+CASES = ("plain", "few events", "saturated", "far from near", "knots tie", "separated", "no event", "weights")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_many_curves_at_once_are_those_of_single_fits(case):
+    x, rows, events = draws(case)
+    found = distances_of_draws(x, rows, events, 1e-6, near=x)
+    for draw, weights, happened in zip(found, rows, events, strict=True):
+        held = weights > 0
+        curve = observed_rates(x[held], weights[held], happened[held] / weights[held], 1e-6)
+        np.testing.assert_allclose(draw, distances(x[held], curve, weights[held]), atol=1e-7)
+
+
+def test_no_draw_of_ordinary_risks_is_fitted_by_itself(monkeypatch):
+    fits = []
+    monkeypatch.setattr(module, "fit_spline", lambda *given: fits.append(given) or fit_spline(*given))
+    risk_model(*overconfident(0.3, 2000, 0), n_resamples=50)
+    assert len(fits) == 2  # the curve of all rows, and of all rows in cells
 
 
 @pytest.mark.long
