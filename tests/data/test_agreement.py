@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import mannwhitneyu
+from scipy.stats import mannwhitneyu, rankdata
 
 from calib.data import Choices
 from calib.data.assemble.checks import check_agreement, rank_test
@@ -63,6 +63,18 @@ def test_chance_is_that_of_labels_in_random_order():
     orders = [generator.permutation(labels) for _ in range(2000)]
     as_high = np.mean([ranks[np.arange(40), y].sum() >= ranks[np.arange(40), labels].sum() for y in orders])
     assert rank_test(logits, "logits", labels)[0] == pytest.approx(as_high, abs=0.04)
+
+
+def test_few_outputs_are_ranked_where_they_leave_no_doubt(monkeypatch):
+    """A quarter of these outputs tell that a model is good; of a weak one all are ranked, and it is not accused."""
+    ranked = []
+    monkeypatch.setattr("scipy.stats.rankdata", lambda of, axis: ranked.append(of.size) or rankdata(of, axis=axis))
+    logits, labels, generator = simulated(8, 8000, 100, 2.0)
+    assert not found(logits, labels) and ranked == [200_000]
+    logits, labels, generator = simulated(8, 8000, 100, 0.05)
+    assert rank_test(logits, "logits", labels, 200_000)[0] > 0.001
+    assert not found(logits, labels)
+    assert found(logits, generator.permutation(labels)) == {"labels_shuffled"}
 
 
 @pytest.mark.parametrize("offset", [-6, 0, 8])

@@ -24,8 +24,9 @@ CHANCE = 0.001
 FEW = 20
 """Fewer rows than these say nothing about agreement."""
 
-RANKED_ROWS, RANKED = 50_000, 2_000_000
-"""Rows whose outputs are ranked, and outputs; of more rows, some from the first to the last are taken."""
+RANKED_ROWS, RANKED_FIRST, RANKED = 50_000, 200_000, 2_000_000
+"""Rows whose outputs are ranked, and outputs, at first and where these leave a doubt; of more rows, some from the first
+to the last are taken."""
 
 FEW_ROWS, FEW_PER_CLASS = 200, 10
 """Below the first the interval of a calibration error is about as wide as the error."""
@@ -58,7 +59,7 @@ def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
     return outputs.argmax(axis=1)
 
 
-def rank_test(outputs: Floats, kind: Kind, labels: Ints) -> tuple[float, float]:
+def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> tuple[float, float]:
     """Probability that labels in random order have outputs that rank so high, and so low; both one-sided.
 
     The statistic is the sum over rows of the rank, within its column, of the output of the label; logits become
@@ -66,9 +67,9 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints) -> tuple[float, float]:
     close to normal (Hoeffding, 1951, "A combinatorial central limit theorem"). For two classes it is the rank-sum
     test.
 
-    Of more rows than :data:`RANKED_ROWS`, or than give :data:`RANKED` outputs, some from all of them are taken.
+    Of more rows than :data:`RANKED_ROWS`, or than give ``most`` outputs, some from all of them are taken.
     """
-    n = min(len(labels), RANKED_ROWS, max(FEW, RANKED // outputs.shape[1]))
+    n = min(len(labels), RANKED_ROWS, max(FEW, most // outputs.shape[1]))
     rows = np.linspace(0, len(labels) - 1, n).astype(np.int64)
     values, labels = outputs[rows], labels[rows]
     if values.shape[1] == 1:
@@ -94,6 +95,8 @@ def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices)
     n_classes = max(outputs.shape[1], 2)
     counts = np.bincount(labels, minlength=n_classes)
     if len(labels) < FEW or np.count_nonzero(counts) == 1:
+        return
+    if rank_test(outputs, kind, labels, RANKED_FIRST)[0] <= CHANCE / 10:
         return
     high, low = rank_test(outputs, kind, labels)
     if high > CHANCE and n_classes == 2 and low <= CHANCE / 2 and kind != "pairs":
