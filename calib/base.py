@@ -251,7 +251,7 @@ class Calibrator:
                 f"classes; call predict_confidence(logits{given})."
             )
         probs = np.empty(logits.shape)
-        for rows in blocks(len(logits), logits.shape[1], PREDICTED_ENTRIES):
+        for rows in blocks(len(logits), logits.shape[1], self._predicted_entries()):
             probs[rows] = self._predict(self._hook_input(logits[rows]))
         return probs
 
@@ -372,6 +372,10 @@ class Calibrator:
     def check_params(self) -> None:
         """Raise :class:`CalibrationError` for a parameter outside its declared range."""
         check_declared(self)
+
+    def _predicted_entries(self) -> int:
+        """Numbers in a block of prediction."""
+        return PREDICTED_ENTRIES
 
     def _hook_input(self, logits: Any) -> Floats:
         """What the hooks are given for these logits."""

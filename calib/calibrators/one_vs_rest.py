@@ -11,10 +11,22 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
 from calib.calibrators.steps import Step, side_by_side
-from calib.numerics import Floats, Ints, logsumexp, one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import (
+    MEMORY_ENTRIES,
+    PREDICTED_ENTRIES,
+    Floats,
+    Ints,
+    logsumexp,
+    one_vs_rest_log_odds,
+    sigmoid,
+    softmax,
+)
 from calib.parameters import ROUNDING, param, unusable
 
 Bools = npt.NDArray[np.bool_]
+
+ROWS_OF_MAP = 2000
+"""Rows in a block of class-wise maps, where memory allows them: fewer cost more calls than work."""
 
 SHARING = (
     "Shared map: one map for the one-vs-rest pairs of all classes; class-wise: one map for each class (sCW and CW in "
@@ -247,6 +259,12 @@ class OneVsRest(Calibrator):
         if positives.all() or not positives.any():
             return None
         return self._fit_map(log_odds, positives, weights)
+
+    def _predicted_entries(self) -> int:
+        """As many as give each of the maps of a thousand classes enough rows for a call; few take no more for that."""
+        if len(self.maps_) == 1:
+            return super()._predicted_entries()
+        return min(max(PREDICTED_ENTRIES, ROWS_OF_MAP * self.n_classes_), MEMORY_ENTRIES)
 
     def _mapped(self, logits: Floats) -> Floats:
         """One-vs-rest probabilities of scaled logits before any normalisation, shape (n, n_classes)."""

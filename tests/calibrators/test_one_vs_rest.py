@@ -200,3 +200,16 @@ def test_what_no_fit_can_have_learned_is_refused():
     for maps in (None, ["map"], [{"knots": knots}], [{"knots": knots, "values": knots, "more": 1.0}]):
         with pytest.raises(CalibrationError, match="cannot be used"):
             calib.calibrator("isotonic").set_state({**fitted.get_state(), "maps_": maps})
+
+
+def test_each_of_very_many_maps_gets_many_rows_at_once(monkeypatch):
+    """A map works number by number, so that predictions of rows in any blocks are the same."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(2000, 300))
+    fitted = calib.calibrator("platt", share_classes=False).fit(logits, np.arange(2000) % 300)
+    one_by_one = np.concatenate([fitted.predict_proba(logits[[row]]) for row in range(20)])
+    sizes = []
+    plain = type(fitted.maps_[0]).apply
+    monkeypatch.setattr(type(fitted.maps_[0]), "apply", lambda own, of: sizes.append(of.size) or plain(own, of))
+    np.testing.assert_allclose(fitted.predict_proba(logits)[:20], one_by_one, rtol=1e-12)
+    assert sizes == [2000] * 300
