@@ -85,7 +85,7 @@ def asked(visitor: Visitor, key: Hashable, start: Callable[[], Future[Any]]) -> 
 
 def end_with_session(future: Future[Any], session_id: str) -> None:
     """Stop a computation whose visitor has gone before its end."""
-    while not wait([future], GONE_SECONDS).done:
+    while not wait([future], GONE_SECONDS).done and runtime.exists():
         if not runtime.get_instance().is_active_session(session_id):
             future.cancel()
             return

@@ -61,16 +61,10 @@ def page(document: str) -> Reading:
     return Reading(document)
 
 
-def shown(report: Report) -> list:
-    """The raw model and the recommended calibrator."""
-    raw, *others = report.methods
-    return [raw, next(method for method in others if method.key == report.recommendation.method)]
-
-
 @pytest.fixture(scope="module")
 def panels(loans: Report) -> list[RiskModelPanel]:
     """What the library says of the two."""
-    found = [method.evaluation for method in shown(loans)]
+    found = [method.evaluation for method in loans.before_and_after]
     assert all(one.weights is not None and one.clusters is not None for one in found)
     return [risk_model(*one.pair, one.weights, "exposure", one.clusters) for one in found]
 
@@ -132,7 +126,7 @@ def test_weighted_and_unweighted_numbers_are_told_apart(loans, page, panels, pag
 
 
 def test_net_benefit_is_that_of_the_library(loans, page, panels):
-    *_, last = shown(loans)
+    *_, last = loans.before_and_after
     one = last.evaluation
     said, came = one.pair
     _, few = thresholds_of(panels[0].event_rate)
