@@ -2,6 +2,7 @@
 
     python -m benchmarks.speed [--rows 10000] [--classes 1000] [--methods NAME ...]
     python -m benchmarks.speed --plain [--rows 1000] [--classes 1000]
+    python -m benchmarks.speed --peers PYTHON [--rows 10000]
 
 Simulated outputs; each method in a process of its own, on one thread, without imports. The plain model is optimised as
 the authors' code does, compiled by XLA, from the same k-means centres as calib's fit.
@@ -10,22 +11,46 @@ the authors' code does, compiled by XLA, from the same k-means centres as calib'
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks import arena_peers
 from benchmarks.measure import bytes_after_imports, cost_of, in_fresh_process, machine, markdown, megabytes
 from benchmarks.outputs import simulated
 from calib.data.samples import exaggerated_logits
 from calib.parameters import parameter_names
 from calib.registry import METHODS, calibrator
 
-LONG = ("structured_matrix", "dirichlet", "order_preserving", "auto")
-"""Not in the table unless they are named: they learn a matrix over the classes, or fit many others."""
+PEERS = {
+    "temperature": "probmetrics temperature", "ensemble_temperature": "authors", "vector": "svs",
+    "structured_vector": "svs", "dirichlet": "sms", "structured_matrix": "sms", "histogram": "netcal histogram",
+    "isotonic": "scikit-learn isotonic", "platt": "scikit-learn sigmoid", "beta": "betacal",
+    "quadratic": "probmetrics quadratic",
+}  # fmt: skip
+"""Other packages' methods; maps of one score are class-wise as theirs."""
 
-SCIPYS_MEMORY = 10
-"""Pairs that L-BFGS-B keeps where nobody says otherwise."""
+
+def ratios(python: str, rows: int, n_classes: int) -> Iterator[list[str]]:
+    """Lines of the table: seconds of a peer by ours, of a fit and of a prediction."""
+    logits, labels = simulated(rows, n_classes)
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(f"{folder}/given.npz", logits=logits, labels=labels)
+        worker = [python, arena_peers.__file__, f"{folder}/given.npz", *PEERS.values()]
+        theirs = json.loads(subprocess.run(worker, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
+    for name, peer in PEERS.items():
+        if peer in theirs:
+            params = {"share_classes": False} if "share_classes" in parameter_names(METHODS[name].cls) else {}
+            fit = partial(calibrator(name, **params).fit, logits, labels)
+            own = [arena_peers.least_seconds(fit), arena_peers.least_seconds(partial(fit().predict_proba, logits))]
+            cells = [f"{b:.4f} / {a:.4f} = {b / a:.2f}" for a, b in zip(own, theirs[peer], strict=True)]
+            yield [str(n_classes), name, peer, *cells]
 
 
 def cost_of_method(name: str, rows: int, n_classes: int) -> list[str]:
@@ -71,7 +96,7 @@ def plain_fit(rows: int, n_classes: int, xla: bool, posterior: Any) -> tuple[flo
     def fit() -> tuple[PlainModel, float]:
         start = starting_inducing_inputs(logits, "logits", 10, 0)
         model = PlainModel(logits.astype(float), labels, np.random.default_rng(0).permutation(start))
-        return model, -float(model.train(xla, SCIPYS_MEMORY).fun)
+        return model, -float(model.train(xla, memory=10).fun)
 
     (model, end), cost = cost_of(fit, baseline)
     model.put(posterior)
@@ -82,12 +107,17 @@ def main() -> None:
     """Print the table asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--plain", action="store_true", help="GPcalib beside a plain GPflow model instead")
+    parser.add_argument("--peers", metavar="PYTHON", help="beside other packages at 2, 10 and 100 classes instead")
     parser.add_argument("--rows", type=int)
     parser.add_argument("--classes", type=int, default=1000)
     own = [name for name, method in METHODS.items() if not method.needs]
-    parser.add_argument("--methods", nargs="+", choices=own, default=[name for name in own if name not in LONG])
+    parser.add_argument("--methods", nargs="+", choices=own, default=own)
     given = parser.parse_args()
     print(machine(), end="\n\n")
+    if given.peers:
+        lines = [line for n_classes in (2, 10, 100) for line in ratios(given.peers, given.rows or 10_000, n_classes)]
+        print(markdown(["classes", "", "peer", "fit: peer / calib, CPU s", "predict"], lines, left=3))
+        return
     if given.plain:
         size = given.rows or 1000, given.classes
         seconds, peak, own_end, posterior = in_fresh_process(own_fit, *size)

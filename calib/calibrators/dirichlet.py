@@ -13,7 +13,7 @@ from calib.calibrators._multinomial import AffineScaling, MatrixProblem, Minimum
 from calib.calibrators.steps import Step
 from calib.numerics import Floats, Ints, log_softmax
 
-PENALTIES = (3000.0, 300.0, 30.0, 3.0)
+PENALTIES = (300.0, 30.0, 3.0)
 """The penalties to choose from."""
 
 

@@ -17,8 +17,8 @@ PRIOR_SD = 1000.0
 TOLERANCE = 1e-6
 """The search ends where a step promises less than the square of this, in nats of a row."""
 
-EVERY, ENOUGH = 61, 30
-"""The search starts where that on every 61st row ended, if these have 30 of each outcome; a prime, for all classes."""
+EVERY, ENOUGH = 29, 30
+"""The search starts where that on every 29th row ended, if these have 30 of each outcome; a prime, for all classes."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

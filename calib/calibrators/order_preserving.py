@@ -17,7 +17,7 @@ from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 LEAST_WEIGHT = 1e-6
 """Least weight of a gap, in units of one over the temperature; above zero, so that different logits stay different."""
 
-PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.03)
+PENALTIES = (10.0, 1.0, 0.1, 0.03)
 """The penalties to choose from."""
 
 

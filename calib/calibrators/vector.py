@@ -12,7 +12,7 @@ from calib.base import Progress
 from calib.calibrators.structured_vector import DiagonalScaling
 from calib.numerics import Floats, Ints
 
-PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.03)
+PENALTIES = (10.0, 1.0, 0.1, 0.03)
 """The penalties to choose from."""
 
 
