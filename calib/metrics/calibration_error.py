@@ -275,5 +275,5 @@ def classwise_by_row(
         squares = np.bincount(known // n_clusters, np.bincount(unit, excess) ** 2, len(sums))
     variance = count * squares.reshape(shape).sum(axis=0) / np.maximum(count.sum(axis=0), 1)
     share = 1.0 / (n_classes * np.maximum(count.sum(axis=1), 1))
-    by_row = n * np.bincount(row, (np.sign(sums) * np.repeat(share, CLASS_BINS))[cell] * excess, n)
+    by_row = float(n) * np.bincount(row, (np.sign(sums) * np.repeat(share, CLASS_BINS))[cell] * excess, n)
     return by_row, float(share @ np.sqrt(2.0 / np.pi * variance).sum(axis=1))

@@ -87,6 +87,7 @@ def test_what_is_computed_for_a_visitor_who_has_gone_is_stopped(monkeypatch: pyt
     looks = iter([True, True, False])
     server = SimpleNamespace(is_active_session=lambda session_id: next(looks))
     monkeypatch.setattr(ready, "GONE_SECONDS", 0.01)
+    monkeypatch.setattr(ready.runtime, "exists", lambda: True)
     monkeypatch.setattr(ready.runtime, "get_instance", lambda: server)
     computed: Future[int] = Future()
     ready.end_with_session(computed, "a session")
