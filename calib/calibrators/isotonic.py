@@ -35,14 +35,14 @@ class Tally:
         ordered = np.sort(log_odds) if order is None else log_odds[order]
         starts = np.flatnonzero(are_apart(ordered))
         scores = ordered[starts]
+        del ordered  # as large as all pairs
         if weights is None:
-            below = np.sort(log_odds[positives]).searchsorted(scores)
-            counts = np.diff(starts, append=len(ordered))
-            positive = np.diff(below, append=np.count_nonzero(positives))
-        else:
-            counts = np.add.reduceat(weights[order], starts)
-            positive = np.add.reduceat((weights * positives)[order], starts)
-        return cls(scores, counts.astype(float, copy=False), positive.astype(float, copy=False))
+            positive_scores = np.sort(log_odds[positives])
+            positive_counts = _lengths(positive_scores.searchsorted(scores), len(positive_scores))
+            return cls(scores, _lengths(starts, len(log_odds)), positive_counts)
+        counts = np.add.reduceat(weights[order], starts)
+        positive_counts = np.add.reduceat((weights * positives)[order], starts)
+        return cls(scores, counts.astype(float, copy=False), positive_counts.astype(float, copy=False))
 
     def pooled(self, starts: Ints) -> Tally:
         """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""
@@ -64,6 +64,14 @@ class Tally:
         """What stands for 0 and for 1 in Platt's smoothed labels of these pairs."""
         positive = float(self.positives.sum())
         return platt_targets(positive, float(self.counts.sum()) - positive)
+
+
+def _lengths(starts: Ints, end: int) -> Floats:
+    """Lengths of parts that begin at ``starts``, the last of which ends at ``end``."""
+    lengths = np.empty(len(starts))
+    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
+    lengths[-1] = end - starts[-1]
+    return lengths
 
 
 @dataclass(frozen=True, eq=False)
