@@ -28,7 +28,8 @@ from calib.ui.shell import page
 
 def body() -> None:
     """Draw the page."""
-    session, reading = find_session(), last_reading()
+    session = find_session()
+    reading = last_reading()
     asked = not_opened(reading)
     if asked:
         uploaders()
@@ -56,7 +57,8 @@ def check_settings() -> None:
     """End a server with one sentence where a setting is wrong."""
     try:
         settings.check()
-        asked, allowed = settings.number("CALIB_UPLOAD_MB"), float(st.get_option("server.maxUploadSize"))
+        asked = settings.number("CALIB_UPLOAD_MB")
+        allowed = float(st.get_option("server.maxUploadSize"))
         if asked > allowed:  # Streamlit's server refuses what is larger before we see it
             raise ValueError(
                 f"CALIB_UPLOAD_MB is {asked:g} and Streamlit takes {allowed:g}; "

@@ -24,7 +24,15 @@ import pandas as pd
 
 from benchmarks.kitti import N_CLASSES, read
 from benchmarks.measure import machine, markdown
-from calib.active_learning import CLASSIFIERS, Plan, Pool, compare_arms, rounds_table, simulate, verdicts
+from calib.active_learning import (
+    CLASSIFIERS,
+    Plan,
+    Pool,
+    compare_arms,
+    rounds_table,
+    simulate,
+    verdicts,
+)
 
 KITTI: dict[str, Any] = {"pretraining": 500, "batch": 250}
 DIGITS: dict[str, Any] = {"pretraining": 100, "batch": 50}
@@ -60,10 +68,18 @@ def digits() -> Pool:
 
 
 def run(
-    pool: Pool, settings: Mapping[str, Any], variants: Sequence[str], n_shuffles: int, kept: Path | None
+    pool: Pool,
+    settings: Mapping[str, Any],
+    variants: Sequence[str],
+    n_shuffles: int,
+    kept: Path | None,
 ) -> pd.DataFrame:
     """All rounds of the variants, in the columns of ``rounds_table``; what ``kept`` holds is not run again."""
-    found = [pd.read_csv(kept, keep_default_na=False, na_values=["nan"])] if kept and kept.exists() else []
+    found = (
+        [pd.read_csv(kept, keep_default_na=False, na_values=["nan"])]
+        if kept and kept.exists()
+        else []
+    )
     known = {key for table in found for key in zip(table["arm"], table["shuffle"], strict=True)}
     for seed in range(n_shuffles):
         for name in variants:
@@ -72,22 +88,35 @@ def run(
             arm, changes = VARIANTS[name]
             started = time.process_time()
             rounds = simulate(Plan(**{**settings, **changes}), arm, pool, seed=seed)
-            table = rounds_table({(name, seed): rounds}).assign(cpu_seconds=time.process_time() - started)
+            table = rounds_table({(name, seed): rounds}).assign(
+                cpu_seconds=time.process_time() - started
+            )
             found.append(table)
             if kept:
                 table.to_csv(kept, mode="a", header=not kept.exists(), index=False, na_rep="nan")
             last = rounds[-1]
-            print(f"{name}, {seed}: {last.n_labels} labels, error {last.error:.4f}", file=sys.stderr, flush=True)
+            print(
+                f"{name}, {seed}: {last.n_labels} labels, error {last.error:.4f}",
+                file=sys.stderr,
+                flush=True,
+            )
     return pd.concat(found, ignore_index=True)
 
 
 def summary_table(table: pd.DataFrame) -> str:
     """Each quantity with its interval, and its difference to the first arm."""
     summary = compare_arms(table).set_index(["arm", "quantity"])
-    spent = table.groupby(["arm", "shuffle"])[["n_calibration", "cpu_seconds"]].max().groupby("arm").mean()
+    spent = (
+        table.groupby(["arm", "shuffle"])[["n_calibration", "cpu_seconds"]]
+        .max()
+        .groupby("arm")
+        .mean()
+    )
     rows = []
     for arm in table["arm"].unique():
-        labels, error, equal = (summary.loc[arm, key] for key in ("n_labels", "error", "error_at_equal_labels"))
+        labels, error, equal = (
+            summary.loc[arm, key] for key in ("n_labels", "error", "error_at_equal_labels")
+        )
         rows.append(
             [
                 arm,
@@ -97,11 +126,21 @@ def summary_table(table: pd.DataFrame) -> str:
                 _interval(error, "{:.4f}"),
                 "" if arm == "plain" else _range(error, "{:+.4f}"),
                 "" if arm == "plain" else _range(equal, "{:+.4f}"),
-                *(f"{summary.loc[(arm, key), 'value']:.3f}" for key in ("ece", "over", "under", "nll")),
+                *(
+                    f"{summary.loc[(arm, key), 'value']:.3f}"
+                    for key in ("ece", "over", "under", "nll")
+                ),
                 f"{spent.loc[arm, 'cpu_seconds']:.0f}",
             ]
         )
-    head = ["arm", "labels", "of them calibration", "labels against plain", "final error", "against plain"]
+    head = [
+        "arm",
+        "labels",
+        "of them calibration",
+        "labels against plain",
+        "final error",
+        "against plain",
+    ]
     return markdown([*head, "at equal labels", "ECE", "o", "u", "NLL", "CPU s a run"], rows)
 
 
@@ -125,24 +164,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="kitti_data.zip; digits without")
     parser.add_argument("--classifiers", nargs="+", default=["forest"], choices=list(CLASSIFIERS))
-    parser.add_argument("--variants", nargs="+", default=["plain", "set_points"], choices=list(VARIANTS))
+    parser.add_argument(
+        "--variants", nargs="+", default=["plain", "set_points"], choices=list(VARIANTS)
+    )
     parser.add_argument("--shuffles", type=_at_least_one, default=10)
     parser.add_argument("--pool-rows", type=_at_least_one, help="of KITTI; all without")
     parser.add_argument("--test-rows", type=_at_least_one, help="of KITTI; all without")
-    parser.add_argument("--keep", type=Path, help="folder for the rounds of each classifier, one for each pool")
+    parser.add_argument(
+        "--keep", type=Path, help="folder for the rounds of each classifier, one for each pool"
+    )
     options = parser.parse_args(arguments)
     try:
-        pool = kitti(options.data, options.pool_rows, options.test_rows) if options.data else digits()
+        pool = (
+            kitti(options.data, options.pool_rows, options.test_rows) if options.data else digits()
+        )
     except (OSError, BadZipFile, KeyError) as error:
         parser.error(f"--data {options.data} is not the archive kitti_data.zip: {error}")
     name, settings = ("KITTI", KITTI) if options.data else ("digits", DIGITS)
     print(f"{machine()}\n\nThe paper: {CLAIM}.")
     for chosen in options.classifiers:
         kept = options.keep / f"{name}-{len(pool)}-{chosen}.csv" if options.keep else None
-        table = run(pool, {**settings, "classifier": chosen}, options.variants, options.shuffles, kept)
+        table = run(
+            pool, {**settings, "classifier": chosen}, options.variants, options.shuffles, kept
+        )
         table = table[table["arm"].isin(options.variants) & (table["shuffle"] < options.shuffles)]
         n_shuffles = table["shuffle"].nunique()
-        print(f"\n### {name}, {CLASSIFIERS[chosen].title.lower()}: {len(pool):,} rows, {n_shuffles} shuffles\n")
+        print(
+            f"\n### {name}, {CLASSIFIERS[chosen].title.lower()}: {len(pool):,} rows, {n_shuffles} shuffles\n"
+        )
         print(summary_table(table))
         print("\n" + "\n".join(f"- {sentence}" for sentence in verdicts(compare_arms(table))))
 

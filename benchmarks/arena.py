@@ -71,7 +71,11 @@ QUICK = (
     *(Size(10, rows, 2, 4_000) for rows in (200, 1000)),
     Size(100, 1000, 2, 2_000),
 )
-FULL = tuple(Size(classes, rows, FULL_REPLICATES, 20_000) for classes in (2, 10, 100) for rows in (200, 1000, 5000))
+FULL = tuple(
+    Size(classes, rows, FULL_REPLICATES, 20_000)
+    for classes in (2, 10, 100)
+    for rows in (200, 1000, 5000)
+)
 REAL_REPLICATES = 2
 
 Record = dict[str, Any]
@@ -103,7 +107,9 @@ class Cell:
     @property
     def name(self) -> str:
         """As a file name."""
-        return f"{self.source}-{self.classes}-{self.rows}-{self.shape}".replace(" ", "_").replace("/", "_")
+        return f"{self.source}-{self.classes}-{self.rows}-{self.shape}".replace(" ", "_").replace(
+            "/", "_"
+        )
 
 
 def judged_points(shape: str, n_classes: int, n: int) -> tuple[Floats, Floats]:
@@ -167,7 +173,11 @@ def read(path: Path) -> tuple[Floats, Ints]:
 def samples() -> Data:
     """The project's samples with logits or probabilities of all classes."""
     loaded = {sample.name: load_sample(sample.name) for sample in SAMPLES.values()}
-    return {name: (data.logits, data.labels) for name, data in loaded.items() if data.kind not in ("pairs", "topk")}
+    return {
+        name: (data.logits, data.labels)
+        for name, data in loaded.items()
+        if data.kind not in ("pairs", "topk")
+    }
 
 
 def row_nll(probs: Floats, labels: Ints) -> Floats:
@@ -182,10 +192,16 @@ def real(data: Data, replicates: int) -> Iterator[Cell]:
             if len(labels) < rows + FEWEST_TEST_ROWS or logits.shape[1] > MOST_CLASSES:
                 continue
 
-            def trial(replicate: int, rows: int = rows, logits: Floats = logits, labels: Ints = labels) -> Trial:
+            def trial(
+                replicate: int, rows: int = rows, logits: Floats = logits, labels: Ints = labels
+            ) -> Trial:
                 order = np.random.default_rng(replicate).permutation(len(labels))
                 fit, test = order[:rows], order[rows:]
-                raw = calib.calibrator("identity").fit(logits[fit], labels[fit]).predict_proba(logits[test])
+                raw = (
+                    calib.calibrator("identity")
+                    .fit(logits[fit], labels[fit])
+                    .predict_proba(logits[test])
+                )
 
                 def score(probs: Floats) -> tuple[float, float]:
                     more = row_nll(probs, labels[test]) - row_nll(raw, labels[test])
@@ -210,7 +226,9 @@ def own(trial: Trial, name: str) -> tuple[Floats, float]:
     """Probabilities of a registered method at the inputs, and the CPU seconds of fit and prediction."""
     params = {"device": "cpu"} if METHODS[name].uses_device else {}
     start = time.process_time()
-    probs = calib.calibrator(name, **params).fit(trial.logits, trial.labels).predict_proba(trial.inputs)
+    probs = (
+        calib.calibrator(name, **params).fit(trial.logits, trial.labels).predict_proba(trial.inputs)
+    )
     return probs, time.process_time() - start
 
 
@@ -222,7 +240,13 @@ def judged(trial: Trial, probs: Floats | None, seconds: float, failure: str) -> 
         elif not np.isfinite(probs).all() or (probs < 0).any() or not probs.any(axis=1).all():
             failure = "probabilities that are not finite, negative, or all 0 in a row"
     if failure or probs is None:
-        return {"score": None, "error": None, "seconds": seconds, "zeros": False, "failure": failure or "no result"}
+        return {
+            "score": None,
+            "error": None,
+            "seconds": seconds,
+            "zeros": False,
+            "failure": failure or "no result",
+        }
     probs = probs / probs.sum(axis=1, keepdims=True)  # not every method promises the sum 1
     score, error = trial.score(probs)
     return {
@@ -244,7 +268,11 @@ def of_own(cell: Cell) -> Iterator[Record]:
                 probs, seconds = own(trial, name)
             except Exception as error:  # whatever goes wrong counts as a failure
                 failure = f"{type(error).__name__}: {error}"
-            yield {"method": METHODS[name].title, "replicate": replicate, **judged(trial, probs, seconds, failure)}
+            yield {
+                "method": METHODS[name].title,
+                "replicate": replicate,
+                **judged(trial, probs, seconds, failure),
+            }
 
 
 class Peers:
@@ -257,13 +285,18 @@ class Peers:
 
     def __init__(self, python: Path):
         worker = [str(python), str(Path(__file__).with_name("arena_peers.py"))]
-        self._process = subprocess.Popen(worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self.versions = self._answer()
 
     def __call__(self, cell: Cell) -> Iterator[Record]:
         """Records of a cell."""
         for first in range(0, cell.replicates, AT_ONCE):
-            trials = {number: cell.make(number) for number in range(first, min(first + AT_ONCE, cell.replicates))}
+            trials = {
+                number: cell.make(number)
+                for number in range(first, min(first + AT_ONCE, cell.replicates))
+            }
             with tempfile.TemporaryDirectory() as folder:
                 given, found = Path(folder) / "given.npz", Path(folder) / "found.npz"
                 arrays = {"replicates": np.array(list(trials))}
@@ -289,7 +322,9 @@ class Peers:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"The other packages' process ended with code {self._process.wait()}.")
+            raise RuntimeError(
+                f"The other packages' process ended with code {self._process.wait()}."
+            )
         return line.strip()
 
 
@@ -297,7 +332,12 @@ def run(cells: Iterator[Cell], peers: Peers | None, folder: Path | None) -> list
     """The records of all cells; those of finished cells are read from the folder, where there is one."""
     found: list[Record] = []
     for cell in cells:
-        where = {"source": cell.source, "shape": cell.shape, "classes": cell.classes, "rows": cell.rows}
+        where = {
+            "source": cell.source,
+            "shape": cell.shape,
+            "classes": cell.classes,
+            "rows": cell.rows,
+        }
         makers: dict[str, Callable[[], Iterator[Record]]] = {"own": partial(of_own, cell)}
         if peers is not None:
             makers["peers"] = partial(peers, cell)
@@ -308,7 +348,9 @@ def run(cells: Iterator[Cell], peers: Peers | None, folder: Path | None) -> list
                 continue
             print(f"{cell.name}, {kind} ...", file=sys.stderr, flush=True)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what methods say of few rows is no part of the tables
+                warnings.simplefilter(
+                    "ignore"
+                )  # what methods say of few rows is no part of the tables
                 records = [{**where, **record} for record in make()]
             if path is not None:
                 partial_path = path.with_suffix(".partial")
@@ -321,15 +363,28 @@ def run(cells: Iterator[Cell], peers: Peers | None, folder: Path | None) -> list
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peers", type=Path, help="Python of an environment with the other packages")
-    parser.add_argument("--data", nargs="+", type=Path, default=[], help="npz with predictions and ground_truth")
-    parser.add_argument("--full", type=Path, metavar="FOLDER", help="30 replicates, in parts kept in a folder")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the mean ranks with the critical difference")
+    parser.add_argument(
+        "--peers", type=Path, help="Python of an environment with the other packages"
+    )
+    parser.add_argument(
+        "--data", nargs="+", type=Path, default=[], help="npz with predictions and ground_truth"
+    )
+    parser.add_argument(
+        "--full", type=Path, metavar="FOLDER", help="30 replicates, in parts kept in a folder"
+    )
+    parser.add_argument(
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="draw the mean ranks with the critical difference",
+    )
     arguments = parser.parse_args()
     start = time.process_time()
     if arguments.full is not None:
         arguments.full.mkdir(parents=True, exist_ok=True)
-    sizes, replicates = (QUICK, REAL_REPLICATES) if arguments.full is None else (FULL, FULL_REPLICATES)
+    sizes, replicates = (
+        (QUICK, REAL_REPLICATES) if arguments.full is None else (FULL, FULL_REPLICATES)
+    )
     data = {**samples(), **{path.stem: read(path) for path in arguments.data}}
 
     def cells() -> Iterator[Cell]:

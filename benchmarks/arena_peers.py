@@ -108,7 +108,9 @@ def of_venn_abers_many(logits: Array, labels: Array) -> Callable[[Array], Array]
     """Inductive Venn-Abers, one class against the rest."""
     from venn_abers.venn_abers import predict_proba_prefitted_va
 
-    return lambda inputs: predict_proba_prefitted_va(softmax(logits), labels, softmax(inputs), va_tpe="one_vs_rest")[0]
+    return lambda inputs: predict_proba_prefitted_va(
+        softmax(logits), labels, softmax(inputs), va_tpe="one_vs_rest"
+    )[0]
 
 
 def of_probcal(name: str) -> Peer:
@@ -202,7 +204,9 @@ def versions() -> str:
     return f"Other packages: {', '.join(lines)}."
 
 
-def measured(peer: Peer, logits: Array, labels: Array, inputs: Array) -> tuple[Array | None, float, str]:
+def measured(
+    peer: Peer, logits: Array, labels: Array, inputs: Array
+) -> tuple[Array | None, float, str]:
     """Probabilities, CPU seconds of fit and prediction, and why it failed if it did."""
     start, probs, failure = time.process_time(), None, ""
     try:
@@ -218,14 +222,18 @@ def work(given: str, found: str) -> None:
     records = []
     with np.load(given) as stored:
         for replicate in stored["replicates"].tolist():
-            logits, labels, inputs = (stored[f"{name}{replicate}"] for name in ("logits", "labels", "inputs"))
+            logits, labels, inputs = (
+                stored[f"{name}{replicate}"] for name in ("logits", "labels", "inputs")
+            )
             for name, peer in PEERS[logits.shape[1] == 2].items():
                 if logits.shape[1] > MOST_CLASSES.get(name, logits.shape[1]):
                     continue
                 probs, seconds, failure = measured(peer, logits, labels, inputs)
                 if probs is not None:
                     arrays[f"{name}{replicate}"] = probs
-                records.append({"method": name, "replicate": replicate, "seconds": seconds, "failure": failure})
+                records.append(
+                    {"method": name, "replicate": replicate, "seconds": seconds, "failure": failure}
+                )
     np.savez(found, records=np.array(json.dumps(records)), **arrays)
 
 
@@ -234,14 +242,20 @@ def authors_ensemble(logits: Array, labels: Array) -> Callable[[Array], Array]:
     from scipy.optimize import minimize
 
     hot = np.eye(logits.shape[1])[labels]
-    t = minimize(lambda t: ((softmax(logits / t) - hot) ** 2).mean(), 1.0, bounds=[(0.05, 5.0)], tol=1e-12).x
+    t = minimize(
+        lambda t: ((softmax(logits / t) - hot) ** 2).mean(), 1.0, bounds=[(0.05, 5.0)], tol=1e-12
+    ).x
 
     def parts(inputs: Array) -> Array:
-        return np.stack([softmax(inputs / t), softmax(inputs), np.full(inputs.shape, 1 / inputs.shape[1])])
+        return np.stack(
+            [softmax(inputs / t), softmax(inputs), np.full(inputs.shape, 1 / inputs.shape[1])]
+        )
 
     fixed, simplex = parts(logits), {"type": "eq", "fun": lambda w: w.sum() - 1}
     options = {"bounds": [(0, 1)] * 3, "constraints": simplex, "tol": 1e-12}
-    w = minimize(lambda w: ((np.tensordot(w, fixed, 1) - hot) ** 2).mean(), (1.0, 0.0, 0.0), **options).x
+    w = minimize(
+        lambda w: ((np.tensordot(w, fixed, 1) - hot) ** 2).mean(), (1.0, 0.0, 0.0), **options
+    ).x
     return lambda inputs: np.tensordot(w, parts(inputs), 1)
 
 
@@ -255,7 +269,10 @@ def speed(given: str, names: list[str]) -> dict[str, list[float]]:
     with np.load(given) as stored:
         logits, labels = stored["logits"], stored["labels"]
     methods = PEERS[logits.shape[1] == 2] | {name: of_probmetrics(name) for name in ("svs", "sms")}
-    methods |= {"netcal histogram": of_netcal("binning", "HistogramBinning"), "authors": authors_ensemble}
+    methods |= {
+        "netcal histogram": of_netcal("binning", "HistogramBinning"),
+        "authors": authors_ensemble,
+    }
     seconds = {}
     for name in set(names) & set(methods):
         fit = partial(methods[name], logits, labels)

@@ -40,7 +40,9 @@ def friedman(losses: pd.DataFrame) -> float:
 def by_cell(found: pd.DataFrame) -> pd.DataFrame:
     """Mean score of every method (columns) in every cell (rows), infinite where one of its fits failed."""
     scores = found.assign(score=found["score"].astype(float).fillna(np.inf))
-    table = scores.pivot_table(index=CELL, columns="method", values="score", aggfunc="mean", dropna=False)
+    table = scores.pivot_table(
+        index=CELL, columns="method", values="score", aggfunc="mean", dropna=False
+    )
     return table.dropna(how="all").dropna(axis=1, how="all").fillna(np.inf).round(DIGITS)
 
 
@@ -107,18 +109,26 @@ def diagram(by_title: dict[str, pd.DataFrame], path: Path) -> None:
     from matplotlib import pyplot
 
     most = max(losses.shape[1] for losses in by_title.values())
-    figure, axes = pyplot.subplots(1, len(by_title), figsize=(5.2 * len(by_title), 0.21 * most + 1), squeeze=False)
+    figure, axes = pyplot.subplots(
+        1, len(by_title), figsize=(5.2 * len(by_title), 0.21 * most + 1), squeeze=False
+    )
     for axis, (title, losses) in zip(axes.flat, by_title.items(), strict=True):
         ranks = mean_ranks(losses).sort_values(ascending=False)
         difference = critical_difference(losses.shape[1], len(losses))
         axis.axvspan(ranks.iloc[-1], ranks.iloc[-1] + difference, color="0.88")
         own = [name in OWN for name in ranks.index]
         axis.scatter(
-            ranks, range(len(ranks)), c=["black" if mine else "white" for mine in own], edgecolors="black", s=22
+            ranks,
+            range(len(ranks)),
+            c=["black" if mine else "white" for mine in own],
+            edgecolors="black",
+            s=22,
         )
         axis.set_yticks(range(len(ranks)), ranks.index, fontsize=8)
         axis.set_xlabel("mean rank", fontsize=9)
-        axis.set_title(f"{title}, {len(losses)} cells, critical difference {difference:.1f}", fontsize=9)
+        axis.set_title(
+            f"{title}, {len(losses)} cells, critical difference {difference:.1f}", fontsize=9
+        )
         axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(path, dpi=80)
@@ -151,10 +161,14 @@ def of_classes(found: pd.DataFrame) -> str:
         counts = [int((own["failure"] != "").sum()), int(own["zeros"].sum())]
         lines.append([method, *cells, f"{rank:.1f}", f"{seconds[method]:.2f}", *counts])
     heads = [f"{rows:,} rows" for rows in sizes]
-    text = markdown(["method", *heads, "mean rank", f"CPU s, {sizes[-1]:,} rows", "failed", "p < 1e-15"], lines)
+    text = markdown(
+        ["method", *heads, "mean rank", f"CPU s, {sizes[-1]:,} rows", "failed", "p < 1e-15"], lines
+    )
     replicates = found.groupby(CELL)["replicate"].nunique()
     fits = (
-        f"{replicates.min()}" if replicates.min() == replicates.max() else f"{replicates.min()} to {replicates.max()}"
+        f"{replicates.min()}"
+        if replicates.min() == replicates.max()
+        else f"{replicates.min()} to {replicates.max()}"
     )
     return (
         f"{text}\n\n{len(losses)} cells, {fits} replicates each. Friedman's test of equal ranks: p = "
@@ -173,7 +187,10 @@ def everywhere(found: pd.DataFrame) -> str:
     ranks = {"all cells": mean_ranks(losses)}
     ranks |= {f"{k} classes": mean_ranks(part) for k, part in losses.groupby(level="classes")}
     table = pd.DataFrame(ranks).sort_values("all cells")
-    lines = [[method, *(f"{rank:.1f}" for rank in row)] for method, row in zip(table.index, table.values, strict=True)]
+    lines = [
+        [method, *(f"{rank:.1f}" for rank in row)]
+        for method, row in zip(table.index, table.values, strict=True)
+    ]
     return (
         f"{markdown(['method', *table], lines)}\n\n{len(losses)} cells. Friedman's test: p = {friedman(losses):.1g}; "
         f"critical difference {critical_difference(*losses.shape[::-1]):.1f}."
@@ -186,7 +203,9 @@ def of_real(found: pd.DataFrame) -> str:
     ranks = mean_ranks(losses).sort_values()
     lines = []
     for method, rank in ranks.items():
-        scores = [f"{round(value / UNIT)}" if np.isfinite(value) else "–" for value in losses[method]]
+        scores = [
+            f"{round(value / UNIT)}" if np.isfinite(value) else "–" for value in losses[method]
+        ]
         lines.append([method, *scores, f"{rank:.1f}"])
     heads = [f"{shape}, {rows:,}" for shape, _, rows in losses.index]
     test = f"p = {friedman(losses):.1g}" if len(losses) > 1 else "one cell"
@@ -202,7 +221,12 @@ def failures(found: pd.DataFrame) -> str:
     failed = failed.assign(failure=[re.sub(r"\d+", "#", why) for why in failed["failure"]])
     lines = []
     for (method, why), group in failed.groupby(["method", "failure"]):
-        where = sorted({f"{k} classes, {n:,} rows" for k, n in zip(group["classes"], group["rows"], strict=True)})
+        where = sorted(
+            {
+                f"{k} classes, {n:,} rows"
+                for k, n in zip(group["classes"], group["rows"], strict=True)
+            }
+        )
         lines.append([method, len(group), "; ".join(where), " ".join(why.split())[:160]])
     return markdown(["method", "fits", "where", "why"], lines) if lines else "No fit failed."
 
@@ -218,10 +242,18 @@ def tables(records: list[dict[str, Any]], figure: Path | None = None) -> str:
             f"bold the best and what is no worse by the paired 95 % interval.\n\n{of_classes(group)}"
         )
         diagrams[f"{classes} classes"] = by_cell(group)
-    parts.append(f"### Any number of classes, mean ranks where the truth is known\n\n{everywhere(known)}")
+    parts.append(
+        f"### Any number of classes, mean ranks where the truth is known\n\n{everywhere(known)}"
+    )
     lines = []
     for classes, rows, values in regret(known):
-        lines.append([classes, f"{rows:,}", *(f"{value / UNIT:.1f}" for value in (values.mean(), values.max()))])
+        lines.append(
+            [
+                classes,
+                f"{rows:,}",
+                *(f"{value / UNIT:.1f}" for value in (values.mean(), values.max())),
+            ]
+        )
     header = ["classes", "rows", "mean", "largest"]
     parts.append(
         "### Regret of auto\n\nExcess NLL x 1e-4 above that of the best other registered method of each cell, chosen "

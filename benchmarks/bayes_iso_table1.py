@@ -99,7 +99,9 @@ def losses(n: int, replicates: int) -> dict[str, Floats]:
     for seed in range(replicates):
         logits, labels = calibration_set(n, seed)
         for method, (name, params) in METHODS.items():
-            found[method].append(excess(calib.calibrator(name, **params, random_state=seed).fit(logits, labels)))
+            found[method].append(
+                excess(calib.calibrator(name, **params, random_state=seed).fit(logits, labels))
+            )
     return {method: np.array(values) for method, values in found.items()}
 
 
@@ -115,10 +117,16 @@ def table(n: int, replicates: int) -> str:
             cells += [
                 with_error(values[:, i]),
                 "–" if printed is None else f"{printed - PAPER_IDEAL[i]:.4f}",
-                "–" if method == "bayes_iso" else f"{with_error(behind)}, {np.mean(behind > 0):.0%}",
+                "–"
+                if method == "bayes_iso"
+                else f"{with_error(behind)}, {np.mean(behind > 0):.0%}",
             ]
         rows.append([method, *cells])
-    header = [title for score in SCORES for title in (f"{score}, N = {n}", "paper", "bayes_iso ahead by, in")]
+    header = [
+        title
+        for score in SCORES
+        for title in (f"{score}, N = {n}", "paper", "bayes_iso ahead by, in")
+    ]
     return markdown([f"{replicates} replicates", *header], rows)
 
 
@@ -132,10 +140,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", type=int, default=300, help="replicates at 100 rows")
     parser.add_argument("--large", type=int, default=20, help="replicates at 3000 rows")
-    parser.add_argument("--quick", action="store_true", help="two replicates, to see that everything runs")
+    parser.add_argument(
+        "--quick", action="store_true", help="two replicates, to see that everything runs"
+    )
     arguments = parser.parse_args()
     print(machine(), end="\n\n")
-    print("Ideal:", ", ".join(f"{score} {value:.5f}" for score, value in zip(SCORES, ideal(), strict=True)), end="\n\n")
+    print(
+        "Ideal:",
+        ", ".join(f"{score} {value:.5f}" for score, value in zip(SCORES, ideal(), strict=True)),
+        end="\n\n",
+    )
     for n, replicates in ((100, arguments.small), (3000, arguments.large)):
         print(table(n, 2 if arguments.quick else replicates), end="\n\n", flush=True)
 

@@ -27,14 +27,20 @@ def main() -> None:
     methods, rows = columns("logits"), []
     for path in arguments.data:
         print(f"{path.stem} ...", file=sys.stderr, flush=True)
-        found = score_folds(*of_network(path), methods, n_folds=arguments.folds, n_calibration=1000, n_test=9000)
+        found = score_folds(
+            *of_network(path), methods, n_folds=arguments.folds, n_calibration=1000, n_test=9000
+        )
         rows.append([path.stem, *map(cell, found.values())])
     titles = [method.title for method in methods]
     ((model, printed),) = CIFAR_100_ECE.items()
-    rows.append([f"{model}, CIFAR-100 (paper)", *(cell_of_paper(printed[title]) for title in titles)])
+    rows.append(
+        [f"{model}, CIFAR-100 (paper)", *(cell_of_paper(printed[title]) for title in titles)]
+    )
     print(machine(), end="\n\n")
     print(markdown(["network", *titles], rows))
-    print("\nECE with 100 bins in the paper's convention. The paper's network is another one: accuracy .8183.")
+    print(
+        "\nECE with 100 bins in the paper's convention. The paper's network is another one: accuracy .8183."
+    )
 
 
 if __name__ == "__main__":

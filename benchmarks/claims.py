@@ -97,14 +97,22 @@ def measure(truth: Mapping[str, Floats], scored: Mapping[int, Scored]) -> dict[s
         counts = Tally(draws=1)
         for one, other in combinations(scored, 2):
             difference, relevant = float(true[one] - true[other]), together.relevant[key]
-            own, joint = (claims.between(str(one), str(other), key).interval for claims in (alone, together))
-            if math.isnan(own.value):  # a pair without the raw model, by another score than the one that decides
+            own, joint = (
+                claims.between(str(one), str(other), key).interval for claims in (alone, together)
+            )
+            if math.isnan(
+                own.value
+            ):  # a pair without the raw model, by another score than the one that decides
                 continue
             counts.missed |= not own.low <= difference <= own.high
             counts.false_alone |= is_false(own, difference, relevant)
             counts.false |= is_false(joint, difference, relevant)
             counts.differing += abs(difference) > relevant
-            counts.shown += abs(difference) > relevant and joint.low * joint.high > 0 and joint.value * difference > 0
+            counts.shown += (
+                abs(difference) > relevant
+                and joint.low * joint.high > 0
+                and joint.value * difference > 0
+            )
         found[key] = {name: int(count) for name, count in vars(counts).items()}
         if SCORES[key].claims:
             found[""]["false"] |= found[key]["false"]
@@ -115,7 +123,11 @@ def overstatement(truth: Mapping[str, Floats], scored: Mapping[int, Scored]) -> 
     """By how much the NLL's gain of the best method over the raw one is too large."""
     claims = Claims({str(number): one for number, one in scored.items()})
     best = claims.best("NLL", claims.names[1:]) or ""
-    return claims.scored["0"].value["NLL"] - claims.scored[best].value["NLL"] + float(truth["NLL"][int(best)])
+    return (
+        claims.scored["0"].value["NLL"]
+        - claims.scored[best].value["NLL"]
+        + float(truth["NLL"][int(best)])
+    )
 
 
 def is_false(claimed: Interval, truth: float, relevant: float) -> bool:
@@ -132,7 +144,9 @@ def part(cell: Cell, number: int, draws: int = DRAWS) -> dict[str, Any]:
     tallies: dict[str, Tally] = {}
     overstated = []
     for draw in range(draws):
-        generator = np.random.default_rng([number, draw, cell.n, cell.n_classes, *cell.design.encode()])
+        generator = np.random.default_rng(
+            [number, draw, cell.n, cell.n_classes, *cell.design.encode()]
+        )
         methods = pool.draw(cell.n, generator)
         scored = {place: scored_on(one) for place, one in enumerate(methods)}
         truth = truth_of(cell.design, cell.n_classes, tuple(scored[0].value))
@@ -164,9 +178,16 @@ def collected(folder: Path, cells: Iterable[Cell]) -> Made:
     """Counts of all finished parts of each cell that has some."""
     made = {}
     for cell in cells:
-        parts = [json.loads(path.read_text()) for path in sorted(folder.glob(f"{cell.file}-*.json"))]
+        parts = [
+            json.loads(path.read_text()) for path in sorted(folder.glob(f"{cell.file}-*.json"))
+        ]
         if parts:
-            made[cell] = added([{key: Tally(**one) for key, one in part["tallies"].items()} for part in parts]), parts
+            made[cell] = (
+                added(
+                    [{key: Tally(**one) for key, one in part["tallies"].items()} for part in parts]
+                ),
+                parts,
+            )
     return made
 
 
@@ -186,7 +207,10 @@ def tables(folder: Path) -> Iterator[str]:
     titles = ["all that claim", *(SCORES[key].title for key in CLAIMING)]
     rows = [[*_size(cell), *_false_claims(tallies, keys)] for cell, (tallies, _) in made.items()]
     for design in dict.fromkeys(cell.design for cell in made):
-        if len(pooled := [tallies for cell, (tallies, _) in made.items() if cell.design == design]) > 1:
+        if (
+            len(pooled := [tallies for cell, (tallies, _) in made.items() if cell.design == design])
+            > 1
+        ):
             rows.append([f"all of {design}", "", "", *_false_claims(added(pooled), keys)])
     yield markdown(["% of test sets with a false claim", "N", "K", "test sets", *titles], rows)
 
@@ -204,7 +228,12 @@ def tables(folder: Path) -> Iterator[str]:
         if set(cells) - {"–"}:
             rows.append([score.title, "yes" if score.claims else "no", *cells])
     yield markdown(
-        ["all covered / false claim, %", "claims", *(f"{c.design}, {c.n:,}, {c.n_classes}" for c in made)], rows
+        [
+            "all covered / false claim, %",
+            "claims",
+            *(f"{c.design}, {c.n:,}, {c.n_classes}" for c in made),
+        ],
+        rows,
     )
 
 
@@ -216,13 +245,20 @@ def _false_claims(tallies: Mapping[str, Tally], keys: Iterable[str]) -> list[Any
     """Number of test sets, and shares with a false claim: of the comparison, and of a silent score if it spoke."""
     found = {key: tallies.get(key, Tally()) for key in keys}
     silent = [key for key in found if key and not SCORES[key].claims]
-    shares = [_share(one.false_alone if key in silent else one.false, one.draws) for key, one in found.items()]
+    shares = [
+        _share(one.false_alone if key in silent else one.false, one.draws)
+        for key, one in found.items()
+    ]
     return [tallies[""].draws, *shares]
 
 
 def _share(count: int, of: int) -> str:
     """A share in percent with its upper 95 % limit (Wilson's)."""
-    return f"{100 * count / of:.1f} (≤ {100 * float(wilson_interval(count, of, 0.9)[1]):.1f})" if of else "–"
+    return (
+        f"{100 * count / of:.1f} (≤ {100 * float(wilson_interval(count, of, 0.9)[1]):.1f})"
+        if of
+        else "–"
+    )
 
 
 def _claimed(tally: Tally) -> str:
@@ -236,8 +272,12 @@ def _covered(tally: Tally) -> str:
 def main() -> None:
     """Make what is missing and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", type=Path, default=Path("claims-parts"), help="folder of the finished parts")
-    parser.add_argument("--quick", action="store_true", help="two test sets a cell, to see that everything works")
+    parser.add_argument(
+        "--parts", type=Path, default=Path("claims-parts"), help="folder of the finished parts"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="two test sets a cell, to see that everything works"
+    )
     parser.add_argument("--print", action="store_true", help="only print what is there")
     given = parser.parse_args()
     if not given.print:

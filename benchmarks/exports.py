@@ -47,7 +47,8 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     **{name: [{}, {"share_classes": False}, {"classes": "top"}] for name in ONE_SCORE},
     "platt": [{}, {"share_classes": False}, {"classes": "top"}, {"input": "score"}],
     "isotonic": [{}, {"share_classes": False}, {"classes": "top"}, {"centred": True}],
-    "gpcalib": [{"prediction": way} for way in ("draws", "mean")] + [{"inputs": "probs"}, {"monotone": True}],
+    "gpcalib": [{"prediction": way} for way in ("draws", "mean")]
+    + [{"inputs": "probs"}, {"monotone": True}],
 }
 """Forms of each method that are compared, the first the default; others have that alone."""
 
@@ -67,7 +68,9 @@ def near_steps(given: ExportedCalibrator, rows: Floats) -> Any:
     edges = [each.edges for each in getattr(fitted, "maps_", []) if hasattr(each, "edges")]
     if not edges:
         return np.zeros(len(rows), dtype=bool)
-    log_odds = top_log_odds(rows)[:, None] if fitted.classes == "top" else one_vs_rest_log_odds(rows)
+    log_odds = (
+        top_log_odds(rows)[:, None] if fitted.classes == "top" else one_vs_rest_log_odds(rows)
+    )
     known = np.unique(np.concatenate(edges))
     after = np.clip(np.searchsorted(known, log_odds), 1, len(known) - 1)
     away = np.minimum(np.abs(log_odds - known[after - 1]), np.abs(log_odds - known[after]))
@@ -91,7 +94,9 @@ def compared_rows(fitted_on: Floats, seed: int = 1) -> Floats:
     """10,000 rows: random ones of several widths, ties, calibration rows, and logits of -1000, 0 and 1000."""
     rng = np.random.default_rng(seed)
     n_classes = fitted_on.shape[1]
-    rows = rng.standard_normal((N_ROWS, n_classes)) * rng.choice([0.01, 1.0, 5.0, 30.0, 300.0], size=(N_ROWS, 1))
+    rows = rng.standard_normal((N_ROWS, n_classes)) * rng.choice(
+        [0.01, 1.0, 5.0, 30.0, 300.0], size=(N_ROWS, 1)
+    )
     rows[:2000] = np.round(rows[:2000])
     rows[2000:3000] = rng.choice([-1000.0, 0.0, 1000.0], size=(1000, n_classes))
     rows[3000:3500] = rows[3000:3500, :1]
@@ -116,7 +121,12 @@ def fits(
             quick = QUICK.get(name, {}) if many else {}
             fitted = calib.calibrator(name, **{**quick, **params}).fit(logits, labels)
             if n_classes == 2:
-                yield name, params, exported(fitted, {"kind": "binary_log_odds"}), rows[:, 1] - rows[:, 0]
+                yield (
+                    name,
+                    params,
+                    exported(fitted, {"kind": "binary_log_odds"}),
+                    rows[:, 1] - rows[:, 0],
+                )
             else:
                 yield name, params, exported(fitted), rows
 
@@ -170,7 +180,9 @@ def of_torch(how: str) -> Callable[[ExportedCalibrator, Path], Predict]:
     def write(given: ExportedCalibrator, folder: Path) -> Predict:
         import torch
 
-        place = util.spec_from_file_location("exported_calibrator", save(given, folder / "calibrator.py"))
+        place = util.spec_from_file_location(
+            "exported_calibrator", save(given, folder / "calibrator.py")
+        )
         file = util.module_from_spec(place)
         place.loader.exec_module(file)
         module = file.Calibrator()
@@ -240,7 +252,11 @@ def in_sqlite(query: str, scores: Floats) -> Any:
 def postgresql_programs() -> Path | None:
     """The folder of PostgreSQL's server programs, if there is one."""
     found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    folders = (
+        [Path(found).parent]
+        if found
+        else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    )
     return folders[0] if folders else None
 
 
@@ -249,7 +265,9 @@ def postgresql_socket() -> Path:
     """The folder of the socket of a server of our own, which ends with this process; it listens to no network."""
     programs, home = postgresql_programs(), Path(tempfile.mkdtemp())
     assert programs is not None
-    shutil.chown(home, *([POSTGRES_USER] * 2 if os.geteuid() == 0 else [os.geteuid(), os.getegid()]))
+    shutil.chown(
+        home, *([POSTGRES_USER] * 2 if os.geteuid() == 0 else [os.geteuid(), os.getegid()])
+    )
     as_user = ["runuser", "-u", POSTGRES_USER, "--"] if os.geteuid() == 0 else []
     data, quiet = str(home / "data"), {"check": True, "stdout": subprocess.DEVNULL}
     setup = [
@@ -285,7 +303,17 @@ COPY scores FROM STDIN;
 {values}\\.
 {query};
 """
-    psql = ["psql", "-h", str(postgresql_socket()), "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1"]
+    psql = [
+        "psql",
+        "-h",
+        str(postgresql_socket()),
+        "-U",
+        "postgres",
+        "-d",
+        "postgres",
+        "-v",
+        "ON_ERROR_STOP=1",
+    ]
     done = subprocess.run([*psql, "-qAt"], input=script, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
@@ -319,13 +347,19 @@ def differences(
             return None
         apart = np.abs(predict(rows) - given.calibrate(rows, given.kind)).max(axis=1)
         at_step = near_steps(given, given.to_logits(rows, given.kind))
-        return apart[~at_step].max(), int((apart[at_step] > 1e-9).sum()), apart[at_step].max(initial=0.0)
+        return (
+            apart[~at_step].max(),
+            int((apart[at_step] > 1e-9).sum()),
+            apart[at_step].max(initial=0.0),
+        )
 
 
 def version_of(module: str) -> str:
     """Of an engine."""
     if not module:
-        return subprocess.run(["psql", "--version"], capture_output=True, text=True).stdout.split()[2]
+        return subprocess.run(["psql", "--version"], capture_output=True, text=True).stdout.split()[
+            2
+        ]
     loaded = import_module(module)
     return str(loaded.sqlite_version if module == "sqlite3" else loaded.__version__)
 
@@ -337,9 +371,14 @@ def main() -> None:
     parser.add_argument("--classes", nargs="+", type=int, default=[2, 5])
     parser.add_argument("--formats", nargs="+", default=[*FORMATS], choices=[*FORMATS])
     parser.add_argument("--numpy", metavar="PYTHON", help="an interpreter with another NumPy")
-    parser.add_argument("--worst", action="store_true", help="only the worst of all methods and forms")
+    parser.add_argument(
+        "--worst", action="store_true", help="only the worst of all methods and forms"
+    )
     asked = parser.parse_args()
-    there = {name: util.find_spec(module) if module else postgresql_programs() for name, (module, _) in FORMATS.items()}
+    there = {
+        name: util.find_spec(module) if module else postgresql_programs()
+        for name, (module, _) in FORMATS.items()
+    }
     formats = {name: FORMATS[name][1] for name in asked.formats if there[name]}
     for name in [name for name in asked.formats if not there[name]]:
         print(f"{name} is left out, for it is not installed.")
@@ -353,17 +392,27 @@ def main() -> None:
         for name, params, given, rows in fits(n_classes, asked.methods):
             form, cells = METHODS[name].title + (f" {params}" if params else ""), []
             for column, write in formats.items():
-                exact = rows.astype(np.float32).astype(float) if column.endswith("float32") else rows
+                exact = (
+                    rows.astype(np.float32).astype(float) if column.endswith("float32") else rows
+                )
                 found = differences(write, given, exact)
                 worst[column, n_classes] += [found] if found else []
-                cells.append("-" if found is None else f"{found[0]:.0e}" + f" ({found[1]} at a step)" * (found[1] > 0))
+                cells.append(
+                    "-"
+                    if found is None
+                    else f"{found[0]:.0e}" + f" ({found[1]} at a step)" * (found[1] > 0)
+                )
             if not asked.worst:
                 print(f"| {form} | {n_classes} | {' | '.join(cells)} |", flush=True)
-    print("| format | classes | fits | largest difference | rows on the other side of a step | by at most |")
+    print(
+        "| format | classes | fits | largest difference | rows on the other side of a step | by at most |"
+    )
     print("|---|--:|--:|--:|--:|--:|")
     for (column, n_classes), found in worst.items():
         apart, crossed, by = (np.array(each) for each in zip(*found, strict=True))
-        print(f"| {column} | {n_classes:,} | {len(found)} | {apart.max():.0e} | {crossed.sum()} | {by.max():.2g} |")
+        print(
+            f"| {column} | {n_classes:,} | {len(found)} | {apart.max():.0e} | {crossed.sum()} | {by.max():.2g} |"
+        )
 
 
 if __name__ == "__main__":

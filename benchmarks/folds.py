@@ -45,7 +45,13 @@ def columns(inputs: str) -> list[Column]:
 
 
 def score_folds(
-    logits: Floats, labels: Ints, methods: list[Column], *, n_folds: int, n_calibration: int, n_test: int
+    logits: Floats,
+    labels: Ints,
+    methods: list[Column],
+    *,
+    n_folds: int,
+    n_calibration: int,
+    n_test: int,
 ) -> dict[str, Floats]:
     """Fit every method on every fold; the ECE of each on the folds, (n_folds,), by its title.
 
@@ -98,7 +104,10 @@ def beside(here: dict[str, dict[str, Floats]], printed: Printed) -> list[list[st
     """
     rows = []
     for model, ours in here.items():
-        marks = ["" if agrees(values, printed[model].get(title)) else " *" for title, values in ours.items()]
+        marks = [
+            "" if agrees(values, printed[model].get(title)) else " *"
+            for title, values in ours.items()
+        ]
         cells = [cell(values) + mark for values, mark in zip(ours.values(), marks, strict=True)]
         rows.append([model, "here", *cells])
         rows.append(["", "paper", *(cell_of_paper(printed[model].get(title)) for title in ours)])
@@ -107,7 +116,9 @@ def beside(here: dict[str, dict[str, Floats]], printed: Printed) -> list[list[st
 
 def agrees(errors: Floats, printed: tuple[float, float | None] | None) -> bool:
     """Whether a mean is at most two of the paper's standard deviations above the paper's."""
-    return printed is None or printed[1] is None or bool(errors.mean() <= printed[0] + 2 * printed[1])
+    return (
+        printed is None or printed[1] is None or bool(errors.mean() <= printed[0] + 2 * printed[1])
+    )
 
 
 def cell(values: Floats) -> str:

@@ -22,7 +22,9 @@ SIDE = 28
 KINDS = {"fast": fast_separation, "exact": exact_separation}
 
 
-def jittered(images: Floats, labels: Ints, n: int, generator: np.random.Generator) -> tuple[Floats, Ints]:
+def jittered(
+    images: Floats, labels: Ints, n: int, generator: np.random.Generator
+) -> tuple[Floats, Ints]:
     """Images (n, 784) in [0, 1] of small ones, each a little turned, sheared, scaled and shifted, with noise."""
     from scipy.ndimage import affine_transform, zoom
 
@@ -37,7 +39,9 @@ def jittered(images: Floats, labels: Ints, n: int, generator: np.random.Generato
         matrix = turn @ np.array([[1.0, shear], [0.0, 1.0]]) * scale
         offset = centre - matrix @ centre + generator.normal(size=2)
         image = affine_transform(enlarged[j], matrix, offset, order=1)
-        made[i] = np.clip(image + generator.normal(scale=0.05, size=image.shape) * (image > 0.05), 0, 1).ravel()
+        made[i] = np.clip(
+            image + generator.normal(scale=0.05, size=image.shape) * (image > 0.05), 0, 1
+        ).ravel()
     return made, labels[chosen]
 
 
@@ -55,7 +59,10 @@ def lines_of(data: str, rows: int, inputs: int) -> list[list[str]]:
         ]
     else:
         sets = [
-            (generator.normal(size=(n, SIDE * SIDE)).astype(np.float32), generator.integers(0, 10, n))
+            (
+                generator.normal(size=(n, SIDE * SIDE)).astype(np.float32),
+                generator.integers(0, 10, n),
+            )
             for n in (rows, inputs)
         ]
     lines = []
@@ -69,12 +76,20 @@ def lines_of(data: str, rows: int, inputs: int) -> list[list[str]]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows, to see that everything runs")
+    parser.add_argument(
+        "--quick", action="store_true", help="a twentieth of the rows, to see that everything runs"
+    )
     factor = 20 if parser.parse_args().quick else 1
     size = ROWS // factor, INPUTS // factor
     print(f"{machine()}\n\n{size[1]:,} inputs among {size[0]:,} x {SIDE * SIDE} float32\n")
-    lines = [line for data in ("digits", "noise") for line in in_fresh_process(lines_of, data, *size)]
-    print(markdown(["simulated", "separation", "per CPU s", "memory above the data", "safe"], lines, left=2))
+    lines = [
+        line for data in ("digits", "noise") for line in in_fresh_process(lines_of, data, *size)
+    ]
+    print(
+        markdown(
+            ["simulated", "separation", "per CPU s", "memory above the data", "safe"], lines, left=2
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -62,7 +62,9 @@ class Split:
     @property
     def right(self) -> tuple[Any, Any]:
         """Whether the predicted class is the label, in each row."""
-        first, second = (z.argmax(axis=1) == y for z, y in zip(self.logits, self.labels, strict=True))
+        first, second = (
+            z.argmax(axis=1) == y for z, y in zip(self.logits, self.labels, strict=True)
+        )
         return first, second
 
     @property
@@ -106,7 +108,10 @@ def split(features: Floats, labels: Ints, model: str, seed: int) -> Split:
 def confidences(one: Split) -> dict[str, Floats]:
     """Confidence in the predicted class of each row to be scored, by method."""
     (logits, asked), (labels, _), (right, _) = one.logits, one.labels, one.right
-    found = {"uncalibrated": np.exp(asked.max(axis=1)), "constant": np.full(len(asked), right.mean())}
+    found = {
+        "uncalibrated": np.exp(asked.max(axis=1)),
+        "constant": np.full(len(asked), right.mean()),
+    }
     for title, params in SEPARATIONS.items():
         made = calibrator("geometric", **params)
         training = {"train_features": one.train_features, "train_labels": one.train_labels}
@@ -133,7 +138,9 @@ def table(name: str, model: str, n_shuffles: int) -> str:
     rows = []
     for title, scores in found.items():
         mean, error = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1) / np.sqrt(n_shuffles)
-        rows.append([title, *(f"{100 * m:.2f} ± {100 * e:.2f}" for m, e in zip(mean, error, strict=True))])
+        rows.append(
+            [title, *(f"{100 * m:.2f} ± {100 * e:.2f}" for m, e in zip(mean, error, strict=True))]
+        )
     return markdown([f"{name}, {model}, {np.mean(shares):.1%} right", "ECE %", "Brier %"], rows)
 
 
@@ -141,7 +148,11 @@ def main() -> None:
     """Train, calibrate, score and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--shuffles", type=int, default=100, help="of the digits")
-    parser.add_argument("--quick", action="store_true", help="the forest and two shuffles, to see that everything runs")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="the forest and two shuffles, to see that everything runs",
+    )
     given = parser.parse_args()
     print(machine(), end="\n\n")
     for name in tables():

@@ -72,11 +72,18 @@ def table(logits: Floats, labels: Ints, n_splits: int) -> str:
         for seed in range(n_splits):
             order = np.random.RandomState(seed).permutation(len(labels))
             fit, test = order[:n], order[-N_TEST:]
-            probs = calibrator(name, **params).fit(logits[fit], labels[fit]).predict_proba(logits[test])
-            found.append(scores(probs, labels[test], name == "imax" and params.get("share_classes", True)))
+            probs = (
+                calibrator(name, **params).fit(logits[fit], labels[fit]).predict_proba(logits[test])
+            )
+            found.append(
+                scores(probs, labels[test], name == "imax" and params.get("share_classes", True))
+            )
         spread = np.std(found, axis=0, ddof=1) if n_splits > 1 else np.zeros(len(SCORES))
         digits = (2, 4, 4, 4)
-        cells = [f"{m:.{d}f} ± {s:.{d}f}" for m, s, d in zip(np.mean(found, axis=0), spread, digits, strict=True)]
+        cells = [
+            f"{m:.{d}f} ± {s:.{d}f}"
+            for m, s, d in zip(np.mean(found, axis=0), spread, digits, strict=True)
+        ]
         printed = PAPER.get(title, ()) if logits.shape[1] == 100 else ()
         rows.append([title, *cells, *([f"{v:g}" for v in printed] or ["–"] * 3)])
     return markdown(["", *SCORES, *(f"paper: {score}" for score in SCORES[:3])], rows)

@@ -36,7 +36,12 @@ except ModuleNotFoundError:
 
 N_CLASSES = 8
 
-BOOSTING: dict[str, Any] = {"n_estimators": 100, "learning_rate": 0.1, "max_depth": 3, "random_state": 1}
+BOOSTING: dict[str, Any] = {
+    "n_estimators": 100,
+    "learning_rate": 0.1,
+    "max_depth": 3,
+    "random_state": 1,
+}
 
 
 def boosting() -> Any:
@@ -106,7 +111,13 @@ def main() -> None:
     missing = "XGBoost is not installed: its rows are scikit-learn's gradient boosting."
     print(machine(), missing if xgboost is None else f"XGBoost {xgboost.__version__}.")
     print("\nTable S3, two classes: ECE with 100 bins in the paper's convention.\n")
-    print(markdown(["classifier", "", *(method.title for method in methods)], beside(found, KITTI_ECE), left=2))
+    print(
+        markdown(
+            ["classifier", "", *(method.title for method in methods)],
+            beside(found, KITTI_ECE),
+            left=2,
+        )
+    )
     # The raw model has no interval in the paper.
     holds = [agrees(errors, KITTI_ECE[model][title]) for model, ours in found.items()
              for title, errors in ours.items() if title != "Uncal."]  # fmt: skip

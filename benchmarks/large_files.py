@@ -31,7 +31,9 @@ HEADER = ["fit", "rows", "reading: CPU s", "CPU s", "peak memory", "NLL on the o
 
 def make(folder: Path, rows: int, n_classes: int) -> None:
     """Write ``big.npy`` with simulated logits, in blocks with seeds of their own, and ``labels.npy``."""
-    logits = np.lib.format.open_memmap(folder / "big.npy", mode="w+", dtype=np.float32, shape=(rows, n_classes))
+    logits = np.lib.format.open_memmap(
+        folder / "big.npy", mode="w+", dtype=np.float32, shape=(rows, n_classes)
+    )
     labels = np.empty(rows, dtype=np.int64)
     for start in range(0, rows, BLOCK):
         block = slice(start, min(start + BLOCK, rows))
@@ -46,7 +48,9 @@ def fit(method: str, folder: Path, all_rows: bool) -> tuple[int, Cost, Cost]:
     def read() -> tuple[Floats, Ints]:
         if all_rows:
             return np.load(folder / "big.npy"), np.load(folder / "labels.npy")
-        sample = sample_rows(folder / "big.npy", labels=folder / "labels.npy", choices=Choices(kind="logits"))
+        sample = sample_rows(
+            folder / "big.npy", labels=folder / "labels.npy", choices=Choices(kind="logits")
+        )
         return sample.logits, sample.labels
 
     (logits, labels), reading = cost_of(read, baseline=0)
@@ -58,7 +62,9 @@ def fit(method: str, folder: Path, all_rows: bool) -> tuple[int, Cost, Cost]:
 def nll_of_others(method: str, folder: Path, all_rows: bool) -> float:
     """Mean NLL of a fit on the rows that the sample leaves out, for either fit."""
     fitted = runtime.load(folder / _name(method, all_rows)).calibrator
-    sample = sample_rows(folder / "big.npy", labels=folder / "labels.npy", choices=Choices(kind="logits"))
+    sample = sample_rows(
+        folder / "big.npy", labels=folder / "labels.npy", choices=Choices(kind="logits")
+    )
     logits, labels = np.load(folder / "big.npy", mmap_mode="r"), np.load(folder / "labels.npy")
     parts = [slice(start, start + BLOCK) for start in range(0, len(labels), BLOCK)]
     whole = sum(nll(fitted, np.array(logits[part]), labels[part]) for part in parts)
@@ -88,19 +94,32 @@ def measured(rows: int, n_classes: int, folder: Path) -> tuple[list[list[str]], 
     fits, predictions = [], []
     for method in METHODS:
         for all_rows in (False, True):
-            print(f"{method}, {'all rows' if all_rows else 'sample'} ...", file=sys.stderr, flush=True)
+            print(
+                f"{method}, {'all rows' if all_rows else 'sample'} ...", file=sys.stderr, flush=True
+            )
             n, reading, fitting = in_fresh_process(fit, method, folder, all_rows)
             peak = megabytes(max(reading.peak_bytes, fitting.peak_bytes))
             value = in_fresh_process(nll_of_others, method, folder, all_rows)
             fits.append(
-                [method, f"{n:,}", f"{reading.cpu_seconds:.1f}", f"{fitting.cpu_seconds:.1f}", peak, f"{value:.6f}"]
+                [
+                    method,
+                    f"{n:,}",
+                    f"{reading.cpu_seconds:.1f}",
+                    f"{fitting.cpu_seconds:.1f}",
+                    peak,
+                    f"{value:.6f}",
+                ]
             )
         for target in ("out.npy", "out.parquet"):
             for dtype in DTYPES:
                 cost = in_fresh_process(predict, method, folder, target, dtype)
                 (folder / target).unlink()
                 predictions.append(
-                    [f"{method}, {target[3:]}, {dtype}", f"{cost.cpu_seconds:.1f}", megabytes(cost.peak_bytes)]
+                    [
+                        f"{method}, {target[3:]}, {dtype}",
+                        f"{cost.cpu_seconds:.1f}",
+                        megabytes(cost.peak_bytes),
+                    ]
                 )
     return fits, predictions
 
@@ -115,7 +134,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         fits, predictions = measured(given.rows, given.classes, Path(folder))
     print(machine(), end="\n\n")
-    print(f"{given.rows:,} x {given.classes:,} float32, {megabytes(given.rows * given.classes * 4)} on disk.\n")
+    print(
+        f"{given.rows:,} x {given.classes:,} float32, {megabytes(given.rows * given.classes * 4)} on disk.\n"
+    )
     print(markdown(HEADER, fits), end="\n\n")
     print(markdown(["predict_file", "CPU s", "peak memory"], predictions))
 

@@ -28,7 +28,14 @@ from benchmarks.visitor import Run, Visitor
 
 METHODS = ("Temperature", "Isotonic", "GPcalib")
 MEANWHILE = ("Reliability", "Over- and underconfidence")
-AFTERWARDS = ("Reliability", "Over- and underconfidence", "Latent GP", "Calibration maps", "Compare", "Export")
+AFTERWARDS = (
+    "Reliability",
+    "Over- and underconfidence",
+    "Latent GP",
+    "Calibration maps",
+    "Compare",
+    "Export",
+)
 FITTED = "fitted in "
 ARRIVAL_SECONDS = 1.0
 """People do not come in the same instant, but this far apart."""
@@ -87,8 +94,12 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=Size.people)
     parser.add_argument("--rows", type=int, default=Size.rows)
     parser.add_argument("--classes", type=int, default=Size.n_classes)
-    parser.add_argument("--think", type=float, default=Size.think, help="mean pause between two clicks, seconds")
-    parser.add_argument("--after", type=float, default=Size.after, help="seconds from the last departure to the end")
+    parser.add_argument(
+        "--think", type=float, default=Size.think, help="mean pause between two clicks, seconds"
+    )
+    parser.add_argument(
+        "--after", type=float, default=Size.after, help="seconds from the last departure to the end"
+    )
     parser.add_argument("--keep", help="folder for the server's log and workspace")
     given = parser.parse_args()
     size = Size(given.people, given.rows, given.classes, given.think, given.after)
@@ -112,7 +123,11 @@ def measure(size: Size, folder: Path) -> Outcome:
         started, cpu = time.monotonic(), cpu_seconds(pid)
         with Watch(pid) as watch:
             visitors, n_fitted = asyncio.run(_crowd(url, size))
-        minutes, used, load = (time.monotonic() - started) / 60, cpu_seconds(pid) - cpu, os.getloadavg()[2]
+        minutes, used, load = (
+            (time.monotonic() - started) / 60,
+            cpu_seconds(pid) - cpu,
+            os.getloadavg()[2],
+        )
         time.sleep(size.after)
         return Outcome(
             [run for visitor in visitors for run in visitor.runs],
@@ -169,7 +184,9 @@ async def _visit(visitor: Visitor, number: int, size: Size) -> int:
     try:
         await visitor.arrive()
         await think()
-        await visitor.upload("upload/main", f"outputs-{number}.npz", await asyncio.to_thread(outputs, size, number))
+        await visitor.upload(
+            "upload/main", f"outputs-{number}.npz", await asyncio.to_thread(outputs, size, number)
+        )
         await think()
         await visitor.go("Fit")
         await think()
@@ -209,7 +226,10 @@ def table(size: Size, found: Outcome) -> str:
     pages = [run.seconds for run in found.runs if run.kind == "page"]
     parts = [run.seconds for run in found.runs if run.kind == "part"]
     rows = [
-        ["visitors, each with their own data", f"{size.people} of {size.rows:,} x {size.n_classes}"],
+        [
+            "visitors, each with their own data",
+            f"{size.people} of {size.rows:,} x {size.n_classes}",
+        ],
         ["errors shown to anybody", str(len(found.troubles))],
         ["fits done", f"{found.n_fitted} of {size.people * len(size.methods)}"],
         ["page reruns", _spread(pages)],
@@ -218,7 +238,10 @@ def table(size: Size, found: Outcome) -> str:
         ["minutes until the last had left", f"{found.minutes:.1f}"],
         ["processor seconds of server and workers", f"{found.cpu_seconds:,.0f}"],
         ["memory of server and workers, nobody ever there", megabytes(found.fresh)],
-        ["memory idle, after somebody looked around", f"{megabytes(found.idle)} (server {megabytes(found.alone[0])})"],
+        [
+            "memory idle, after somebody looked around",
+            f"{megabytes(found.idle)} (server {megabytes(found.alone[0])})",
+        ],
         ["memory at most", megabytes(found.peak)],
         [
             f"memory {size.after:.0f} s after they left",
@@ -231,7 +254,8 @@ def table(size: Size, found: Outcome) -> str:
 def _by_page(runs: Sequence[Run]) -> dict[str, list[float]]:
     pages = [run for run in runs if run.kind == "page"]
     return {
-        what: [run.seconds for run in pages if run.what == what] for what in dict.fromkeys(run.what for run in pages)
+        what: [run.seconds for run in pages if run.what == what]
+        for what in dict.fromkeys(run.what for run in pages)
     }
 
 

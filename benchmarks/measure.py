@@ -45,7 +45,9 @@ def cost_of(work: Callable[[], Result], baseline: int | None = None) -> tuple[Re
     """
     gc.collect()
     baseline = _status_bytes("VmRSS") if baseline is None else baseline
-    Path("/proc/self/clear_refs").write_text("5")  # the kernel's peak starts again from what is held now
+    Path("/proc/self/clear_refs").write_text(
+        "5"
+    )  # the kernel's peak starts again from what is held now
     started = time.process_time()
     result = work()
     seconds = time.process_time() - started
@@ -67,9 +69,15 @@ def in_fresh_process(function: Callable[..., Result], *args: Any) -> Result:
 
 def machine(*packages: str) -> str:
     """One line that says where and with what the numbers were made; ``packages`` adds to the versions."""
-    names = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    names = [
+        line.split(":")[1].strip()
+        for line in _lines("/proc/cpuinfo")
+        if line.startswith("model name")
+    ]
     processor = names[0] if names else platform.machine()
-    memory = next(int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal"))
+    memory = next(
+        int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal")
+    )
     cores = len(os.sched_getaffinity(0))
     versions = ", ".join(f"{name} {_version(name)}" for name in (*PACKAGES, *packages))
     return (

@@ -121,7 +121,9 @@ def splice(content: bytes, generator: Generator) -> bytes:
 def duplicate(content: bytes, generator: Generator) -> bytes:
     """A chunk repeated, up to a thousand times."""
     at, length = place(content, generator), int(generator.integers(1, 4000))
-    return content[:at] + content[at : at + length] * int(10 ** generator.uniform(0, 3)) + content[at:]
+    return (
+        content[:at] + content[at : at + length] * int(10 ** generator.uniform(0, 3)) + content[at:]
+    )
 
 
 def extreme(content: bytes, generator: Generator) -> bytes:
@@ -163,7 +165,9 @@ def zip_member(content: bytes, generator: Generator) -> bytes:
     inner = (npy_header, flip, truncate, extreme, duplicate)[generator.integers(5)]
     members[name] = inner(members[name], generator)
     if generator.random() < 0.2:
-        members[str(generator.choice(["../x.npy", ".npy", "a/b\\c.npy", "<b>.npy", "labels.npy.npy"]))] = members[name]
+        members[
+            str(generator.choice(["../x.npy", ".npy", "a/b\\c.npy", "<b>.npy", "labels.npy.npy"]))
+        ] = members[name]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for key, value in members.items():
@@ -175,25 +179,37 @@ def zip_directory(content: bytes, generator: Generator) -> bytes:
     """A field of the central directory changed: flags, compression, checksum, sizes, lengths, offset."""
     starts = [i for i in range(len(content) - 46) if content[i : i + 4] == b"PK\x01\x02"]
     at = starts[generator.integers(len(starts))]
-    offset, width = ((8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (42, 4))[generator.integers(8)]
+    offset, width = ((8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (42, 4))[
+        generator.integers(8)
+    ]
     number = EXTREMES[generator.integers(len(EXTREMES))] % 2 ** (8 * width)
-    return content[: at + offset] + number.to_bytes(width, "little") + content[at + offset + width :]
+    return (
+        content[: at + offset] + number.to_bytes(width, "little") + content[at + offset + width :]
+    )
 
 
 def xml_part(content: bytes, generator: Generator) -> bytes:
     """One part of a workbook damaged and packed again: tags, attributes and numbers replaced, or any bytes."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    name = "xl/worksheets/sheet1.xml" if generator.random() < 0.5 else list(parts)[generator.integers(len(parts))]
+    name = (
+        "xl/worksheets/sheet1.xml"
+        if generator.random() < 0.5
+        else list(parts)[generator.integers(len(parts))]
+    )
     part = parts[name]
     for _ in range(generator.integers(1, 6)):
         kind = generator.integers(4)
         if kind == 0:
             part = (flip, truncate, duplicate, splice)[generator.integers(4)](part, generator)
         elif kind == 1:
-            part = one_replaced(part, rb'="[^"]*"', b'="' + XML[generator.integers(len(XML))] + b'"', generator)
+            part = one_replaced(
+                part, rb'="[^"]*"', b'="' + XML[generator.integers(len(XML))] + b'"', generator
+            )
         elif kind == 2:
-            part = one_replaced(part, rb">[^<]*<", b">" + XML[generator.integers(len(XML))] + b"<", generator)
+            part = one_replaced(
+                part, rb">[^<]*<", b">" + XML[generator.integers(len(XML))] + b"<", generator
+            )
         else:
             part = one_replaced(part, rb"<", TAGS[generator.integers(len(TAGS))] + b"<", generator)
     parts[name] = part[:LARGEST]
@@ -239,7 +255,10 @@ def gzip_inside(content: bytes, generator: Generator) -> bytes:
 
 def gzip_header(content: bytes, generator: Generator) -> bytes:
     """Its method, its flags, or the length and checksum at its end."""
-    out, at = bytearray(content), int(generator.choice([2, 3, 8, len(content) - 8, len(content) - 4]))
+    out, at = (
+        bytearray(content),
+        int(generator.choice([2, 3, 8, len(content) - 8, len(content) - 4])),
+    )
     out[at] = int(generator.integers(256))
     return bytes(out)
 
@@ -264,7 +283,9 @@ ANY: dict[str, Damage] = {
     "splice": splice,
     "repeat": duplicate,
     "extreme number": extreme,
-    "ending": lambda content, generator: flip(content, generator) if generator.random() < 0.3 else content,
+    "ending": lambda content, generator: (
+        flip(content, generator) if generator.random() < 0.3 else content
+    ),
 }
 
 
@@ -274,7 +295,12 @@ OWN: dict[str, dict[str, Damage]] = {
     ".csv": {"cells": cells},
     ".tsv": {"cells": cells},
     ".gz": {"inside": gzip_inside, "gzip header": gzip_header},
-    ".xlsx": {"member": zip_member, "directory": zip_directory, "part": xml_part, "part again": xml_part},
+    ".xlsx": {
+        "member": zip_member,
+        "directory": zip_directory,
+        "part": xml_part,
+        "part again": xml_part,
+    },
     ".json": {"tokens": json_tokens},
     ".jsonl": {"tokens": json_tokens},
     ".jsonl.gz": {"tokens": gzipped_json, "gzip header": gzip_header},

@@ -47,9 +47,12 @@ def originals() -> dict[str, Files]:
     whole = ("outputs.npz", packed.getvalue())
     lines = table.to_json(orient="records", lines=True).encode()
     by_class = [
-        {"probs": dict(zip("abcd", p, strict=True)), "label": "abcd"[k]} for p, k in zip(probs, labels, strict=True)
+        {"probs": dict(zip("abcd", p, strict=True)), "label": "abcd"[k]}
+        for p, k in zip(probs, labels, strict=True)
     ]
-    scored = [[{"label": name, "score": p} for name, p in zip("abcd", row, strict=True)] for row in probs]
+    scored = [
+        [{"label": name, "score": p} for name, p in zip("abcd", row, strict=True)] for row in probs
+    ]
     arrow = pa.Table.from_pandas(table)
     return {
         "npz": {"source": ("outputs.npz", plain.getvalue())},
@@ -93,7 +96,8 @@ def written(table: Any) -> bytes:
     """A text table with semicolons, decimal commas, percent signs and lines above its header."""
     shares = table.filter(like="p_").map(lambda p: f"{100 * p:.9f} %".replace(".", ","))
     return (
-        b"# outputs of June\n# 300 rows\n" + table.assign(**shares).to_csv(index=False, sep=";", decimal=",").encode()
+        b"# outputs of June\n# 300 rows\n"
+        + table.assign(**shares).to_csv(index=False, sep=";", decimal=",").encode()
     )
 
 

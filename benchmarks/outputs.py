@@ -24,7 +24,10 @@ def of_network(path: str | Path, n: int | None = None) -> tuple[Floats, Ints]:
     A probability of zero counts as the least positive double. ``n`` takes so many rows of a fixed random order.
     """
     with np.load(path) as stored:
-        probs, labels = stored["predictions"].astype(float), stored["ground_truth"].astype(int).ravel()
+        probs, labels = (
+            stored["predictions"].astype(float),
+            stored["ground_truth"].astype(int).ravel(),
+        )
     if n is not None:
         rows = np.random.RandomState(0).permutation(len(labels))[:n]
         probs, labels = probs[rows], labels[rows]

@@ -21,7 +21,13 @@ class PlainModel(gpflow.models.SVGP):
 
     def __init__(self, logits: Floats, labels: Ints, inducing_inputs: Floats):
         kernel = gpflow.kernels.SquaredExponential(1.0, 10.0) + gpflow.kernels.White(0.01)
-        super().__init__(kernel, gpflow.likelihoods.Gaussian(), inducing_inputs[:, None], q_diag=True, whiten=True)
+        super().__init__(
+            kernel,
+            gpflow.likelihoods.Gaussian(),
+            inducing_inputs[:, None],
+            q_diag=True,
+            whiten=True,
+        )
         gpflow.set_trainable(self.likelihood, False)
         self.logits = tf.constant(logits)
         self.inputs = tf.reshape(self.logits, (-1, 1))
@@ -29,7 +35,9 @@ class PlainModel(gpflow.models.SVGP):
 
     def maximum_log_likelihood_objective(self) -> tf.Tensor:  # type: ignore[override]
         """Taylor-approximated expected log-likelihood minus the divergence from the prior."""
-        shift, variance = (tf.reshape(moment, self.logits.shape) for moment in self.predict_f(self.inputs))
+        shift, variance = (
+            tf.reshape(moment, self.logits.shape) for moment in self.predict_f(self.inputs)
+        )
         latent = self.logits + shift
         probs = tf.nn.softmax(latent)
         log_likelihood = -tf.nn.sparse_softmax_cross_entropy_with_logits(self.labels, latent)

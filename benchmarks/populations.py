@@ -59,7 +59,9 @@ class Pool:
         """True scores minus those of the raw model, (m,) by key, of those keys whose differences are known."""
 
         def mean(values: Floats | Bools) -> Floats:
-            each = np.array([float((self.truth_of_rows * one).sum(axis=1).mean()) for one in values])
+            each = np.array(
+                [float((self.truth_of_rows * one).sum(axis=1).mean()) for one in values]
+            )
             if len(self.alike):  # they trade places
                 each[list(self.alike)] = each[list(self.alike)].mean()
             return each - each[0]
@@ -68,7 +70,9 @@ class Pool:
         squares = np.sum(self.said**2, axis=2, keepdims=True)
         known = {
             "NLL": mean(-np.log(np.maximum(self.said, 1e-15))),
-            "Brier": mean((1.0 - 2.0 * self.said + squares) / (2.0 if self.said.shape[2] == 2 else 1.0)),
+            "Brier": mean(
+                (1.0 - 2.0 * self.said + squares) / (2.0 if self.said.shape[2] == 2 else 1.0)
+            ),
             "accuracy": mean(place == 0),
             "top-5 accuracy": mean(place < TOP_K),
         }
@@ -90,7 +94,9 @@ def judged(probs: Floats, labels: Ints) -> Evaluation:
         top5 = (probs > probs[np.arange(n), labels][:, None]).sum(axis=1) < TOP_K
     rest = 1.0 - confidence if n_classes == 2 else None
     nll = -np.log(of_label)
-    made = Evaluation(confidence, predicted == labels, predicted, labels, n_classes, nll, brier, top5, rest=rest)
+    made = Evaluation(
+        confidence, predicted == labels, predicted, labels, n_classes, nll, brier, top5, rest=rest
+    )
     return made.seen(EVENT) if n_classes == 2 else made
 
 
@@ -104,7 +110,9 @@ def alike(n_classes: int, generator: np.random.Generator, n_methods: int = N_MET
 def overconfident(n_classes: int, generator: np.random.Generator) -> Pool:
     """Methods that are alike and miscalibrated: their logits, noise and all, are 1.5 times too large."""
     pool = alike(n_classes, generator)
-    return Pool(pool.truth_of_rows, np.stack([softmax(1.5 * np.log(one)) for one in pool.said]), pool.alike)
+    return Pool(
+        pool.truth_of_rows, np.stack([softmax(1.5 * np.log(one)) for one in pool.said]), pool.alike
+    )
 
 
 def sharper(n_classes: int, generator: np.random.Generator) -> Pool:
@@ -130,7 +138,11 @@ def better(gain: float) -> Callable[[int, np.random.Generator], Pool]:
         for _ in range(50):
             middle = (low + high) / 2
             raw = softmax(middle * logits)
-            loses = float(np.mean(np.sum(pool.truth_of_rows * (logits - np.log(np.maximum(raw, 1e-300))), axis=1)))
+            loses = float(
+                np.mean(
+                    np.sum(pool.truth_of_rows * (logits - np.log(np.maximum(raw, 1e-300))), axis=1)
+                )
+            )
             low, high = (middle, high) if loses < lost + gain else (low, middle)
         return Pool(pool.truth_of_rows, np.stack([raw, *others]), range(1, N_METHODS))
 

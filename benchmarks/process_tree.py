@@ -26,10 +26,20 @@ def server(folder: Path, **environment: str) -> Iterator[tuple[str, int]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.headless=true",
+        f"--server.port={port}",
+    ]
     given = {"CALIB_WORKSPACE": str(folder / "workspace"), **environment}
     with open(folder / "log", "wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | given, stdout=log, stderr=log
+        )
         try:
             _wait(f"http://127.0.0.1:{port}/_stcore/health", process)
             yield f"http://127.0.0.1:{port}", process.pid
@@ -112,7 +122,9 @@ def family(pid: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(entry.name)] = int(
+                    (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                )
     found = [pid]
     for each in found:
         found.extend(child for child, parent in parents.items() if parent == each)

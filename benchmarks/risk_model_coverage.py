@@ -61,7 +61,9 @@ class Population:
 
     def _centre(self, shift: float) -> float:
         whole = np.hypot(SPREAD, shift)
-        return float(brentq(lambda centre: MASS @ sigmoid(centre + whole * NODES) - self.rate, -30.0, 30.0))
+        return float(
+            brentq(lambda centre: MASS @ sigmoid(centre + whole * NODES) - self.rate, -30.0, 30.0)
+        )
 
     def _correlation(self, shift: float) -> float:
         in_cluster = sigmoid(self._centre(shift) + SPREAD * NODES + shift * NODES[:, None]) @ MASS
@@ -70,7 +72,11 @@ class Population:
     @cached_property
     def shift(self) -> float:
         """Standard deviation of the clusters' shifts, which makes the outcomes' correlation what it should be."""
-        return float(brentq(lambda sd: self._correlation(sd) - ICC, 0.01, 5.0)) if self.clustered else 0.0
+        return (
+            float(brentq(lambda sd: self._correlation(sd) - ICC, 0.01, 5.0))
+            if self.clustered
+            else 0.0
+        )
 
     @cached_property
     def centre(self) -> float:
@@ -114,10 +120,14 @@ class Population:
         }
 
 
-def intervals(risk: Floats, event: Bools, cluster: Ints | None, threshold: float) -> dict[str, Interval]:
+def intervals(
+    risk: Floats, event: Bools, cluster: Ints | None, threshold: float
+) -> dict[str, Interval]:
     """The intervals that the panel would show, and that of the net benefit."""
     found, _ = closed_form(risk, event, Rows.with_outcome(event, clusters=cluster), FLOOR)
-    return found | {"net_benefit": net_benefit(risk, event, threshold, clusters=cluster).model.at(0)}
+    return found | {
+        "net_benefit": net_benefit(risk, event, threshold, clusters=cluster).model.at(0)
+    }
 
 
 def missed(population: Population, n: int, draws: int, seed: int = 1) -> dict[str, Counter[str]]:
@@ -128,14 +138,29 @@ def missed(population: Population, n: int, draws: int, seed: int = 1) -> dict[st
         found = intervals(*population.draw(n, generator), population.rate)
         for key, truth in population.truth.items():
             _, low, high = found[key]
-            place = "none" if np.isnan(low) else "below" if truth < low else "above" if truth > high else "held"
+            place = (
+                "none"
+                if np.isnan(low)
+                else "below"
+                if truth < low
+                else "above"
+                if truth > high
+                else "held"
+            )
             counts[key][place] += 1
     return counts
 
 
 def coverage_table(draws: int, rows: tuple[int, ...] = ROWS) -> list[list[str]]:
     """Coverage in per cent, with the samples in which the truth lies below and above the interval."""
-    lines = [["95 % intervals that hold the truth, % (truth below / above)", "N", "rate", *TITLES.values()]]
+    lines = [
+        [
+            "95 % intervals that hold the truth, % (truth below / above)",
+            "N",
+            "rate",
+            *TITLES.values(),
+        ]
+    ]
     for clustered in (False, True):
         for n in rows:
             for rate in RATES:

@@ -19,13 +19,23 @@ BINARY: dict[str, Callable[[Floats], Floats]] = {
     "underconfident": lambda x: 1.6 * x,
     "shifted": lambda x: x - 1,
     "parabola": lambda x: 0.7 * x - 0.05 * x**2 - 0.3,
-    "flat tails": lambda x: np.where(x > 2, 2 + 0.3 * (x - 2), np.where(x < -3, -3 + 0.5 * (x + 3), x)),
+    "flat tails": lambda x: np.where(
+        x > 2, 2 + 0.3 * (x - 2), np.where(x < -3, -3 + 0.5 * (x + 3), x)
+    ),
     "steps": lambda x: np.select([x < -1, x < 1, x < 3], [-2.5, -0.3, 0.9], 2.8),
     "one-sided": lambda x: np.where(x > 0, 0.4 * x, 1.3 * x),
 }
 """The true log-odds at a model's."""
 
-CLASSES = ("calibrated", "overconfident", "scale by class", "bias by class", "mixed classes", "leader", "curved")
+CLASSES = (
+    "calibrated",
+    "overconfident",
+    "scale by class",
+    "bias by class",
+    "mixed classes",
+    "leader",
+    "curved",
+)
 
 Cell = tuple[Floats, Ints, Floats, Floats]
 """Calibration logits and labels, test logits, and true probabilities of the test rows."""
@@ -47,10 +57,14 @@ def multiclass(shape: str, n_classes: int, n: int, seed: int) -> Cell:
     rows = n + N_TEST[n_classes]
     truth = 1.5 * generator.normal(size=(rows, n_classes))
     leader = generator.integers(n_classes, size=rows)
-    truth[np.arange(rows), leader] += generator.gamma(3.0, (3.5 if n_classes < 50 else 5.0) / 3, size=rows)
+    truth[np.arange(rows), leader] += generator.gamma(
+        3.0, (3.5 if n_classes < 50 else 5.0) / 3, size=rows
+    )
     truth = log_softmax(truth)
     labels = np.argmax(truth + generator.gumbel(size=truth.shape), axis=1)
-    mixing = np.eye(n_classes) + 0.25 / np.sqrt(n_classes) * fixed.normal(size=(n_classes, n_classes))
+    mixing = np.eye(n_classes) + 0.25 / np.sqrt(n_classes) * fixed.normal(
+        size=(n_classes, n_classes)
+    )
     by_class = fixed.normal(size=n_classes)
     logits = {
         "calibrated": truth,

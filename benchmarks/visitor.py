@@ -156,8 +156,12 @@ class Visitor:
         now = time.monotonic()
         self.runs.append(Run(what, kind, now - started, now))
         if whole:
-            self.elements = {place: element for place, element in self.elements.items() if place in shown}
-            self._fragments = {place: name for place, name in self._fragments.items() if place in shown}
+            self.elements = {
+                place: element for place, element in self.elements.items() if place in shown
+            }
+            self._fragments = {
+                place: name for place, name in self._fragments.items() if place in shown
+            }
         self._look_for_trouble(what)
 
     async def send(self, message: BackMsg) -> None:
@@ -175,7 +179,9 @@ class Visitor:
 
     async def put(self, content: bytes) -> int:
         """Send a file to the endpoint without giving it to a page; the status of the answer."""
-        return await asyncio.to_thread(self._put, f"/_stcore/upload_file/{self._session}/{uuid.uuid4()}", "a", content)
+        return await asyncio.to_thread(
+            self._put, f"/_stcore/upload_file/{self._session}/{uuid.uuid4()}", "a", content
+        )
 
     async def stay(self, seconds: float) -> None:
         """Look at the page for a while; its parts refresh themselves meanwhile, as they do in a browser."""
@@ -213,7 +219,11 @@ class Visitor:
         assert self._line is not None
         message = BackMsg()
         client = message.rerun_script
-        client.query_string, client.page_script_hash, client.fragment_id = self._query, self._page, fragment
+        client.query_string, client.page_script_hash, client.fragment_id = (
+            self._query,
+            self._page,
+            fragment,
+        )
         client.widget_states.widgets.extend(self._widgets.values())
         if state is not None and state.id not in self._widgets:
             client.widget_states.widgets.append(state)
@@ -271,7 +281,9 @@ class Visitor:
         for element in self.elements.values():
             kind = element.WhichOneof("type")
             if kind == "exception":
-                self.troubles.append(f"{what}: {element.exception.type} {element.exception.message}")
+                self.troubles.append(
+                    f"{what}: {element.exception.type} {element.exception.message}"
+                )
             elif kind == "alert" and element.alert.format == element.alert.ERROR:
                 self.troubles.append(f"{what}: {element.alert.body}")
 
@@ -297,7 +309,9 @@ class Visitor:
             "Cookie": f"_streamlit_xsrf={self._xsrf}",
             "X-Xsrftoken": self._xsrf,
         }
-        line.request("PUT", path, b"".join([head.encode(), content, f"\r\n--{mark}--\r\n".encode()]), headers)
+        line.request(
+            "PUT", path, b"".join([head.encode(), content, f"\r\n--{mark}--\r\n".encode()]), headers
+        )
         answer = line.getresponse()
         answer.read()
         line.close()

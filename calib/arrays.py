@@ -31,22 +31,32 @@ def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
     """
     if np.ma.is_masked(values):
         count = int(np.ma.count_masked(values))
-        raise CalibrationError(f"{count:,} of the {name} are masked, that is missing; leave their rows out.")
-    if hasattr(values, "detach"):  # a PyTorch tensor, which may lie on a GPU, need a gradient or be bfloat16
+        raise CalibrationError(
+            f"{count:,} of the {name} are masked, that is missing; leave their rows out."
+        )
+    if hasattr(
+        values, "detach"
+    ):  # a PyTorch tensor, which may lie on a GPU, need a gradient or be bfloat16
         values = values.detach().cpu()
-        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
+        values = (
+            values.float() if values.is_floating_point() and values.element_size() < 4 else values
+        )
     try:
         array = np.asarray(values)
         if array.dtype.name == "bfloat16":  # of JAX and TensorFlow, in a type of ml_dtypes
             return array.astype(np.float32)
-        if array.dtype == object and all(isinstance(value, (int, float, np.number)) for value in array.flat):
+        if array.dtype == object and all(
+            isinstance(value, (int, float, np.number)) for value in array.flat
+        ):
             array = array.astype(np.float64)  # columns of several types in one table
         return array
     except CalibrationError:
         raise
     except (ValueError, TypeError, RuntimeError) as error:
         why = "their rows have different lengths" if "inhomogeneous" in str(error) else str(error)
-        raise CalibrationError(f"The {name} cannot be read as an array of {type(values).__name__}: {why}.") from error
+        raise CalibrationError(
+            f"The {name} cannot be read as an array of {type(values).__name__}: {why}."
+        ) from error
 
 
 def as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
@@ -58,12 +68,22 @@ def as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
 
 
 def check_number(
-    name: str, value: Any, low: float, high: float | None = None, *, whole: bool = False, ends: bool = True
+    name: str,
+    value: Any,
+    low: float,
+    high: float | None = None,
+    *,
+    whole: bool = False,
+    ends: bool = True,
 ) -> None:
     """Refuse an option that is no number, or no whole number, from ``low`` to ``high``, or none between these ends."""
     fault = number_fault(value, whole, low, high)
     if not fault and not ends and value in (low, high):
-        fault = f"must lie above {low}" if high is None else f"must lie between {low} and {high}, ends excluded"
+        fault = (
+            f"must lie above {low}"
+            if high is None
+            else f"must lie between {low} and {high}, ends excluded"
+        )
     if fault:
         raise CalibrationError(f"{name}={shown(value)} {fault}.")
 
@@ -71,7 +91,9 @@ def check_number(
 def sum_tolerance(given: Any) -> float:
     """Largest distance of a row's sum from one that is rounding in the precision of what was given."""
     dtype = getattr(given, "dtype", None)
-    return HALF_SUM_TOLERANCES.get(str(getattr(dtype, "name", dtype)).removeprefix("torch."), SUM_TOLERANCE)
+    return HALF_SUM_TOLERANCES.get(
+        str(getattr(dtype, "name", dtype)).removeprefix("torch."), SUM_TOLERANCE
+    )
 
 
 def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
@@ -84,7 +106,8 @@ def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
     """
     # Three times as fast as `sum` for few classes.
     total = np.einsum("nk->n", probs, dtype=np.float64, casting="unsafe")
-    off, tolerance = np.abs(total - 1.0), sum_tolerance(given)
+    off = np.abs(total - 1.0)
+    tolerance = sum_tolerance(given)
     most = float(off.max(initial=0.0))
     if SUM_ROUNDING < most <= tolerance:
         return probs / total[:, None]
@@ -99,7 +122,12 @@ def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
 
 def refuse_probabilities(array: npt.NDArray[Any], given: Any) -> None:
     """Raise :class:`CalibrationError` where the array of what was given as logits is rows of probabilities."""
-    if array.ndim != 2 or array.dtype.kind != "f" or not array.size or not (array.min() >= 0 and array.max() <= 1):
+    if (
+        array.ndim != 2
+        or array.dtype.kind != "f"
+        or not array.size
+        or not (array.min() >= 0 and array.max() <= 1)
+    ):
         return
     if (np.abs(array.sum(axis=1, dtype=np.float64) - 1) < sum_tolerance(given)).all():
         raise CalibrationError(
@@ -115,11 +143,19 @@ def check_logits(values: Any) -> Floats:
     """
     array = as_numbers(values, "logits").astype(np.float64, copy=False)
     if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
+        raise CalibrationError(
+            f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}."
+        )
     if array.size and not (array.min() >= -LARGEST and array.max() <= LARGEST):  # NaN is neither
         bad = int((~(np.abs(array) <= LARGEST)).any(axis=1).sum())
-        beyond = f", or values beyond {LARGEST:g}" if np.isfinite(array).all(axis=1).sum() > len(array) - bad else ""
-        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}.")
+        beyond = (
+            f", or values beyond {LARGEST:g}"
+            if np.isfinite(array).all(axis=1).sum() > len(array) - bad
+            else ""
+        )
+        raise CalibrationError(
+            f"{bad} of {len(array)} rows of logits hold NaN or infinite values{beyond}."
+        )
     return array
 
 
@@ -127,7 +163,9 @@ def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
     """Labels as int64 of shape (n,), each in [0, n_classes)."""
     array = as_array(labels, "labels")
     if array.ndim != 1 or len(array) != shape[0]:
-        raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
+        raise CalibrationError(
+            f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}."
+        )
     if array.dtype.kind not in "iub":
         raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
     if array.dtype.kind == "b" and shape[1] > 2:
@@ -146,11 +184,19 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     """Clusters or weights of n rows as an (n,) array; weights are finite float64 from 0 upwards, not all 0."""
     array = as_array(values, name)
     if array.shape != (n,):
-        raise CalibrationError(f"{name} must have shape ({n},), one for each row; got {array.shape}.")
+        raise CalibrationError(
+            f"{name} must have shape ({n},), one for each row; got {array.shape}."
+        )
     if name != "weights":
         return array
-    if array.dtype.kind not in "fiub" or not (np.isfinite(array) & (array >= 0)).all() or not array.any():
-        raise CalibrationError("weights must be finite numbers from 0 upwards, and not all of them 0.")
+    if (
+        array.dtype.kind not in "fiub"
+        or not (np.isfinite(array) & (array >= 0)).all()
+        or not array.any()
+    ):
+        raise CalibrationError(
+            "weights must be finite numbers from 0 upwards, and not all of them 0."
+        )
     return array.astype(np.float64, copy=False)
 
 
@@ -172,4 +218,7 @@ def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, 
         wanted = ", ".join(sorted(method.needs)) or "no further arrays"
         wanted += f" and, where known, {' and '.join(sorted(method.takes))}" if method.takes else ""
         raise CalibrationError(f"{method.__name__} takes {wanted}, but was given {sorted(given)}.")
-    return {name: check_of_rows(name, array, n) if name in method.takes else array for name, array in given.items()}
+    return {
+        name: check_of_rows(name, array, n) if name in method.takes else array
+        for name, array in given.items()
+    }

@@ -12,8 +12,21 @@ import numpy as np
 from calib.arrays import as_array, check_extras, check_labels, check_logits, refuse_probabilities
 from calib.errors import CalibrationError, missing_package
 from calib.formatting import number
-from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, argmax_with_ties, blocks, less_row_maxima
-from calib.parameters import check_declared, check_learned, check_names, parameter_names, unknown_parameter
+from calib.numerics import (
+    PREDICTED_ENTRIES,
+    Floats,
+    Ints,
+    argmax_with_ties,
+    blocks,
+    less_row_maxima,
+)
+from calib.parameters import (
+    check_declared,
+    check_learned,
+    check_names,
+    parameter_names,
+    unknown_parameter,
+)
 from calib.parameters import param as param
 
 Progress = Callable[[int, int, float], None]
@@ -57,7 +70,9 @@ class Calibrator:
         Seed of whatever the fit draws.
     """
 
-    random_state: int = param(0, low=0, high=2**32 - 1, help="Seed of everything random in the fit.")
+    random_state: int = param(
+        0, low=0, high=2**32 - 1, help="Seed of everything random in the fit."
+    )
 
     traits: ClassVar[frozenset[str]] = frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT})
     """What holds of every configuration; where it depends on the parameters, :meth:`promises` says so."""
@@ -72,7 +87,9 @@ class Calibrator:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        named = [p for p in signature(cls._fit).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+        named = [
+            p for p in signature(cls._fit).parameters.values() if p.kind is Parameter.KEYWORD_ONLY
+        ]
         extras = [p for p in named if p.name != "progress"]
         cls.needs = frozenset(p.name for p in extras if p.default is Parameter.empty)
         cls.takes = frozenset(p.name for p in extras) - cls.needs
@@ -197,8 +214,10 @@ class Calibrator:
         extras = check_extras(type(self), extras, len(labels))
         weighing = ""
         if "weights" in extras and not extras["weights"].all():
-            held, weighing = extras["weights"] > 0, " with a weight above 0"
-            logits, labels = logits[held], labels[held]
+            held = extras["weights"] > 0
+            weighing = " with a weight above 0"
+            logits = logits[held]
+            labels = labels[held]
             extras = {name: array[held] for name, array in extras.items()}
         if len(labels) < self.min_rows:
             raise CalibrationError(
@@ -211,7 +230,9 @@ class Calibrator:
         vars(self).update(vars(fitted))
         return self
 
-    def _fit_checked(self, logits: Floats, labels: Ints, progress: Progress, extras: dict[str, Any]) -> None:
+    def _fit_checked(
+        self, logits: Floats, labels: Ints, progress: Progress, extras: dict[str, Any]
+    ) -> None:
         self.n_classes_ = logits.shape[1]
         if "weights" in extras and (note := _weights_note(extras["weights"])):
             self.weights_note_ = note
@@ -380,12 +401,18 @@ class Calibrator:
     def _hook_input(self, logits: Any) -> Floats:
         """What the hooks are given for these logits."""
         checked = check_logits(logits)
-        return checked if MINDS_OFFSETS in self.traits or not len(checked) else less_row_maxima(checked, logits)
+        return (
+            checked
+            if MINDS_OFFSETS in self.traits or not len(checked)
+            else less_row_maxima(checked, logits)
+        )
 
     def _check_fitted_input(self, logits: Any) -> Floats:
         array = as_array(logits, "logits")
         if not self.fitted:
-            raise CalibrationError(f"This {type(self).__name__} is not fitted yet; call fit(logits, labels) first.")
+            raise CalibrationError(
+                f"This {type(self).__name__} is not fitted yet; call fit(logits, labels) first."
+            )
         if array.ndim != 2 or array.shape[1] != self.n_classes_:
             raise CalibrationError(
                 f"Expected logits of shape (n, {self.n_classes_}), as in the calibration set; got {array.shape}."
@@ -406,7 +433,8 @@ class Calibrator:
 
 def _weights_note(weights: Floats) -> str:
     """A sentence where the weights sum to fewer rows than there are, or to far more; else empty."""
-    n, total = len(weights), float(weights.sum())
+    n = len(weights)
+    total = float(weights.sum())
     if 0.99 * n <= total <= MANY_TIMES * n:
         return ""
     return (

@@ -16,7 +16,9 @@ from calib.errors import CalibrationError
 from calib.formatting import row_numbers
 from calib.numerics import LARGEST, MEMORY_ENTRIES, Floats, blocks, softmax
 
-Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs"]
+Kind = Literal[
+    "logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs"
+]
 """Form of the outputs in an upload. The last three are a single column: log-odds, a probability, a confidence."""
 
 ONE_COLUMN: tuple[Kind, ...] = ("binary_log_odds", "binary_probability", "pairs")
@@ -109,9 +111,13 @@ def logits(probs: Any, floor: float | None = None) -> Floats:
     if array.ndim == 1:
         array = np.stack([1.0 - array, array], axis=1)
     if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Probabilities must have shape (n, n_classes) or (n,); got {array.shape}.")
+        raise CalibrationError(
+            f"Probabilities must have shape (n, n_classes) or (n,); got {array.shape}."
+        )
     if not ((array >= -ROUNDING) & (array <= 1 + ROUNDING)).all():
-        raise CalibrationError("Probabilities must lie between 0 and 1; if these are logits, pass them as they are.")
+        raise CalibrationError(
+            "Probabilities must lie between 0 and 1; if these are logits, pass them as they are."
+        )
     check_sums(array, probs)
     return to_canonical(array, "probabilities", zero_floor(array) if floor is None else floor)
 
@@ -138,7 +144,9 @@ def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:
             f"The features are {array.dtype} of shape {array.shape}; expected (n, {', '.join(map(str, mean.shape))}) "
             "numbers, as in the calibration data."
         )
-    result = np.empty((len(array), *mean.shape), np.float64 if array.dtype == np.float64 else np.float32)
+    result = np.empty(
+        (len(array), *mean.shape), np.float64 if array.dtype == np.float64 else np.float32
+    )
     for rows in blocks(len(array), np.size(mean), MEMORY_ENTRIES):
         result[rows] = (array[rows].reshape(-1, *mean.shape) - mean) / scale
     return result
@@ -164,9 +172,13 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
         Values are not checked here: loading reports them as findings, prediction with its own sentences.
     """
     if kind not in KINDS:
-        raise CalibrationError(f"Unknown kind of outputs {kind!r}; it is one of {', '.join(KINDS)}.")
+        raise CalibrationError(
+            f"Unknown kind of outputs {kind!r}; it is one of {', '.join(KINDS)}."
+        )
     if floor is not None and not 0 < floor < 1:
-        raise CalibrationError(f"The floor for zero probabilities must lie between 0 and 1; got {floor}.")
+        raise CalibrationError(
+            f"The floor for zero probabilities must lie between 0 and 1; got {floor}."
+        )
     array = np.asarray(outputs)
     if array.dtype.kind not in "fiub":
         raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
@@ -174,12 +186,20 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
         array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
     if kind in ONE_COLUMN:
         if array.ndim != 1 and array.shape[1:] != (1,):
-            raise CalibrationError(f"Expected one binary column, of shape (n,) or (n, 1); got {array.shape}.")
+            raise CalibrationError(
+                f"Expected one binary column, of shape (n,) or (n, 1); got {array.shape}."
+            )
         column = array.reshape(-1)
-        other = np.zeros_like(column) if kind == "binary_log_odds" else np.subtract(1, column, dtype=np.float64)
+        other = (
+            np.zeros_like(column)
+            if kind == "binary_log_odds"
+            else np.subtract(1, column, dtype=np.float64)
+        )
         array = np.stack([other, column], axis=1)
     elif array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Expected {kind} of shape (n, n_classes) with 2 or more classes; got {array.shape}.")
+        raise CalibrationError(
+            f"Expected {kind} of shape (n, n_classes) with 2 or more classes; got {array.shape}."
+        )
     if kind in ("logits", "binary_log_odds"):
         return array
     # The logarithm of the floor is taken in float64: half the smallest float32 would itself be zero.
@@ -207,10 +227,13 @@ def class_order(columns: Sequence[str], class_names: Sequence[str]) -> list[int]
     [0, 1]
     """
     places = {column: place for place, column in enumerate(columns)}
-    for column in sorted(columns, key=len) if len(places) == len(columns) == len(class_names) else ():
+    for column in (
+        sorted(columns, key=len) if len(places) == len(columns) == len(class_names) else ()
+    ):
         at = column.find(class_names[0])
         while at >= 0:
-            before, behind = column[:at], column[at + len(class_names[0]) :]
+            before = column[:at]
+            behind = column[at + len(class_names[0]) :]
             if all(f"{before}{name}{behind}" in places for name in class_names):
                 return [places[f"{before}{name}{behind}"] for name in class_names]
             at = column.find(class_names[0], at + 1)
@@ -230,14 +253,17 @@ def check_values(outputs: Any, kind: Kind) -> None:
     if not array.size:
         return
     array = array.reshape(len(array), -1)
-    cells = np.isnan(array) | (np.isposinf(array) if kind == "log_probabilities" else np.isinf(array))
+    cells = np.isnan(array) | (
+        np.isposinf(array) if kind == "log_probabilities" else np.isinf(array)
+    )
     bad: npt.NDArray[np.bool_] = np.any(cells, axis=1, keepdims=True)[:, 0]
     if bad.any():
         raise CalibrationError(
             f"{bad.sum():,} of {len(array):,} rows hold NaN or infinite values ({row_numbers(bad)} of these); leave "
             "them out."
         )
-    low, high = float(array.min()), float(array.max())
+    low = float(array.min())
+    high = float(array.max())
     if kind in IN_UNIT and (low < -ROUNDING or high > 1 + ROUNDING):
         bad = np.any((array < -ROUNDING) | (array > 1 + ROUNDING), axis=1, keepdims=True)[:, 0]
         if bad.mean() < SLIPS:
@@ -250,4 +276,6 @@ def check_values(outputs: Any, kind: Kind) -> None:
             "calibration data had, or export a calibrator fitted on logits."
         )
     if kind == "log_probabilities" and high > 1e-3:
-        raise CalibrationError(f"Log-probabilities are never positive, but the largest value is {high:.4g}.")
+        raise CalibrationError(
+            f"Log-probabilities are never positive, but the largest value is {high:.4g}."
+        )

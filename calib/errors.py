@@ -58,7 +58,9 @@ class CalibrationError(ValueError):
     """What cannot be done with what was given, said in one sentence a person can act on; also of data."""
 
     def __str__(self) -> str:
-        return re.sub(" at 0x[0-9a-fA-F]+", "", super().__str__())  # where an object lies in memory says nothing
+        return re.sub(
+            " at 0x[0-9a-fA-F]+", "", super().__str__()
+        )  # where an object lies in memory says nothing
 
 
 class FitCancelled(Exception):
@@ -113,7 +115,10 @@ class AmbiguousTable(DataError):
     def __str__(self) -> str:
         lines = [super().__str__(), "Give calib.load one of:"]
         for reading in self.readings:
-            roles = {role: list(value) if isinstance(value, tuple) else value for role, value in reading.roles.items()}
+            roles = {
+                role: list(value) if isinstance(value, tuple) else value
+                for role, value in reading.roles.items()
+            }
             lines.append(f"    roles={roles!r}  # {reading.sentence}")
         return "\n".join(lines)
 
@@ -155,6 +160,7 @@ def missing_package(error: ModuleNotFoundError) -> str:
     if module in ("", "calib"):
         raise error
     extra = EXTRAS.get(module, "fit")
+    distribution = DISTRIBUTIONS.get(module, module)
     return (
-        f'This needs {DISTRIBUTIONS.get(module, module)}, which is not installed: pip install "calib-studio[{extra}]".'
+        f'This needs {distribution}, which is not installed: pip install "calib-studio[{extra}]".'
     )

@@ -180,7 +180,9 @@ def one_line(text: str) -> str:
 
     Names of files and arrays stand in sentences, and so do the reasons that libraries give, with bytes of the file.
     """
-    return "".join("\ufffd" if unicodedata.category(c) in _UNSEEN and c not in _JOINERS else c for c in text)
+    return "".join(
+        "\ufffd" if unicodedata.category(c) in _UNSEEN and c not in _JOINERS else c for c in text
+    )
 
 
 def escape_markdown(text: str) -> str:

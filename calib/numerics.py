@@ -66,7 +66,9 @@ def logsumexp(values: Floats, axis: int = -1) -> Floats:
     top = np.max(values, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
-        return np.squeeze(top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True)), axis=axis)
+        return np.squeeze(
+            top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True)), axis=axis
+        )
 
 
 def log_softmax(logits: Floats) -> Floats:
@@ -191,7 +193,11 @@ def logit_unit(logits: Floats) -> float:
     logits = logits[:: max(1, logits.size // UNIT_ENTRIES)]
     best = np.partition(logits, -2, axis=1)[:, -2:]
     gaps = best[:, 1] - best[:, 0]
-    for unit in (float(np.median(gaps)), float(gaps.mean()), float((best[:, 1] - logits.min(axis=1)).mean())):
+    for unit in (
+        float(np.median(gaps)),
+        float(gaps.mean()),
+        float((best[:, 1] - logits.min(axis=1)).mean()),
+    ):
         if unit > 0:
             return float(np.clip(unit, SMALLEST_UNIT, 1 / SMALLEST_UNIT))
     return 1.0

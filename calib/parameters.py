@@ -56,7 +56,11 @@ def check_declared(instance: Any) -> None:
     """Raise :class:`CalibrationError` for a field of a dataclass outside the range that :func:`param` gave it."""
     for f in fields(instance):
         value = getattr(instance, f.name)
-        fault = "" if value is None and f.metadata.get("optional") else _fault(value, f.default, f.metadata)
+        fault = (
+            ""
+            if value is None and f.metadata.get("optional")
+            else _fault(value, f.default, f.metadata)
+        )
         if fault:
             raise CalibrationError(f"{f.name}={shown(value)} {fault}.")
 
@@ -75,7 +79,9 @@ def check_by_name(name: str, values: Any) -> None:
 def written(fix: Mapping[str, object]) -> str:
     """The options that make these choices, ready for a shell."""
     return " ".join(
-        f"--read {shlex.quote(f'{name}={_written(value)}')}" for name, value in fix.items() if value is not None
+        f"--read {shlex.quote(f'{name}={_written(value)}')}"
+        for name, value in fix.items()
+        if value is not None
     )
 
 
@@ -87,18 +93,30 @@ def shown(value: object) -> str:
 def _fault(value: Any, default: Any, meta: Any) -> str:
     """What is wrong with a value, as the end of a sentence; "" for nothing."""
     if meta.get("choices") is not None:
-        return "" if value in meta["choices"] else f"is not one of {', '.join(map(str, meta['choices']))}"
+        return (
+            ""
+            if value in meta["choices"]
+            else f"is not one of {', '.join(map(str, meta['choices']))}"
+        )
     if isinstance(default, bool):
         return "" if isinstance(value, (bool, np.bool_)) else "must be True or False"
     is_number = isinstance(default, (int, float))
-    return number_fault(value, isinstance(default, int), meta.get("low"), meta.get("high")) if is_number else ""
+    return (
+        number_fault(value, isinstance(default, int), meta.get("low"), meta.get("high"))
+        if is_number
+        else ""
+    )
 
 
 def number_fault(value: Any, whole: bool, low: float | None, high: float | None) -> str:
     """What is wrong with a number that must lie between two bounds, as the end of a sentence; "" for nothing."""
     number: Any = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     # An integer of a thousand digits is finite too, and more than a float can be asked about.
-    if isinstance(value, bool) or not isinstance(value, number) or not (whole or abs(value) < np.inf):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, number)
+        or not (whole or abs(value) < np.inf)
+    ):
         return f"must be a {'whole ' if whole else ''}number{_within(low, high)}"
     outside = (low is not None and value < low) or (high is not None and value > high)
     return f"must lie{_within(low, high)}" if outside else ""
@@ -106,7 +124,13 @@ def number_fault(value: Any, whole: bool, low: float | None, high: float | None)
 
 def _within(low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        return f" at or above {low}" if low is not None else f" at or below {high}" if high is not None else ""
+        return (
+            f" at or above {low}"
+            if low is not None
+            else f" at or below {high}"
+            if high is not None
+            else ""
+        )
     return f" between {low} and {high}"
 
 
@@ -114,7 +138,9 @@ def _written(value: object) -> str:
     if not isinstance(value, tuple):
         return str(value)
     texts = [str(item) for item in value]
-    plain = not any("," in text or text != text.strip() or text.startswith(("[", "(")) for text in texts)
+    plain = not any(
+        "," in text or text != text.strip() or text.startswith(("[", "(")) for text in texts
+    )
     return ",".join(texts) if plain else repr(list(value))
 
 
@@ -160,11 +186,17 @@ def check_learned(calibrator: Any) -> None:
 def check_probs(calibrator: Any, probs: Floats, logits: Floats) -> None:
     """Raise :class:`CalibrationError` where these are no probabilities, or break a promise of the method."""
     promised = calibrator.promises(logits.shape[1])
-    if not (np.all(probs >= 0) and np.all(probs <= 1 + 1e-9) and probs.dtype == np.float64):  # NaN is neither
+    if not (
+        np.all(probs >= 0) and np.all(probs <= 1 + 1e-9) and probs.dtype == np.float64
+    ):  # NaN is neither
         raise unusable("its probabilities do not lie between 0 and 1")
-    if "rows sum to one" in promised and not np.allclose(probs.sum(axis=1), 1, rtol=0, atol=ROUNDING):
+    if "rows sum to one" in promised and not np.allclose(
+        probs.sum(axis=1), 1, rtol=0, atol=ROUNDING
+    ):
         raise unusable("its probabilities do not sum to one")
-    if "keeps accuracy" in promised and not np.array_equal(argmax_with_ties(probs, logits), np.argmax(logits, axis=1)):
+    if "keeps accuracy" in promised and not np.array_equal(
+        argmax_with_ties(probs, logits), np.argmax(logits, axis=1)
+    ):
         raise unusable("it changes predictions, which this method never does")
 
 

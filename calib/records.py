@@ -67,22 +67,29 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
     """
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in PLAIN:
-            raise CalibrationError(f"{path or 'The value'} is an array of {value.dtype}, which cannot be written.")
+            raise CalibrationError(
+                f"{path or 'The value'} is an array of {value.dtype}, which cannot be written."
+            )
         return {ARRAY: path}, {path: value}
     if is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         items = dict(value)
         if wrong := [key for key in items if not isinstance(key, str) or key == ARRAY]:
-            raise CalibrationError(f"{path or 'The value'} has the key {wrong[0]!r}; keys are text, and not {ARRAY!r}.")
+            raise CalibrationError(
+                f"{path or 'The value'} has the key {wrong[0]!r}; keys are text, and not {ARRAY!r}."
+            )
     elif isinstance(value, (list, tuple)):
         items = {str(i): item for i, item in enumerate(value)}
     else:
         value = value.item() if isinstance(value, np.generic) else value
         if value is not None and not isinstance(value, (bool, int, float, str)):
-            raise CalibrationError(f"{path or 'The value'} is a {type(value).__name__}, which cannot be written.")
+            raise CalibrationError(
+                f"{path or 'The value'} is a {type(value).__name__}, which cannot be written."
+            )
         return value, {}
-    outlines, arrays = {}, {}
+    outlines = {}
+    arrays = {}
     for key, item in items.items():
         name = key.replace("~", "~0").replace("/", "~1").replace("\0", "~2")
         outlines[key], inner = flatten(item, f"{path}/{name}" if path else name)
@@ -132,7 +139,10 @@ def write(file: BinaryIO, value: Any) -> None:
     outline, arrays = flatten(value, "value")
     # Text of a file may hold lone surrogates, which UTF-8 cannot; escaped, they are ASCII.
     text = np.frombuffer(json.dumps(outline).encode("ascii"), np.uint8)
-    native = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
+    native = {
+        name: array.astype(array.dtype.newbyteorder("="), copy=False)
+        for name, array in arrays.items()
+    }
     _save(file, {TEXT: text, **native}, zipfile.ZIP_STORED)
 
 
@@ -151,7 +161,10 @@ def read(file: BinaryIO, expected: Any) -> Any:
     try:
         arrays = arrays_of(file, file.seek(0, 2))
         text = arrays.pop(TEXT).tobytes()
-        checked("So much text", len(text) <= MAX_TEXT and sum(map(text.count, (b"[", b"{", b","))) < MAX_VALUES)
+        checked(
+            "So much text",
+            len(text) <= MAX_TEXT and sum(map(text.count, (b"[", b"{", b","))) < MAX_VALUES,
+        )
         return unflatten(json.loads(text.decode("ascii")), arrays, expected)
     except (OSError, MemoryError):
         raise
@@ -183,7 +196,9 @@ def arrays_of(npz: bytes | BinaryIO, most: int = LARGEST) -> dict[str, np.ndarra
         members = archive.infolist()
         if sum(member.file_size for member in members) > most:
             raise CalibrationError("The arrays unpack to more than 1 GB, which no calibrator's do.")
-        arrays = {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
+        arrays = {
+            member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members
+        }
     checked("An array that is there twice", len(arrays) == len(members))
     return arrays
 
@@ -192,13 +207,22 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray
     checked(member.compress_type, member.compress_type in COMPRESSIONS)
     with archive.open(member) as stream:
         version = npy_format.read_magic(stream)
-        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+        read = (
+            npy_format.read_array_header_1_0
+            if version == (1, 0)
+            else npy_format.read_array_header_2_0
+        )
         shape, fortran_order, dtype = read(stream)
         size = member.file_size - stream.tell()
         # np.load would take the memory for any shape.
-        checked(f"The shape {shape}", dtype.kind in PLAIN and prod(shape) * dtype.itemsize == size and dtype.itemsize)
+        checked(
+            f"The shape {shape}",
+            dtype.kind in PLAIN and prod(shape) * dtype.itemsize == size and dtype.itemsize,
+        )
         content = stream.read(size)
-    if dtype.kind in "bU":  # NumPy takes every byte of a boolean for 0 or 1, and every four of a text for a character
+    if (
+        dtype.kind in "bU"
+    ):  # NumPy takes every byte of a boolean for 0 or 1, and every four of a text for a character
         unit, most = ("u1", 1) if dtype.kind == "b" else (f"{dtype.byteorder}u4", MAX_CODE_POINT)
         checked(dtype, np.frombuffer(content, unit).max(initial=0) <= most)
     return np.ndarray(shape, dtype, content, order="F" if fortran_order else "C")
@@ -224,15 +248,20 @@ class TypedReader:
 
     def value(self, plain: Any, expected: Any) -> Any:
         """One value of a type; raises BadRecord, and what Python raises on other values, where it is none."""
-        origin, arguments = get_origin(expected), get_args(expected)
-        if alias := getattr(origin or expected, "__value__", None):  # npt.NDArray with Python 3.12 and NumPy 2.5
+        origin = get_origin(expected)
+        arguments = get_args(expected)
+        if alias := getattr(
+            origin or expected, "__value__", None
+        ):  # npt.NDArray with Python 3.12 and NumPy 2.5
             origin = get_origin(alias) or alias
         if origin in (Union, UnionType):
             return self._one_of(plain, arguments)
         if expected is Any or expected is object:
             return self.anything(plain, list if expected is Any else tuple)
         if origin is Literal:
-            return checked(plain, any(plain == choice and type(plain) is type(choice) for choice in arguments))
+            return checked(
+                plain, any(plain == choice and type(plain) is type(choice) for choice in arguments)
+            )
         if expected in (None, NoneType):
             return checked(plain, plain is None)
         if expected is float:
@@ -285,7 +314,9 @@ class TypedReader:
         checked(plain, type(plain) is list)
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             return tuple(self.value(item, arguments[0]) for item in plain)
-        return tuple(self.value(item, argument) for item, argument in zip(plain, arguments, strict=True))
+        return tuple(
+            self.value(item, argument) for item, argument in zip(plain, arguments, strict=True)
+        )
 
 
 @cache

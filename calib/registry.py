@@ -70,141 +70,281 @@ class Method:
 
 # The order is the order of display, and gives each method its colour and marker.
 _METHODS = (
-    Method("identity", "Uncalibrated", "identity:Identity", "The model as it is.", "", complexity=0,
-           formula=r"p = \mathrm{softmax}(z)",
-           avoid="It corrects nothing: it is what the others are compared with."),
-    Method("temperature", "Temperature", "temperature:TemperatureScaling",
-           "One number divides all logits.", GUO, complexity=1, member=True,
-           formula=r"p = \mathrm{softmax}(z / T)",
-           avoid="Where errors differ between classes or along the confidence: one number moves all alike. With "
-                 "two classes 0.5 stays 0.5, and so does a wrong event rate."),
-    Method("isotonic", "Isotonic", "isotonic:IsotonicCalibration",
-           "A free monotone map from each class's log-odds to its frequency.",
-           "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
-           complexity=4, enough_rows=1000,
-           formula=r"p' = f(s), \quad f = \mathrm{argmin}_{f \text{ rising}} \sum_i (y_i - f(s_i))^2",
-           avoid="With few rows, or where rows must be ranked finely: all rows on one step get the same "
-                 "probability."),
-    Method("gpcalib", "GPcalib", "gpcalib:GPCalib",
-           "One latent Gaussian process maps every logit, with uncertainty.", GPCALIB, complexity=6,
-           formula=r"p = \mathrm{softmax}(g(z_1), \dots, g(z_K)), \quad g \sim GP(\mu, k)",
-           avoid="Where the predicted class must stay, unless `monotone=True` is set; and where logits have an "
-                 "arbitrary unit, since the prior takes them as they are."),
-    Method("beta", "Beta", "beta:BetaCalibration",
-           "A three-parameter map made for scores between 0 and 1.",
-           "Kull et al., Beta Calibration, AISTATS 2017", complexity=2, member=True,
-           formula=r"\mathrm{logit}\, p' = a \ln p - b \ln(1 - p) + c, \quad a, b \geq 0",
-           avoid="With many rows whose map is no beta curve: a spline or Bayes-Iso comes closer to it."),
-    Method("platt", "Platt", "platt:PlattScaling",
-           "A logistic curve on each class's log-odds.",
-           "Platt, Probabilistic Outputs for Support Vector Machines, 1999", complexity=2, member=True,
-           formula=r"p' = \sigma(a s + b), \quad a \geq 0",
-           avoid="With many rows whose log-odds are off by more than a scale and a shift: a spline or Bayes-Iso "
-                 "comes closer to the map."),
-    Method("histogram", "Histogram", "histogram:HistogramBinning",
-           "The frequency of each class in bins of its score, smoothed towards the model.",
-           "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001",
-           complexity=4, enough_rows=1000,
-           formula=r"p' = \frac{n^{+}_{b} + S m_b}{n_b + S} \quad \text{for } s \text{ in bin } b",
-           avoid="With few rows, or where the predicted class or the ranking must stay: frequencies need not rise "
-                 "from bin to bin."),
-    Method("vector", "Vector", "vector:VectorScaling",
-           "A scale and a bias for every class, shrunk towards temperature scaling.", GUO, complexity=3,
-           member=True,
-           formula=r"p = \mathrm{softmax}(a \circ x + b), \quad x = \ln \mathrm{softmax}(z / T)",
-           avoid="Where the predicted class must stay, or single rows of a class are all there is: it learns two "
-                 "numbers for each class."),
-    Method("bbq", "BBQ", "bbq:BayesianBinning",
-           "An average of histograms with few to many bins, weighted by their likelihood.",
-           "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015", complexity=5,
-           formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto P(y \mid \text{histogram } m)",
-           avoid="Where the predicted class or the ranking must stay: frequencies need not rise from bin to bin."),
-    Method("imax", "I-Max", "imax:IMaxBinning",
-           "Bins that keep the most information about the label, and a probability for each.",
-           "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020",
-           complexity=4, enough_rows=1000,
-           formula=r"p' = r_b \quad \text{for } s \text{ in bin } b, \quad \text{edges} = \mathrm{argmax}\; I(y; b(s))",
-           avoid="With few rows; and where the calibration error must be verifiable, set `normalize=False`: rows then need "
-                 "not sum to one."),
-    Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
-           "The average of all monotone maps, weighted by how likely each makes the labels.",
-           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019", complexity=5,
-           formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto \prod_i f_m(s_i)^{y_i} (1 - f_m(s_i))^{1 - y_i}",
-           avoid="Where classes are many and each has a map of its own: a map takes .2 CPU s."),
-    Method("enir", "ENIR", "enir:NearIsotonicEnsemble",
-           "An average of nearly monotone maps, weighted by their fit and simplicity.",
-           "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016",
-           complexity=5, enough_rows=1000,
-           formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto e^{-BIC_m / 2}",
-           avoid="With few rows, or where the predicted class or the ranking must stay: its maps are only nearly "
-                 "monotone."),
-    Method("ensemble_temperature", "Ensemble temperature", "ensemble_temperature:EnsembleTemperatureScaling",
-           "A weighted average of the scaled model and the uniform distribution.",
-           "Zhang et al., Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration, ICML 2020",
-           complexity=2, member=True,
-           formula=r"p = (1 - w)\, \mathrm{softmax}(z / T) + w / K",
-           avoid="Where classes are off in different ways: it treats all alike."),
-    Method("structured_vector", "Structured scaling", "structured_vector:StructuredScaling",
-           "Temperature scaling, then a scale and a bias for every class, L2-regularised.",
-           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=3, member=True,
-           formula=r"p = \mathrm{softmax}((1 + v) \circ x + b)",
-           avoid="Where the predicted class must stay: a bias can change it."),
-    Method("scaling_binning", "Scaling-binning", "scaling_binning:ScalingBinning",
-           "A logistic curve on each class's log-odds, rounded to its means in bins.",
-           "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019", complexity=4, enough_rows=1000,
-           formula=r"p' = \mathrm{mean}_{j \in b}\, \sigma(a s_j + c) \quad \text{for } s \text{ in bin } b",
-           avoid="With few rows, or where rows must be ranked finely: all rows of a bin get the same probability."),
-    Method("order_preserving", "Order-preserving", "order_preserving:OrderPreservingScaling",
-           "One weight for each gap between neighbouring logits of a sorted row.",
-           "Rahimi et al., Intra Order-Preserving Functions for Calibration, NeurIPS 2020", complexity=3, fast=False, member=True,
-           formula=r"p = \mathrm{softmax}(f), \quad f_{(r)} = \sum_{j \geq r} w_j (z_{(j)} - z_{(j+1)}) / T",
-           avoid="Where single classes are off: it knows ranks and no classes. With two classes it is temperature "
-                 "scaling."),
-    Method("structured_matrix", "Structured matrix", "structured_vector:StructuredMatrixScaling",
-           "Temperature scaling, then weights between all classes, L2-regularised.",
-           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=4, fast=False,
-           member=True,
-           formula=r"p = \mathrm{softmax}((I + M) x + b)",
-           avoid="Where the predicted class must stay, or classes are many and rows few: it learns K (K + 1) "
-                 "numbers."),
-    Method("dirichlet", "Dirichlet", "dirichlet:DirichletCalibration",
-           "Weights between all classes' log-probabilities, shrunk towards temperature scaling.",
-           "Kull et al., Beyond Temperature Scaling: Dirichlet Calibration, NeurIPS 2019", complexity=4, fast=False,
-           formula=r"p = \mathrm{softmax}(W \ln p + b)",
-           avoid="Where the predicted class must stay, or classes are many and rows few: it learns K (K + 1) "
-                 "numbers."),
-    Method("geometric", "Geometric", "geometric:Geometric",
-           "How sure the training data around an input make its prediction; a confidence only.", CHOURAQUI,
-           complexity=7,
-           formula=r"c = f(r), \quad r = \text{separation of the input}",
-           avoid="Where probabilities of all classes are needed, or the training data may not be passed on: an "
-                 "exported file holds them."),
-    Method("venn_abers", "Venn-Abers", "venn_abers:VennAbers",
-           "Two isotonic fits for each score, one with the row as an event and one as none, merged.",
-           "Vovk, Petej and Fedorova, Large-Scale Probabilistic Predictors with and without Guarantees of Validity, "
-           "NeurIPS 2015", complexity=4, member=True,
-           formula=r"p' = \frac{p_1}{1 - p_0 + p_1}",
-           avoid="Where the map must be told in a few numbers: it has as many steps as there are scores."),
-    Method("quadratic", "Quadratic", "quadratic:QuadraticScaling",
-           "A parabola on each class's log-odds that never falls.",
-           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=2,
-           formula=r"\mathrm{logit}\, p' = a + b s + c s^2",
-           avoid="With many rows whose map bends more than once: a spline or Bayes-Iso comes closer to it."),
-    Method("spline", "Spline", "spline:SplineCalibration",
-           "A smooth curve on each class's log-odds, shrunk to a line as folds of the rows ask for.",
-           "Lucena, Spline-Based Probability Calibration, 2018", complexity=4, member=True,
-           formula=r"\mathrm{logit}\, p' = f(s), \quad f' \geq 0 \text{ and linear between knots}",
-           avoid="Where the map jumps, or must be told in a few numbers."),
-    Method("auto", "Auto", "auto:AutoCalibration",
-           "A mean of several methods, weighted by how well each predicts rows that it was not fitted on.",
-           "Yao et al., Using Stacking to Average Bayesian Predictive Distributions, Bayesian Analysis 2018",
-           complexity=7, fast=False,
-           formula=r"p = \sum_m w_m\, p^{(m)}, \quad \sum_m w_m = 1",
-           avoid="Where one formula must explain the result, or the predicted class must stay, unless "
-                 "`keep_accuracy=True` is set."),
-)  # fmt: skip
+    Method(
+        "identity",
+        "Uncalibrated",
+        "identity:Identity",
+        "The model as it is.",
+        "",
+        complexity=0,
+        formula=r"p = \mathrm{softmax}(z)",
+        avoid="It corrects nothing: it is what the others are compared with.",
+    ),
+    Method(
+        "temperature",
+        "Temperature",
+        "temperature:TemperatureScaling",
+        "One number divides all logits.",
+        GUO,
+        complexity=1,
+        member=True,
+        formula=r"p = \mathrm{softmax}(z / T)",
+        avoid="Where errors differ between classes or along the confidence: one number moves all alike. With "
+        "two classes 0.5 stays 0.5, and so does a wrong event rate.",
+    ),
+    Method(
+        "isotonic",
+        "Isotonic",
+        "isotonic:IsotonicCalibration",
+        "A free monotone map from each class's log-odds to its frequency.",
+        "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
+        complexity=4,
+        enough_rows=1000,
+        formula=r"p' = f(s), \quad f = \mathrm{argmin}_{f \text{ rising}} \sum_i (y_i - f(s_i))^2",
+        avoid="With few rows, or where rows must be ranked finely: all rows on one step get the same "
+        "probability.",
+    ),
+    Method(
+        "gpcalib",
+        "GPcalib",
+        "gpcalib:GPCalib",
+        "One latent Gaussian process maps every logit, with uncertainty.",
+        GPCALIB,
+        complexity=6,
+        formula=r"p = \mathrm{softmax}(g(z_1), \dots, g(z_K)), \quad g \sim GP(\mu, k)",
+        avoid="Where the predicted class must stay, unless `monotone=True` is set; and where logits have an "
+        "arbitrary unit, since the prior takes them as they are.",
+    ),
+    Method(
+        "beta",
+        "Beta",
+        "beta:BetaCalibration",
+        "A three-parameter map made for scores between 0 and 1.",
+        "Kull et al., Beta Calibration, AISTATS 2017",
+        complexity=2,
+        member=True,
+        formula=r"\mathrm{logit}\, p' = a \ln p - b \ln(1 - p) + c, \quad a, b \geq 0",
+        avoid="With many rows whose map is no beta curve: a spline or Bayes-Iso comes closer to it.",
+    ),
+    Method(
+        "platt",
+        "Platt",
+        "platt:PlattScaling",
+        "A logistic curve on each class's log-odds.",
+        "Platt, Probabilistic Outputs for Support Vector Machines, 1999",
+        complexity=2,
+        member=True,
+        formula=r"p' = \sigma(a s + b), \quad a \geq 0",
+        avoid="With many rows whose log-odds are off by more than a scale and a shift: a spline or Bayes-Iso "
+        "comes closer to the map.",
+    ),
+    Method(
+        "histogram",
+        "Histogram",
+        "histogram:HistogramBinning",
+        "The frequency of each class in bins of its score, smoothed towards the model.",
+        "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001",
+        complexity=4,
+        enough_rows=1000,
+        formula=r"p' = \frac{n^{+}_{b} + S m_b}{n_b + S} \quad \text{for } s \text{ in bin } b",
+        avoid="With few rows, or where the predicted class or the ranking must stay: frequencies need not rise "
+        "from bin to bin.",
+    ),
+    Method(
+        "vector",
+        "Vector",
+        "vector:VectorScaling",
+        "A scale and a bias for every class, shrunk towards temperature scaling.",
+        GUO,
+        complexity=3,
+        member=True,
+        formula=r"p = \mathrm{softmax}(a \circ x + b), \quad x = \ln \mathrm{softmax}(z / T)",
+        avoid="Where the predicted class must stay, or single rows of a class are all there is: it learns two "
+        "numbers for each class.",
+    ),
+    Method(
+        "bbq",
+        "BBQ",
+        "bbq:BayesianBinning",
+        "An average of histograms with few to many bins, weighted by their likelihood.",
+        "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015",
+        complexity=5,
+        formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto P(y \mid \text{histogram } m)",
+        avoid="Where the predicted class or the ranking must stay: frequencies need not rise from bin to bin.",
+    ),
+    Method(
+        "imax",
+        "I-Max",
+        "imax:IMaxBinning",
+        "Bins that keep the most information about the label, and a probability for each.",
+        "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020",
+        complexity=4,
+        enough_rows=1000,
+        formula=r"p' = r_b \quad \text{for } s \text{ in bin } b, \quad \text{edges} = \mathrm{argmax}\; I(y; b(s))",
+        avoid="With few rows; and where the calibration error must be verifiable, set `normalize=False`: rows then need "
+        "not sum to one.",
+    ),
+    Method(
+        "bayes_iso",
+        "Bayes-Iso",
+        "bayes_iso:BayesIso",
+        "The average of all monotone maps, weighted by how likely each makes the labels.",
+        "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019",
+        complexity=5,
+        formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto \prod_i f_m(s_i)^{y_i} (1 - f_m(s_i))^{1 - y_i}",
+        avoid="Where classes are many and each has a map of its own: a map takes .2 CPU s.",
+    ),
+    Method(
+        "enir",
+        "ENIR",
+        "enir:NearIsotonicEnsemble",
+        "An average of nearly monotone maps, weighted by their fit and simplicity.",
+        "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016",
+        complexity=5,
+        enough_rows=1000,
+        formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto e^{-BIC_m / 2}",
+        avoid="With few rows, or where the predicted class or the ranking must stay: its maps are only nearly "
+        "monotone.",
+    ),
+    Method(
+        "ensemble_temperature",
+        "Ensemble temperature",
+        "ensemble_temperature:EnsembleTemperatureScaling",
+        "A weighted average of the scaled model and the uniform distribution.",
+        "Zhang et al., Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration, ICML 2020",
+        complexity=2,
+        member=True,
+        formula=r"p = (1 - w)\, \mathrm{softmax}(z / T) + w / K",
+        avoid="Where classes are off in different ways: it treats all alike.",
+    ),
+    Method(
+        "structured_vector",
+        "Structured scaling",
+        "structured_vector:StructuredScaling",
+        "Temperature scaling, then a scale and a bias for every class, L2-regularised.",
+        "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026",
+        complexity=3,
+        member=True,
+        formula=r"p = \mathrm{softmax}((1 + v) \circ x + b)",
+        avoid="Where the predicted class must stay: a bias can change it.",
+    ),
+    Method(
+        "scaling_binning",
+        "Scaling-binning",
+        "scaling_binning:ScalingBinning",
+        "A logistic curve on each class's log-odds, rounded to its means in bins.",
+        "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019",
+        complexity=4,
+        enough_rows=1000,
+        formula=r"p' = \mathrm{mean}_{j \in b}\, \sigma(a s_j + c) \quad \text{for } s \text{ in bin } b",
+        avoid="With few rows, or where rows must be ranked finely: all rows of a bin get the same probability.",
+    ),
+    Method(
+        "order_preserving",
+        "Order-preserving",
+        "order_preserving:OrderPreservingScaling",
+        "One weight for each gap between neighbouring logits of a sorted row.",
+        "Rahimi et al., Intra Order-Preserving Functions for Calibration, NeurIPS 2020",
+        complexity=3,
+        fast=False,
+        member=True,
+        formula=r"p = \mathrm{softmax}(f), \quad f_{(r)} = \sum_{j \geq r} w_j (z_{(j)} - z_{(j+1)}) / T",
+        avoid="Where single classes are off: it knows ranks and no classes. With two classes it is temperature "
+        "scaling.",
+    ),
+    Method(
+        "structured_matrix",
+        "Structured matrix",
+        "structured_vector:StructuredMatrixScaling",
+        "Temperature scaling, then weights between all classes, L2-regularised.",
+        "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026",
+        complexity=4,
+        fast=False,
+        member=True,
+        formula=r"p = \mathrm{softmax}((I + M) x + b)",
+        avoid="Where the predicted class must stay, or classes are many and rows few: it learns K (K + 1) "
+        "numbers.",
+    ),
+    Method(
+        "dirichlet",
+        "Dirichlet",
+        "dirichlet:DirichletCalibration",
+        "Weights between all classes' log-probabilities, shrunk towards temperature scaling.",
+        "Kull et al., Beyond Temperature Scaling: Dirichlet Calibration, NeurIPS 2019",
+        complexity=4,
+        fast=False,
+        formula=r"p = \mathrm{softmax}(W \ln p + b)",
+        avoid="Where the predicted class must stay, or classes are many and rows few: it learns K (K + 1) "
+        "numbers.",
+    ),
+    Method(
+        "geometric",
+        "Geometric",
+        "geometric:Geometric",
+        "How sure the training data around an input make its prediction; a confidence only.",
+        CHOURAQUI,
+        complexity=7,
+        formula=r"c = f(r), \quad r = \text{separation of the input}",
+        avoid="Where probabilities of all classes are needed, or the training data may not be passed on: an "
+        "exported file holds them.",
+    ),
+    Method(
+        "venn_abers",
+        "Venn-Abers",
+        "venn_abers:VennAbers",
+        "Two isotonic fits for each score, one with the row as an event and one as none, merged.",
+        "Vovk, Petej and Fedorova, Large-Scale Probabilistic Predictors with and without Guarantees of Validity, "
+        "NeurIPS 2015",
+        complexity=4,
+        member=True,
+        formula=r"p' = \frac{p_1}{1 - p_0 + p_1}",
+        avoid="Where the map must be told in a few numbers: it has as many steps as there are scores.",
+    ),
+    Method(
+        "quadratic",
+        "Quadratic",
+        "quadratic:QuadraticScaling",
+        "A parabola on each class's log-odds that never falls.",
+        "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026",
+        complexity=2,
+        formula=r"\mathrm{logit}\, p' = a + b s + c s^2",
+        avoid="With many rows whose map bends more than once: a spline or Bayes-Iso comes closer to it.",
+    ),
+    Method(
+        "spline",
+        "Spline",
+        "spline:SplineCalibration",
+        "A smooth curve on each class's log-odds, shrunk to a line as folds of the rows ask for.",
+        "Lucena, Spline-Based Probability Calibration, 2018",
+        complexity=4,
+        member=True,
+        formula=r"\mathrm{logit}\, p' = f(s), \quad f' \geq 0 \text{ and linear between knots}",
+        avoid="Where the map jumps, or must be told in a few numbers.",
+    ),
+    Method(
+        "auto",
+        "Auto",
+        "auto:AutoCalibration",
+        "A mean of several methods, weighted by how well each predicts rows that it was not fitted on.",
+        "Yao et al., Using Stacking to Average Bayesian Predictive Distributions, Bayesian Analysis 2018",
+        complexity=7,
+        fast=False,
+        formula=r"p = \sum_m w_m\, p^{(m)}, \quad \sum_m w_m = 1",
+        avoid="Where one formula must explain the result, or the predicted class must stay, unless "
+        "`keep_accuracy=True` is set.",
+    ),
+)
 
-_RECOMMENDED = ("auto", "temperature", "isotonic", "gpcalib", "beta", "bayes_iso", "imax", "geometric")
+_RECOMMENDED = (
+    "auto",
+    "temperature",
+    "isotonic",
+    "gpcalib",
+    "beta",
+    "bayes_iso",
+    "imax",
+    "geometric",
+)
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 
@@ -238,7 +378,9 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     IsotonicCalibration(share_classes=False)
     """
     if name not in tuple(METHODS):
-        raise CalibrationError(f"There is no calibrator {shown(name)}; choose from {', '.join(METHODS)}.")
+        raise CalibrationError(
+            f"There is no calibrator {shown(name)}; choose from {', '.join(METHODS)}."
+        )
     made = METHODS[name].cls().set_params(**params)
     made.check_params()
     return made
@@ -284,7 +426,11 @@ def simplicity(made: Calibrator) -> tuple[int, bool]:
     A class that is not registered comes last.
     """
     name = registry_name(made)
-    complexity = METHODS[name].complexity if name else 1 + max(method.complexity for method in METHODS.values())
+    complexity = (
+        METHODS[name].complexity
+        if name
+        else 1 + max(method.complexity for method in METHODS.values())
+    )
     return complexity, not made.get_params().get("share_classes", True)
 
 
@@ -321,11 +467,20 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
         )
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
     if absent := [name for name, array in arrays.items() if array is None]:
-        left_out = (finding for finding in getattr(data, "findings", ()) if finding.left_out in absent)
+        left_out = (
+            finding for finding in getattr(data, "findings", ()) if finding.left_out in absent
+        )
         why = next((f": {finding.reason} {finding.action}".rstrip() for finding in left_out), ".")
-        raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}")
-    of_rows = {"clusters": getattr(data, "clusters", None), "weights": getattr(data, "confirmed_weights", None)}
-    return arrays | {name: array for name, array in of_rows.items() if name in made.takes and array is not None}
+        raise CalibrationError(
+            f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}"
+        )
+    of_rows = {
+        "clusters": getattr(data, "clusters", None),
+        "weights": getattr(data, "confirmed_weights", None),
+    }
+    return arrays | {
+        name: array for name, array in of_rows.items() if name in made.takes and array is not None
+    }
 
 
 def is_pairs(data: Any) -> bool:
@@ -344,7 +499,13 @@ def said_of_kind(data: Any) -> str:
         return ""
     methods = [method for method in METHODS.values() if method.name != "identity"]
     left_out = listed([method.title for method in methods if not can_learn(method.cls, data)])
-    kept = listed([m.title for m in methods if KEEPS_HALF in m.cls.traits and NEEDS_CLASSES not in m.cls.traits])
+    kept = listed(
+        [
+            m.title
+            for m in methods
+            if KEEPS_HALF in m.cls.traits and NEEDS_CLASSES not in m.cls.traits
+        ]
+    )
     return (
         f"{left_out} learn from the outputs of all classes and are left out: these data hold one "
         f"confidence for each answer. {kept} leave a confidence of 0.5 where it is."
@@ -358,7 +519,9 @@ def presets(data: Any = None, n_rows: int | None = None) -> dict[str, list[str]]
     what they need. Where it is known that there are ``n_rows`` calibration rows, those are not recommended that may
     leave a model worse with so few.
     """
-    methods = [METHODS[name] for name in OFFERED if name != "identity" and not missing_arrays(name, data)]
+    methods = [
+        METHODS[name] for name in OFFERED if name != "identity" and not missing_arrays(name, data)
+    ]
     methods = [m for m in methods if can_learn(m.cls, data)]
     warned = [] if n_rows is None else short_of_rows(_RECOMMENDED, n_rows)
     return {

@@ -35,7 +35,9 @@ class Setting:
     @property
     def default_text(self) -> str:
         """The default for people."""
-        return self.otherwise or (self.default if isinstance(self.default, str) else f"{self.default:,}")
+        return self.otherwise or (
+            self.default if isinstance(self.default, str) else f"{self.default:,}"
+        )
 
 
 DECLARED = (
@@ -46,8 +48,16 @@ DECLARED = (
         "`calib` below `XDG_CACHE_HOME`, or `~/.cache/calib`",
     ),
     Setting("CALIB_WORKSPACE_GB", "GB that it holds; what was unused for longest goes first", 10),
-    Setting("CALIB_WORKSPACE_DAYS", "days without use after which anything in it goes, while a server runs", 30),
-    Setting("CALIB_SESSION_GB", "GB of memory and temporary files for one visitor's data, fits and figures", 2),
+    Setting(
+        "CALIB_WORKSPACE_DAYS",
+        "days without use after which anything in it goes, while a server runs",
+        30,
+    ),
+    Setting(
+        "CALIB_SESSION_GB",
+        "GB of memory and temporary files for one visitor's data, fits and figures",
+        2,
+    ),
     Setting(
         "CALIB_UPLOADS_GB",
         "GB of memory for the uploaded files of all visitors on their way to their pages; one visitor's may take half, "
@@ -61,17 +71,40 @@ DECLARED = (
         "",
         "no",
     ),
-    Setting("CALIB_WAITING", "fits and studies of one visitor that may wait for a worker", 60, whole=True),
-    Setting("CALIB_SCHEDULER", "address of a Dask scheduler on whose workers fits run", "", "worker processes here"),
+    Setting(
+        "CALIB_WAITING",
+        "fits and studies of one visitor that may wait for a worker",
+        60,
+        whole=True,
+    ),
+    Setting(
+        "CALIB_SCHEDULER",
+        "address of a Dask scheduler on whose workers fits run",
+        "",
+        "worker processes here",
+    ),
     Setting(
         "CALIB_UPLOAD_MB",
         "size of one uploaded file in MB of 2^20 bytes, as Streamlit counts; no more than its "
         "`STREAMLIT_SERVER_MAX_UPLOAD_SIZE`",
         1024,
     ),
-    Setting("CALIB_DATA_MB", "MB of each array read from an upload; reading needs as much again for a moment", 500),
-    Setting("CALIB_TEXT_MB", "MB of a text table, unpacked; reading takes several times as much for a moment", 225),
-    Setting("CALIB_READERS", "uploads that are read at once, each in a process of its own", 2, whole=True),
+    Setting(
+        "CALIB_DATA_MB",
+        "MB of each array read from an upload; reading needs as much again for a moment",
+        500,
+    ),
+    Setting(
+        "CALIB_TEXT_MB",
+        "MB of a text table, unpacked; reading takes several times as much for a moment",
+        225,
+    ),
+    Setting(
+        "CALIB_READERS",
+        "uploads that are read at once, each in a process of its own",
+        2,
+        whole=True,
+    ),
     Setting("CALIB_ROWS", "rows of one upload", 10_000_000, whole=True),
     Setting("CALIB_CLASSES", "classes of one upload", 100_000, whole=True),
     Setting("CALIB_ARRAYS", "arrays or columns in one file", 10_000, whole=True),
@@ -104,7 +137,9 @@ def number(name: str) -> float:
         value = 0.0
     if not 0 < value < float("inf") or (declared.whole and value != int(value)):
         kind = "whole number above 0" if declared.whole else "positive number"
-        raise ValueError(f"{name}={given!r} must be a {kind}; unset it for {declared.default_text}.")
+        raise ValueError(
+            f"{name}={given!r} must be a {kind}; unset it for {declared.default_text}."
+        )
     return value
 
 

@@ -19,7 +19,9 @@ def body() -> None:
         st.write("A calibrator that was exported earlier can be checked without them:")
     subject = choose_calibrator(session)
     if subject is None:
-        opening.write("Does a calibrator still hold? It takes the calibrator, and rows collected since then.")
+        opening.write(
+            "Does a calibrator still hold? It takes the calibrator, and rows collected since then."
+        )
         return
     given = choose_new_data(subject)
     result = None if given is None else checked(subject, given)

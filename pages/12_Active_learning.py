@@ -11,7 +11,8 @@ from calib.ui.shell import open_session, page
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    rows, jobs = Rows.of(session), simulations()
+    rows = Rows.of(session)
+    jobs = simulations()
     headline(rows, jobs)
     follow(jobs)
     with st.container(border=True):

@@ -22,13 +22,23 @@ def body() -> None:
     overview(session, fits)
     with st.container(gap="xxsmall"):
         if len(fits) > 1:
-            folded("The reliability of all methods", "compare/panels", partial(small_multiples, fits))
+            folded(
+                "The reliability of all methods", "compare/panels", partial(small_multiples, fits)
+            )
         folded("All scores with intervals", "compare/scores", partial(all_scores, fits))
         if session.test.weights is not None:
             folded("Weighted scores", "compare/weighted", partial(weighted_scores, session, fits))
         if len(fits) > 1:
-            folded("Would other splits say the same?", "compare/splits", partial(repeated, session, fits))
-            folded("How many labels does each method need?", "compare/sizes", partial(sizes, session, fits))
+            folded(
+                "Would other splits say the same?",
+                "compare/splits",
+                partial(repeated, session, fits),
+            )
+            folded(
+                "How many labels does each method need?",
+                "compare/sizes",
+                partial(sizes, session, fits),
+            )
     if len(fits) > 1:
         report_button(session, fits, "compare/report")
 

@@ -24,7 +24,9 @@ def body() -> None:
     with st.container(horizontal=True, gap="medium"):
         begin = recommended(fits)[1] if len(fits) > 1 else fits[0]
         picked = session.picked.get(CHOSEN, {})
-        chosen_before = any(picked.get(fit.key) for fit in fits[1:])  # while others were still being fitted
+        chosen_before = any(
+            picked.get(fit.key) for fit in fits[1:]
+        )  # while others were still being fitted
         aside = [fit.key for fit in fits[1:] if chosen_before or fit.key != begin.key]
         chosen = choose(fits, CHOSEN, aside=aside)
         usual: Scale = "logit" if crowded(fits[0].evaluation.pair[0]) else "linear"
@@ -35,7 +37,9 @@ def body() -> None:
     with finding:
         calibrated = after(fits[0], chosen, options)
         raw = fits[0].evaluation
-        st.markdown(f"{confidence_sentence(raw, 'The raw model', *gap_and_extremes_of(raw))} {calibrated}")
+        st.markdown(
+            f"{confidence_sentence(raw, 'The raw model', *gap_and_extremes_of(raw))} {calibrated}"
+        )
     if not chosen:
         return
     with picture:

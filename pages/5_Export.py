@@ -27,7 +27,11 @@ def body() -> None:
     made = packed(session, fit, fits[0])
     files(made, advised=taken(fits) is not fits[0])
     decided(session, fit)
-    folded("Other languages: ONNX, PyTorch, SQL, MLflow", "export/languages", partial(other_languages, made))
+    folded(
+        "Other languages: ONNX, PyTorch, SQL, MLflow",
+        "export/languages",
+        partial(other_languages, made),
+    )
     report_button(session, fits, "export/report")
     calibrate_upload(session, fit, made)
 

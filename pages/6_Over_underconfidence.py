@@ -18,10 +18,12 @@ from calib.ui.widgets import choose, folded
 def body() -> None:
     """Draw the page."""
     session = open_session()
-    fits, view = shown_fits(session), session.view
+    fits = shown_fits(session)
+    view = session.view
     opening = st.container()
     chosen = choose(fits, "confidence/methods")
-    rows, keys = rows_of(fits, chosen), tuple(fit.key for fit in chosen)
+    rows = rows_of(fits, chosen)
+    keys = tuple(fit.key for fit in chosen)
     change(rows, keys, view)
     folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
     st.header("Where the gap comes from")
@@ -43,7 +45,11 @@ def body() -> None:
     if view.is_event and session.test.groups is not None:
         title = "In which groups do O:E, slope and AUROC differ?"
         folded(title, "confidence/group panel", partial(panel, session, closer))
-        folded("Does recalibration by group pay?", "confidence/by group", partial(recalibration, session))
+        folded(
+            "Does recalibration by group pay?",
+            "confidence/by group",
+            partial(recalibration, session),
+        )
     folded(
         f"How does the {view.said} of {view.right_rows} and of {view.wrong_rows} spread?",
         "confidence/densities",

@@ -16,7 +16,9 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     tabs = {"Maps": partial(show, session, fits), "Auto": partial(show_members, fits)}
-    for tab, draw in zip(st.tabs(list(tabs), key="maps/tab", on_change="rerun"), tabs.values(), strict=True):
+    for tab, draw in zip(
+        st.tabs(list(tabs), key="maps/tab", on_change="rerun"), tabs.values(), strict=True
+    ):
         if tab.open:
             with tab:
                 draw()

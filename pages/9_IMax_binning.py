@@ -15,7 +15,8 @@ def body() -> None:
     session = open_session()
     opening = st.container()
     fits = shown_fits(session)
-    data, choice = session.calibration, controls(session.calibration)
+    data = session.calibration
+    choice = controls(session.calibration)
     with opening:
         try:
             picture = picture_of(data, choice, fits)

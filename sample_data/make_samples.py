@@ -18,7 +18,12 @@ from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import LeaveOneOut, StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.model_selection import (
+    LeaveOneOut,
+    StratifiedKFold,
+    cross_val_predict,
+    train_test_split,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -110,7 +115,9 @@ def digits_forest() -> Arrays:
 def digits_mlp() -> Arrays:
     """Probabilities of a scikit-learn MLP trained for 2000 epochs without regularisation."""
     train, train_labels, rest, labels = digits()
-    model = MLPClassifier((100,), alpha=0, learning_rate_init=3e-3, max_iter=2000, tol=0, random_state=0)
+    model = MLPClassifier(
+        (100,), alpha=0, learning_rate_init=3e-3, max_iter=2000, tol=0, random_state=0
+    )
     model.set_params(n_iter_no_change=model.max_iter)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is meant to run to the end
@@ -141,7 +148,9 @@ def breast_cancer_bayes() -> Arrays:
     """Log-probabilities of Gaussian naive Bayes, each row predicted by the one of five folds that left it out."""
     data = load_breast_cancer()
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    log_probs = cross_val_predict(GaussianNB(), data.data, data.target, cv=folds, method="predict_log_proba")
+    log_probs = cross_val_predict(
+        GaussianNB(), data.data, data.target, cv=folds, method="predict_log_proba"
+    )
     return {
         "log_probabilities": log_probs.astype(np.float32),
         "labels": data.target,
@@ -152,13 +161,21 @@ def breast_cancer_bayes() -> Arrays:
 def simulated_binary() -> Arrays:
     """Scores of the synthetic task of the Bayes-Iso paper, one binary column of probabilities."""
     scores, labels = bayes_iso_scores(n_per_class=2000, seed=0)
-    return {"probabilities": scores.astype(np.float32), "labels": labels, "class_names": ["negative", "positive"]}
+    return {
+        "probabilities": scores.astype(np.float32),
+        "labels": labels,
+        "class_names": ["negative", "positive"],
+    }
 
 
 def simulated_100() -> Arrays:
     """Logits of 100 classes, perfectly calibrated before they were exaggerated."""
     logits, labels = exaggerated_logits(2500, 100, seed=0)
-    return {"logits": logits, "labels": labels, "class_names": [f"class {k:02d}" for k in range(100)]}
+    return {
+        "logits": logits,
+        "labels": labels,
+        "class_names": [f"class {k:02d}" for k in range(100)],
+    }
 
 
 def simulated_tokens() -> Arrays:
@@ -169,7 +186,9 @@ def simulated_tokens() -> Arrays:
     rng = np.random.default_rng(0)
     n, n_classes = 1200, 8000
     ranks = rng.permuted(np.tile(np.arange(1.0, n_classes + 1), (n, 1)), axis=1)
-    logits = rng.normal(0, 0.7, size=ranks.shape) - rng.uniform(1.2, 3.0, size=(n, 1)) * np.log(ranks)
+    logits = rng.normal(0, 0.7, size=ranks.shape) - rng.uniform(1.2, 3.0, size=(n, 1)) * np.log(
+        ranks
+    )
     labels = np.argmax(logits / 1.3 + rng.gumbel(size=logits.shape), axis=1)
     logits = logits.astype(np.float32).astype(np.float64)
     order = np.argsort(-logits, axis=1, kind="stable")
@@ -191,7 +210,9 @@ def clinic_tumours() -> Table:
     data = load_breast_cancer()
     chosen = [list(data.feature_names).index(f"mean {name}") for name in CLINIC_MEASUREMENTS]
     measured, malignant = data.data[:, chosen], 1 - data.target
-    risk = cross_val_predict(GaussianNB(), measured, malignant, cv=LeaveOneOut(), method="predict_proba")[:, 1]
+    risk = cross_val_predict(
+        GaussianNB(), measured, malignant, cv=LeaveOneOut(), method="predict_proba"
+    )[:, 1]
     return {
         "patient_id": [f"P{row:03d}" for row in range(1, len(risk) + 1)],
         "mean_texture": [f"{value:.2f}" for value in measured[:, 0]],
@@ -241,7 +262,9 @@ def simulated_answers() -> Table:
         columns["question_id"] += [f"Q{row:03d}" for row in range(1, n + 1)]
         columns["model"] += [model] * n
         columns["confidence"] += stated[np.abs(felt[:, None] - stated).argmin(axis=1)].tolist()
-        columns["correct"] += ["true" if right else "false" for right in rng.random(n) < expit(log_odds)]
+        columns["correct"] += [
+            "true" if right else "false" for right in rng.random(n) < expit(log_odds)
+        ]
     return columns
 
 
@@ -255,7 +278,10 @@ def wine_forest() -> Table:
     return {
         "bottle": list(range(1, len(probs) + 1)),
         "cultivar": [names[label] for label in data.target],
-        **{f"P({name})": [round(float(value), 6) for value in probs[:, k]] for k, name in enumerate(names)},
+        **{
+            f"P({name})": [round(float(value), 6) for value in probs[:, k]]
+            for k, name in enumerate(names)
+        },
     }
 
 
@@ -320,7 +346,9 @@ def table_row(name: str) -> str:
     """One row of README.md's table: NLL on every second row, the temperature fitted on the others."""
     data = load_sample(name)
     scaling = TemperatureScaling().fit(data.logits[::2], data.labels[::2])
-    raw = Evaluation.from_calibrator(Identity().fit(data.logits, data.labels), data.logits, data.labels)
+    raw = Evaluation.from_calibrator(
+        Identity().fit(data.logits, data.labels), data.logits, data.labels
+    )
     scaled = Evaluation.from_calibrator(scaling, data.logits[1::2], data.labels[1::2])
     cells = [
         name,

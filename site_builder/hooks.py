@@ -42,7 +42,11 @@ _METHOD_ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Name the generated pages in the menu."""
-    for section, pages in (("Methods", methods.menu()), ("Scores", scores.menu()), ("Python", reference.menu())):
+    for section, pages in (
+        ("Methods", methods.menu()),
+        ("Scores", scores.menu()),
+        ("Python", reference.menu()),
+    ):
         entry = next(entry for entry in config.nav or [] if section in entry)
         entry[section] = [*pages[:1], *entry[section], *pages[1:]]  # the overview first
     return config
@@ -51,7 +55,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made of other files, of notebooks and of the code."""
     made = {page: (ROOT / path).read_text(encoding="utf-8") for path, page in OUTSIDE.items()}
-    for path, text in {**made, **notebooks(), **methods.pages(), **scores.pages(), **reference.pages()}.items():
+    for path, text in {
+        **made,
+        **notebooks(),
+        **methods.pages(),
+        **scores.pages(),
+        **reference.pages(),
+    }.items():
         files.append(File.generated(config, path, content=text))
     files.append(File.generated(config, pictures.PLOTLY, content=get_plotlyjs()))
     return files
@@ -85,7 +95,9 @@ def notebooks() -> dict[str, str]:
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         title, *texts = [
-            "".join(cell["source"]) if cell["cell_type"] == "markdown" else f"```python\n{''.join(cell['source'])}\n```"
+            "".join(cell["source"])
+            if cell["cell_type"] == "markdown"
+            else f"```python\n{''.join(cell['source'])}\n```"
             for cell in cells
         ]
         said = f'This page is a notebook without its outputs: <a href="{path.name}" download>download it</a> to run it.'

@@ -50,7 +50,11 @@ SYMBOLS = {
 """What the symbols of formulas stand for, in LaTeX, where :data:`OWN` does not say otherwise."""
 
 _BINS = {"b": "a bin of the log-odds"}
-_MAPS = {"m": "numbers the maps", "w_m": "the weight of map m", "f_m": "map m, from the log-odds to a probability"}
+_MAPS = {
+    "m": "numbers the maps",
+    "w_m": "the weight of map m",
+    "f_m": "map m, from the log-odds to a probability",
+}
 _EACH = {"b": "the bias of each class"}
 OWN: dict[str, dict[str, str]] = {
     "identity": {"p": "the model's probabilities of a row"},
@@ -147,12 +151,18 @@ OWN: dict[str, dict[str, str]] = {
 
 def menu() -> list[dict[str, str]]:
     """Entries of the menu."""
-    return [{"All methods": "methods/index.md"}, *({m.title: f"methods/{m.name}.md"} for m in METHODS.values())]
+    return [
+        {"All methods": "methods/index.md"},
+        *({m.title: f"methods/{m.name}.md"} for m in METHODS.values()),
+    ]
 
 
 def pages() -> dict[str, str]:
     """Text by path."""
-    return {"methods/index.md": _overview(), **{f"methods/{m.name}.md": _page(m) for m in METHODS.values()}}
+    return {
+        "methods/index.md": _overview(),
+        **{f"methods/{m.name}.md": _page(m) for m in METHODS.values()},
+    }
 
 
 def formula(latex: str) -> str:
@@ -171,7 +181,9 @@ def letters(latex: str) -> list[str]:
 def symbols(method: Method) -> str:
     """A list of what the symbols of a method's formula stand for."""
     own = OWN.get(method.name, {})
-    found = [symbol for symbol in letters(method.formula) if symbol in SYMBOLS and symbol not in own]
+    found = [
+        symbol for symbol in letters(method.formula) if symbol in SYMBOLS and symbol not in own
+    ]
     explained = {**{symbol: SYMBOLS[symbol] for symbol in found}, **own}
     return "\n".join(f"- {convert(symbol)}: {words}" for symbol, words in explained.items())
 
@@ -231,7 +243,9 @@ def _limits(method: Method) -> str:
             "([few rows](../library.md#calibrators))."
         )
     if method.needs:
-        said.append(f"It needs {listed([f'`{name}`' for name in sorted(method.needs)])} beside the outputs.")
+        said.append(
+            f"It needs {listed([f'`{name}`' for name in sorted(method.needs)])} beside the outputs."
+        )
     if NEEDS_CLASSES in cls.traits:
         said.append(
             "It learns from the outputs of all classes: one confidence for each answer, or the largest logits of very "
@@ -246,7 +260,15 @@ def _yes(promise: str, method: Method, n_classes: int) -> str:
 
 def _keeps(method: Method) -> str:
     two, more = (KEEPS_ACCURACY in method.cls().promises(k) for k in (2, 10))
-    return "always" if two and more else "of two classes" if two else "of more than two" if more else "not promised"
+    return (
+        "always"
+        if two and more
+        else "of two classes"
+        if two
+        else "of more than two"
+        if more
+        else "not promised"
+    )
 
 
 def _promises(method: Method) -> str:
@@ -254,13 +276,17 @@ def _promises(method: Method) -> str:
             for promise, words in PROMISES.items()]  # fmt: skip
     positive = "yes" if POSITIVE in method.cls.traits else "–"
     rows.append(f"| No class gets the probability 0, but by rounding | {positive} | {positive} |")
-    table = "\n".join(["| with the default parameters | 2 classes | more classes |", "|---|:-:|:-:|", *rows])
+    table = "\n".join(
+        ["| with the default parameters | 2 classes | more classes |", "|---|:-:|:-:|", *rows]
+    )
     return f"{table}\n\nThe project's tests hold it to each; a dash is no promise."
 
 
 def _parameters(cls: type[Calibrator]) -> str:
     helps = {f.name: f.metadata.get("help", "").replace("|", "&#124;") for f in fields(cls)}
-    rows = [f"| `{f.name}` | `{f.default!r}` | {_range(f)} | {helps[f.name]} |" for f in fields(cls)]
+    rows = [
+        f"| `{f.name}` | `{f.default!r}` | {_range(f)} | {helps[f.name]} |" for f in fields(cls)
+    ]
     table = "\n".join(["| name | default | values | what it does |", "|---|---|---|---|", *rows])
     return f'<div class="parameters" markdown>\n\n{table}\n\n</div>'
 
@@ -281,9 +307,15 @@ def _range(declared: Field[object]) -> str:
 def arena() -> dict[str, tuple[list[str], dict[str, list[str]]]]:
     """Tables of docs/arena.md where the truth is known, by title: the heads, and the cells of each method."""
     found = {}
-    sections = re.compile(r"^### (\d+ classes, known truth)\n(.*?)(?=^### |\Z)", re.MULTILINE | re.DOTALL)
+    sections = re.compile(
+        r"^### (\d+ classes, known truth)\n(.*?)(?=^### |\Z)", re.MULTILINE | re.DOTALL
+    )
     for title, body in sections.findall(ARENA.read_text(encoding="utf-8")):
-        lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines() if line[:1] == "|"]
+        lines = [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in body.splitlines()
+            if line[:1] == "|"
+        ]
         found[title] = (lines[0], {line[0]: line for line in lines[2:]})
     return found
 

@@ -81,7 +81,11 @@ def _frame() -> MapPicture:
                                f"{TEST}labels": rest.labels})  # fmt: skip
     axis, cells = rows.axes["probability"], rows.cells["probability"]
     # Even in probability, and dense where steps of the maps may lie.
-    grid = np.unique(np.concatenate([np.log(p := np.linspace(0.002, 0.998, 200)) - np.log1p(-p), axis.scores[::4]]))
+    grid = np.unique(
+        np.concatenate(
+            [np.log(p := np.linspace(0.002, 0.998, 200)) - np.log1p(-p), axis.scores[::4]]
+        )
+    )
     truth = true_map(BINARY)
     assert truth is not None
     return MapPicture("class 1", axis, grid, rows.frequencies, "other", cells.edges, cells.inside, cells.others,
@@ -98,7 +102,9 @@ def _dots(method: Method) -> tuple[go.Figure, str]:
     shown = slice(N_FITTED, N_FITTED + 150)
     before, after = softmax(logits[shown]), made.predict_proba(logits[shown])
     fig = go.Figure()
-    fig.add_shape(type="line", x0=0, x1=1, y0=0, y1=1, line={"color": GUIDE, "width": 1, "dash": "dot"})
+    fig.add_shape(
+        type="line", x0=0, x1=1, y0=0, y1=1, line={"color": GUIDE, "width": 1, "dash": "dot"}
+    )
     for k, symbol in enumerate(("circle", "square", "diamond")):
         fig.add_scatter(x=before[:, k], y=after[:, k], name=f"class {k + 1}", mode="markers",
                         marker={"color": COLORS[k + 1], "symbol": symbol, "size": 5})  # fmt: skip

@@ -9,8 +9,21 @@ from typing import Any
 from site_builder.docstrings import markdown
 
 PACKAGES = (
-    *("calib", "calib.metrics", "calib.data", "calib.evaluation", "calib.decisions", "calib.export"),
-    *("calib.export.runtime", "calib.sklearn", "calib.active_learning", "calib.apply", "calib.reporting"),
+    *(
+        "calib",
+        "calib.metrics",
+        "calib.data",
+        "calib.evaluation",
+        "calib.decisions",
+        "calib.export",
+    ),
+    *(
+        "calib.export.runtime",
+        "calib.sklearn",
+        "calib.active_learning",
+        "calib.apply",
+        "calib.reporting",
+    ),
     "calib.evaluation.studies",
     *(f"calib.diagnostics.{name}" for name in ("group_panels", "new_rows", "sequential_tests")),
 )
@@ -35,9 +48,15 @@ def public_names(name: str) -> dict[str, Any]:
 
 def _page(name: str) -> str:
     said = markdown(import_module(name).__doc__ or "")
-    return "\n\n".join([f"# {name}", said, *(f"::: {_place(name, each)}" for each in public_names(name))])
+    return "\n\n".join(
+        [f"# {name}", said, *(f"::: {_place(name, each)}" for each in public_names(name))]
+    )
 
 
 def _place(package: str, name: str) -> str:
     """Where a public name is documented: ``calib.calibrator`` is a stub for type checkers, and a function elsewhere."""
-    return "calib.registry.calibrator" if (package, name) == ("calib", "calibrator") else f"{package}.{name}"
+    return (
+        "calib.registry.calibrator"
+        if (package, name) == ("calib", "calibrator")
+        else f"{package}.{name}"
+    )

@@ -43,8 +43,13 @@ def imported(path: Path) -> set[str]:
 
 def files() -> dict[str, list[Path]]:
     """The files of each room; the two modules that offer what all rooms hold belong to none."""
-    rooms = {path.parent.name: sorted(path.parent.rglob("*.py")) for path in sorted(PACKAGE.glob("*/__init__.py"))}
-    rooms[BASE] = [path for path in sorted(PACKAGE.glob("*.py")) if path.stem not in ("__init__", "__main__")]
+    rooms = {
+        path.parent.name: sorted(path.parent.rglob("*.py"))
+        for path in sorted(PACKAGE.glob("*/__init__.py"))
+    }
+    rooms[BASE] = [
+        path for path in sorted(PACKAGE.glob("*.py")) if path.stem not in ("__init__", "__main__")
+    ]
     rooms[PAGES] = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
     return rooms
 
@@ -98,7 +103,10 @@ def purpose(room: str) -> str:
     """What a room holds, in one sentence."""
     if room in PURPOSES:
         return PURPOSES[room]
-    documented = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))) or ""
+    documented = (
+        ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8")))
+        or ""
+    )
     return documented.partition("\n")[0].replace("``", "`")
 
 
@@ -111,7 +119,9 @@ def layout() -> dict[str, tuple[int, int]]:
     while True:
         before = best
         for y, y2 in [(y, y + apart) for apart in (1, 2) for y in range(top + 1 - apart)]:
-            for some, others in product(*(permutations(range(COLUMNS), len(levels[each])) for each in (y, y2))):
+            for some, others in product(
+                *(permutations(range(COLUMNS), len(levels[each])) for each in (y, y2))
+            ):
                 tried = place | {room: (x, y) for room, x in zip(levels[y], some, strict=True)}
                 tried |= {room: (x, y2) for room, x in zip(levels[y2], others, strict=True)}
                 if (cost := _cost(tried)) < best:
@@ -127,7 +137,9 @@ def _cost(place: dict[str, tuple[int, int]]) -> int:
         total += 2 * abs(x1 - x2)
         for x, y in place.values():  # below a room: within half a column of it
             between = y1 < y < y2
-            total += 40 * (between and 2 * abs((x - x1) * (y2 - y1) - (x2 - x1) * (y - y1)) < y2 - y1 + 1)
+            total += 40 * (
+                between and 2 * abs((x - x1) * (y2 - y1) - (x2 - x1) * (y - y1)) < y2 - y1 + 1
+            )
         for (x3, y3), (x4, y4) in lines[:i]:
             crossing = max(y1, y3) < min(y2, y4) and (x1 - x3) * (x2 - x4) < 0
             total += 3 * crossing
@@ -142,7 +154,10 @@ def in_words() -> str:
 def picture() -> str:
     """The rooms and their arrows as SVG."""
     place = layout()
-    center = {room: (WIDTH * (2 * x + 1) // 2, HEIGHT * (2 * y + 1) // 2) for room, (x, y) in place.items()}
+    center = {
+        room: (WIDTH * (2 * x + 1) // 2, HEIGHT * (2 * y + 1) // 2)
+        for room, (x, y) in place.items()
+    }
     width, height_of_all = WIDTH * COLUMNS, HEIGHT * (1 + max(y for _, y in place.values()))
     lines = [
         f'<line x1="{x1}" y1="{y1 + BOX[1] // 2}" x2="{x2}" y2="{y2 - BOX[1] // 2 - 6}"/>'

@@ -151,12 +151,17 @@ TITLES = {
 }
 """Of pages of several scores, and of functions that are not among those that Compare shows."""
 
-assert set(SCORES) == {EVENT_RATE, *(key for page in PAGES.values() for key in page.keys)}, "a score has no page"
+assert set(SCORES) == {EVENT_RATE, *(key for page in PAGES.values() for key in page.keys)}, (
+    "a score has no page"
+)
 
 
 def menu() -> list[dict[str, str]]:
     """Entries of the menu."""
-    return [{"All scores": "scores/index.md"}, *({_title(name): f"scores/{name}.md"} for name in PAGES)]
+    return [
+        {"All scores": "scores/index.md"},
+        *({_title(name): f"scores/{name}.md"} for name in PAGES),
+    ]
 
 
 def pages() -> dict[str, str]:
@@ -210,4 +215,6 @@ def _row(score: Score) -> str:
     high = "no bound" if math.isinf(score.high) else f"{score.high:.3g}"
     claimed = "yes" if score.claims else "no: shown with its interval"
     relevant = score.unit.amount(score.relevant)
-    return f"| {score.title} | {score.better} | {score.low:.3g} to {high} | {relevant} | {claimed} |"
+    return (
+        f"| {score.title} | {score.better} | {score.low:.3g} to {high} | {relevant} | {claimed} |"
+    )

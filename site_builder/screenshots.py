@@ -28,11 +28,15 @@ COLORS = 256
 
 def photograph(page: Page, sample: str, title: str) -> bytes:
     """The first sight of a page, as a PNG with few colours."""
-    page.locator(f".st-key-sample-{sample} button").first.dispatch_event("click")  # with its help it is there twice
+    page.locator(f".st-key-sample-{sample} button").first.dispatch_event(
+        "click"
+    )  # with its help it is there twice
     expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="recommended").click()
-    expect(page.get_by_test_id("stSidebar").get_by_text(re.compile(r"(?<!of )\b\d+ fitted"))).to_be_visible()
+    expect(
+        page.get_by_test_id("stSidebar").get_by_text(re.compile(r"(?<!of )\b\d+ fitted"))
+    ).to_be_visible()
     if not page.get_by_role("heading", name=title, exact=True, level=1).count():
         go(page, title)
     settle(page)
@@ -41,9 +45,9 @@ def photograph(page: Page, sample: str, title: str) -> bytes:
     page.mouse.move(1, 1)
     shot = Image.open(io.BytesIO(page.screenshot()))
     small = io.BytesIO()
-    shot.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE).save(
-        small, "PNG", optimize=True
-    )
+    shot.convert("RGB").quantize(
+        COLORS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+    ).save(small, "PNG", optimize=True)
     return small.getvalue()
 
 

@@ -24,7 +24,9 @@ class Documented(Validator):
 
     def _doc_parameters(self, sections: list[str]) -> dict[str, Any]:
         found = super()._doc_parameters(sections)
-        return found or (super()._doc_parameters(["Attributes"]) if inspect.isclass(self.obj) else {})
+        return found or (
+            super()._doc_parameters(["Attributes"]) if inspect.isclass(self.obj) else {}
+        )
 
 
 def documented(name: str, found: Any) -> Iterator[tuple[str, Any]]:
@@ -39,10 +41,14 @@ def documented(name: str, found: Any) -> Iterator[tuple[str, Any]]:
 
 
 if __name__ == "__main__":
-    settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["numpydoc_validation"]
+    settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "numpydoc_validation"
+    ]
     checks, faults = get_validation_checks({*settings["checks"]}), []
     for package in PACKAGES:
-        for name, found in [each for each in public_names(package).items() for each in documented(*each)]:
+        for name, found in [
+            each for each in public_names(package).items() for each in documented(*each)
+        ]:
             errors = validate(found, Documented)["errors"]
             faults += [f"{package}.{name}: {said}" for code, said in errors if code in checks]
     sys.exit("\n".join(faults) or 0)

@@ -107,7 +107,9 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0].removeprefix("tests/")
-            return next((name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path)
+            return next(
+                (name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path
+            )
 
     return ByGroup(config, log)
 
@@ -117,7 +119,9 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def simulate(n: int = 400, n_classes: int = 4, scale: float = 2.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def simulate(
+    n: int = 400, n_classes: int = 4, scale: float = 2.0, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """Simulated logits that are overconfident by ``scale``: labels come from softmax(logits / scale)."""
     generator = np.random.default_rng(seed)
     logits = generator.normal(size=(n, n_classes)) * 1.5
@@ -146,10 +150,18 @@ def write_model(path: Path, n_classes: int) -> None:
     import onnx
 
     row, out = (
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", n_classes]) for name in ("x", "logits")
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", n_classes])
+        for name in ("x", "logits")
     )
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["logits"])], "a model", [row], [out])
-    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), path)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Identity", ["x"], ["logits"])], "a model", [row], [out]
+    )
+    onnx.save(
+        onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8
+        ),
+        path,
+    )
 
 
 def two_scores(n: int = 200) -> bytes:
@@ -208,7 +220,9 @@ def paired_differences(ours, theirs):
     return {key: (one.estimate(key) - other.estimate(key)).interval() for key in both}
 
 
-def compare_evaluations(evaluations, baseline="identity", *, titles=None, seconds=None, notes=None, **options):
+def compare_evaluations(
+    evaluations, baseline="identity", *, titles=None, seconds=None, notes=None, **options
+):
     """The table of finished evaluations of the same rows."""
     from calib.evaluation.claims import Claims
     from calib.evaluation.compare import table_of

@@ -42,7 +42,9 @@ def sealed(record: Any, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {**arrays, "record": np.frombuffer(json.dumps(record).encode(), np.uint8)}
 
 
-def forged(exported: ExportedCalibrator, rng: np.random.Generator, of: str = "steps") -> dict[str, np.ndarray]:
+def forged(
+    exported: ExportedCalibrator, rng: np.random.Generator, of: str = "steps"
+) -> dict[str, np.ndarray]:
     """The arrays of a file after one to three random changes, most of them in one part, sealed anew."""
     record, arrays = opened(npz_bytes(exported))
     for _ in range(rng.choice([1, 1, 2, 3])):
@@ -62,7 +64,13 @@ def _pick(values: Any, rng: np.random.Generator) -> Any:
 
 def _entries(value: Any) -> list[tuple[Any, Any]]:
     """Every dict or list below a value, with each key or index of it."""
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    keys = (
+        list(value)
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
+    )
     return [entry for key in keys for entry in ((value, key), *_entries(value[key]))]
 
 
@@ -71,7 +79,9 @@ def _change_entry(entries: list[tuple[Any, Any]], rng: np.random.Generator) -> N
         return
     (place, key), (other, other_key) = _pick(entries, rng), _pick(entries, rng)
     value, another = place[key], deepcopy(other[other_key])
-    number = value if isinstance(value, (int, float)) and abs(value) < 1e300 else 1  # larger ones are no floats
+    number = (
+        value if isinstance(value, (int, float)) and abs(value) < 1e300 else 1
+    )  # larger ones are no floats
     part = value if isinstance(value, (str, list)) else [value]
     numbers = (-number, number + 1, 2 * number, 1e6 * number, 1e-6 * number)
     what = rng.random()
@@ -80,7 +90,9 @@ def _change_entry(entries: list[tuple[Any, Any]], rng: np.random.Generator) -> N
     elif what < 0.3 and isinstance(place, dict):
         place[_pick(KEYS, rng)] = _pick((value, *OTHERS), rng)
     else:
-        place[key] = _pick((_pick(NUMBERS, rng), _pick(OTHERS, rng), _pick(numbers, rng), another, part[::-1]), rng)
+        place[key] = _pick(
+            (_pick(NUMBERS, rng), _pick(OTHERS, rng), _pick(numbers, rng), another, part[::-1]), rng
+        )
 
 
 def _change_array(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> None:

@@ -29,7 +29,9 @@ def data() -> Predictions:
 
 
 def open_page(path: str, data: Predictions) -> AppTest:
-    app = AppTest.from_file(str(Path(__file__).resolve().parents[1] / "app.py"), default_timeout=300)
+    app = AppTest.from_file(
+        str(Path(__file__).resolve().parents[1] / "app.py"), default_timeout=300
+    )
     app.session_state[SESSION] = OpenSession.from_data(data)
     return app.switch_page(path).run()
 
@@ -40,7 +42,9 @@ def test_the_method_is_offered_with_its_parameters_and_compared_in_a_colour_of_i
     assert not app.exception
     assert any(METHOD.summary in expander.label for expander in app.expander)
     assert "n steps" in {number.label.lower() for number in app.number_input}
-    assert method_style("bias").color not in {method_style(name).color for name in METHODS if name != "bias"}
+    assert method_style("bias").color not in {
+        method_style(name).color for name in METHODS if name != "bias"
+    }
 
 
 def test_the_command_line_compares_the_method(data, tmp_path, capsys):
@@ -66,13 +70,18 @@ def test_the_page_draws_and_is_in_the_menu(data):
     _, test = data.split(0.5)
     shown = app.dataframe[0].value
     assert (np.diff(shown["confidence"]) <= 0).all()
-    assert shown["label"].tolist() == [test.class_names[label] for label in test.labels[shown["row"]]]
+    assert shown["label"].tolist() == [
+        test.class_names[label] for label in test.labels[shown["row"]]
+    ]
     assert "Surest errors" in {entry.title for entries in MENU.values() for entry in entries}
 
 
 def test_the_role_is_read_split_and_chosen(tmp_path):
     logits, labels = simulate(n=60)
-    rows = [[*scores, label, 1 + i] for i, (scores, label) in enumerate(zip(logits, labels, strict=True))]
+    rows = [
+        [*scores, label, 1 + i]
+        for i, (scores, label) in enumerate(zip(logits, labels, strict=True))
+    ]
     text = "\n".join(["p_0,p_1,p_2,p_3,label,cost", *(",".join(map(str, row)) for row in rows)])
     (tmp_path / "rows.csv").write_text(text)
     data = calib.load(tmp_path / "rows.csv")

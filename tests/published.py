@@ -35,7 +35,9 @@ def known(name: str) -> Any:
     return json.loads((REFERENCE / "numbers" / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def cifar(n_classes: int, n_first: int = 1000, model: str = "wideresnet-16-4") -> list[tuple[np.ndarray, np.ndarray]]:
+def cifar(
+    n_classes: int, n_first: int = 1000, model: str = "wideresnet-16-4"
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Probabilities and labels of a network for CIFAR: the first rows of a permutation, and the others."""
     with np.load(REFERENCE / "data" / f"{model}-cifar-{n_classes}.npz") as file:
         probs, labels = file["predictions"].astype(float), file["ground_truth"].ravel().astype(int)

@@ -83,7 +83,9 @@ def imported(path: Path) -> list[tuple[int, str]]:
             assert not node.level, f"{path}:{node.lineno} imports relatively; write the full name"
             found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            text = ast.unparse(node.args[0]).lstrip("f").strip("'\"")  # a variable begins with no package of ours
+            text = (
+                ast.unparse(node.args[0]).lstrip("f").strip("'\"")
+            )  # a variable begins with no package of ours
             found += [(node.lineno, text)] if text.startswith("calib.") else []
     return found
 
@@ -118,13 +120,21 @@ def line_count(path: Path) -> int:
 
 def faults_of_sizes(sizes: dict[str, int], most: dict[str, int]) -> list[str]:
     """Name the rooms above their number, and those so far below it that the number has to follow."""
-    found = [f"{room}: {size:,} lines, above {most[room]:,}" for room, size in sizes.items() if size > most[room]]
+    found = [
+        f"{room}: {size:,} lines, above {most[room]:,}"
+        for room, size in sizes.items()
+        if size > most[room]
+    ]
     low = [room for room, size in sizes.items() if size < 0.98 * most[room]]
-    return found + [f"{room}: lower its number in pyproject.toml to {sizes[room]:,}" for room in low]
+    return found + [
+        f"{room}: lower its number in pyproject.toml to {sizes[room]:,}" for room in low
+    ]
 
 
 def test_rooms_only_shrink():
-    most = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["calib"]["lines"]
+    most = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["calib"][
+        "lines"
+    ]
     sizes = {
         room: sum(line_count(path) for pattern in patterns for path in ROOT.glob(pattern))
         for room, patterns in ROOMS.items()
@@ -135,12 +145,16 @@ def test_rooms_only_shrink():
 
 
 def test_every_file_of_calib_is_in_one_room():
-    found = [path for patterns in ROOMS.values() for pattern in patterns for path in ROOT.glob(pattern)]
+    found = [
+        path for patterns in ROOMS.values() for pattern in patterns for path in ROOT.glob(pattern)
+    ]
     assert sorted(path for path in found if PACKAGE in path.parents) == FILES
 
 
 def test_sizes_may_lie_up_to_two_percent_below_their_number():
-    assert not faults_of_sizes({"data": 980}, {"data": 1000}) + faults_of_sizes({"data": 1000}, {"data": 1000})
+    assert not faults_of_sizes({"data": 980}, {"data": 1000}) + faults_of_sizes(
+        {"data": 1000}, {"data": 1000}
+    )
     assert faults_of_sizes({"data": 1001}, {"data": 1000}) == ["data: 1,001 lines, above 1,000"]
     assert "lower its number" in faults_of_sizes({"data": 979}, {"data": 1000})[0]
 
@@ -164,7 +178,9 @@ for name, module in sorted(sys.modules.items()):
     if name.startswith("calib.") and getattr(sys.modules[parent], last, module) is not module:
         print(name)
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
@@ -185,16 +201,25 @@ def test_imports_point_one_way():
 
 
 def test_an_import_by_name_counts_as_any_other(tmp_path):
-    (tmp_path / "module.py").write_text('import_module("calib.reporting.notebook")\nimport_module(f"calib.{name}")')
-    assert [name for _, name in imported(tmp_path / "module.py")] == ["calib.reporting.notebook", "calib.{name}"]
+    (tmp_path / "module.py").write_text(
+        'import_module("calib.reporting.notebook")\nimport_module(f"calib.{name}")'
+    )
+    assert [name for _, name in imported(tmp_path / "module.py")] == [
+        "calib.reporting.notebook",
+        "calib.{name}",
+    ]
 
 
 def test_no_files_import_each_other_in_a_circle():
-    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in FILES}
+    names = {
+        path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in FILES
+    }
     modules = set(names.values())
     # An __init__ that only offers the names of its files is left out; a calibrator's package holds code there.
     graph = {
-        module: {name if name in modules else name.rpartition(".")[0] for _, name in imported(path)} - {module}
+        module: {name if name in modules else name.rpartition(".")[0] for _, name in imported(path)}
+        - {module}
         for path, module in names.items()
         if path.name != "__init__.py" or path.parents[1].name == "calibrators"
     }
@@ -209,7 +234,10 @@ def test_the_public_names_are_there_whatever_is_imported_first():
     for order in (modules, modules[::-1]):
         first = ", ".join(f"calib.{module}" for module in order)
         done = subprocess.run(
-            [sys.executable, "-c", code.format(first=first, names=names)], cwd=ROOT, capture_output=True, text=True
+            [sys.executable, "-c", code.format(first=first, names=names)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         )
         assert done.stdout.split() == [
             "calib.export.runtime", "calib.calibrators.geometric", "calib.metrics", "calib.export", "compare",
@@ -227,19 +255,41 @@ def test_heavy_libraries_stay_where_they_belong():
 
 
 def test_what_is_imported_is_declared():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    declared = {re.split(r"[\[<>=;!~ ]", name)[0].lower() for names in extras.values() for name in names}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    declared = {
+        re.split(r"[\[<>=;!~ ]", name)[0].lower() for names in extras.values() for name in names
+    }
     distributions = packages_distributions()
-    used = {name.split(".")[0] for path in FILES for _, name in imported(path)} - set(sys.stdlib_module_names)
-    for module in used - {"calib", "numpy", "google", "torch", "torchmetrics", "mlflow"}:  # adapters to what is there
+    used = {name.split(".")[0] for path in FILES for _, name in imported(path)} - set(
+        sys.stdlib_module_names
+    )
+    for module in used - {
+        "calib",
+        "numpy",
+        "google",
+        "torch",
+        "torchmetrics",
+        "mlflow",
+    }:  # adapters to what is there
         names = {name.lower() for name in distributions.get(module, [module])}
         assert names & declared, f"pyproject.toml declares no package with the module {module}"
     assert "protobuf" in declared  # of the namespace google
 
 
 def test_importing_loads_numpy_alone():
-    calibrators = [f"calib.calibrators.{path.stem}" for path in sorted((PACKAGE / "calibrators").glob("[!_]*"))]
-    modules = ["calib", "calib.cli", "calib.metrics", "calib.export.runtime", "calib.export.writer", *calibrators]
+    calibrators = [
+        f"calib.calibrators.{path.stem}" for path in sorted((PACKAGE / "calibrators").glob("[!_]*"))
+    ]
+    modules = [
+        "calib",
+        "calib.cli",
+        "calib.metrics",
+        "calib.export.runtime",
+        "calib.export.writer",
+        *calibrators,
+    ]
     # What NumPy loads by itself differs between its versions, so it is measured first.
     code = f"""
 import sys, importlib, numpy
@@ -249,6 +299,8 @@ for module in {modules!r}:
 after = {{name.partition(".")[0] for name in sys.modules}}
 print(*sorted(after - before - set(sys.stdlib_module_names)))
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["calib"]

@@ -36,7 +36,9 @@ def test_any_array_of_numbers_is_taken(given):
 
 
 def test_a_tensor_is_taken_of_a_type_that_numpy_has_not_and_that_needs_a_gradient():
-    moved = SimpleNamespace(is_floating_point=lambda: True, element_size=lambda: 2, float=lambda: LOGITS)
+    moved = SimpleNamespace(
+        is_floating_point=lambda: True, element_size=lambda: 2, float=lambda: LOGITS
+    )
     tensor = SimpleNamespace(detach=lambda: SimpleNamespace(cpu=lambda: moved))
     np.testing.assert_array_equal(as_array(tensor), LOGITS)
 
@@ -68,7 +70,9 @@ def test_probabilities_given_as_logits_are_refused_and_the_way_out_works():
 def test_logits_are_the_logarithms_of_probabilities():
     probs = softmax(LOGITS)
     np.testing.assert_allclose(softmax(calib.logits(probs)), probs, rtol=1e-14)
-    np.testing.assert_allclose(softmax(calib.logits([0.2, 0.7])), [[0.8, 0.2], [0.3, 0.7]], rtol=1e-14)
+    np.testing.assert_allclose(
+        softmax(calib.logits([0.2, 0.7])), [[0.8, 0.2], [0.3, 0.7]], rtol=1e-14
+    )
     for hard in ([[0.0, 1.0]], [1.0], np.array([[1 + 1e-7, -1e-7]], np.float32)):
         assert softmax(calib.logits(hard)).max() == pytest.approx(0.9995, abs=1e-4)
 
@@ -78,8 +82,12 @@ def half_precision() -> list[tuple[Any, Any]]:
     exact = softmax(np.random.default_rng(0).normal(size=(400, 100)))
     coarse = (exact.astype(np.float32).view(np.uint32) & 0xFFFF0000).view(np.float32)
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
-    moved = SimpleNamespace(is_floating_point=lambda: True, element_size=lambda: 2, float=lambda: coarse)
-    tensor = SimpleNamespace(detach=lambda: SimpleNamespace(cpu=lambda: moved), dtype="torch.bfloat16")
+    moved = SimpleNamespace(
+        is_floating_point=lambda: True, element_size=lambda: 2, float=lambda: coarse
+    )
+    tensor = SimpleNamespace(
+        detach=lambda: SimpleNamespace(cpu=lambda: moved), dtype="torch.bfloat16"
+    )
     return [(exact.astype(np.float16), exact), (coarse.astype(bfloat16), coarse), (tensor, coarse)]
 
 
@@ -100,7 +108,10 @@ def test_half_precision_widens_what_sums_may_miss_and_rows_are_divided_by_them()
     [
         (LOGITS, "lie between 0 and 1"),
         (np.full((3, 4), 0.5), "3 of 3 rows of probabilities do not sum to one"),
-        (np.array([[0.5, 0.5014]]), r"1 of 1 rows of probabilities do not sum to one \(the first to 1.001"),
+        (
+            np.array([[0.5, 0.5014]]),
+            r"1 of 1 rows of probabilities do not sum to one \(the first to 1.001",
+        ),
         (np.full((3, 1), 1.0), "shape"),
         (["a", "b"], "must be numbers"),
         ([np.nan, 0.5], "lie between 0 and 1"),

@@ -27,7 +27,11 @@ from markdown_it import MarkdownIt
 from calib.cli import main
 from tests.conftest import DOCUMENTS, ROOT, simulate, write_model
 
-SAMPLES = {"outputs.npz": "digits-cnn.npz", "new.npz": "digits-cnn.npz", "loans.csv": "simulated-loans.csv"}
+SAMPLES = {
+    "outputs.npz": "digits-cnn.npz",
+    "new.npz": "digits-cnn.npz",
+    "loans.csv": "simulated-loans.csv",
+}
 """Files that documents name, and the samples that stand for them."""
 FIRST = {"docs/library.md": "README.md"}
 """The document whose blocks a document goes on from."""
@@ -48,13 +52,17 @@ class Block:
 
 def blocks(document: str) -> Iterator[Block]:
     tokens = [
-        t for t in MarkdownIt().parse((ROOT / document).read_text(encoding="utf-8")) if t.type != "paragraph_close"
+        t
+        for t in MarkdownIt().parse((ROOT / document).read_text(encoding="utf-8"))
+        if t.type != "paragraph_close"
     ]
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         if token.type != "fence":
             continue
         said = _REASON.search(before.content) if before and before.type == "html_block" else None
-        is_output = token.info == "python" and after and after.type == "fence" and after.info == "text"
+        is_output = (
+            token.info == "python" and after and after.type == "fence" and after.info == "text"
+        )
         yield Block(token.map[0] + 1, token.info, token.content, after.content if is_output else None,
                     said[1] if said else "")  # fmt: skip
 
@@ -64,7 +72,9 @@ def same(printed: str, stated: str) -> bool:
     if _NUMBER.sub("#", printed).split() != _NUMBER.sub("#", stated).split():
         return False
     pairs = zip(_NUMBER.findall(printed), _NUMBER.findall(stated), strict=True)
-    return all(abs(value(a) - value(b)) <= 0.02 * abs(value(b)) + 1.01 * last_digit(b) for a, b in pairs)
+    return all(
+        abs(value(a) - value(b)) <= 0.02 * abs(value(b)) + 1.01 * last_digit(b) for a, b in pairs
+    )
 
 
 def test_another_number_or_word_beneath_a_block_is_found() -> None:
@@ -93,16 +103,24 @@ def run_command(words: list[str], folder: Path) -> None:
     while "=" in words[0]:  # variables of this command
         words = words[1:]
     if words[0] == "make":
-        assert subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True).returncode == 0, words
+        assert (
+            subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True).returncode
+            == 0
+        ), words
     elif words[:2] == ["calib", "app"] or words[:4] == ["python", "-m", "calib", "app"]:
         with contextlib.redirect_stdout(io.StringIO()):
             assert main(["app", "--help"]) == 0
     elif words[0] == "unzip":
         shutil.unpack_archive(words[1], words[3], "zip")
     elif words[:3] == ["python", "-m", "calib"]:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()) as said,
+        ):
             status = main(words[3:])
-        assert status in (0, 3), f"{' '.join(words)}: {said.getvalue()}"  # 3: the gate found a limit broken
+        assert status in (0, 3), (
+            f"{' '.join(words)}: {said.getvalue()}"
+        )  # 3: the gate found a limit broken
     else:
         program = [sys.executable, *words[1:]] if words[0] == "python" else words
         done = subprocess.run(program, cwd=folder, capture_output=True, text=True)
@@ -143,7 +161,8 @@ LONG = (
 
 
 @pytest.mark.parametrize(
-    "document", [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in DOCUMENTS]
+    "document",
+    [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in DOCUMENTS],
 )
 def test_the_blocks_of_a_document_run(document: str, folder: Path) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}

@@ -18,7 +18,15 @@ import pytest
 import sklearn.base
 
 import calib
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE, Calibrator
+from calib.base import (
+    EQUIVARIANT,
+    KEEPS_ACCURACY,
+    KEEPS_RANKING,
+    MINDS_OFFSETS,
+    POSITIVE,
+    ROWS_SUM_TO_ONE,
+    Calibrator,
+)
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.runtime import ExportedCalibrator, from_arrays
 from calib.records import flatten, unflatten
@@ -52,7 +60,13 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
     # Few and short fits: each costs a second. calibrators/gpcalib/test_gpcalib.py has every combination of options.
     "gpcalib": [
         {"max_iter": 5},
-        {"max_iter": 5, "inputs": "probs", "variational": "full", "prediction": "mean", "monotone": True},
+        {
+            "max_iter": 5,
+            "inputs": "probs",
+            "variational": "full",
+            "prediction": "mean",
+            "monotone": True,
+        },
     ],
 }
 
@@ -82,7 +96,9 @@ def variants_of(cls: type[Calibrator]) -> list[dict[str, Any]]:
     return [params for n, params in enumerate(made) if params not in made[:n]]
 
 
-VARIANTS = {name: CHOSEN.get(name) or variants_of(method.cls) for name, method in calib.METHODS.items()}
+VARIANTS = {
+    name: CHOSEN.get(name) or variants_of(method.cls) for name, method in calib.METHODS.items()
+}
 
 
 def each_variant(quick: Callable[[str, int], bool]) -> pytest.MarkDecorator:
@@ -136,7 +152,11 @@ def extras(name: str, logits: Any, renamed: np.ndarray | None = None) -> dict[st
     if needs := calib.METHODS[name].needs:
         train_logits, train_labels = sample(40, np.shape(logits)[1], seed=9)
         train_labels = train_labels if renamed is None else renamed[train_labels]
-        known = {"features": inputs(logits), "train_features": inputs(train_logits), "train_labels": train_labels}
+        known = {
+            "features": inputs(logits),
+            "train_features": inputs(train_logits),
+            "train_labels": train_labels,
+        }
         arrays = {array: known[array] for array in needs}
     return arrays
 
@@ -252,7 +272,12 @@ def test_relabelling_the_classes(name, params, n_classes):
     logits, labels = sample(150, n_classes)
     order = np.roll(np.arange(n_classes), 1)
     renamed = np.argsort(order)
-    relabelled = fit(make(name, params), logits[:, order], renamed[labels], **extras(name, logits[:, order], renamed))
+    relabelled = fit(
+        make(name, params),
+        logits[:, order],
+        renamed[labels],
+        **extras(name, logits[:, order], renamed),
+    )
     test, _ = sample(100, n_classes, seed=5)
     # Iterative fits sum in another order, and end within their tolerance of each other.
     expected = answer(calibrator, test)
@@ -281,7 +306,9 @@ def test_a_constant_added_to_the_logits_changes_nothing(name, params):
         tolerance = 1e-3 if name == "gpcalib" else 1e-6
         shifted = test + np.resize(offset, (100, 1))
         given = () if moved.gives_probabilities else (inputs(test),)
-        found = (moved.predict_proba if moved.gives_probabilities else moved.predict_confidence)(shifted, *given)
+        found = (moved.predict_proba if moved.gives_probabilities else moved.predict_confidence)(
+            shifted, *given
+        )
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
 
@@ -291,9 +318,13 @@ def test_the_unit_of_the_logits_changes_nothing(name, unit):
     logits, labels = sample(150, 4)
     test, _ = sample(100, 4, seed=5)
     scaled = make(name, {}).fit(unit * logits, labels)
-    np.testing.assert_allclose(scaled.predict_proba(unit * test), answer(fitted(name, {}), test), atol=1e-6)
+    np.testing.assert_allclose(
+        scaled.predict_proba(unit * test), answer(fitted(name, {}), test), atol=1e-6
+    )
     again = reread(ExportedCalibrator(scaled)).calibrator
-    np.testing.assert_allclose(again.predict_proba(unit * test), scaled.predict_proba(unit * test), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        again.predict_proba(unit * test), scaled.predict_proba(unit * test), rtol=0, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", calib.METHODS)
@@ -304,7 +335,12 @@ def test_dtype_and_memory_layout_do_not_matter_and_inputs_are_not_written_to(nam
     before = logits.copy()
     logits.flags.writeable = labels.flags.writeable = False
     expected = answer(calibrator, logits)
-    layouts = [logits.astype(np.float32), np.asfortranarray(logits), np.repeat(logits, 2, axis=0)[::2], logits.tolist()]
+    layouts = [
+        logits.astype(np.float32),
+        np.asfortranarray(logits),
+        np.repeat(logits, 2, axis=0)[::2],
+        logits.tolist(),
+    ]
     for layout in layouts:
         np.testing.assert_allclose(answer(calibrator, layout), expected, rtol=1e-9, atol=1e-12)
     if calib.METHODS[name].fast and name not in SLOW:
@@ -330,7 +366,10 @@ def test_probabilities_in_float32_get_what_they_get_in_float64(name, params):
         chances = np.cumsum(0.7 * probs + 0.3 / n_classes, axis=1)
         labels = (np.random.default_rng(0).random((600, 1)) > chances).sum(axis=1)
         for outputs in (probs, probs[:, 1])[: 2 if n_classes == 2 else 1]:
-            double, single = (calib.from_outputs(each, labels).logits for each in (outputs, outputs.astype(np.float32)))
+            double, single = (
+                calib.from_outputs(each, labels).logits
+                for each in (outputs, outputs.astype(np.float32))
+            )
             fits = [fit(make(name, params), rows[:300], labels[:300]) for rows in (double, single)]
             expected = answer(fits[0], double)
             np.testing.assert_allclose(answer(fits[0], single), expected, atol=0.005)
@@ -362,11 +401,15 @@ def test_forged_records_are_refused_or_keep_the_promises(name, number):
     """Of some variants in turn; each is refused in a sentence or predicts as its method promises."""
     rng = np.random.default_rng(crc32(name.encode()))
     few = name in SLOW or number < 100
-    variants = [each for n, each in enumerate(VARIANTS[name]) if not few or n == 0 or most_changed(name, n)]
+    variants = [
+        each for n, each in enumerate(VARIANTS[name]) if not few or n == 0 or most_changed(name, n)
+    ]
     refused = 0
     for i in range(number):
         n_classes = (4, 2)[i % 2]
-        arrays = forged(ExportedCalibrator(fitted(name, variants[i // 2 % len(variants)], n_classes)), rng)
+        arrays = forged(
+            ExportedCalibrator(fitted(name, variants[i // 2 % len(variants)], n_classes)), rng
+        )
         try:
             made = from_arrays(arrays)
         except CalibrationError as error:
@@ -375,7 +418,9 @@ def test_forged_records_are_refused_or_keep_the_promises(name, number):
             continue
         n_columns = made.calibrator.n_classes_
         with contextlib.suppress(CalibrationError):
-            check_probs(made.calibrator, np.concatenate([hard_rows(n_columns), 1e6 * np.eye(n_columns)]))
+            check_probs(
+                made.calibrator, np.concatenate([hard_rows(n_columns), 1e6 * np.eye(n_columns)])
+            )
         assert all(isinstance(note, str) for note in made.calibrator.notes())
     assert (0 if number == 16 else 100) < refused < 500
 

@@ -33,7 +33,11 @@ from tests.conftest import DOCUMENTS, ROOT
 
 def anchors(path: Path) -> set[str]:
     """What a link into a document can name after its ``#``, as git hosts make it of headings."""
-    titles = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL), re.M)
+    titles = re.findall(
+        r"^#+ (.*)$",
+        re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL),
+        re.M,
+    )
     return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
@@ -41,7 +45,9 @@ def anchors(path: Path) -> set[str]:
 def test_links_and_pictures_lead_somewhere(document: str) -> None:
     here = ROOT / document
     dead = []
-    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", here.read_text(encoding="utf-8")):
+    for target, anchor in re.findall(
+        r"\]\(([^)#:]*)(?:#([^)]*))?\)", here.read_text(encoding="utf-8")
+    ):
         path = here.parent / target if target else here
         if not path.exists() or (anchor and anchor not in anchors(path)):
             dead.append(f"{target}#{anchor}")
@@ -50,11 +56,17 @@ def test_links_and_pictures_lead_somewhere(document: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_names_of_the_package_in_a_document_are_there(document: str) -> None:
-    text = re.sub(r"```python\n.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL)  # these run
+    text = re.sub(
+        r"```python\n.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL
+    )  # these run
     names = re.findall(r"(?<![\w/.-])calib(?:\.\w+)+", text)
     names += re.findall(r"(?<=-m )benchmarks\.\w+", text)
-    names = [name for name in names if name not in NO_MODULES and not name.startswith("calib.adapters.")]
-    missing = {name for name in names if not is_there(name)}  # adapters import packages that need not be there
+    names = [
+        name for name in names if name not in NO_MODULES and not name.startswith("calib.adapters.")
+    ]
+    missing = {
+        name for name in names if not is_there(name)
+    }  # adapters import packages that need not be there
     assert not missing
 
 
@@ -72,20 +84,30 @@ def is_there(name: str) -> bool:
 
 def test_the_table_of_pages_is_the_menu():
     lines = (ROOT / "docs" / "pages.md").read_text(encoding="utf-8").splitlines()
-    titles = {line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ")} - {"page"}
+    titles = {
+        line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ")
+    } - {"page"}
     assert titles == {entry.title for entries in MENU.values() for entry in entries}
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_site_explains_each_letter_of_a_formula(name: str) -> None:
-    letters = re.findall("[A-Za-z]", re.sub(r"\\(?:text|mathrm)\{[^}]*\}|\\\w+", "", METHODS[name].formula))
+    letters = re.findall(
+        "[A-Za-z]", re.sub(r"\\(?:text|mathrm)\{[^}]*\}|\\\w+", "", METHODS[name].formula)
+    )
     symbols = [line.partition(": ")[0] for line in methods.symbols(METHODS[name]).splitlines()]
     shown = "".join(re.sub(r"<[^>]*>", " ", symbol) for symbol in symbols)
     assert letters and not [letter for letter in letters if letter not in shown]
 
 
 def test_the_table_of_calibrators_is_the_registry():
-    names = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "library.md").read_text(encoding="utf-8"), re.MULTILINE))
+    names = set(
+        re.findall(
+            r"^\| `(\w+)` \|",
+            (ROOT / "docs" / "library.md").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    )
     assert names == set(METHODS) - {"identity"}
 
 
@@ -105,8 +127,12 @@ def row(declared: Setting) -> tuple[str, ...]:
 
 
 def test_the_table_of_settings_is_what_is_declared():
-    documented = [found for found in rows("CALIB_") if found[0].strip("`") in SETTINGS and len(found) == 3]
-    assert [found for found in documented if not found[1].startswith("`records/`")] == [row(each) for each in DECLARED]
+    documented = [
+        found for found in rows("CALIB_") if found[0].strip("`") in SETTINGS and len(found) == 3
+    ]
+    assert [found for found in documented if not found[1].startswith("`records/`")] == [
+        row(each) for each in DECLARED
+    ]
 
 
 INSTRUCTIONS = [
@@ -130,18 +156,28 @@ def environment() -> dict[str, str]:
 
 
 def command(instruction: str) -> list[str]:
-    return json.loads(given(instruction)[-1].partition("[")[1] + given(instruction)[-1].partition("[")[2])
+    return json.loads(
+        given(instruction)[-1].partition("[")[1] + given(instruction)[-1].partition("[")[2]
+    )
 
 
 def test_all_that_is_copied_is_there():
-    sources = [source for rest in given("COPY") if not rest.startswith("--from") for source in rest.split()[:-1]]
+    sources = [
+        source
+        for rest in given("COPY")
+        if not rest.startswith("--from")
+        for source in rest.split()[:-1]
+    ]
     assert sources and all((ROOT / source).exists() for source in sources)
 
 
 def test_the_app_runs_as_nobody_in_particular():
     user, group = given("USER")[-1].split(":")
     assert int(user) == int(group) > 0
-    assert f"--uid {user}" in given("RUN")[-2] and f"--owner {user} --group {group}" in given("RUN")[-2]
+    assert (
+        f"--uid {user}" in given("RUN")[-2]
+        and f"--owner {user} --group {group}" in given("RUN")[-2]
+    )
     names = [name for name, _ in INSTRUCTIONS]
     after = names[names.index("USER") :]
     assert not {"RUN", "COPY"} & set(after)
@@ -153,7 +189,9 @@ PINNED = re.compile(r"([a-z0-9._-]+)==([a-z0-9.]+)((?: --hash=sha256:[0-9a-f]{64
 
 def locked(file: str) -> dict[str, str]:
     """Versions by package, each with the hashes of its files."""
-    text = re.sub(r" \\\n +", " ", re.sub(r"^#.*\n", "", (ROOT / file).read_text(), flags=re.MULTILINE))
+    text = re.sub(
+        r" \\\n +", " ", re.sub(r"^#.*\n", "", (ROOT / file).read_text(), flags=re.MULTILINE)
+    )
     return dict(PINNED.fullmatch(line).groups()[:2] for line in text.splitlines())  # type: ignore[union-attr]
 
 
@@ -167,7 +205,9 @@ def test_the_lock_names_one_version_of_each_package_and_no_host():
 def test_what_is_installed_from_a_lock_is_checked_by_its_hashes():
     for path in ("Makefile", "Dockerfile"):
         lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
-        installs = [line for line in lines if re.search(r"-r \"?(requirements|\$REQUIREMENTS)", line)]
+        installs = [
+            line for line in lines if re.search(r"-r \"?(requirements|\$REQUIREMENTS)", line)
+        ]
         assert installs and all("--require-hashes" in line for line in installs), path
 
 
@@ -183,7 +223,9 @@ def test_the_lock_lies_within_the_ranges():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     pins = locked("requirements-dev.txt")
-    for wanted in map(Requirement, [*project["dependencies"], *chain.from_iterable(extras.values())]):
+    for wanted in map(
+        Requirement, [*project["dependencies"], *chain.from_iterable(extras.values())]
+    ):
         if wanted.name == project["name"]:
             assert wanted.extras <= extras.keys()
         else:
@@ -192,7 +234,9 @@ def test_the_lock_lies_within_the_ranges():
 
 def test_each_promise_of_safety_names_tests_that_are_there():
     text = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
-    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    tests = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")
+    )
     assert not [name for name in re.findall(r"`(test_\w+)`", text) if f"def {name}(" not in tests]
     for title in ("What reaches the server", "What an upload cannot do", "What is kept"):
         section = text.partition(f"## {title}\n")[2].partition("\n## ")[0]
@@ -218,7 +262,10 @@ def test_the_health_check_asks_where_the_app_answers():
         check = [sys.executable, *command("HEALTHCHECK")[1:]]
         answers = {}
         for path in (base, "/elsewhere"):
-            set_to = {"STREAMLIT_SERVER_PORT": str(server.server_port), "STREAMLIT_SERVER_BASE_URL_PATH": path}
+            set_to = {
+                "STREAMLIT_SERVER_PORT": str(server.server_port),
+                "STREAMLIT_SERVER_BASE_URL_PATH": path,
+            }
             answers[path] = subprocess.run(check, env=os.environ | set_to, timeout=300).returncode
         server.shutdown()
     assert asked[0] == health
@@ -231,7 +278,14 @@ def test_a_wrong_setting_ends_the_container_with_a_sentence(rows, starts, tmp_pa
         (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
         (tmp_path / name).chmod(0o755)
     found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CALIB_ROWS": rows}
-    done = subprocess.run(command("CMD"), cwd=ROOT, env=os.environ | found, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command("CMD"),
+        cwd=ROOT,
+        env=os.environ | found,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert (done.stdout == "run app.py\n") is (done.returncode == 0) is starts
     assert ("CALIB_ROWS='many' must be" in done.stderr) is not starts
     assert "Traceback" not in done.stderr
@@ -246,7 +300,9 @@ def test_every_variable_is_read_by_somebody():
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
             assert name in known
-            assert not value.startswith("${") or value.startswith(f"${{{name}:-"), f"{name} is set from another name"
+            assert not value.startswith("${") or value.startswith(f"${{{name}:-"), (
+                f"{name} is set from another name"
+            )
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -278,7 +334,11 @@ def test_what_visitors_may_take_fits_into_the_container(name):
     assert int(service["mem_limit"].rstrip("g")) > folder + visitors + readers + 2
 
 
-EXAMPLES = [path for path in sorted((ROOT / "calib").rglob("*.py")) if ">>>" in path.read_text(encoding="utf-8")]
+EXAMPLES = [
+    path
+    for path in sorted((ROOT / "calib").rglob("*.py"))
+    if ">>>" in path.read_text(encoding="utf-8")
+]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -37,7 +37,9 @@ def without(monkeypatch):
 def test_a_table(without, tmp_path, module, name):
     without(module)
     content = b"\x89HDF\r\n\x1a\n" if module == "h5py" else b"p_0,p_1,label\n.1,.9,1\n.2,.8,1\n"
-    with pytest.raises(calib.DataError, match=rf'{module}.*pip install "calib-studio\[fit\]"') as raised:
+    with pytest.raises(
+        calib.DataError, match=rf'{module}.*pip install "calib-studio\[fit\]"'
+    ) as raised:
         calib.load((name, content), isolate=False)
     assert raised.value.findings[0].code == "missing_package"
 
@@ -60,8 +62,14 @@ PLACE = "/srv/calib/data/ab12/0.npy"
     ("error", "said"),
     [
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), PLACE), "No space left on device"),
-        (OSError("the data take 2.0 GB and 1.0 GB are kept"), "the data take 2.0 GB and 1.0 GB are kept"),
-        (ImportError(f"cannot import name 'x' from 'y' ({PLACE})"), "cannot import name 'x' from 'y' (a file)"),
+        (
+            OSError("the data take 2.0 GB and 1.0 GB are kept"),
+            "the data take 2.0 GB and 1.0 GB are kept",
+        ),
+        (
+            ImportError(f"cannot import name 'x' from 'y' ({PLACE})"),
+            "cannot import name 'x' from 'y' (a file)",
+        ),
         (ValueError(f"in {PLACE}: line 3\nand more"), "in a file: line 3"),
         (ValueError("C:\\Users\\me\\a.npy is locked"), "a file is locked"),
         (ValueError("half of 3/4, and/or 1 / 2"), "half of 3/4, and/or 1 / 2"),
@@ -84,14 +92,19 @@ def test_no_path_reaches_the_notes_of_a_comparison(overconfident, monkeypatch):
 @pytest.mark.parametrize("error", [DataError, AmbiguousTable])
 def test_an_error_about_data_survives_the_way_to_another_process(error):
     """Unpickling took the letters of the message for findings."""
-    findings = [Finding("warning", "old", "It is old."), Finding("error", "empty", "It has 0 rows.", "Add rows.")]
+    findings = [
+        Finding("warning", "old", "It is old."),
+        Finding("error", "empty", "It has 0 rows.", "Add rows."),
+    ]
     readings = [TableReading({"outcome": "y", "outputs": ("a", "b")}, "two classes", 9)]
     raised = error(findings, *([readings] if error is AmbiguousTable else []))
     copy = pickle.loads(pickle.dumps(raised))
     assert type(copy) is error
     assert str(copy) == str(raised)
     assert str(raised).startswith("It has 0 rows. Add rows.")
-    assert ("roles={'outcome': 'y', 'outputs': ['a', 'b']}  # two classes" in str(raised)) == (error is AmbiguousTable)
+    assert ("roles={'outcome': 'y', 'outputs': ['a', 'b']}  # two classes" in str(raised)) == (
+        error is AmbiguousTable
+    )
     assert copy.findings == findings
     assert getattr(copy, "readings", None) == getattr(raised, "readings", None)
 
@@ -100,7 +113,9 @@ def test_an_error_about_data_survives_the_way_to_another_process(error):
     "call",
     [
         lambda: calib.metrics.ece([[0.5, 0.5]], [0], n_bins=min),
-        lambda: calib.calibrator("temperature", device=lambda: "cpu").fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]),
+        lambda: calib.calibrator("temperature", device=lambda: "cpu").fit(
+            [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+        ),
         lambda: calib.calibrator(object()),
         lambda: calib.reliability_curve([0.2, 0.4], [0, 1], binning=object()),
     ],

@@ -55,7 +55,12 @@ def test_a_formula_becomes_text(text):
 
 @pytest.mark.parametrize(
     ("text", "inert"),
-    [("\ufeff=cmd", "'\ufeff=cmd"), ("x;=1+1", "x;'=1+1"), ("=1; @SUM(A1)", "'=1;' @SUM(A1)"), ("a; b-c", "a; b-c")],
+    [
+        ("\ufeff=cmd", "'\ufeff=cmd"),
+        ("x;=1+1", "x;'=1+1"),
+        ("=1; @SUM(A1)", "'=1;' @SUM(A1)"),
+        ("a; b-c", "a; b-c"),
+    ],
 )
 def test_formulas_behind_a_mark_and_in_other_locales_become_text(text, inert):
     assert safe_cell(text) == inert
@@ -72,13 +77,24 @@ def test_everything_else_stays(value):
 
 
 def test_a_table_is_written_with_safe_texts_and_equal_numbers():
-    table = pd.DataFrame({"=name": FORMULAS[:3], "x": [-1.5, np.nan, 2.0], "n": [-1, 2, 3], "kept": ["a", None, "-1"]})
+    table = pd.DataFrame(
+        {
+            "=name": FORMULAS[:3],
+            "x": [-1.5, np.nan, 2.0],
+            "n": [-1, 2, 3],
+            "kept": ["a", None, "-1"],
+        }
+    )
     table["group"] = pd.Categorical(["=g", "b", "=g"])
     before = table.copy()
     header, *rows = csv.reader(io.StringIO(safe_table(table).to_csv(index=False)))
     assert header == ["'=name", "x", "n", "kept", "group"]
     assert [row[0] for row in rows] == ["'" + text for text in FORMULAS[:3]]
-    assert [row[1:] for row in rows] == [["-1.5", "-1", "a", "'=g"], ["", "2", "", "b"], ["2.0", "3", "-1", "'=g"]]
+    assert [row[1:] for row in rows] == [
+        ["-1.5", "-1", "a", "'=g"],
+        ["", "2", "", "b"],
+        ["2.0", "3", "-1", "'=g"],
+    ]
     pd.testing.assert_frame_equal(table, before)
     of_one_name = pd.DataFrame([["=a", "=b"]], columns=["t", "t"])
     assert safe_table(of_one_name).to_csv(index=False) == "t,t\n'=a,'=b\n"
@@ -112,11 +128,25 @@ TEXTS = st.lists(st.sampled_from(MARKUP), min_size=1, max_size=9).map("".join).f
 def test_markdown_reads_a_text_as_it_stands(text, sentence):
     words = " ".join(text.split())
     shown = MARKDOWN.parse(sentence.format(escape_markdown(text)))
-    kinds = {kind for token in shown for kind in (token.type, *(child.type for child in token.children or ()))}
-    allowed = {"paragraph_open", "inline", "paragraph_close", "text", "softbreak", "strong_open", "strong_close"}
+    kinds = {
+        kind
+        for token in shown
+        for kind in (token.type, *(child.type for child in token.children or ()))
+    }
+    allowed = {
+        "paragraph_open",
+        "inline",
+        "paragraph_close",
+        "text",
+        "softbreak",
+        "strong_open",
+        "strong_close",
+    }
     allowed |= {"bullet_list_open", "list_item_open", "list_item_close", "bullet_list_close"}
     assert kinds <= allowed, (kinds - allowed, escape_markdown(text))
-    read = "".join(child.content for token in shown for child in token.children or ()).replace(JOINER, "")
+    read = "".join(child.content for token in shown for child in token.children or ()).replace(
+        JOINER, ""
+    )
     assert words in read
 
 
@@ -143,13 +173,17 @@ LATE = (
      ":smile:", ":+1:", "a&#64;e.vil", "http&#58;//e.vil", "::::a:::", ":a:b:c:"],
 )  # fmt: skip
 def test_no_address_and_no_icon_stays_whole(name):
-    (paragraph,) = (token for token in MARKDOWN.parse(f"x {escape_markdown(name)} y") if token.type == "inline")
+    (paragraph,) = (
+        token for token in MARKDOWN.parse(f"x {escape_markdown(name)} y") if token.type == "inline"
+    )
     text = "".join(child.content for child in paragraph.children)
     assert text.replace(JOINER, "") == f"x {name} y"
     assert not any(re.search(pattern, text, re.IGNORECASE) for pattern in LATE), text
 
 
-@pytest.mark.parametrize("char", ["\x1b", "\x07", "\x9b", "\x00", "\u202e", "\u2066", "\ufeff", "\ud800"])
+@pytest.mark.parametrize(
+    "char", ["\x1b", "\x07", "\x9b", "\x00", "\u202e", "\u2066", "\ufeff", "\ud800"]
+)
 def test_nothing_drives_a_terminal_or_turns_a_line(char):
     assert one_line(f"a{char}b") == "a\ufffdb"
     assert escape_markdown(f"a{char}b") == "a\ufffdb"

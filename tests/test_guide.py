@@ -20,7 +20,9 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 def test_the_picture_and_the_table_of_the_rooms_are_what_the_code_gives():
     make = "run python -m site_builder.rooms"
     assert f"<desc>{rooms.in_words()}</desc>" in rooms.PICTURE.read_text(encoding="utf-8"), make
-    assert GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip(), make
+    assert (
+        GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip()
+    ), make
 
 
 def paste(code: str, folder: Path) -> None:
@@ -39,11 +41,19 @@ def paste(code: str, folder: Path) -> None:
 @pytest.mark.long
 def test_the_examples_work_where_they_are_pasted(tmp_path):
     for name in ("calib", "pages", ".streamlit"):
-        shutil.copytree(ROOT / name, tmp_path / name)  # with what is compiled, which is used where it still belongs
+        shutil.copytree(
+            ROOT / name, tmp_path / name
+        )  # with what is compiled, which is used where it still belongs
     (tmp_path / "tests").mkdir()
     # The contract and the rules of the rooms for the new method, and where all that was pasted appears.
     files = [f"tests/{name}.py" for name in ("guide_checks", "test_contract", "test_architecture")]
-    for name in ("app.py", "pyproject.toml", "tests/conftest.py", "tests/forged_records.py", *files):
+    for name in (
+        "app.py",
+        "pyproject.toml",
+        "tests/conftest.py",
+        "tests/forged_records.py",
+        *files,
+    ):
         shutil.copy(ROOT / name, tmp_path / name)
     method, entry, *others = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     paste(f"# new file calib/calibrators/bias.py\n{method}", tmp_path)

@@ -27,7 +27,11 @@ SHOWN = {
 
 
 def cells(path: Path, kind: str) -> list[dict[str, Any]]:
-    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
+    return [
+        cell
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == kind
+    ]
 
 
 def run(path: Path) -> tuple[list[tuple[Any, str]], dict[str, Any]]:
@@ -38,7 +42,11 @@ def run(path: Path) -> tuple[list[tuple[Any, str]], dict[str, Any]]:
         body = ast.parse("".join(cell["source"])).body
         last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
         exec(compile(ast.Module(body, []), path.name, "exec"), names)
-        value = eval(compile(ast.Expression(last.value), path.name, "eval"), names) if last is not None else None
+        value = (
+            eval(compile(ast.Expression(last.value), path.name, "eval"), names)
+            if last is not None
+            else None
+        )
         if value is not None:
             html = value._repr_html_() if hasattr(value, "_repr_html_") else None
             shown.append((value, html or escape(repr(value))))
@@ -52,7 +60,9 @@ def test_a_notebook_runs_from_start_to_end(path, tmp_path, monkeypatch):
     shown, names = run(path)
     assert [type(value).__name__ for value, _ in shown] == SHOWN[path.stem]
     for value, html in shown:
-        if isinstance(value, float):  # the exported calibrator's numbers beside those of the fitted one
+        if isinstance(
+            value, float
+        ):  # the exported calibrator's numbers beside those of the fitted one
             assert value < 1e-9
         elif not isinstance(value, dict):
             assert html and len(Reading(html).text) > 10
@@ -62,7 +72,10 @@ def test_a_notebook_runs_from_start_to_end(path, tmp_path, monkeypatch):
             urlopen(names["app"].url)
     if path.stem == "language_model_answers":
         answered, handed_over = shown[3][0].values()
-        assert answered + handed_over == len(names["judged"]) and answered == names["scores"].n_answered
+        assert (
+            answered + handed_over == len(names["judged"])
+            and answered == names["scores"].n_answered
+        )
     if path.stem == "sklearn_classifier":
         assert names["search"].best_params_["method"] in calib.METHODS
 
@@ -70,6 +83,9 @@ def test_a_notebook_runs_from_start_to_end(path, tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_stored_clean_and_says_what_to_install_first(path):
     code = cells(path, "code")
-    assert all(cell["outputs"] == [] and cell["execution_count"] is None and not cell["metadata"] for cell in code)
+    assert all(
+        cell["outputs"] == [] and cell["execution_count"] is None and not cell["metadata"]
+        for cell in code
+    )
     assert code[0]["source"][0].startswith('# %pip install "calib-studio[app]"')
     assert {path.stem for path in NOTEBOOKS} == set(SHOWN)

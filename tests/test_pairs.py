@@ -20,7 +20,14 @@ from calib.registry import extras_for, presets, said_of_kind
 
 FLOOR = 0.005
 NEEDS_CLASSES = {
-    *("vector", "structured_vector", "structured_matrix", "dirichlet", "order_preserving", "ensemble_temperature"),
+    *(
+        "vector",
+        "structured_vector",
+        "structured_matrix",
+        "dirichlet",
+        "order_preserving",
+        "ensemble_temperature",
+    ),
     "geometric",
 }
 """A weight for each class or rank, the number of classes or the predicted class: one confidence holds none of them."""
@@ -33,7 +40,14 @@ def pairs(n: int = 400, seed: int = 0) -> Predictions:
     odds = np.log(confidence / (1 - confidence))
     correct = generator.random(n) < 1 / (1 + np.exp(0.7 - 0.5 * odds))
     logits = to_canonical(confidence, "pairs", FLOOR)
-    return Predictions(logits, correct.astype(int), ("wrong", "correct"), kind="pairs", floor=FLOOR, sha256=f"p{seed}")
+    return Predictions(
+        logits,
+        correct.astype(int),
+        ("wrong", "correct"),
+        kind="pairs",
+        floor=FLOOR,
+        sha256=f"p{seed}",
+    )
 
 
 @cache
@@ -43,7 +57,9 @@ def fitted(name: str) -> Calibrator:
 
 
 each = pytest.mark.parametrize("name", calib.METHODS)
-fitting = pytest.mark.parametrize("name", [name for name in calib.METHODS if name not in NEEDS_CLASSES])
+fitting = pytest.mark.parametrize(
+    "name", [name for name in calib.METHODS if name not in NEEDS_CLASSES]
+)
 
 
 @each
@@ -74,7 +90,9 @@ def test_isotonic_and_platt_are_those_of_one_confidence():
     log_odds = np.log(confidence / (1 - confidence))[:, None]
     curve = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(log_odds, correct)
     np.testing.assert_allclose(
-        fitted("platt").predict_proba(data.logits)[:, 1], curve.predict_proba(log_odds)[:, 1], atol=1e-5
+        fitted("platt").predict_proba(data.logits)[:, 1],
+        curve.predict_proba(log_odds)[:, 1],
+        atol=1e-5,
     )
 
 

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calib.errors import CalibrationError
-from calib.numerics import block_rows, blocks, log_softmax, logsumexp, one_vs_rest_log_odds, sigmoid, softmax, softplus
+from calib.numerics import (
+    block_rows,
+    blocks,
+    log_softmax,
+    logsumexp,
+    one_vs_rest_log_odds,
+    sigmoid,
+    softmax,
+    softplus,
+)
 from calib.parameters import check_declared, param
 
 
@@ -55,7 +64,9 @@ def test_what_is_not_says_why(values, says):
 
 
 FINITE = st.floats(-1e3, 1e3)
-LOGITS = st.tuples(st.integers(1, 4), st.integers(2, 6)).flatmap(lambda shape: arrays(float, shape, elements=FINITE))
+LOGITS = st.tuples(st.integers(1, 4), st.integers(2, 6)).flatmap(
+    lambda shape: arrays(float, shape, elements=FINITE)
+)
 
 
 def naive_log_odds(logits: np.ndarray) -> np.ndarray:
@@ -66,15 +77,25 @@ def naive_log_odds(logits: np.ndarray) -> np.ndarray:
 
 @given(LOGITS)
 def test_against_scipy(logits):
-    np.testing.assert_allclose(softmax(logits), scipy.special.softmax(logits, axis=1), rtol=1e-12, atol=1e-300)
-    np.testing.assert_allclose(log_softmax(logits), scipy.special.log_softmax(logits, axis=1), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(logsumexp(logits), scipy.special.logsumexp(logits, axis=1), rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(sigmoid(logits), scipy.special.expit(logits), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(
+        softmax(logits), scipy.special.softmax(logits, axis=1), rtol=1e-12, atol=1e-300
+    )
+    np.testing.assert_allclose(
+        log_softmax(logits), scipy.special.log_softmax(logits, axis=1), rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        logsumexp(logits), scipy.special.logsumexp(logits, axis=1), rtol=1e-13, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        sigmoid(logits), scipy.special.expit(logits), rtol=1e-12, atol=1e-300
+    )
 
 
 @given(LOGITS)
 def test_log_odds_against_the_definition(logits):
-    np.testing.assert_allclose(one_vs_rest_log_odds(logits), naive_log_odds(logits), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        one_vs_rest_log_odds(logits), naive_log_odds(logits), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_log_odds_keep_the_maximum_on_top_of_its_neighbour():
@@ -96,7 +117,9 @@ def test_extremes_stay_finite_and_silent():
 
 
 @pytest.mark.parametrize("n_rows", [0, 7, 50])
-@pytest.mark.parametrize(("row_entries", "entries", "step"), [(1, 7, 7), (3, 22, 7), (10, 7, 1), (0, 7, 7)])
+@pytest.mark.parametrize(
+    ("row_entries", "entries", "step"), [(1, 7, 7), (3, 22, 7), (10, 7, 1), (0, 7, 7)]
+)
 def test_blocks_are_all_rows_once_and_in_order(n_rows, row_entries, entries, step):
     rows = list(blocks(n_rows, row_entries, entries))
     assert block_rows(row_entries, entries) == step

@@ -16,7 +16,9 @@ from calib import records
 from calib.errors import CalibrationError
 from calib.records import BadRecord, arrays_of, flatten, npz_of, read, unflatten, write
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+)
 ARRAYS_FLAT_STATE = st.sampled_from(
     [
         np.arange(3),
@@ -32,7 +34,9 @@ STATES = st.dictionaries(
     st.text(max_size=4),
     st.recursive(
         SCALARS | ARRAYS_FLAT_STATE,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+        ),
         max_leaves=8,
     ),
     max_size=4,
@@ -41,7 +45,12 @@ STATES = st.dictionaries(
 
 def same(a: object, b: object) -> bool:
     if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return (
+            isinstance(b, np.ndarray)
+            and a.dtype == b.dtype
+            and a.shape == b.shape
+            and a.tobytes() == b.tobytes()
+        )
     if isinstance(a, dict):
         return isinstance(b, dict) and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list):

@@ -10,18 +10,29 @@ import pytest
 
 import calib
 from calib.errors import CalibrationError
-from calib.registry import METHODS, extras_for, methods_that_take, missing_arrays, presets, short_of_rows
+from calib.registry import (
+    METHODS,
+    extras_for,
+    methods_that_take,
+    missing_arrays,
+    presets,
+    short_of_rows,
+)
 from tests.conftest import ROOT, simulate
 
 
 def held(**arrays):
     """A data set that holds these arrays beyond logits and labels."""
-    return SimpleNamespace(**{**dict.fromkeys(("features", "train_features", "train_labels")), **arrays})
+    return SimpleNamespace(
+        **{**dict.fromkeys(("features", "train_features", "train_labels")), **arrays}
+    )
 
 
 def test_what_is_no_name_of_a_method_is_refused():
     for name in ("isotnic", 1, ["temperature"]):
-        with pytest.raises(CalibrationError, match=r"There is no calibrator .*; choose from identity, temperature"):
+        with pytest.raises(
+            CalibrationError, match=r"There is no calibrator .*; choose from identity, temperature"
+        ):
             calib.calibrator(name)
 
 
@@ -30,7 +41,10 @@ def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing_and_it_i
     made = calib.calibrator("geometric")
     assert missing_arrays("geometric", None) == missing_arrays("geometric", held()) == names
     assert missing_arrays("geometric", held(features=1, train_labels=2)) == ["train_features"]
-    with pytest.raises(CalibrationError, match="Geometric needs train_features, train_labels, which these data do not"):
+    with pytest.raises(
+        CalibrationError,
+        match="Geometric needs train_features, train_labels, which these data do not",
+    ):
         extras_for(made, held(features=1))
     whole = held(features=1, train_features=2, train_labels=3)
     assert extras_for(made, whole) == {"features": 1, "train_features": 2, "train_labels": 3}
@@ -38,11 +52,18 @@ def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing_and_it_i
     assert extras_for(calib.calibrator("temperature"), held()) == {}
     with_inputs, without = presets(whole), presets()
     assert set(with_inputs["All"]) == set(calib.METHODS) - {"identity"}
-    assert set(with_inputs["All"]) - set(without["All"]) == {n for n, m in calib.METHODS.items() if m.needs}
+    assert set(with_inputs["All"]) - set(without["All"]) == {
+        n for n, m in calib.METHODS.items() if m.needs
+    }
 
 
 def test_methods_that_few_rows_make_worse_are_those_of_the_documented_table():
-    text = (ROOT / "docs" / "library.md").read_text().split("### With few rows")[1].split("`geometric` learns")[0]
+    text = (
+        (ROOT / "docs" / "library.md")
+        .read_text()
+        .split("### With few rows")[1]
+        .split("`geometric` learns")[0]
+    )
     documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
     assert sorted(documented) == sorted(short_of_rows(METHODS, 300))
     assert short_of_rows(METHODS, 1000) == []
@@ -55,7 +76,9 @@ def test_a_type_checker_is_told_the_class_of_each_name():
 
 
 def test_methods_that_errors_name_take_weights():
-    with pytest.raises(CalibrationError, match="takes no weights; choose a method that does") as raised:
+    with pytest.raises(
+        CalibrationError, match="takes no weights; choose a method that does"
+    ) as raised:
         calib.calibrator("gpcalib").fit(*simulate(n=20), weights=np.ones(20))
     named = re.search(r"such as (\w+), (\w+) or (\w+)", str(raised.value))
     assert set(named.groups()) <= set(methods_that_take("weights"))

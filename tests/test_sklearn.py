@@ -47,18 +47,29 @@ from calib.sklearn import (
     nll_scorer,
 )
 
-OTHERS = [name for name, method in calib.METHODS.items() if not method.needs and name != "temperature"]
+OTHERS = [
+    name for name, method in calib.METHODS.items() if not method.needs and name != "temperature"
+]
 FURTHER_FOLDS: list[dict[str, Any]] = [
     {"n_jobs": 2}, *({"ensemble": True, "cv": cv} for cv in (ShuffleSplit(3, random_state=0), TimeSeriesSplit(3))),
 ]  # fmt: skip
-FOLDS = [{"ensemble": True}, *(pytest.param(folds, marks=pytest.mark.long) for folds in FURTHER_FOLDS)]
+FOLDS = [
+    {"ensemble": True},
+    *(pytest.param(folds, marks=pytest.mark.long) for folds in FURTHER_FOLDS),
+]
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 
 def simulated(n_classes: int, n: int = 450) -> tuple[Any, Any]:
     """Rows of four informative columns and their classes, of which one in five is drawn anew."""
     return make_classification(
-        n, n_features=6, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.2, random_state=1
+        n,
+        n_features=6,
+        n_informative=4,
+        n_redundant=0,
+        n_classes=n_classes,
+        flip_y=0.2,
+        random_state=1,
     )
 
 
@@ -98,24 +109,38 @@ def test_scikit_learn_finds_a_classifier_that_keeps_its_rules(model):
 
 
 @pytest.mark.parametrize("frozen", [True, False], ids=["frozen", "folds"])
-@pytest.mark.parametrize("base", [LinearSVC(random_state=0), LogisticRegression()], ids=["scores", "probabilities"])
+@pytest.mark.parametrize(
+    "base", [LinearSVC(random_state=0), LogisticRegression()], ids=["scores", "probabilities"]
+)
 class TestTheNumbersOfScikitLearn:
     """Both fit the same map of the same out-of-fold scores; of a logistic regression the log-odds are the scores."""
 
-    def pair(self, binary, base, frozen, theirs, ours, cv=3, ensemble=False, n_jobs=None, **parameters):
+    def pair(
+        self, binary, base, frozen, theirs, ours, cv=3, ensemble=False, n_jobs=None, **parameters
+    ):
         X, y = binary
         estimator = FrozenEstimator(base.fit(X[:250], y[:250])) if frozen else base
         X, y = X[250:500], y[250:500]
-        reference = CalibratedClassifierCV(estimator, method=theirs, cv=cv, ensemble=ensemble).fit(X, y)
-        own = CalibratedModel(estimator, method=ours, cv=cv, parameters=parameters, ensemble=ensemble, n_jobs=n_jobs)
+        reference = CalibratedClassifierCV(estimator, method=theirs, cv=cv, ensemble=ensemble).fit(
+            X, y
+        )
+        own = CalibratedModel(
+            estimator, method=ours, cv=cv, parameters=parameters, ensemble=ensemble, n_jobs=n_jobs
+        )
         return reference, own.fit(X, y)
 
     @pytest.mark.parametrize("folds", FOLDS)
     def test_sigmoid(self, binary, base, frozen, folds):
         # Their targets are Platt's, which are an option here. Their optimiser stops at about 1e-8.
-        theirs, ours = self.pair(binary, base, frozen, "sigmoid", "platt", platt_correction=True, **folds)
-        if not (frozen and folds.get("ensemble")):  # theirs fits one map for each fold of a frozen estimator too
-            np.testing.assert_allclose(ours.predict_proba(binary[0]), theirs.predict_proba(binary[0]), atol=1e-6)
+        theirs, ours = self.pair(
+            binary, base, frozen, "sigmoid", "platt", platt_correction=True, **folds
+        )
+        if not (
+            frozen and folds.get("ensemble")
+        ):  # theirs fits one map for each fold of a frozen estimator too
+            np.testing.assert_allclose(
+                ours.predict_proba(binary[0]), theirs.predict_proba(binary[0]), atol=1e-6
+            )
             np.testing.assert_array_equal(ours.predict(binary[0]), theirs.predict(binary[0]))
 
     def test_isotonic(self, binary, base, frozen):
@@ -133,7 +158,9 @@ class TestTheNumbersOfScikitLearn:
     @pytest.mark.skipif(SKLEARN < (1, 8), reason="scikit-learn has temperature scaling from 1.8 on")
     def test_temperature(self, binary, base, frozen):
         theirs, ours = self.pair(binary, base, frozen, "temperature", "temperature")
-        np.testing.assert_allclose(ours.predict_proba(binary[0]), theirs.predict_proba(binary[0]), atol=1e-6)
+        np.testing.assert_allclose(
+            ours.predict_proba(binary[0]), theirs.predict_proba(binary[0]), atol=1e-6
+        )
 
 
 def test_a_search_over_methods_in_a_pipeline_takes_the_best_of_them(named):
@@ -141,12 +168,16 @@ def test_a_search_over_methods_in_a_pipeline_takes_the_best_of_them(named):
     table = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
     methods = ["identity", "temperature", "isotonic"]
     pipeline = make_pipeline(StandardScaler(), CalibratedModel(GaussianNB(), cv=2))
-    search = GridSearchCV(pipeline, {"calibratedmodel__method": methods}, cv=2, scoring=nll_scorer).fit(table, y)
+    search = GridSearchCV(
+        pipeline, {"calibratedmodel__method": methods}, cv=2, scoring=nll_scorer
+    ).fit(table, y)
     expected = []
     for method in methods:
         losses = []
         for train, test in StratifiedKFold(2).split(X, y):
-            model = pipeline.set_params(calibratedmodel__method=method).fit(table.iloc[train], y[train])
+            model = pipeline.set_params(calibratedmodel__method=method).fit(
+                table.iloc[train], y[train]
+            )
             losses.append(log_loss(y[test], model.predict_proba(table.iloc[test])))
         expected.append(-np.mean(losses))
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-9)
@@ -154,11 +185,17 @@ def test_a_search_over_methods_in_a_pipeline_takes_the_best_of_them(named):
 
 
 def test_a_search_sets_a_parameter_of_the_method(named):
-    model = CalibratedModel(GaussianNB(), method="scaling_binning", cv=2, parameters={"share_classes": False})
-    search = GridSearchCV(model, {"parameters__n_bins": [3, 7]}, cv=2, scoring=nll_scorer).fit(*named)
+    model = CalibratedModel(
+        GaussianNB(), method="scaling_binning", cv=2, parameters={"share_classes": False}
+    )
+    search = GridSearchCV(model, {"parameters__n_bins": [3, 7]}, cv=2, scoring=nll_scorer).fit(
+        *named
+    )
     assert {each["parameters__n_bins"] for each in search.cv_results_["params"]} == {3, 7}
     found = search.best_estimator_.calibrator_
-    assert found.n_bins == search.best_params_["parameters__n_bins"] and found.share_classes is False
+    assert (
+        found.n_bins == search.best_params_["parameters__n_bins"] and found.share_classes is False
+    )
 
 
 def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_rows(named):
@@ -172,7 +209,9 @@ def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_r
     whole = GaussianNB().fit(X, y)
     probs = model.predict_proba(X)
     np.testing.assert_array_equal(probs, expected.predict_proba(whole.predict_log_proba(X)))
-    np.testing.assert_array_equal(model.predict(X), np.array(["ham", "spam", "unsure"])[probs.argmax(axis=1)])
+    np.testing.assert_array_equal(
+        model.predict(X), np.array(["ham", "spam", "unsure"])[probs.argmax(axis=1)]
+    )
     np.testing.assert_array_equal(model.predict_log_proba(X), np.log(probs))
 
 
@@ -184,7 +223,9 @@ def test_out_of_fold_outputs_are_calibrated_and_the_estimator_is_fitted_on_all_r
         (LinearSVC(random_state=0), "logits"),
     ],
 )
-def test_a_saved_model_and_an_exported_calibrator_give_the_same_numbers(named, tmp_path: Path, base, kind):
+def test_a_saved_model_and_an_exported_calibrator_give_the_same_numbers(
+    named, tmp_path: Path, base, kind
+):
     X, y = named
     model = CalibratedModel(base, method="isotonic", cv=3).fit(X[:300], y[:300])
     joblib.dump(model, tmp_path / "model.joblib")
@@ -192,13 +233,19 @@ def test_a_saved_model_and_an_exported_calibrator_give_the_same_numbers(named, t
     np.testing.assert_array_equal(joblib.load(tmp_path / "model.joblib").predict_proba(X), probs)
 
     path = calib.export.save(model.calibrator_, tmp_path / "calibrator.npz", **model.outputs_)
-    raw = {"log_probabilities": "predict_log_proba", "probabilities": "predict_proba", "logits": "decision_function"}
+    raw = {
+        "log_probabilities": "predict_log_proba",
+        "probabilities": "predict_proba",
+        "logits": "decision_function",
+    }
     with np.errstate(divide="ignore"):
         outputs = getattr(model.estimator_, raw[kind])(X)
     exported = calib.runtime.load(path)
     assert (exported.kind, exported.class_names) == (kind, ("ham", "spam", "unsure"))
     np.testing.assert_allclose(exported.calibrate(outputs), probs, rtol=0, atol=1e-12)
-    if kind != "logits":  # the floor follows the smallest share of the out-of-fold outputs, of 5 neighbours 1/5
+    if (
+        kind != "logits"
+    ):  # the floor follows the smallest share of the out-of-fold outputs, of 5 neighbours 1/5
         assert np.isfinite(exported.floor) and exported.floor > 0
     if kind == "probabilities":
         assert exported.floor == pytest.approx(0.2 / 2 / 2)
@@ -228,7 +275,9 @@ def test_groups_stay_in_one_fold():
     groups = np.repeat(np.arange(30), 4)
     y = generator.integers(2, size=120)
     Recorder.seen = []
-    CalibratedModel(Recorder(), cv=3).fit(np.c_[groups, generator.normal(size=(120, 2))], y, groups=groups)
+    CalibratedModel(Recorder(), cv=3).fit(
+        np.c_[groups, generator.normal(size=(120, 2))], y, groups=groups
+    )
     *folds, whole = [np.bincount(rows, minlength=30) for rows, _ in Recorder.seen]
     assert len(folds) == 3 and all(set(fold) == {0, 4} for fold in folds) and set(whole) == {4}
     np.testing.assert_array_equal(sum(folds), 8)
@@ -236,7 +285,9 @@ def test_groups_stay_in_one_fold():
     with sklearn.config_context(enable_metadata_routing=True):
         model = CalibratedModel(GaussianNB(), cv=GroupKFold(3)).set_fit_request(groups=True)
         X = generator.normal(size=(120, 2))
-        assert np.isfinite(cross_val_score(model, X, y, cv=2, params={"groups": groups}, scoring=ece_scorer)).all()
+        assert np.isfinite(
+            cross_val_score(model, X, y, cv=2, params={"groups": groups}, scoring=ece_scorer)
+        ).all()
 
 
 def test_weights_reach_the_estimator_and_methods_that_take_them(named):
@@ -251,7 +302,11 @@ def test_weights_reach_the_estimator_and_methods_that_take_them(named):
     expected = GaussianNB().fit(X, y, weights).predict_proba(X)
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)
     # The mean of methods is that which the same weights and clusters give it directly.
-    frozen, some, clusters = FrozenEstimator(GaussianNB().fit(X, y)), slice(120), np.arange(120) // 4
+    frozen, some, clusters = (
+        FrozenEstimator(GaussianNB().fit(X, y)),
+        slice(120),
+        np.arange(120) // 4,
+    )
     model = CalibratedModel(frozen, method="auto", parameters={"keep_accuracy": True})
     model.fit(X[some], y[some], groups=clusters, sample_weight=weights[some])
     outputs, codes = frozen.predict_log_proba(X[some]), np.unique(y, return_inverse=True)[1][some]
@@ -260,10 +315,16 @@ def test_weights_reach_the_estimator_and_methods_that_take_them(named):
     assert model.calibrator_.parts() == direct.parts()
     with pytest.raises(CalibrationError, match=r"from 1 to 3.*temperature.*auto"):
         CalibratedModel(GaussianNB(), method="gpcalib").fit(X, y, sample_weight=weights)
-    CalibratedModel(GaussianNB(), cv=2).fit(X, y, sample_weight=np.full(len(y), 2.0))  # all alike say nothing
+    CalibratedModel(GaussianNB(), cv=2).fit(
+        X, y, sample_weight=np.full(len(y), 2.0)
+    )  # all alike say nothing
     # scikit-learn's own error named neither the fold nor what to change.
-    with pytest.raises(CalibrationError, match=r"fold 3 of 3 holds no row of class .* with a weight above 0; use"):
-        CalibratedModel(GaussianNB(), cv=KFold(3)).fit(X, y, sample_weight=np.arange(len(y)) >= 2 * len(y) / 3)
+    with pytest.raises(
+        CalibrationError, match=r"fold 3 of 3 holds no row of class .* with a weight above 0; use"
+    ):
+        CalibratedModel(GaussianNB(), cv=KFold(3)).fit(
+            X, y, sample_weight=np.arange(len(y)) >= 2 * len(y) / 3
+        )
 
 
 @pytest.mark.parametrize(
@@ -276,7 +337,10 @@ def test_weights_reach_the_estimator_and_methods_that_take_them(named):
         (CalibratedModel(GaussianNB(), parameters={1: 2}), "must be a dictionary"),
         (CalibratedModel(GaussianNB(), cv=[]), r"cv=\[\] gives no folds"),
         (CalibratedModel(GaussianNB(), cv=[(np.arange(5), np.arange(450))]), "fold 1 of 1"),
-        (CalibratedModel(GaussianNB(), cv=LeaveOneOut(), ensemble=True), "fold 1 of 450 holds 1 row with"),
+        (
+            CalibratedModel(GaussianNB(), cv=LeaveOneOut(), ensemble=True),
+            "fold 1 of 450 holds 1 row with",
+        ),
         (CalibratedModel(StandardScaler()), "StandardScaler has neither"),
         (CalibratedModel(SVC(decision_function_shape="ovo"), cv=2), "6 columns for 4 classes"),
     ],
@@ -302,11 +366,17 @@ def test_scorers_are_the_metrics_of_all_columns(named):
         np.take_along_axis(log_softmax(np.log(probs)), codes[:, None], 1).mean()
     )
     weights = np.arange(450) % 3
-    for scorer, metric in ((nll_scorer, nll), (ece_scorer, ece), (classwise_ece_scorer, classwise_ece)):
+    for scorer, metric in (
+        (nll_scorer, nll),
+        (ece_scorer, ece),
+        (classwise_ece_scorer, classwise_ece),
+    ):
         assert scorer(model, X, y, sample_weight=weights) == -metric(probs, codes, weights=weights)
     assert brier(probs, codes) == pytest.approx(squares.mean())
     of_ham = np.c_[1 - probs[:, 0], probs[:, 0]]
-    assert brier(of_ham, (y == "ham").astype(int)) == pytest.approx(brier_score_loss(y == "ham", probs[:, 0]))
+    assert brier(of_ham, (y == "ham").astype(int)) == pytest.approx(
+        brier_score_loss(y == "ham", probs[:, 0])
+    )
     with pytest.raises(CalibrationError, match=r"1 of 450 labels.*'eggs'"):
         nll_scorer(model, X, np.append(y[1:], "eggs"))
 
@@ -319,7 +389,9 @@ def test_metadata_are_routed_to_the_estimator_and_the_scorer(named):
         model = CalibratedModel(estimator, cv=3).set_fit_request(sample_weight=True)
         scorer = nll_scorer.set_score_request(sample_weight=True)
         Recorder.seen = []
-        found = cross_val_score(model, X, y, cv=2, scoring=scorer, params={"sample_weight": weights})
+        found = cross_val_score(
+            model, X, y, cv=2, scoring=scorer, params={"sample_weight": weights}
+        )
         assert len(Recorder.seen) == 8
         for rows, given in Recorder.seen:
             np.testing.assert_array_equal(given, weights[rows])

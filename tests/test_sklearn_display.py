@@ -28,7 +28,9 @@ def fitted(labels):
 def test_two_classes_agree_with_scikit_learns_curve():
     probs = fitted(BINARY).predict_proba(X[300:])[:, 1]
     shares, means = calibration_curve(BINARY[300:], probs, n_bins=7)
-    display = ReliabilityDisplay.from_predictions(BINARY[300:], probs, n_bins=7, binning="equal_width")
+    display = ReliabilityDisplay.from_predictions(
+        BINARY[300:], probs, n_bins=7, binning="equal_width"
+    )
     np.testing.assert_allclose(display.curve.confidence, means)
     np.testing.assert_allclose(display.curve.accuracy, shares)
     low, high = wilson_interval(shares * display.curve.count, display.curve.count)
@@ -38,7 +40,9 @@ def test_two_classes_agree_with_scikit_learns_curve():
 def test_estimators_and_their_predictions_are_drawn_alike():
     model = fitted(LABELS)
     one = ReliabilityDisplay.from_estimator(model, X[300:], LABELS[300:])
-    other = ReliabilityDisplay.from_predictions(LABELS[300:], model.predict_proba(X[300:]), name="Pipeline")
+    other = ReliabilityDisplay.from_predictions(
+        LABELS[300:], model.predict_proba(X[300:]), name="Pipeline"
+    )
     curve = calib.reliability_curve(model.predict_proba(X[300:]), NUMBERS[300:], 7, "equal_mass")
     for display in (one, other):
         np.testing.assert_array_equal(display.curve.accuracy, curve.accuracy)
@@ -53,20 +57,37 @@ def test_one_class_of_several_and_the_other_of_two_are_drawn_when_named():
     curve = calib.reliability_curve(probs, NUMBERS[300:], 5, "equal_mass", target=2)
     np.testing.assert_array_equal(display.curve.accuracy, curve.accuracy)
     assert display.figure_.layout.xaxis.title.text == "P(two)"
-    of_two = ReliabilityDisplay.from_estimator(fitted(BINARY), X[300:], BINARY[300:], pos_label=False)
+    of_two = ReliabilityDisplay.from_estimator(
+        fitted(BINARY), X[300:], BINARY[300:], pos_label=False
+    )
     assert of_two.curve.mean_accuracy == pytest.approx(np.mean(~BINARY[300:]))
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (lambda: ReliabilityDisplay.from_predictions(LABELS, np.full((600, 2), 0.5)), "classes=\\["),
-        (lambda: ReliabilityDisplay.from_predictions(LABELS[:5], np.full((600, 3), 1 / 3)), "\\(5,\\)"),
-        (lambda: ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), pos_label="x"), "pos_label"),
-        (lambda: ReliabilityDisplay.from_predictions([0, 1, None], [0.1, 0.2, 0.3]), "1 of 3 labels"),
+        (
+            lambda: ReliabilityDisplay.from_predictions(LABELS, np.full((600, 2), 0.5)),
+            "classes=\\[",
+        ),
+        (
+            lambda: ReliabilityDisplay.from_predictions(LABELS[:5], np.full((600, 3), 1 / 3)),
+            "\\(5,\\)",
+        ),
+        (
+            lambda: ReliabilityDisplay.from_predictions(BINARY, np.full(600, 0.5), pos_label="x"),
+            "pos_label",
+        ),
+        (
+            lambda: ReliabilityDisplay.from_predictions([0, 1, None], [0.1, 0.2, 0.3]),
+            "1 of 3 labels",
+        ),
         (lambda: ReliabilityDisplay.from_predictions([], []), "0 classes"),
         (lambda: ReliabilityDisplay.from_predictions([0, 1], [0.1, np.nan]), "1 of 2 rows of prob"),
-        (lambda: ReliabilityDisplay.from_estimator(RidgeClassifier().fit(X, LABELS), X, LABELS), "predict_proba"),
+        (
+            lambda: ReliabilityDisplay.from_estimator(RidgeClassifier().fit(X, LABELS), X, LABELS),
+            "predict_proba",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(given, said):

@@ -32,7 +32,11 @@ def by_hand(probs: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]
     inside = np.minimum(np.floor(confidence * 15 + 1e-6), 14)
     gaps = [np.sum(confidence[inside == b] - correct[inside == b]) for b in range(15)]
     of_label = np.maximum((probs * truth).sum(axis=1), 1e-15)
-    return -np.log(of_label).mean(), ((probs - truth) ** 2).sum(axis=1).mean(), np.abs(gaps).sum() / len(labels)
+    return (
+        -np.log(of_label).mean(),
+        ((probs - truth) ** 2).sum(axis=1).mean(),
+        np.abs(gaps).sum() / len(labels),
+    )
 
 
 def from_arrays(probs, labels, folder):
@@ -59,7 +63,9 @@ def from_npz(probs, labels, folder):
 
 
 def from_csv(probs, labels, folder):
-    frame = pd.DataFrame(probs, columns=[f"p_{k}" for k in range(probs.shape[1])]).assign(label=labels)
+    frame = pd.DataFrame(probs, columns=[f"p_{k}" for k in range(probs.shape[1])]).assign(
+        label=labels
+    )
     frame.to_csv(folder / "rows.csv", index=False)
     return calib.scores(calib.load(folder / "rows.csv"), ci=False).loc[list(SCORES), "value"]
 
@@ -70,7 +76,11 @@ def raw_rows(table):
 
 def from_comparison(probs, labels, folder):
     data = calib.from_outputs(probs, labels)
-    return raw_rows(calib.compare({"temperature": calib.calibrator("temperature")}, data.take(range(100)), data).table)
+    return raw_rows(
+        calib.compare(
+            {"temperature": calib.calibrator("temperature")}, data.take(range(100)), data
+        ).table
+    )
 
 
 def from_report(probs, labels, folder):
@@ -100,7 +110,10 @@ def test_scores_of_the_same_rows_are_the_same_numbers(way, tmp_path):
 def test_an_events_scores_are_the_same_numbers(decimals, tmp_path):
     probs, labels = drawn(500, 2, decimals, seed=1)
     risk = probs[:, 1]
-    expected = [-np.log(np.maximum(probs[np.arange(500), labels], 1e-15)).mean(), np.mean((risk - labels) ** 2)]
+    expected = [
+        -np.log(np.maximum(probs[np.arange(500), labels], 1e-15)).mean(),
+        np.mean((risk - labels) ** 2),
+    ]
     np.savez(tmp_path / "rows.npz", p=risk, y=labels)
     for data in (calib.from_outputs(risk, labels), calib.load(tmp_path / "rows.npz")):
         table = calib.scores(data, ci=False)["value"]
@@ -118,11 +131,15 @@ def test_fits_take_the_same_logits_of_arrays_and_of_data(n_classes, decimals):
     data = calib.from_outputs(probs, labels)
     np.testing.assert_array_equal(calib.logits(probs), data.logits)
     np.testing.assert_array_equal(calib.logits(probs[:1], floor=data.floor), data.logits[:1])
-    assert np.exp(data.logits[probs == 0]) == pytest.approx(probs[probs > 0].min() / 2 / (n_classes - 1))
+    assert np.exp(data.logits[probs == 0]) == pytest.approx(
+        probs[probs > 0].min() / 2 / (n_classes - 1)
+    )
 
 
 def test_zeros_of_rounded_probabilities_leave_the_temperature():
     """Rounding to three decimals is no reason for another temperature: that of the exact probabilities is 4."""
     probs, labels = drawn(2000, 10, decimals=3, seed=3)
-    fitted = calib.calibrator("temperature").fit(calib.logits(probs / probs.sum(axis=1, keepdims=True)), labels)
+    fitted = calib.calibrator("temperature").fit(
+        calib.logits(probs / probs.sum(axis=1, keepdims=True)), labels
+    )
     assert 3 < fitted.temperature_ < 5 and not fitted.notes()

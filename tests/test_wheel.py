@@ -17,7 +17,16 @@ pytestmark = pytest.mark.long
 
 def build(folder: Path) -> Path:
     """The wheel of this checkout, made by the backend that pyproject.toml names."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        str(ROOT),
+    ]
     subprocess.run([*command, "--wheel-dir", folder], check=True, cwd=folder)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -32,9 +41,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Environment of a Python that has the wheel, what it needs and no TensorFlow, and nothing of this checkout."""
     folder = tmp_path_factory.mktemp("installed")
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, wheel]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        folder,
+        wheel,
+    ]
     subprocess.run(install, check=True)
-    (folder / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = sys.modules['gpflow'] = None\n")
+    (folder / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['tensorflow'] = sys.modules['gpflow'] = None\n"
+    )
     return {
         "PYTHONPATH": str(folder),
         "PATH": str(Path(sys.executable).parent),
@@ -49,7 +70,10 @@ def test_it_holds_the_app_and_none_of_the_tests(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         imports = [archive.read(name) for name in names if name.endswith(".py")]
-    here = {f"calib/studio/{path.relative_to(ROOT)}" for path in (ROOT / "app.py", *(ROOT / "pages").glob("*.py"))}
+    here = {
+        f"calib/studio/{path.relative_to(ROOT)}"
+        for path in (ROOT / "app.py", *(ROOT / "pages").glob("*.py"))
+    }
     assert here <= names
     assert {
         "calib/py.typed",
@@ -67,6 +91,10 @@ def test_equal_files_give_equal_bytes(wheel: Path, tmp_path: Path) -> None:
 
 def test_it_works_where_it_was_installed(installed: dict[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "tests" / "wheel_smoke.py"], cwd=tmp_path, env=installed, capture_output=True, text=True
+        [sys.executable, ROOT / "tests" / "wheel_smoke.py"],
+        cwd=tmp_path,
+        env=installed,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr

@@ -30,7 +30,9 @@ def answer(*arguments: object, status: int = 0) -> Any:
 
 def from_the_wheel() -> None:
     """No source tree is in sight."""
-    assert not any((HOME / name).exists() for name in ("tests", "benchmarks", "pyproject.toml", "app.py"))
+    assert not any(
+        (HOME / name).exists() for name in ("tests", "benchmarks", "pyproject.toml", "app.py")
+    )
     assert not Path.cwd().is_relative_to(HOME) and not any(Path.cwd().glob("*.py"))
 
 
@@ -59,13 +61,17 @@ def says(port: int, path: str) -> str:
 def app() -> None:
     """The app serves from this folder beside a configuration of somebody's own, keeps its protections and no file."""
     Path(".streamlit").mkdir()
-    Path(".streamlit/config.toml").write_text('[client]\nallowedOrigins = ["https://elsewhere.example"]\n')
+    Path(".streamlit/config.toml").write_text(
+        '[client]\nallowedOrigins = ["https://elsewhere.example"]\n'
+    )
     before = {*Path().iterdir()}
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [*CALIB, "app", "--no-browser", "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [*CALIB, "app", "--no-browser", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     try:
         until = time.monotonic() + 300

@@ -24,14 +24,22 @@ SECONDS, BYTES = 10.0, 10**9
 
 def main() -> None:
     """Open them all and print the table, then what went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=10_000)
-    parser.add_argument("--minutes", type=float, default=60.0, help="by the clock; fewer than n where they are over")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="by the clock; fewer than n where they are over"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
-    parser.add_argument("--at-once", type=int, default=2, help="how many are opened at the same time")
+    parser.add_argument(
+        "--at-once", type=int, default=2, help="how many are opened at the same time"
+    )
     parser.add_argument("--keep", type=Path, help="folder for what went wrong")
-    parser.add_argument("--write", type=int, metavar="NUMBER", help="write this one and do nothing else")
+    parser.add_argument(
+        "--write", type=int, metavar="NUMBER", help="write this one and do nothing else"
+    )
     given = parser.parse_args()
     if given.write is not None:
         made = upload(given.write, given.seed)
@@ -44,7 +52,11 @@ def main() -> None:
     print(machine("streamlit", "h5py", "pyarrow"), f"Load {os.getloadavg()[2]:.1f}.", end="\n\n")
     print(table(answers), end="\n\n")
     print(f"- {len(answers):,} opened by one process, which lives, {given.at_once} at a time.")
-    report([a for a in answers if a.problem or a.seconds > SECONDS or a.peak_bytes > BYTES], given.seed, given.keep)
+    report(
+        [a for a in answers if a.problem or a.seconds > SECONDS or a.peak_bytes > BYTES],
+        given.seed,
+        given.keep,
+    )
 
 
 def report(wrong: list[Answer], seed: int, folder: Path | None) -> None:

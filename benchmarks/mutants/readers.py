@@ -110,7 +110,11 @@ def open_one(made: Upload, peaks: Peaks, log: Tracebacks) -> Answer:
     try:
         found = inspect((made.name, made.content), isolate=True)
         outcome = "read" if found.predictions is not None else found.findings[0].code
-        outcome = "ended" if any(finding.code == "reader_ended" for finding in found.findings) else outcome
+        outcome = (
+            "ended"
+            if any(finding.code == "reader_ended" for finding in found.findings)
+            else outcome
+        )
         problem = wrong(found)
     except Exception as error:
         outcome, problem = "raised", f"{type(error).__name__}: {str(error)[:200]}"
@@ -127,13 +131,30 @@ def table(answers: list[Answer]) -> str:
         if here:
             wrong, read = sum(bool(a.problem) for a in here), sum(a.outcome == "read" for a in here)
             seconds = [a.seconds for a in here]
-            times = (f"{value:.2f}" for value in (np.median(seconds), np.quantile(seconds, 0.99), max(seconds)))
+            times = (
+                f"{value:.2f}"
+                for value in (np.median(seconds), np.quantile(seconds, 0.99), max(seconds))
+            )
             most = max(a.peak_bytes for a in here) / 1e6
             ended = sum(a.outcome == "ended" for a in here)
-            counts = (f"{n:,}" for n in (len(here), read, len(here) - read - wrong - ended, ended, wrong))
+            counts = (
+                f"{n:,}" for n in (len(here), read, len(here) - read - wrong - ended, ended, wrong)
+            )
             rows.append([form, *counts, *times, f"{most:,.0f}"])
     return markdown(
-        ["", "uploads", "read", "refused", "reader died", "wrong", "median s", "99 % s", "most s", "most MB"], rows
+        [
+            "",
+            "uploads",
+            "read",
+            "refused",
+            "reader died",
+            "wrong",
+            "median s",
+            "99 % s",
+            "most s",
+            "most MB",
+        ],
+        rows,
     )
 
 
@@ -141,7 +162,9 @@ def wrong(found: Inspection) -> str:
     """What reading a file should not have given, if anything is."""
     if not found.predictions and not any(finding.level == "error" for finding in found.findings):
         return "neither data nor an error"
-    return wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
+    return wrong_words(found.findings) or (
+        wrong_data(found.predictions) if found.predictions else ""
+    )
 
 
 def wrong_words(findings: tuple) -> str:
@@ -158,7 +181,11 @@ def wrong_data(data: Predictions) -> str:
     """The promise of Predictions that is broken, if one is."""
     if not np.isfinite(data.logits).all() or data.logits.shape != (len(data), data.n_classes):
         return "logits that are not finite, or of another shape"
-    if data.labels.min() < 0 or data.labels.max() >= data.n_classes or len(data.class_names) != data.n_classes:
+    if (
+        data.labels.min() < 0
+        or data.labels.max() >= data.n_classes
+        or len(data.class_names) != data.n_classes
+    ):
         return "labels beyond the classes"
     for array in (data.features, data.train_features):
         if array is not None and not np.isfinite(array).all():

@@ -58,16 +58,22 @@ CLASSIFIERS = {
     ),
     "logistic": ActiveClassifier(
         "Logistic regression",
-        lambda seed: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, random_state=seed)),
+        lambda seed: make_pipeline(
+            StandardScaler(), LogisticRegression(max_iter=1000, random_state=seed)
+        ),
         "A linear model of the standardised features.",
     ),
     "network": ActiveClassifier(
         "Neural network",
-        lambda seed: make_pipeline(StandardScaler(), MLPClassifier((100,), max_iter=100, random_state=seed)),
+        lambda seed: make_pipeline(
+            StandardScaler(), MLPClassifier((100,), max_iter=100, random_state=seed)
+        ),
         "One hidden layer of 100 on the standardised features.",
     ),
     "naive_bayes": ActiveClassifier(
-        "Naive Bayes", lambda seed: GaussianNB(), "A Gaussian for each class and feature; very overconfident."
+        "Naive Bayes",
+        lambda seed: GaussianNB(),
+        "A Gaussian for each class and feature; very overconfident.",
     ),
 }
 """By the name used in plans; the first is what pages begin with."""
@@ -82,7 +88,9 @@ def classifier(name: str, seed: int) -> Any:
         If there is none of this name, or its package is not installed.
     """
     if name not in CLASSIFIERS:
-        raise CalibrationError(f"There is no classifier {name!r}; choose from {', '.join(CLASSIFIERS)}.")
+        raise CalibrationError(
+            f"There is no classifier {name!r}; choose from {', '.join(CLASSIFIERS)}."
+        )
     return CLASSIFIERS[name].make(seed)
 
 
@@ -111,12 +119,14 @@ class Learner:
         self._features.append(features)
         self._labels.append(labels)
         all_labels = np.concatenate(self._labels)
-        waited, self._only = self._only is not None, int(all_labels[0]) if np.ptp(all_labels) == 0 else None
+        waited = self._only is not None
+        self._only = int(all_labels[0]) if np.ptp(all_labels) == 0 else None
         if self._only is not None:
             return
         online = hasattr(self._classifier, "partial_fit")
         if waited or not online:
-            features, labels = np.concatenate(self._features), all_labels
+            features = np.concatenate(self._features)
+            labels = all_labels
         with warnings.catch_warnings():
             # A network that has not converged after its iterations is still a classifier to be calibrated.
             warnings.filterwarnings("ignore", category=ConvergenceWarning)

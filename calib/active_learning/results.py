@@ -105,7 +105,9 @@ def compare_arms(table: pd.DataFrame) -> pd.DataFrame:
         table = table[table["shuffle"].isin(n_arms[n_arms == table["arm"].nunique()].index)]
     if table.empty:
         return pd.DataFrame(rows, columns=COLUMNS)
-    finals = table.loc[table.groupby(["arm", "shuffle"], sort=False)["round"].idxmax()].reset_index(drop=True)
+    finals = table.loc[table.groupby(["arm", "shuffle"], sort=False)["round"].idxmax()].reset_index(
+        drop=True
+    )
     fewest = finals.groupby("shuffle")[LABELS].min()
     runs = dict(iter(table.groupby(["arm", "shuffle"])))
     for place, (arm, shuffle) in enumerate(zip(finals["arm"], finals["shuffle"], strict=True)):
@@ -126,7 +128,9 @@ def compare_arms(table: pd.DataFrame) -> pd.DataFrame:
 
 def mean_interval(values: Any) -> Interval:
     """Mean with its t interval; unbounded for one value, NaN for none."""
-    return corrected_interval(values, n_calibration=1, n_test=0)  # no row of one value is in another
+    return corrected_interval(
+        values, n_calibration=1, n_test=0
+    )  # no row of one value is in another
 
 
 def verdicts(summary: pd.DataFrame) -> list[str]:
@@ -221,7 +225,8 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str) -> LearningCurve
     """
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(
-        (one[LABELS].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
+        (one[LABELS].to_numpy(float), one[measure].to_numpy(float))
+        for _, one in rounds.groupby("shuffle")
     )
     if not shuffles:
         empty = np.empty(0)
@@ -256,5 +261,7 @@ def study_arms(runs: Mapping[tuple[str, int], list[Round]]) -> ArmStudy:
     """The rounds of simulations, by arm and seed, compared and averaged."""
     table = rounds_table(runs)
     arms = list(table["arm"].unique())
-    curves = {(arm, measure): learning_curve(table, arm, measure) for arm in arms for measure in MEASURES}
+    curves = {
+        (arm, measure): learning_curve(table, arm, measure) for arm in arms for measure in MEASURES
+    }
     return ArmStudy(table, compare_arms(table), curves)

@@ -66,7 +66,9 @@ class Pool:
         return len(self.labels)
 
 
-def pool_from_predictions(data: Predictions, part: float | int | None = None, seed: int = 0) -> Pool:
+def pool_from_predictions(
+    data: Predictions, part: float | int | None = None, seed: int = 0
+) -> Pool:
     """Pool and test rows of a data set with features; its model's outputs take no part.
 
     Where it brings a training set, that is the pool and all rows are test rows. Otherwise the calibration part of a
@@ -98,9 +100,17 @@ def pool_from_predictions(data: Predictions, part: float | int | None = None, se
             "labels, and train_features with train_labels if there is a training set."
         )
     if data.train_features is not None and data.train_labels is not None:
-        return Pool(_flat(data.train_features), data.train_labels, _flat(data.features), data.labels, data.n_classes)
+        return Pool(
+            _flat(data.train_features),
+            data.train_labels,
+            _flat(data.features),
+            data.labels,
+            data.n_classes,
+        )
     pool, test = data.split(part, random_state=seed)
-    return Pool(_flat(pool.features), pool.labels, _flat(test.features), test.labels, data.n_classes)
+    return Pool(
+        _flat(pool.features), pool.labels, _flat(test.features), test.labels, data.n_classes
+    )
 
 
 def _flat(features: Any) -> npt.NDArray[Any]:
@@ -144,7 +154,9 @@ class Round:
     note: str = ""
 
 
-def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progress | None = None) -> list[Round]:
+def simulate(
+    plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progress | None = None
+) -> list[Round]:
     """Run one arm of a comparison on one shuffle (Wenger et al. 2020, section 5 and figure 5).
 
     The first ``plan.pretraining`` rows of the shuffled pool are labelled and trained on. Then, batch by batch, labels
@@ -182,20 +194,28 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
     """
     for name, value, kind in (("plan", plan, Plan), ("pool", pool, Pool)):
         if not isinstance(value, kind):
-            raise CalibrationError(f"{name}={shown(value)} must be a calib.active_learning.{kind.__name__}.")
+            raise CalibrationError(
+                f"{name}={shown(value)} must be a calib.active_learning.{kind.__name__}."
+            )
     if arm not in tuple(ARMS):
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
     check_number("seed", seed, 0, whole=True)
     first = min(plan.pretraining, len(pool))
     most = len(pool) if plan.budget is None else min(len(pool), first + plan.budget)
     waiting = shuffled(pool, seed)
-    new, waiting, calibration = waiting[:first], waiting[first:], np.empty(0, np.int64)
+    new = waiting[:first]
+    waiting = waiting[first:]
+    calibration = np.empty(0, np.int64)
     learner = Learner(classifier(plan.classifier, seed), pool.n_classes)
     rounds: list[Round] = []
-    spent, n_batches, last = "pretraining", 0, False
+    spent = "pretraining"
+    n_batches = 0
+    last = False
 
     def tell(*within: float) -> None:
-        if callback is not None and rounds:  # a fit can be cancelled; its own progress is none of the simulation's
+        if (
+            callback is not None and rounds
+        ):  # a fit can be cancelled; its own progress is none of the simulation's
             callback(rounds[-1].n_labels, most, rounds[-1].error)
 
     while True:
@@ -206,13 +226,17 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
         if len(calibration):
             try:
                 fitted = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
-                predicted = fitted.fit(known[calibration], pool.labels[calibration], progress=tell).predict_proba
+                predicted = fitted.fit(
+                    known[calibration], pool.labels[calibration], progress=tell
+                ).predict_proba
             except CalibrationError as error:
                 note = str(error)
         unsure = np.empty(0, np.int64)
         if len(waiting):
             unsure = np.flatnonzero(normalised_entropy(predicted(known[waiting])) > plan.threshold)
-        probs, truth, n_labels = predicted(test), pool.test_labels, len(pool) - len(waiting)
+        probs = predicted(test)
+        truth = pool.test_labels
+        n_labels = len(pool) - len(waiting)
         rounds.append(
             Round(
                 n_labels=n_labels,
@@ -231,11 +255,15 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progr
         places = unsure[: min(plan.batch, most - n_labels)]
         if last or not len(places):
             return rounds
-        new, waiting = waiting[places], np.delete(waiting, places)
-        spent = "calibration" if ARMS[arm].calibrates and n_batches % plan.every == 0 else "training"
+        new = waiting[places]
+        waiting = np.delete(waiting, places)
+        spent = (
+            "calibration" if ARMS[arm].calibrates and n_batches % plan.every == 0 else "training"
+        )
         if spent == "calibration":
             calibration = np.concatenate([calibration, new])
-        n_batches, last = n_batches + 1, len(places) < plan.batch
+        n_batches = n_batches + 1
+        last = len(places) < plan.batch
 
 
 def _outputs(learner: Learner, pool: Pool, asked: Ints) -> tuple[Floats, Floats]:

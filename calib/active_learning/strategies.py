@@ -21,7 +21,9 @@ def normalised_entropy(probs: Floats) -> Floats:
     return np.abs(terms.sum(axis=1)) / np.log(probs.shape[1])
 
 
-CALIBRATORS = tuple(name for name, method in METHODS.items() if name != "identity" and not method.needs)
+CALIBRATORS = tuple(
+    name for name, method in METHODS.items() if name != "identity" and not method.needs
+)
 """What can calibrate along the way: all that is fitted to outputs and labels alone."""
 
 
@@ -51,16 +53,29 @@ class Plan:
         At set points: each so many batches one goes to calibration, the first too.
     """
 
-    classifier: str = param("forest", choices=tuple(CLASSIFIERS), help="The classifier that learns.")
-    calibrator: str = param("gpcalib", choices=CALIBRATORS, help="The calibrator of the arms that calibrate.")
+    classifier: str = param(
+        "forest", choices=tuple(CLASSIFIERS), help="The classifier that learns."
+    )
+    calibrator: str = param(
+        "gpcalib", choices=CALIBRATORS, help="The calibrator of the arms that calibrate."
+    )
     params: dict[str, Any] = field(default_factory=dict)
     threshold: float = param(
-        0.25, low=0.0, high=1.0, help="Labels are asked only of rows with a larger normalised entropy."
+        0.25,
+        low=0.0,
+        high=1.0,
+        help="Labels are asked only of rows with a larger normalised entropy.",
     )
-    pretraining: int = param(500, low=1, help="Rows labelled before the first question, whatever their uncertainty.")
+    pretraining: int = param(
+        500, low=1, help="Rows labelled before the first question, whatever their uncertainty."
+    )
     batch: int = param(250, low=1, help="Labels asked at a time.")
-    budget: int | None = param(None, optional=True, help="Most labels to ask after pre-training; empty: no end.")
-    every: int = param(4, low=1, help="At set points: each so many batches one goes to calibration, the first too.")
+    budget: int | None = param(
+        None, optional=True, help="Most labels to ask after pre-training; empty: no end."
+    )
+    every: int = param(
+        4, low=1, help="At set points: each so many batches one goes to calibration, the first too."
+    )
 
     def __post_init__(self) -> None:
         """Refuse values out of range.
@@ -72,7 +87,9 @@ class Plan:
         """
         check_declared(self)
         if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
-            raise CalibrationError(f"budget={self.budget!r} must be a whole number of labels, 0 or more, or None.")
+            raise CalibrationError(
+                f"budget={self.budget!r} must be a whole number of labels, 0 or more, or None."
+            )
         check_by_name("params", self.params)
         calibrator(self.calibrator, **self.params)
 

@@ -39,7 +39,8 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
 
     def measured(predictions: Any, targets: Any) -> MetricValue:
         # A column of predictions holds probabilities of the event, or for each row those of all classes.
-        probs, labels = np.array([*predictions]), np.asarray(targets)
+        probs = np.array([*predictions])
+        labels = np.asarray(targets)
         found = calib.scores(probs, labels, **options)
         ends = {"value": "", "low": "_low", "high": "_high", "weighted": "_weighted"}
         scores = {
@@ -47,6 +48,8 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
             for key, row in found.iterrows()
             for end, value in row.items()
         }
-        return MetricValue(aggregate_results={key: value for key, value in scores.items() if np.isfinite(value)})
+        return MetricValue(
+            aggregate_results={key: value for key, value in scores.items() if np.isfinite(value)}
+        )
 
     return make_metric(eval_fn=measured, greater_is_better=False, name=name)

@@ -84,9 +84,12 @@ class Part:
             (array,) = contents_of(found, name, file, notes.choices).arrays
             if not array.shape:
                 raise InvalidUpload(
-                    "shape_0d", f"{name} is a single value, not one row of scores per example.", "Save the whole array."
+                    "shape_0d",
+                    f"{name} is a single value, not one row of scores per example.",
+                    "Save the whole array.",
                 )
-            n_rows, n_outputs = array.shape[0], prod(array.shape[1:])
+            n_rows = array.shape[0]
+            n_outputs = prod(array.shape[1:])
             return cls(path, n_rows, (), n_outputs, 8 * n_outputs)
 
     def blocks(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
@@ -97,7 +100,10 @@ class Part:
         """The outputs of all rows in order, in blocks; missing cells of tables are NaN."""
         for block in self.blocks(self.columns):
             if self.columns:
-                named = [(block.column(name), f"Column {name} of {self.path.name}") for name in self.columns]
+                named = [
+                    (block.column(name), f"Column {name} of {self.path.name}")
+                    for name in self.columns
+                ]
                 block = np.column_stack([numbers(column, what, False) for column, what in named])
             yield block
 
@@ -115,7 +121,9 @@ class Part:
         # A row group may be the whole file, so its pages are read as they are needed.
         with pq.ParquetFile(self.path, pre_buffer=False, buffer_size=READ_AHEAD) as file:
             names = file.schema_arrow.names if columns is None else list(columns)
-            batches = file.iter_batches(block_rows(len(names), MEMORY_ENTRIES), columns=names, use_threads=False)
+            batches = file.iter_batches(
+                block_rows(len(names), MEMORY_ENTRIES), columns=names, use_threads=False
+            )
             while True:
                 with reading(self.path.name):
                     batch = next(batches, None)
@@ -139,10 +147,14 @@ def parts_of(path: Path, notes: Notes, separate_labels: bool = True) -> list[Par
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
-        raise InvalidUpload("no_rows", f"The folder {path.name} holds no .parquet files.", "Name another one.")
+        raise InvalidUpload(
+            "no_rows", f"The folder {path.name} holds no .parquet files.", "Name another one."
+        )
     parts = [Part.from_path(file, notes, separate_labels, infer=file == files[0]) for file in files]
     if not any(part.n_rows for part in parts):
-        raise InvalidUpload("no_rows", f"{path.name} has 0 rows.", "Check that saving it ended, and name it again.")
+        raise InvalidUpload(
+            "no_rows", f"{path.name} has 0 rows.", "Check that saving it ended, and name it again."
+        )
     return parts
 
 

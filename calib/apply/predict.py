@@ -88,7 +88,8 @@ def predict_file(
     DataError
         If the file cannot be read, or has no rows.
     """
-    source, target = Path(source), Path(target)
+    source = Path(source)
+    target = Path(target)
     if isinstance(calibrator, Calibrator):
         calibrator = ExportedCalibrator(calibrator, kind or "logits")
     if not isinstance(calibrator, ExportedCalibrator):
@@ -102,10 +103,16 @@ def predict_file(
     if source.is_dir():
         raise CalibrationError(f"{source.name} is a folder; give its files one by one.")
     if target.resolve() == source.resolve():
-        raise CalibrationError("The results need a file of their own, or they would overwrite the outputs.")
-    notes, done, loose = Notes(choices or Choices()), 0, list[Finding]()
+        raise CalibrationError(
+            "The results need a file of their own, or they would overwrite the outputs."
+        )
+    notes = Notes(choices or Choices())
+    done = 0
+    loose = list[Finding]()
     # Of pairs, only the confidence that an answer is correct.
-    first, names = (1, ("confidence",)) if calibrator.kind == "pairs" else (0, calibrator.class_names)
+    first, names = (
+        (1, ("confidence",)) if calibrator.kind == "pairs" else (0, calibrator.class_names)
+    )
     with findings_as_error(notes):
         check_choices(notes.choices)
         (part,) = parts_of(source, notes)
@@ -113,7 +120,9 @@ def predict_file(
             for block in _last_two_as_one(part.outputs()):
                 rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,}"
                 try:
-                    probs = calibrator.calibrate(calibrator.in_class_order(block, part.columns), kind)
+                    probs = calibrator.calibrate(
+                        calibrator.in_class_order(block, part.columns), kind
+                    )
                     loose += sums_of_rows(calibrator, block, f"{rows},")
                     write(probs[:, first:])
                 except CalibrationError as error:
@@ -124,7 +133,11 @@ def predict_file(
                 done += len(block)
                 progress(done, part.n_rows)
     if loose:
-        more = f" So it is in {plural(len(loose) - 1, 'more block')} of the file." if len(loose) > 1 else ""
+        more = (
+            f" So it is in {plural(len(loose) - 1, 'more block')} of the file."
+            if len(loose) > 1
+            else ""
+        )
         warn(replace(loose[0], reason=f"{loose[0].reason}{more}"))
     return done
 
@@ -156,12 +169,16 @@ def _first_bad_row(block: Floats, before: int) -> str:
     """Which row of the file has the first NaN or infinity of a block, which ``before`` rows precede; "" for none."""
     if block.dtype.kind != "f":
         return ""
-    good = (block.reshape(len(block), -1) < np.inf).all(axis=1)  # minus infinity may be the logarithm of a zero
+    good = (block.reshape(len(block), -1) < np.inf).all(
+        axis=1
+    )  # minus infinity may be the logarithm of a zero
     return "" if good.all() else f" Row {before + int(good.argmin()) + 1:,} is the first."
 
 
 @contextmanager
-def probabilities_file(path: Path, n: int, class_names: Sequence[str], dtype: str) -> Iterator[Write]:
+def probabilities_file(
+    path: Path, n: int, class_names: Sequence[str], dtype: str
+) -> Iterator[Write]:
     """A function that writes the next rows of (n, n_classes) probabilities; a single column is (n,) in a .npy file.
 
     They lie in ``.NAME.part`` until all are written, so that ``path`` is whole or not there. A Parquet file has a
@@ -169,9 +186,13 @@ def probabilities_file(path: Path, n: int, class_names: Sequence[str], dtype: st
     """
     suffix = path.suffix.lower()
     if suffix not in ENDINGS:
-        raise CalibrationError(f"{path.name}: in blocks of rows only {' and '.join(ENDINGS)} are written.")
+        raise CalibrationError(
+            f"{path.name}: in blocks of rows only {' and '.join(ENDINGS)} are written."
+        )
     if path.is_dir() or not path.parent.is_dir():
-        raise CalibrationError(f"{path.name} cannot be written: it, or where it is to stand, is a folder or not there.")
+        raise CalibrationError(
+            f"{path.name} cannot be written: it, or where it is to stand, is a folder or not there."
+        )
     writer = _npy_writer if suffix == ".npy" else _parquet_writer
     unfinished = path.with_name(f".{path.name}.part")
     try:
@@ -192,7 +213,9 @@ def _npy_writer(file: BinaryIO, n: int, class_names: Sequence[str], dtype: str) 
 
 
 @contextmanager
-def _parquet_writer(file: BinaryIO, n: int, class_names: Sequence[str], dtype: str) -> Iterator[Write]:
+def _parquet_writer(
+    file: BinaryIO, n: int, class_names: Sequence[str], dtype: str
+) -> Iterator[Write]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -85,7 +85,8 @@ def sample_rows(
     """
     _check_whole("n_rows", n_rows, 1)
     _check_whole("random_state", random_state, 0)
-    notes, source = Notes(choices or Choices()), Path(source)
+    notes = Notes(choices or Choices())
+    source = Path(source)
     with findings_as_error(notes):
         check_choices(notes.choices)
         parts = parts_of(source, notes, separate_labels=labels is not None)
@@ -93,7 +94,8 @@ def sample_rows(
         all_labels = _all_labels(labels, parts, total, source.name, notes)
         most = max(1, MAX_BYTES // max(1, parts[0].row_bytes))
         drawn = _draw(total, min(n_rows, total, most), random_state)
-        taken, start = [], 0
+        taken = []
+        start = 0
         for block in (block for part in parts for block in part.blocks()):
             within = drawn[slice(*np.searchsorted(drawn, [start, start + len(block)]))] - start
             taken.append(block[within] if isinstance(block, np.ndarray) else block.take(within))
@@ -107,7 +109,9 @@ def sample_rows(
     return replace(data, name=source.stem)
 
 
-def fewer_rows(data: Predictions, n_rows: int | None = None, random_state: int = 0) -> tuple[Predictions, str]:
+def fewer_rows(
+    data: Predictions, n_rows: int | None = None, random_state: int = 0
+) -> tuple[Predictions, str]:
     """Random calibration rows to fit on, and a sentence that says so; all rows and "" where none are left out.
 
     Parameters
@@ -141,7 +145,9 @@ def _check_whole(name: str, value: Any, low: int) -> None:
 
 def _draw(n_rows: int, n_drawn: int, random_state: int) -> Ints:
     """Increasing numbers of different rows."""
-    return np.sort(np.random.default_rng(random_state).choice(n_rows, n_drawn, replace=False, shuffle=False))
+    return np.sort(
+        np.random.default_rng(random_state).choice(n_rows, n_drawn, replace=False, shuffle=False)
+    )
 
 
 def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: Notes) -> Any:
@@ -149,16 +155,21 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: N
 
     None where a table has a column for each class, which needs no decision.
     """
-    columns, chosen = parts[0].columns, notes.choices.labels
+    columns = parts[0].columns
+    chosen = notes.choices.labels
     what = Path(labels).name if isinstance(labels, (str, Path)) else f"The labels of {name}"
     if labels is None:
         if not columns:
-            raise InvalidUpload("no_labels", f"{name} holds outputs alone.", "Give the file of the labels.")
+            raise InvalidUpload(
+                "no_labels", f"{name} holds outputs alone.", "Give the file of the labels."
+            )
         if not isinstance(chosen, str):
             return None
         labels = joined([block for part in parts for block in part.blocks((chosen,))], name)
     if reads_apart(None, labels):
-        raise InvalidUpload("hdf5", f"{what} is HDF5, which is not read beside blocks of rows.", "Save it as npy.")
+        raise InvalidUpload(
+            "hdf5", f"{what} is HDF5, which is not read beside blocks of rows.", "Save it as npy."
+        )
     with ExitStack() as stack:
         source = {"labels": labels} if isinstance(labels, np.ndarray) else labels
         contents = open_source(source, notes.choices, stack)
@@ -168,7 +179,11 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: N
     check_rows(n_rows, len(raw) if raw.ndim else 0, name, what)
     if notes.choices.kind != "pairs":
         names = class_names(columns) if columns else None
-        notes.take(decode_labels(raw, max(parts[0].n_outputs, 2), names, what, notes.choices, may_miss=True))
+        notes.take(
+            decode_labels(
+                raw, max(parts[0].n_outputs, 2), names, what, notes.choices, may_miss=True
+            )
+        )
     return raw
 
 

@@ -85,7 +85,11 @@ class PenalisedScaling(Calibrator):
         raise TypeError(f"{type(self).__name__} has no _begin")
 
     def _finish(
-        self, problem: Any, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent
+        self,
+        problem: Any,
+        strength: float | None,
+        tolerance: float = 1e-7,
+        progress: Progress = silent,
     ) -> None:
         """Learn the weights at a strength of the penalty; None leaves temperature scaling."""
         raise TypeError(f"{type(self).__name__} has no _finish")
@@ -94,7 +98,13 @@ class PenalisedScaling(Calibrator):
 
     def notes(self) -> list[str]:
         unfinished = "" if self.converged_ else UNFINISHED
-        notes = (unfinished, *super().notes(), *self.start_notes_, self.device_note_, self.choice_note_)
+        notes = (
+            unfinished,
+            *super().notes(),
+            *self.start_notes_,
+            self.device_note_,
+            self.choice_note_,
+        )
         return [note for note in notes if note]
 
     def _scale(self, logits: Floats, labels: Ints, weights: Floats) -> None:
@@ -130,7 +140,9 @@ class PenalisedScaling(Calibrator):
         """
         self._scale(logits, labels, weights)
         units = row_units(len(logits), clusters)
-        self.penalty_, self.gain_, self.gain_error_ = 0.0, 0.0, 0.0
+        self.penalty_ = 0.0
+        self.gain_ = 0.0
+        self.gain_error_ = 0.0
         if weights.sum() < FEWEST or units.max() + 1 < FOLDS:
             self.choice_note_ = (
                 f"Temperature scaling is kept: a penalty is chosen from {FOLDS} folds, which take at least {FEWEST} "
@@ -141,14 +153,21 @@ class PenalisedScaling(Calibrator):
         folds = deal(units, self.random_state, parts * FOLDS)
         if parts > 1:
             drawn = folds < FOLDS
-            logits, labels, weights = logits[drawn], labels[drawn], weights[drawn]
-            units, folds = units[drawn], folds[drawn]
+            logits = logits[drawn]
+            labels = labels[drawn]
+            weights = weights[drawn]
+            units = units[drawn]
+            folds = folds[drawn]
         n_held = FOLDS if logits.size <= MANY_ENTRIES else 2
         fits = []
         for fold in range(n_held):
-            fit, rows = copy(self), folds != fold
-            fits.append((fit, fit._begin(logits[rows], labels[rows], weights[rows]), np.flatnonzero(~rows)))
-        weights, calls = np.where(folds < n_held, weights, 0.0), 0
+            fit = copy(self)
+            rows = folds != fold
+            fits.append(
+                (fit, fit._begin(logits[rows], labels[rows], weights[rows]), np.flatnonzero(~rows))
+            )
+        weights = np.where(folds < n_held, weights, 0.0)
+        calls = 0
 
         def held_out(strength: float | None) -> Floats:
             """NLL of each held-out row under the fit to the other folds, (n,)."""
@@ -159,7 +178,11 @@ class PenalisedScaling(Calibrator):
                 probs = fit._predict(logits[rows])[np.arange(len(rows)), labels[rows]]
                 losses[rows] = -np.log(np.maximum(probs, _SMALLEST))
                 calls += 1
-                progress(calls, n_held * (len(strengths) + 1), float(np.average(losses[rows], weights=weights[rows])))
+                progress(
+                    calls,
+                    n_held * (len(strengths) + 1),
+                    float(np.average(losses[rows], weights=weights[rows])),
+                )
             return losses
 
         baseline = best = held_out(None)

@@ -50,7 +50,9 @@ class AffineScaling(PenalisedScaling):
         """What the map acts on, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
         return scores
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
+    def _problem(
+        self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool
+    ) -> Minimum:
         """The search for the weights of the map that is best for these rows."""
         raise TypeError(f"{type(self).__name__} has no _problem")
 
@@ -79,28 +81,40 @@ class AffineScaling(PenalisedScaling):
 
     def _score_steps(self) -> list[Step]:
         """:meth:`_scores` as steps."""
-        scaled, n = {"step": "affine", "scale": 1 / self.temperature_}, self.n_rows_
+        scaled = {"step": "affine", "scale": 1 / self.temperature_}
+        n = self.n_rows_
         if not self.smoothed:
             return [scaled, {"step": "log_softmax"}]
         mixed = {"step": "affine", "scale": n / (n + 1), "offset": 1 / (self.n_classes_ * (n + 1))}
         return [scaled, {"step": "softmax"}, mixed, {"step": "log"}]
 
-    def _begin(self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False) -> Minimum | None:
+    def _begin(
+        self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False
+    ) -> Minimum | None:
         learned: npt.NDArray[np.bool_] = np.bincount(labels, minlength=logits.shape[1]) > 0
         self.learned_, self.n_rows_ = learned, float(weights.sum())
         if learned.sum() < 2:
             return None
         scores = self._scores(logits)
         if not learned.all():
-            logits, scores = logits[:, learned], log_softmax(scores[:, learned])
+            logits = logits[:, learned]
+            scores = log_softmax(scores[:, learned])
             labels = (np.cumsum(learned) - 1)[labels]
         return self._problem(scores, self._inputs(logits, scores), labels, weights, on_gpu)
 
     def _finish(
-        self, problem: Minimum | None, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent
+        self,
+        problem: Minimum | None,
+        strength: float | None,
+        tolerance: float = 1e-7,
+        progress: Progress = silent,
     ) -> None:
-        learned, n_classes = self.learned_, len(self.learned_)
-        self.change_, self.bias_ = np.zeros(n_classes if self.diagonal else (n_classes, n_classes)), np.zeros(n_classes)
+        learned = self.learned_
+        n_classes = len(self.learned_)
+        self.change_, self.bias_ = (
+            np.zeros(n_classes if self.diagonal else (n_classes, n_classes)),
+            np.zeros(n_classes),
+        )
         if strength is None or problem is None:
             return
         weights, self.n_iter_, self.converged_ = problem(strength, tolerance, progress)
@@ -111,9 +125,11 @@ class AffineScaling(PenalisedScaling):
             self.change_[np.ix_(learned, learned)] = weights[:, :-1]
 
     def _predict(self, logits: Floats) -> Floats:
-        scores, every = self._scores(logits), bool(self.learned_.all())
+        scores = self._scores(logits)
+        every = bool(self.learned_.all())
         some = slice(None) if every else np.flatnonzero(self.learned_)
-        inputs, change = self._inputs(logits[:, some], scores[:, some]), self.change_[some]
+        inputs = self._inputs(logits[:, some], scores[:, some])
+        change = self.change_[some]
         changed = inputs * change if self.diagonal else inputs @ change[:, some].T
         changed += scores[:, some]
         changed += self.bias_[some]
@@ -127,7 +143,11 @@ class AffineScaling(PenalisedScaling):
         # A class that was not learned keeps its score, a log-probability, and the others share the rest.
         changed: Step = {"step": "affine", "scale": 1 + self.change_, "offset": self.bias_}
         if not self.diagonal:
-            changed = {"step": "matrix", "matrix": np.eye(self.n_classes_) + self.change_, "offset": self.bias_}
+            changed = {
+                "step": "matrix",
+                "matrix": np.eye(self.n_classes_) + self.change_,
+                "offset": self.bias_,
+            }
         columns = np.flatnonzero(self.learned_), np.flatnonzero(~self.learned_)
         others = {} if self.learned_.all() else dict(zip(("among", "kept"), columns, strict=True))
         return [*self._score_steps(), changed, {"step": "softmax", **others}]
@@ -152,7 +172,14 @@ class MatrixProblem:
     """
 
     def __init__(
-        self, scores: Floats, inputs: Floats, labels: Ints, *, off_diagonal: float, diagonal: float, bias: float
+        self,
+        scores: Floats,
+        inputs: Floats,
+        labels: Ints,
+        *,
+        off_diagonal: float,
+        diagonal: float,
+        bias: float,
     ):
         n, n_classes = scores.shape
         self._scores, self._labels = scores, labels
@@ -162,17 +189,23 @@ class MatrixProblem:
         self._penalty = np.full(self._last.shape, off_diagonal)
         np.fill_diagonal(self._penalty, diagonal)
         self._penalty[:, -1] = bias
-        moments, covariance = np.zeros((n_classes + 1,) * 2), np.zeros((n_classes,) * 2)
+        moments = np.zeros((n_classes + 1,) * 2)
+        covariance = np.zeros((n_classes,) * 2)
         self._own_curvature = np.zeros(n_classes)
         for rows in blocks(n, n_classes, PREDICTED_ENTRIES):
-            probs, design = softmax(scores[rows]), self._design[rows]
+            probs = softmax(scores[rows])
+            design = self._design[rows]
             variances = probs * (1 - probs)
             covariance += (np.diag(probs.sum(axis=0)) - probs.T @ probs) / n
             moments += (design * variances.sum(axis=1)[:, None]).T @ design
-            self._own_curvature += np.einsum("nk,nk,nk->k", variances, design[:, :-1], design[:, :-1]) / n
+            self._own_curvature += (
+                np.einsum("nk,nk,nk->k", variances, design[:, :-1], design[:, :-1]) / n
+            )
         # In units in which a penalty on the bias is that on other weights.
         self._units = np.append(np.ones(n_classes), np.sqrt(off_diagonal / bias))
-        moments *= np.outer(self._units, self._units) / max(n * np.trace(covariance), np.finfo(float).tiny)
+        moments *= np.outer(self._units, self._units) / max(
+            n * np.trace(covariance), np.finfo(float).tiny
+        )
         of_classes, self._class_axes = np.linalg.eigh(covariance)
         of_inputs, self._axes = np.linalg.eigh(moments)
         self._curvature = np.outer(np.maximum(of_classes, 0.0), np.maximum(of_inputs, 0.0))
@@ -180,11 +213,16 @@ class MatrixProblem:
     def value(self, weights: Floats, strength: float) -> tuple[float, Floats]:
         """The objective and its gradient at (n_classes, n_classes + 1) weights, M and behind it b."""
         n, n_classes = self._scores.shape
-        loss, gradient = 0.0, strength * self._penalty * weights
+        loss = 0.0
+        gradient = strength * self._penalty * weights
         penalty = float(np.vdot(gradient, weights))
         gradient *= 2
-        for rows in blocks(n, n_classes, PREDICTED_ENTRIES):  # large blocks, for the matrix products
-            scores, labels, each = self._design[rows] @ weights.T, self._labels[rows], np.arange(rows.stop - rows.start)
+        for rows in blocks(
+            n, n_classes, PREDICTED_ENTRIES
+        ):  # large blocks, for the matrix products
+            scores = self._design[rows] @ weights.T
+            labels = self._labels[rows]
+            each = np.arange(rows.stop - rows.start)
             scores += self._scores[rows]
             scores -= row_maxima(scores)
             loss -= float(scores[each, labels].sum())
@@ -196,12 +234,20 @@ class MatrixProblem:
             gradient += residual.T @ self._design[rows] / n
         return loss / n + penalty, gradient
 
-    def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
+    def minimum(
+        self, strength: float, tolerance: float = 1e-7, progress: Progress = silent
+    ) -> Found:
         """The weights of least value, from where the last search ended."""
-        k, across, along = len(self._last), self._class_axes, self._axes * self._units[:, None]
+        k = len(self._last)
+        across = self._class_axes
+        along = self._axes * self._units[:, None]
         unit = (self._curvature + 2 * strength * self._off_diagonal) ** -0.5
-        own, off = (1 / (self._own_curvature + 2 * strength * each) for each in (self._diagonal, self._off_diagonal))
-        own_unit, diagonal = np.sqrt(own - off), np.diag_indices(k)
+        own, off = (
+            1 / (self._own_curvature + 2 * strength * each)
+            for each in (self._diagonal, self._off_diagonal)
+        )
+        own_unit = np.sqrt(own - off)
+        diagonal = np.diag_indices(k)
 
         def weights(values: Floats) -> Floats:
             changed = across @ (unit * values[k:].reshape(unit.shape)) @ along.T
@@ -224,7 +270,11 @@ def check_matrix(n: int, n_classes: int) -> None:
     """Raise :class:`~calib.base.CalibrationError` where a matrix would take too much memory or time."""
     if n_classes > MATRIX_CLASSES or n * n_classes**2 > MATRIX_WORK:
         many = n_classes > MATRIX_CLASSES
-        limit = f"{MATRIX_CLASSES:,} classes" if many else f"{MATRIX_WORK // n_classes**2:,} rows of so many classes"
+        limit = (
+            f"{MATRIX_CLASSES:,} classes"
+            if many
+            else f"{MATRIX_WORK // n_classes**2:,} rows of so many classes"
+        )
         raise CalibrationError(
             f"A matrix of {n_classes:,} x {n_classes:,} weights takes too much memory or time to fit to {n:,} rows. It "
             f"is offered up to {limit}; choose structured_vector for more."

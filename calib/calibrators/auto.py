@@ -46,7 +46,9 @@ SAME_MAP = 1e-3
 SMALLEST_WEIGHT = 0.01
 """Members with less are left out, so that prediction and export cost less."""
 
-STACKING, PSEUDO_BMA, ALONE = "stacking", "pseudo-BMA+", "alone"
+STACKING = "stacking"
+PSEUDO_BMA = "pseudo-BMA+"
+ALONE = "alone"
 
 N_DRAWS = 1000
 """Draws of the Bayesian bootstrap."""
@@ -66,7 +68,10 @@ def candidates(n_classes: int, keep_accuracy: bool = False, weighted: bool = Fal
     keep_accuracy : whether only methods count that promise to change no predicted class.
     weighted : whether only methods count that take weights of rows.
     """
-    methods = sorted((method for method in METHODS.values() if method.member), key=lambda method: method.complexity)
+    methods = sorted(
+        (method for method in METHODS.values() if method.member),
+        key=lambda method: method.complexity,
+    )
     return [
         method.name
         for method in methods
@@ -124,7 +129,9 @@ class AutoCalibration(Calibrator):
     often as its weight says.
     """
 
-    keep_accuracy: bool = param(False, help="Take the mean of methods alone that change no predicted class.")
+    keep_accuracy: bool = param(
+        False, help="Take the mean of methods alone that change no predicted class."
+    )
 
     traits = frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT, POSITIVE})
 
@@ -133,23 +140,33 @@ class AutoCalibration(Calibrator):
     @property
     def judged(self) -> list[Judged]:
         """Every member that was tried, the largest weight first; empty where nothing was compared."""
-        return sorted((Judged(**each) for each in self.judged_), key=lambda each: (-each.weight, each.nll))
+        return sorted(
+            (Judged(**each) for each in self.judged_), key=lambda each: (-each.weight, each.nll)
+        )
 
     def parts(self) -> dict[str, float]:
         names = [str(member["method"]) for member in self.members_]
-        return dict(sorted(zip(names, self.weights_.tolist(), strict=True), key=lambda pair: -pair[1]))
+        return dict(
+            sorted(zip(names, self.weights_.tolist(), strict=True), key=lambda pair: -pair[1])
+        )
 
     def promises(self, n_classes: int) -> frozenset[str]:
         return self.traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.keep_accuracy else set())
 
     def notes(self) -> list[str]:
-        shares, units = in_words(self.parts()), plural(self.n_rows_, "row")
+        shares = in_words(self.parts())
+        units = plural(self.n_rows_, "row")
         units += f" in {plural(self.n_clusters_, 'cluster')}" if self.n_clusters_ else ""
         if self.rule_ == ALONE:
             least = f"from {FEWEST_ROWS} rows on, in {FEWEST_UNITS} clusters where there are any"
-            return [*super().notes(), f"{shares}: methods are compared {least}, and there are {units}."]
+            return [
+                *super().notes(),
+                f"{shares}: methods are compared {least}, and there are {units}.",
+            ]
         best = min(self.judged, key=lambda each: each.nll)
-        mean = f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there"
+        mean = (
+            f"; the mean has {self.nll_:.4f}, a little too low since its weights were chosen there"
+        )
         return [
             *super().notes(),
             f"Weights by {self.rule_}, from {N_FOLDS} folds of {units}: {shares}.",
@@ -171,18 +188,26 @@ class AutoCalibration(Calibrator):
     ) -> None:
         names = candidates(logits.shape[1], self.keep_accuracy, weights is not None)
         counts = np.ones(len(labels)) if weights is None else weights
-        self.n_rows_, self.n_clusters_ = len(labels), 0 if clusters is None else len(np.unique(clusters))
+        self.n_rows_, self.n_clusters_ = (
+            len(labels),
+            0 if clusters is None else len(np.unique(clusters)),
+        )
         self.judged_: list[dict[str, Any]] = []
         self.remarks_: list[str] = []
-        unweighted = [name for name in candidates(logits.shape[1], self.keep_accuracy) if name not in names]
+        unweighted = [
+            name for name in candidates(logits.shape[1], self.keep_accuracy) if name not in names
+        ]
         if unweighted:
             titles = listed([METHODS[name].title for name in unweighted])
             self.remarks_.append(f"Left out, as their fits cannot weigh rows: {titles}.")
         if "structured_matrix" in names and len(labels) < MATRIX_ROWS * logits.shape[1] ** 2:
             names.remove("structured_matrix")
-            self.remarks_.append("Left out, as it has too many numbers for so few rows: Structured matrix.")
+            self.remarks_.append(
+                "Left out, as it has too many numbers for so few rows: Structured matrix."
+            )
         extras = {"weights": weights, "clusters": clusters}
-        done, total = 0, len(names) * (N_FOLDS + 1)
+        done = 0
+        total = len(names) * (N_FOLDS + 1)
 
         def report(*of_member: float) -> None:
             progress(done, total, np.nan)
@@ -190,7 +215,11 @@ class AutoCalibration(Calibrator):
         def fit(name: str, rows: Any = slice(None)) -> Calibrator:
             nonlocal done
             made = calibrator(name, random_state=self.random_state)
-            taken = {key: array[rows] for key, array in extras.items() if key in made.takes and array is not None}
+            taken = {
+                key: array[rows]
+                for key, array in extras.items()
+                if key in made.takes and array is not None
+            }
             made.fit(logits[rows], labels[rows], progress=report, **taken)
             done += 1
             report()
@@ -207,7 +236,8 @@ class AutoCalibration(Calibrator):
 
         units = row_units(len(logits), clusters)
         if counts.sum() < FEWEST_ROWS or units.max() + 1 < FEWEST_UNITS:
-            self.rule_, shares = ALONE, {names[0]: 1.0}
+            self.rule_ = ALONE
+            shares = {names[0]: 1.0}
         else:
             folds = deal(units, self.random_state, N_FOLDS)
             outside: dict[str, Floats] = {}
@@ -217,16 +247,23 @@ class AutoCalibration(Calibrator):
                 except (CalibrationError, ArithmeticError, np.linalg.LinAlgError) as error:
                     self.remarks_.append(f"{METHODS[name].title} was left out: {reason(error)}")
             if not outside:
-                raise CalibrationError(" ".join(["No method could be fitted to these rows.", *self.remarks_]))
+                raise CalibrationError(
+                    " ".join(["No method could be fitted to these rows.", *self.remarks_])
+                )
             shares = self._weigh(outside, counts, units)
         fitted = {name: fit(name) for name in shares}
         self.weights_ = np.array(list(shares.values()))
         self.members_: list[dict[str, Any]] = [
-            {"method": name, "params": made.get_params(), "state": made.get_state()} for name, made in fitted.items()
+            {"method": name, "params": made.get_params(), "state": made.get_state()}
+            for name, made in fitted.items()
         ]
-        self.device_ = next((device_of(made) for made in fitted.values() if not on_cpu(made)), cpu_description())
+        self.device_ = next(
+            (device_of(made) for made in fitted.values() if not on_cpu(made)), cpu_description()
+        )
 
-    def _weigh(self, outside: Mapping[str, Floats], counts: Floats, units: Ints) -> dict[str, float]:
+    def _weigh(
+        self, outside: Mapping[str, Floats], counts: Floats, units: Ints
+    ) -> dict[str, float]:
         """Members with their weights by their out-of-fold log-likelihoods; stores what these say of each.
 
         Parameters
@@ -236,15 +273,22 @@ class AutoCalibration(Calibrator):
         units : (n,) the same for rows that are drawn together.
         """
         groups = _alike(outside)
-        for titles in ([METHODS[name].title for name in group] for group in groups.values() if len(group) > 1):
-            self.remarks_.append(f"{listed(titles)} give the same probabilities, and count as {titles[0]} alone.")
+        for titles in (
+            [METHODS[name].title for name in group] for group in groups.values() if len(group) > 1
+        ):
+            self.remarks_.append(
+                f"{listed(titles)} give the same probabilities, and count as {titles[0]} alone."
+            )
         values = np.column_stack([outside[name] for name in groups])
         if (self.n_clusters_ or counts.sum()) >= STACKED_FROM:
             self.rule_, found = STACKING, stacking_weights(values, counts)
         else:
             summed = counts[:, None] * values
             summed = np.column_stack([np.bincount(units, column) for column in summed.T])
-            self.rule_, found = PSEUDO_BMA, pseudo_bma_weights(summed, random_state=self.random_state)
+            self.rule_, found = (
+                PSEUDO_BMA,
+                pseudo_bma_weights(summed, random_state=self.random_state),
+            )
         found = np.where(found < SMALLEST_WEIGHT, 0.0, found)
         found /= found.sum()
         shares = {name: share for name, share in zip(groups, found.tolist(), strict=True) if share}
@@ -256,7 +300,12 @@ class AutoCalibration(Calibrator):
         best = max(outside.values(), key=lambda each: float(counts @ each))
         for name, each in outside.items():
             (nll, error), (behind, behind_error) = mean(-each), mean(best - each)
-            numbers = {"nll": nll, "error": error, "behind": max(behind, 0.0), "behind_error": behind_error}
+            numbers = {
+                "nll": nll,
+                "error": error,
+                "behind": max(behind, 0.0),
+                "behind_error": behind_error,
+            }
             self.judged_.append({"method": name, "weight": shares.get(name, 0.0), **numbers})
         return shares
 
@@ -266,13 +315,19 @@ class AutoCalibration(Calibrator):
         """The calibrators of the members, made once."""
         source, made = getattr(self, "_made", (None, []))
         if source is not self.members_:
-            made = [calibrator(each["method"], **each["params"]).set_state(each["state"]) for each in self.members_]
+            made = [
+                calibrator(each["method"], **each["params"]).set_state(each["state"])
+                for each in self.members_
+            ]
             self._made = (self.members_, made)
         return made
 
     def _predict(self, logits: Floats) -> Floats:
         members = zip(self.weights_, self.fitted_members(), strict=True)
-        return sum((weight * made.predict_proba(logits) for weight, made in members), np.zeros(logits.shape))
+        return sum(
+            (weight * made.predict_proba(logits) for weight, made in members),
+            np.zeros(logits.shape),
+        )
 
     def steps(self) -> list[Step]:
         parts = [made.steps() for made in self.fitted_members()]
@@ -305,7 +360,9 @@ def stacking_weights(log_likelihoods: Floats, counts: Floats | None = None) -> F
 
     n, m = log_likelihoods.shape
     share = np.full(n, 1 / n) if counts is None else counts / counts.sum()
-    relative = np.maximum(np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True)), 1e-100)
+    relative = np.maximum(
+        np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True)), 1e-100
+    )
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         mixed = relative @ weights
@@ -354,5 +411,7 @@ def _alike(outside: Mapping[str, Floats]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name, values in outside.items():
         gap = {first: np.abs(np.exp(values) - np.exp(outside[first])).max() for first in groups}
-        groups.setdefault(next((first for first in gap if gap[first] <= SAME_MAP), name), []).append(name)
+        groups.setdefault(
+            next((first for first in gap if gap[first] <= SAME_MAP), name), []
+        ).append(name)
     return groups

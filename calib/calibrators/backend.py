@@ -25,13 +25,17 @@ _CPU = "CPU"
 WORTH_A_GPU = 100_000_000
 """Logits from which ``device="auto"`` takes a GPU: NumPy takes a second for each pass, TensorFlow 6 s to start."""
 
-OUT_OF_MEMORY = re.compile("out.of.memory|oom when allocating|failed to allocate|dst tensor is not init", re.IGNORECASE)
+OUT_OF_MEMORY = re.compile(
+    "out.of.memory|oom when allocating|failed to allocate|dst tensor is not init", re.IGNORECASE
+)
 """How TensorFlow words it; the last: a failed copy."""
 
 
 def cpu_description() -> str:
     """The processor in words, with the cores that this process may use: "CPU (2 cores)"."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return f"{_CPU} ({cores} core{'s' if cores > 1 else ''})"
 
 
@@ -47,7 +51,10 @@ def on_cpu(fitted: object) -> bool:
 
 def gpu_present(root: Path = Path("/")) -> bool:
     """Whether the machine has an NVIDIA GPU and does not hide it from us; TensorFlow may yet lack its libraries."""
-    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None and visible.strip()[:1] in ("", "-"):
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None and visible.strip()[:1] in (
+        "",
+        "-",
+    ):
         return False
     under_windows = root / "usr/lib/wsl/lib/libcuda.so.1"
     return any(root.glob("dev/nvidia[0-9]*")) or under_windows.exists()
@@ -113,7 +120,9 @@ def tensorflow() -> Any:
     import tensorflow as tf
 
     try:
-        tf.config.threading.set_intra_op_parallelism_threads(1)  # a second thread costs more than it gives
+        tf.config.threading.set_intra_op_parallelism_threads(
+            1
+        )  # a second thread costs more than it gives
         tf.config.threading.set_inter_op_parallelism_threads(1)
         for gpu in tf.config.list_physical_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
@@ -158,7 +167,8 @@ class Loss:
 
     def __init__(self, logits: Floats, labels: Ints, weights: Floats, on_gpu: bool = False):
         self.on_gpu, self._xp = on_gpu, tensorflow().experimental.numpy if on_gpu else np
-        self._total, n_classes = float(weights.sum()), logits.shape[1]
+        self._total = float(weights.sum())
+        n_classes = logits.shape[1]
         own = weights * logits[np.arange(len(labels)), labels]
         self._own = np.bincount(labels, own, n_classes)
         self._counts = np.bincount(labels, weights, n_classes)
@@ -166,8 +176,11 @@ class Loss:
 
     def at_temperature(self, inverse: float) -> tuple[float, float, float]:
         """Value, slope and curvature in the one scale 1 / T of all classes; the largest logit of each row is 0."""
-        xp, own = self._xp, float(self._own.sum())
-        value, slope, curvature = -inverse * own, -own, 0.0
+        xp = self._xp
+        own = float(self._own.sum())
+        value = -inverse * own
+        slope = -own
+        curvature = 0.0
         for logits, weights in self._blocks():
             odds = xp.exp(inverse * logits)
             total = xp.einsum("nk->n", odds)  # quicker than sum on short rows
@@ -175,14 +188,18 @@ class Loss:
             mean = xp.einsum("nk->n", odds) / total
             value += float(xp.dot(weights, xp.log(total)))
             slope += float(xp.dot(weights, mean))
-            variance = xp.einsum("nk,nk->n", odds, logits) / total - mean**2  # of a row's logits by its probabilities
+            variance = (
+                xp.einsum("nk,nk->n", odds, logits) / total - mean**2
+            )  # of a row's logits by its probabilities
             curvature += float(xp.dot(weights, variance))
         return value / self._total, slope / self._total, curvature / self._total
 
     def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
         """Value in nats and gradients in scale and bias; the four arrays have shape (n_classes,)."""
         xp = self._xp
-        value, by_scale, by_bias = self._of_labels(scale, bias), -self._own, -self._counts
+        value = self._of_labels(scale, bias)
+        by_scale = -self._own
+        by_bias = -self._counts
         for logits, weights in self._blocks():
             in_block, odds, total = self._odds(logits, weights, scale, bias)
             value += in_block
@@ -195,8 +212,11 @@ class Loss:
 
     def with_curvature(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient (2 n_classes,) in scale and bias, and second derivatives (2 n_classes, 2 n_classes)."""
-        value, k = self._of_labels(scale, bias), len(scale)
-        first, squares, curvature = np.zeros(2 * k), np.zeros(k), np.zeros((2 * k, 2 * k))
+        value = self._of_labels(scale, bias)
+        k = len(scale)
+        first = np.zeros(2 * k)
+        squares = np.zeros(k)
+        curvature = np.zeros((2 * k, 2 * k))
         for logits, weights in self._blocks():
             in_block, probs, total = self._odds(logits, weights, scale, bias)
             value += in_block
@@ -223,9 +243,12 @@ class Loss:
         """What the labels' own scores take from the summed loss."""
         return -float(self._own @ scale + self._counts @ bias)
 
-    def _odds(self, logits: Any, weights: Any, scale: Floats, bias: Floats) -> tuple[float, Any, Any]:
+    def _odds(
+        self, logits: Any, weights: Any, scale: Floats, bias: Floats
+    ) -> tuple[float, Any, Any]:
         """Summed log-sum-exp of some rows, their odds against the most probable class, and sums of these by row."""
-        xp, scores = self._xp, logits * scale
+        xp = self._xp
+        scores = logits * scale
         scores += bias
         top = xp.max(scores, axis=1, keepdims=True) if self.on_gpu else row_maxima(scores)
         scores -= top

@@ -34,7 +34,12 @@ class DirichletCalibration(AffineScaling):
     """
 
     def _fit(
-        self, logits: Floats, labels: Ints, *, progress: Progress, clusters: npt.NDArray[Any] | None = None
+        self,
+        logits: Floats,
+        labels: Ints,
+        *,
+        progress: Progress,
+        clusters: npt.NDArray[Any] | None = None,
     ) -> None:
         check_matrix(*logits.shape)
         rows = logits, labels, np.ones(len(labels))
@@ -50,15 +55,27 @@ class DirichletCalibration(AffineScaling):
         change = {"step": "matrix", "matrix": matrix, "offset": self.bias_}
         if self.learned_.all():
             return [{"step": "log_softmax"}, change, {"step": "softmax"}]
-        some, others = np.flatnonzero(self.learned_), np.flatnonzero(~self.learned_)
-        away = {"step": "affine", "offset": np.where(self.learned_, 0.0, -1e300)}  # from the softmax of learned classes
+        some = np.flatnonzero(self.learned_)
+        others = np.flatnonzero(~self.learned_)
+        away = {
+            "step": "affine",
+            "offset": np.where(self.learned_, 0.0, -1e300),
+        }  # from the softmax of learned classes
         parts = [[away, {"step": "log_softmax"}, change], self._score_steps()]
         return [
-            {"step": "mix", "weights": [self.learned_.astype(float), (~self.learned_).astype(float)], "parts": parts},
+            {
+                "step": "mix",
+                "weights": [self.learned_.astype(float), (~self.learned_).astype(float)],
+                "parts": parts,
+            },
             {"step": "softmax", "among": some, "kept": others},
         ]
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
+    def _problem(
+        self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool
+    ) -> Minimum:
         n, n_classes = inputs.shape
         unit = n_classes / n
-        return MatrixProblem(scores, inputs, labels, off_diagonal=unit, diagonal=unit, bias=unit / 10).minimum
+        return MatrixProblem(
+            scores, inputs, labels, off_diagonal=unit, diagonal=unit, bias=unit / 10
+        ).minimum

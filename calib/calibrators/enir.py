@@ -62,11 +62,17 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
     weight = np.add.reduceat(weights, first).tolist()
     level = values[first]
     n = len(start)
-    falls = np.concatenate([level[:-1] > level[1:], [False]]).tolist()  # whether a block is above its right neighbour
-    slope = [(falls[i - 1] - falls[i]) / weight[i] for i in range(n)]  # falls[-1] is False, as nothing is left of 0
+    falls = np.concatenate(
+        [level[:-1] > level[1:], [False]]
+    ).tolist()  # whether a block is above its right neighbour
+    slope = [
+        (falls[i - 1] - falls[i]) / weight[i] for i in range(n)
+    ]  # falls[-1] is False, as nothing is left of 0
     intercept = level.tolist()
-    left, right = [*range(-1, n - 1)], [*range(1, n), -1]
-    born, died = [0] * n, [-1] * n
+    left = [*range(-1, n - 1)]
+    right = [*range(1, n), -1]
+    born = [0] * n
+    died = [-1] * n
     penalties = [0.0]
 
     heap: list[tuple[float, int, int]] = []
@@ -90,7 +96,9 @@ def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPa
             penalties.append(penalty)
         step = len(penalties) - 1
         died[a] = died[b] = step
-        new, before, after = len(start), left[a], right[b]
+        new = len(start)
+        before = left[a]
+        after = right[b]
         start.append(start[a])
         weight.append(weight[a] + weight[b])
         falls.append(falls[b])
@@ -143,7 +151,8 @@ class NearIsotonicEnsemble(OneVsRest):
     """
 
     platt_correction: bool = param(
-        False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
+        False,
+        help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets.",
     )
 
     map_type: ClassVar[type[Map]] = LinearMap
@@ -154,11 +163,15 @@ class NearIsotonicEnsemble(OneVsRest):
         return False
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        tally, margin = Tally.of(log_odds, positives), self.margin_
+        tally = Tally.of(log_odds, positives)
+        margin = self.margin_
         low, high = tally.platt_targets() if self.platt_correction else (0.0, 1.0)
-        tally = Tally(tally.scores, tally.counts, low * tally.counts + (high - low) * tally.positives)
+        tally = Tally(
+            tally.scores, tally.counts, low * tally.counts + (high - low) * tally.positives
+        )
         path = near_isotonic_path(tally.positives / tally.counts, tally.counts)
-        scores, models = [], []
+        scores = []
+        models = []
         # Backwards from the isotonic end every model has more blocks than the one before; the free one is left out.
         for step in reversed(range(min(1, len(path.penalties) - 1), len(path.penalties))):
             starts, values = path.blocks(step)

@@ -12,7 +12,9 @@ from calib.calibrators.steps import Step
 from calib.calibrators.temperature import BOUND, TemperatureScaling
 from calib.numerics import Floats, Ints, blocks, softmax
 
-_COARSE = np.linspace(-3.0, 3.0, 13)  # log-temperatures of the first search, from that of temperature scaling
+_COARSE = np.linspace(
+    -3.0, 3.0, 13
+)  # log-temperatures of the first search, from that of temperature scaling
 _WEIGHTS = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6])  # and weights
 _SAMPLE = 1_000  # rows that this search reads
 _SMALLEST = np.finfo(np.float64).tiny  # the probability that a loss takes for zero
@@ -31,26 +33,33 @@ class EnsembleTemperatureScaling(Calibrator):
     point.
     """
 
-    traits = TemperatureScaling.traits | {NEEDS_CLASSES}  # the uniform distribution is over all classes
+    traits = TemperatureScaling.traits | {
+        NEEDS_CLASSES
+    }  # the uniform distribution is over all classes
 
     def notes(self) -> list[str]:
         plain = (
-            f"The uniform distribution has no weight, so this is temperature scaling with T = {self.temperature_:.3g}."
+            "The uniform distribution has no weight, so this is temperature scaling "
+            f"with T = {self.temperature_:.3g}."
         )
         return [*([plain] if self.weight_ < 1e-6 else []), *self.temperature_notes_]
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         scaled = TemperatureScaling(device="cpu").fit(logits, labels, progress=progress)
         self.temperature_notes_ = scaled.notes()
-        plain, log_unit = np.log(scaled.temperature_), np.log(scaled.unit_)
-        low, high = log_unit - BOUND, log_unit + BOUND
+        plain = np.log(scaled.temperature_)
+        log_unit = np.log(scaled.unit_)
+        low = log_unit - BOUND
+        high = log_unit + BOUND
 
         def objective(at: Floats) -> tuple[float, Floats]:
             log_temperature, weight = at
             probs, slopes = _of_labels(logits, labels, log_temperature)
             mixed = np.maximum((1 - weight) * probs + weight / self.n_classes_, _SMALLEST)
             by_weight = float(((probs - 1 / self.n_classes_) / mixed).mean())
-            return -float(np.log(mixed).mean()), np.array([-float(((1 - weight) * slopes / mixed).mean()), by_weight])
+            return -float(np.log(mixed).mean()), np.array(
+                [-float(((1 - weight) * slopes / mixed).mean()), by_weight]
+            )
 
         every = max(1, len(labels) // _SAMPLE)
         losses = {}
@@ -66,21 +75,30 @@ class EnsembleTemperatureScaling(Calibrator):
         self.temperature_, self.weight_ = float(np.exp(log_temperature)), float(weight)
 
     def _predict(self, logits: Floats) -> Floats:
-        return (1 - self.weight_) * softmax(logits / self.temperature_) + self.weight_ / logits.shape[1]
+        return (1 - self.weight_) * softmax(
+            logits / self.temperature_
+        ) + self.weight_ / logits.shape[1]
 
     def steps(self) -> list[Step]:
-        uniform = {"step": "affine", "scale": 1 - self.weight_, "offset": self.weight_ / self.n_classes_}
+        uniform = {
+            "step": "affine",
+            "scale": 1 - self.weight_,
+            "offset": self.weight_ / self.n_classes_,
+        }
         return [{"step": "affine", "scale": 1 / self.temperature_}, {"step": "softmax"}, uniform]
 
 
 def _of_labels(logits: Floats, labels: Ints, log_temperature: float) -> tuple[Floats, Floats]:
     """Each label's probability after temperature scaling, and its slope in log T, both (n,)."""
-    probs, slopes = np.empty(len(labels)), np.empty(len(labels))
+    probs = np.empty(len(labels))
+    slopes = np.empty(len(labels))
     for block in blocks(*logits.shape):
         scaled = np.exp(-log_temperature) * logits[block]
         odds = np.exp(scaled)
         total = odds.sum(axis=1)
         of_label = np.arange(len(scaled)), labels[block]
         probs[block] = odds[of_label] / total
-        slopes[block] = probs[block] * (np.einsum("nk,nk->n", odds, scaled) / total - scaled[of_label])
+        slopes[block] = probs[block] * (
+            np.einsum("nk,nk->n", odds, scaled) / total - scaled[of_label]
+        )
     return probs, slopes

@@ -47,7 +47,9 @@ class Scale:
     def differs(self, others: list[Scale]) -> bool:
         """Whether its usual input is far smaller, or far larger, than nearly all of each of the others."""
         smaller = all(TIMES * self.middle < other.small for other in others)
-        return bool(others) and (smaller or all(self.middle > TIMES * other.large for other in others))
+        return bool(others) and (
+            smaller or all(self.middle > TIMES * other.large for other in others)
+        )
 
     def against(self, other: Scale, whose: str) -> str:
         """The first half of a sentence: both sizes and what probably happened; ``whose`` names the other set."""
@@ -67,8 +69,16 @@ def check_standardisation(mean: Any, scale: Any) -> None:
     """
     if mean is None and scale is None:
         return
-    arrays = [array for array in (mean, scale) if isinstance(array, np.ndarray) and array.dtype.kind == "f"]
-    if len(arrays) < 2 or mean.shape != scale.shape or not (np.isfinite(arrays).all() and (scale > 0).all()):
+    arrays = [
+        array
+        for array in (mean, scale)
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f"
+    ]
+    if (
+        len(arrays) < 2
+        or mean.shape != scale.shape
+        or not (np.isfinite(arrays).all() and (scale > 0).all())
+    ):
         raise CalibrationError(
             "Features are standardised with a finite mean and a finite scale above zero for each of their numbers; "
             "these are not."
@@ -86,7 +96,8 @@ def check_against_mean(features: Any, mean: Floats) -> None:
     CalibrationError
         With both sizes and what probably happened.
     """
-    scale, largest = Scale.from_features(features), float(np.abs(mean).max())
+    scale = Scale.from_features(features)
+    largest = float(np.abs(mean).max())
     if scale and FARTHER * scale.middle < largest:
         raise CalibrationError(
             f"A usual row of features reaches {scale.middle:.3g} in size, but a column of the training set has a mean "

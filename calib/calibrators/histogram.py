@@ -26,6 +26,9 @@ class HistogramBinning(StepMapCalibrator):
     """
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
-        best = max(smoothed_histograms(log_odds, positives, weights), key=lambda model: float(model.evidence.max()))
+        best = max(
+            smoothed_histograms(log_odds, positives, weights),
+            key=lambda model: float(model.evidence.max()),
+        )
         values = best.values[best.evidence.argmax()]
         return StepMap(best.edges, np.clip(values, self.margin_, 1 - self.margin_))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib.base import KEEPS_ACCURACY, KEEPS_HALF, KEEPS_RANKING, LEARNS_NOTHING, MINDS_OFFSETS, Calibrator, Progress
+from calib.base import (
+    KEEPS_ACCURACY,
+    KEEPS_HALF,
+    KEEPS_RANKING,
+    LEARNS_NOTHING,
+    MINDS_OFFSETS,
+    Calibrator,
+    Progress,
+)
 from calib.calibrators.steps import Step
 from calib.canonical import from_canonical
 from calib.numerics import Floats, Ints
@@ -19,9 +27,17 @@ class Identity(Calibrator):
     With that ``floor`` they are 0 again, so that scores are of what the model said.
     """
 
-    floor: float = param(0.0, low=0.0, high=0.5, help="What exact zeros of the probabilities became; 0 if none.")
+    floor: float = param(
+        0.0, low=0.0, high=0.5, help="What exact zeros of the probabilities became; 0 if none."
+    )
 
-    traits = Calibrator.traits | {KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING, LEARNS_NOTHING, MINDS_OFFSETS}
+    traits = Calibrator.traits | {
+        KEEPS_HALF,
+        KEEPS_ACCURACY,
+        KEEPS_RANKING,
+        LEARNS_NOTHING,
+        MINDS_OFFSETS,
+    }
     min_rows = 1
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:

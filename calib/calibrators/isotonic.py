@@ -42,7 +42,9 @@ class Tally:
             return cls(scores, _lengths(starts, len(log_odds)), positive_counts)
         counts = np.add.reduceat(weights[order], starts)
         positive_counts = np.add.reduceat((weights * positives)[order], starts)
-        return cls(scores, counts.astype(float, copy=False), positive_counts.astype(float, copy=False))
+        return cls(
+            scores, counts.astype(float, copy=False), positive_counts.astype(float, copy=False)
+        )
 
     def pooled(self, starts: Ints) -> Tally:
         """Neighbours as one, each with the mean score of its pairs; pools begin at ``starts``, the first 0."""
@@ -114,7 +116,8 @@ def isotonic_map(
     counts, ones = (np.add.reduceat(each, starts) for each in (tally.counts, tally.positives))
     fit = isotonic_regression(ones / counts, weights=counts).x
     rises = np.append(True, fit[1:] > fit[:-1] + (ROUNDING if centred else 0.0))
-    starts, values = starts[rises], fit[rises]
+    starts = starts[rises]
+    values = fit[rises]
     if centred:
         knots = _middles(tally, starts)
     else:
@@ -144,7 +147,8 @@ class IsotonicCalibration(OneVsRest):
         "with few rows.",
     )
     platt_correction: bool = param(
-        False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
+        False,
+        help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets.",
     )
 
     map_type: ClassVar[type[Map]] = LinearMap
@@ -174,7 +178,10 @@ def _middles(tally: Tally, starts: Ints) -> Floats:
     """Log-odds of the mean probability of the pairs of each step, strictly increasing."""
     scores = tally.scores
     with np.errstate(divide="ignore"):
-        one, zero = (np.log(np.add.reduceat(sigmoid(sign * scores) * tally.counts, starts)) for sign in (1, -1))
+        one, zero = (
+            np.log(np.add.reduceat(sigmoid(sign * scores) * tally.counts, starts))
+            for sign in (1, -1)
+        )
     # Rounding, and probabilities that underflow, may lead out of the step.
     return np.clip(one - zero, scores[starts], scores[np.append(starts[1:], len(scores)) - 1])
 
@@ -194,7 +201,11 @@ def interpolate(points: Floats, knots: Floats, values: Floats) -> Floats:
     if len(knots) == 1:
         return np.full(np.shape(points), values[0])
     left = np.searchsorted(knots[1:-1], points, side="right")
-    start, stop, first = values[left], values[left + 1], knots[left]
+    start = values[left]
+    stop = values[left + 1]
+    first = knots[left]
     share = np.clip((points - first) / (knots[left + 1] - first), 0.0, 1.0)
-    between = np.clip(start + share * (stop - start), np.minimum(start, stop), np.maximum(start, stop))
+    between = np.clip(
+        start + share * (stop - start), np.minimum(start, stop), np.maximum(start, stop)
+    )
     return np.where(share == 1.0, stop, between)  # rounding may miss the last value

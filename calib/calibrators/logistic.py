@@ -32,7 +32,9 @@ class LogisticCurves(OneVsRest):
     def notes(self) -> list[str]:
         if not self.separable_maps_:
             return super().notes()
-        of = "" if len(self.maps_) == 1 else f" for {self.separable_maps_} of {len(self.maps_)} maps"
+        of = (
+            "" if len(self.maps_) == 1 else f" for {self.separable_maps_} of {len(self.maps_)} maps"
+        )
         return [
             *super().notes(),
             f"The calibration rows are separable by their scores{of}: the likelihood has no maximum, so Platt's "
@@ -40,7 +42,9 @@ class LogisticCurves(OneVsRest):
             "with more rows.",
         ]
 
-    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
+    def _fit(
+        self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None
+    ) -> None:
         self.separable_maps_ = 0
         super()._fit(logits, labels, progress=progress, weights=weights)
 
@@ -101,9 +105,12 @@ def fit_logistic(
 
     def objective(at: Floats) -> tuple[float, Floats, Floats]:
         """Mean loss, its gradient and curvature at some coefficients of the standardised features, in one pass."""
-        loss, gradient, curvature = 0.5 * float(prior @ at**2), prior * at, np.diag(prior)
+        loss = 0.5 * float(prior @ at**2)
+        gradient = prior * at
+        curvature = np.diag(prior)
         for block in blocks(m):
-            target, weight = targets[block], weights[block]
+            target = targets[block]
+            weight = weights[block]
             design = np.ones((d + 1, len(target)))
             np.subtract(features[:, block], centre[:, None], out=design[:d])
             design[:d] /= spread[:, None]
@@ -111,8 +118,12 @@ def fit_logistic(
             small = np.exp(-np.abs(score))
             larger = 1.0 / (1.0 + small)
             smaller = small * larger
-            loss += float(np.sum(weight * (np.maximum(score, 0.0) + np.log1p(small) - target * score)))
-            gradient = gradient + design @ (weight * (np.where(score >= 0, larger, smaller) - target))
+            loss += float(
+                np.sum(weight * (np.maximum(score, 0.0) + np.log1p(small) - target * score))
+            )
+            gradient = gradient + design @ (
+                weight * (np.where(score >= 0, larger, smaller) - target)
+            )
             curvature = curvature + (design * (weight * smaller * larger)) @ design.T
         return loss, gradient, curvature
 

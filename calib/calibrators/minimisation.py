@@ -48,9 +48,11 @@ def newton(
     at, (value, gradient, curvature) = start, objective(start)
     for number in range(1, MAX_STEPS + 1):
         free = ((at > low) | (gradient < 0)) & ((at < high) | (gradient > 0))
-        step, size = np.zeros(len(at)), 1.0
+        step = np.zeros(len(at))
+        size = 1.0
         step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        trial, nothing = np.clip(at - step, low, high), tolerance**2 * max(1.0, abs(value))
+        trial = np.clip(at - step, low, high)
+        nothing = tolerance**2 * max(1.0, abs(value))
         if float(gradient @ step) < nothing:
             return trial, number, True
         lower = objective(trial)
@@ -97,7 +99,12 @@ def minimise(
         steps += 1
         progress(steps, MAX_STEPS, float(intermediate_result.fun))
 
-    options = {"maxiter": MAX_STEPS, "maxfun": 10 * MAX_STEPS, "ftol": tolerance**2, "gtol": tolerance}
+    options = {
+        "maxiter": MAX_STEPS,
+        "maxfun": 10 * MAX_STEPS,
+        "ftol": tolerance**2,
+        "gtol": tolerance,
+    }
     try:
         result = minimize(
             lambda values: held[0](values),

@@ -9,7 +9,14 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Progress
+from calib.base import (
+    EQUIVARIANT,
+    KEEPS_ACCURACY,
+    KEEPS_RANKING,
+    ROWS_SUM_TO_ONE,
+    Calibrator,
+    Progress,
+)
 from calib.calibrators.steps import Step, side_by_side
 from calib.numerics import (
     MEMORY_ENTRIES,
@@ -67,14 +74,18 @@ class OneVsRest(Calibrator):
     confidence is at least 1 / n_classes for the same reason.
     """
 
-    share_classes: bool = param(True, help="One map for all classes (shared map) instead of one for each (class-wise).")
+    share_classes: bool = param(
+        True, help="One map for all classes (shared map) instead of one for each (class-wise)."
+    )
     classes: str = param(
         "one_vs_rest",
         choices=("one_vs_rest", "top"),
         help="Map each class against the rest, or only the confidence in the predicted class (top-versus-all); the "
         "other classes then share the rest in proportion, and every prediction is kept.",
     )
-    normalize: bool = param(True, help="Divide each row by its sum; without it rows need not sum to one.")
+    normalize: bool = param(
+        True, help="Divide each row by its sum; without it rows need not sum to one."
+    )
 
     traits: ClassVar[frozenset[str]] = frozenset()
     map_type: ClassVar[type[Map]]
@@ -140,13 +151,17 @@ class OneVsRest(Calibrator):
         )
 
     def variant(self, n_classes: int) -> str:
-        changed = [each for each in self._changed() if not each.startswith(("share_classes=", "classes="))]
+        changed = [
+            each for each in self._changed() if not each.startswith(("share_classes=", "classes="))
+        ]
         if self.classes == "top":
             return ", ".join(["top class", *changed])
         sharing = "shared map" if self.share_classes else "class-wise"
         return ", ".join(changed if n_classes == 2 and self.share_classes else [sharing, *changed])
 
-    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
+    def _fit(
+        self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None
+    ) -> None:
         n_classes = logits.shape[1]
         self.n_rows_ = len(labels)
         self.temperature_ = 1.0
@@ -160,14 +175,19 @@ class OneVsRest(Calibrator):
         # one part in n of its mass. Weights may be on any scale, and no row is less than one.
         self.margin_ = 1 / (n_columns * max(weight, len(labels)) + 2)
         if self.share_classes:
-            log_odds, positives = log_odds.reshape(-1, 1), positives.reshape(-1, 1)
+            log_odds = log_odds.reshape(-1, 1)
+            positives = positives.reshape(-1, 1)
             weights_of_pairs = None if weights is None else np.repeat(weights, n_columns)
         else:
             weights_of_pairs = weights
         n_maps = log_odds.shape[1]
         self.maps_: list[Any] = []
         for k in range(n_maps):
-            self.maps_.append(self._learned(np.ascontiguousarray(log_odds[:, k]), positives[:, k], weights_of_pairs))
+            self.maps_.append(
+                self._learned(
+                    np.ascontiguousarray(log_odds[:, k]), positives[:, k], weights_of_pairs
+                )
+            )
             progress(k + 1, n_maps, 0.0)
         self.unmapped_classes_ = self.maps_.count(None)
         if self.unmapped_classes_ and n_maps > 1 and not self.scales_first:
@@ -183,7 +203,8 @@ class OneVsRest(Calibrator):
         total = probs.sum(axis=1, keepdims=True)
         empty = total[:, 0] < np.finfo(float).tiny  # a division by less would lose all digits
         if empty.any():
-            probs[empty], total[empty] = softmax(logits[empty]), 1.0
+            probs[empty] = softmax(logits[empty])
+            total[empty] = 1.0
         if self.normalize:
             probs /= total
         return probs
@@ -195,7 +216,11 @@ class OneVsRest(Calibrator):
             return [*start, {"step": "top", "steps": _steps_of(self.maps_)}]
         if self.n_classes_ == 2:
             difference = {"step": "matrix", "matrix": np.array([[-1.0, 1.0]])}
-            both = {"step": "matrix", "matrix": np.array([[-1.0], [1.0]]), "offset": np.array([1.0, 0.0])}
+            both = {
+                "step": "matrix",
+                "matrix": np.array([[-1.0], [1.0]]),
+                "offset": np.array([1.0, 0.0]),
+            }
             return [*start, difference, *_steps_of(self.maps_), both]
         mapped = [k for k, each in enumerate(self.maps_) if each is not None]
         others = [k for k, each in enumerate(self.maps_) if each is None]
@@ -203,9 +228,18 @@ class OneVsRest(Calibrator):
         if len(self.maps_) > 1 and others:
             # The logarithm of the sigmoid of log-odds is the log-softmax of the logits.
             temperature = 1.0 if self.scales_first else self.temperature_
-            rest: list[Step] = [{"step": "log_sigmoid"}, {"step": "affine", "scale": 1 / temperature}]
-            parts = [steps, [*rest, {"step": "softmax"}]] if mapped else [[*rest, {"step": "softmax"}]]
-            own = [np.isin(np.arange(self.n_classes_), of).astype(float) for of in (mapped, others) if of]
+            rest: list[Step] = [
+                {"step": "log_sigmoid"},
+                {"step": "affine", "scale": 1 / temperature},
+            ]
+            parts = (
+                [steps, [*rest, {"step": "softmax"}]] if mapped else [[*rest, {"step": "softmax"}]]
+            )
+            own = [
+                np.isin(np.arange(self.n_classes_), of).astype(float)
+                for of in (mapped, others)
+                if of
+            ]
             steps = [{"step": "mix", "weights": own, "parts": parts}]
         normalised: list[Step] = [{"step": "normalise"}] if self.normalize else []
         return [*start, {"step": "one_vs_rest", "steps": steps}, *normalised]
@@ -253,7 +287,9 @@ class OneVsRest(Calibrator):
 
     def _scaled(self, logits: Floats) -> Floats:
         """The logits that the maps are for."""
-        return logits / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else logits
+        return (
+            logits / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else logits
+        )
 
     def _learned(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map | None:
         if positives.all() or not positives.any():
@@ -281,7 +317,9 @@ class OneVsRest(Calibrator):
         probs = np.ascontiguousarray(by_class.T)
         unmapped = [k for k, each in enumerate(self.maps_) if each is None]
         if unmapped:
-            probs[:, unmapped] = softmax(logits if self.scales_first else logits / self.temperature_)[:, unmapped]
+            probs[:, unmapped] = softmax(
+                logits if self.scales_first else logits / self.temperature_
+            )[:, unmapped]
         return probs
 
 
@@ -326,7 +364,8 @@ def filled_in_proportion(logits: Floats, confidence: Floats) -> Floats:
     tied = logits == logits[rows, top][:, None]
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     if several.size:
-        part, among = probs[several], tied[several]
+        part = probs[several]
+        among = tied[several]
         mean = part.mean(axis=1, keepdims=True, where=among)
         probs[several] = np.where(among, mean, part)
     return probs
@@ -334,7 +373,8 @@ def filled_in_proportion(logits: Floats, confidence: Floats) -> Floats:
 
 def _without_top(logits: Floats) -> tuple[Ints, Floats]:
     """The predicted classes, and a copy of the logits without theirs, -inf in their places."""
-    top, rest = np.argmax(logits, axis=1), logits.copy()
+    top = np.argmax(logits, axis=1)
+    rest = logits.copy()
     rest[np.arange(len(logits)), top] = -np.inf
     return top, rest
 

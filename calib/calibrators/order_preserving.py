@@ -38,10 +38,19 @@ class OrderPreservingScaling(PenalisedScaling):
     classes this is temperature scaling.
     """
 
-    traits: ClassVar[frozenset[str]] = PenalisedScaling.traits | {KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING}
+    traits: ClassVar[frozenset[str]] = PenalisedScaling.traits | {
+        KEEPS_HALF,
+        KEEPS_ACCURACY,
+        KEEPS_RANKING,
+    }
 
     def _fit(
-        self, logits: Floats, labels: Ints, *, progress: Progress, clusters: npt.NDArray[Any] | None = None
+        self,
+        logits: Floats,
+        labels: Ints,
+        *,
+        progress: Progress,
+        clusters: npt.NDArray[Any] | None = None,
     ) -> None:
         rows = logits, labels, np.ones(len(labels))
         strength = self._choose(PENALTIES, *rows, clusters, progress)
@@ -51,17 +60,26 @@ class OrderPreservingScaling(PenalisedScaling):
         return GapProblem(*sorted_gaps(logits, labels), self.temperature_)
 
     def _finish(
-        self, problem: GapProblem, strength: float | None, tolerance: float = 1e-7, progress: Progress = silent
+        self,
+        problem: GapProblem,
+        strength: float | None,
+        tolerance: float = 1e-7,
+        progress: Progress = silent,
     ) -> None:
         self.weights_ = np.ones(self.n_classes_ - 1)
         if strength is not None:
-            self.weights_, self.n_iter_, self.converged_ = problem.minimum(strength, tolerance, progress)
+            self.weights_, self.n_iter_, self.converged_ = problem.minimum(
+                strength, tolerance, progress
+            )
 
     def _predict(self, logits: Floats) -> Floats:
         return gap_probs(logits, self.weights_ / self.temperature_)
 
     def steps(self) -> list[Step]:
-        return [{"step": "ranks", "weights": self.weights_ / self.temperature_}, {"step": "softmax"}]
+        return [
+            {"step": "ranks", "weights": self.weights_ / self.temperature_},
+            {"step": "softmax"},
+        ]
 
 
 def sorted_gaps(logits: Floats, labels: Ints) -> tuple[Floats, Ints]:
@@ -109,25 +127,37 @@ class GapProblem:
     def value(self, weights: Floats, strength: float) -> tuple[float, Floats, Floats]:
         """The objective, its gradient, (n_classes - 1,), and its second derivatives."""
         n, k = self._gaps.shape
-        loss, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
+        loss = 0.0
+        gradient = np.zeros(k)
+        curvature = np.zeros((k, k))
         for rows in blocks(n, k, MEMORY_ENTRIES):  # large blocks, for the matrix product
-            gaps, ranks = self._gaps[rows], self._ranks[rows]
+            gaps = self._gaps[rows]
+            ranks = self._ranks[rows]
             below = np.column_stack([np.zeros(len(gaps)), np.cumsum(gaps * weights, axis=1)])
             odds = np.exp(-below)
             total = odds.sum(axis=1)
             loss += float(np.log(total).sum() + below[np.arange(len(gaps)), ranks].sum())
-            above = np.cumsum(odds[:, :-1], axis=1) / total[:, None]  # probability of the ranks above each gap
+            above = (
+                np.cumsum(odds[:, :-1], axis=1) / total[:, None]
+            )  # probability of the ranks above each gap
             curvature += (above * gaps).T @ ((1 - above) * gaps)  # right above the diagonal
             # Widening a gap takes from the ranks below it, and helps where the label is above.
             above -= np.arange(k) >= ranks[:, None]
             gradient += np.einsum("nk,nk->k", above, gaps)
-        away, penalty = weights - 1, strength / k
+        away = weights - 1
+        penalty = strength / k
         curvature = (np.triu(curvature) + np.triu(curvature, 1).T) / n + 2 * penalty * np.eye(k)
         return loss / n + penalty * float(away @ away), gradient / n + 2 * penalty * away, curvature
 
-    def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
+    def minimum(
+        self, strength: float, tolerance: float = 1e-7, progress: Progress = silent
+    ) -> Found:
         """The weights, (n_classes - 1,), from where the last search ended."""
         self._last, n_iter, converged = newton(
-            lambda weights: self.value(weights, strength), self._last, tolerance**0.5, progress, low=LEAST_WEIGHT
+            lambda weights: self.value(weights, strength),
+            self._last,
+            tolerance**0.5,
+            progress,
+            low=LEAST_WEIGHT,
         )
         return self._last, n_iter, converged

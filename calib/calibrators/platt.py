@@ -27,7 +27,11 @@ class PlattMap:
 
     def steps(self) -> list[Step]:
         score: list[Step] = [{"step": "sigmoid"}] if self.of_score else []
-        return [*score, {"step": "affine", "scale": self.slope, "offset": self.intercept}, {"step": "sigmoid"}]
+        return [
+            *score,
+            {"step": "affine", "scale": self.slope, "offset": self.intercept},
+            {"step": "sigmoid"},
+        ]
 
 
 def platt_map(
@@ -61,7 +65,8 @@ class PlattScaling(LogisticCurves):
         help="What the curve is drawn over: the log-odds, or the probability itself.",
     )
     platt_correction: bool = param(
-        False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
+        False,
+        help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets.",
     )
 
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})

@@ -30,20 +30,27 @@ class QuadraticMap:
         width = (self.high - self.low) or 1.0
         # Each of the terms rises in itself, so that rounding cannot change the order of two scores.
         falling, rising = _halves((np.clip(log_odds, self.low, self.high) - self.low) / width)
-        score = self.first_slope * width * falling + self.last_slope * width * rising + self.intercept
+        score = (
+            self.first_slope * width * falling + self.last_slope * width * rising + self.intercept
+        )
         score += self.first_slope * np.minimum(log_odds - self.low, 0.0)
         score += self.last_slope * np.maximum(log_odds - self.high, 0.0)
         return sigmoid(score)
 
     def steps(self) -> list[Step]:
-        first, last, width = self.first_slope, self.last_slope, self.high - self.low
-        at_low, at_high = self.intercept - first * width / 2, self.intercept + last * width / 2
+        first = self.first_slope
+        last = self.last_slope
+        width = self.high - self.low
+        at_low = self.intercept - first * width / 2
+        at_high = self.intercept + last * width / 2
         bend = (last - first) / (2 * width) if width else 0.0
         curve = {
             "step": "piecewise",
             "breaks": np.array([self.low, self.high]),
             "origins": np.array([self.low, self.low, self.high]),
-            "coefficients": np.array([[at_low, at_low, at_high], [first, first, last], [0.0, bend, 0.0]]),
+            "coefficients": np.array(
+                [[at_low, at_low, at_high], [first, first, last], [0.0, bend, 0.0]]
+            ),
         }
         return [curve, {"step": "sigmoid"}]
 
@@ -64,7 +71,8 @@ class QuadraticScaling(LogisticCurves):
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         targets = targets_of(log_odds, positives, weights)
-        low, high = float(log_odds.min()), float(log_odds.max())
+        low = float(log_odds.min())
+        high = float(log_odds.max())
         width = (high - low) or 1.0
         # Any slope that is zero or more at both ends is a sum of two such slopes, each zero at one end.
         halves = np.stack(_halves((log_odds - low) / width))

@@ -32,7 +32,9 @@ class ScalingBinning(OneVsRest):
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
 
     map_type: ClassVar[type[Map]] = StepMap
-    mirrored: ClassVar[bool] = False  # bins are closed on the left: from the other class they are closed on the right
+    mirrored: ClassVar[bool] = (
+        False  # bins are closed on the left: from the other class they are closed on the right
+    )
     weighted: ClassVar[bool] = False
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
@@ -42,10 +44,14 @@ class ScalingBinning(OneVsRest):
         ordered = np.sort(log_odds)
         begins = are_apart(ordered)
         ordered = ordered[begins][np.cumsum(begins) - 1]
-        lowest = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])  # of each bin but the first
+        lowest = np.unique(
+            ordered[np.arange(1, n_bins) * len(ordered) // n_bins]
+        )  # of each bin but the first
         lowest = lowest[lowest > ordered[0]]  # ties stay together, and no bin is empty
         starts = np.append(0, np.searchsorted(ordered, lowest))
         edges = edges_at(ordered, starts[1:])
-        values = np.add.reduceat(curve.apply(ordered), starts) / np.diff(starts, append=len(ordered))
+        values = np.add.reduceat(curve.apply(ordered), starts) / np.diff(
+            starts, append=len(ordered)
+        )
         # Means of neighbours that are all but equal may come out in the other order by a rounding error.
         return StepMap(edges, np.maximum.accumulate(values))

@@ -69,7 +69,9 @@ class SplineMap:
 
     def score(self, log_odds: Floats) -> Floats:
         """Log-odds that the map gives to an array of any shape."""
-        knots, slopes, values = self.knots, self.slopes, self.values
+        knots = self.knots
+        slopes = self.slopes
+        values = self.values
         left = np.clip(np.searchsorted(knots, log_odds, side="right"), 1, len(knots) - 1) - 1
         width = np.diff(knots)[left]
         along = np.clip(log_odds, knots[0], knots[-1]) - knots[left]
@@ -80,13 +82,17 @@ class SplineMap:
         return score + slopes[-1] * np.maximum(log_odds - knots[-1], 0.0)
 
     def steps(self) -> list[Step]:
-        knots, values, slopes = self.knots, self.values, self.slopes
+        knots = self.knots
+        values = self.values
+        slopes = self.slopes
         bends = np.concatenate([[0.0], np.diff(slopes) / (2 * np.diff(knots)), [0.0]])
         curve = {
             "step": "piecewise",
             "breaks": knots,
             "origins": np.append(knots[:1], knots),
-            "coefficients": np.stack([np.append(values[:1], values), np.append(slopes[:1], slopes), bends]),
+            "coefficients": np.stack(
+                [np.append(values[:1], values), np.append(slopes[:1], slopes), bends]
+            ),
         }
         return [curve, {"step": "sigmoid"}]
 
@@ -107,23 +113,33 @@ def spline_map(
     tally = Tally.of(log_odds, positives, weights)
     shares = shares_below(tally)
     starts = np.append(0, even_cuts(shares, MOST_POOLS))
-    shares += np.diff(shares, append=1.0) / 2  # the middle of each score's own share: the same from either class
+    shares += (
+        np.diff(shares, append=1.0) / 2
+    )  # the middle of each score's own share: the same from either class
     low, centre, high = np.interp(SPREAD, shares, tally.scores).tolist()
     knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS), shares, tally.scores)
-    cuts, pools = tally.scores[starts[1:]], tally.pooled(starts)
+    cuts = tally.scores[starts[1:]]
+    pools = tally.pooled(starts)
     del tally, shares  # of very many pairs
     spread = (high - low) / 2 or float(pools.scores.std()) or 1.0
     reach = centre - FARTHEST * spread, centre + FARTHEST * spread
-    scores, knots = np.clip(pools.scores, *reach), np.clip(knots, *reach)
+    scores = np.clip(pools.scores, *reach)
+    knots = np.clip(knots, *reach)
     knots = knots[np.diff(knots, prepend=-np.inf) > CLOSEST * np.ptp(knots)]
     if len(knots) == 1:
         knots = knots[0] + np.array([-0.5, 0.5])
     problem = Problem.of((knots - centre) / spread, (scores - centre) / spread, centre, spread)
     strength = float(STRENGTHS[0])
     if folds is not None:
-        n_folds, each = int(folds.max()) + 1, np.ones(len(log_odds)) if weights is None else weights
-        cells = np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds  # of each fold and pool
-        sums = (np.bincount(cells, of, n_folds * len(scores)).astype(float) for of in (each, each * positives))
+        n_folds = int(folds.max()) + 1
+        each = np.ones(len(log_odds)) if weights is None else weights
+        cells = (
+            np.searchsorted(cuts, log_odds, side="right") + len(scores) * folds
+        )  # of each fold and pool
+        sums = (
+            np.bincount(cells, of, n_folds * len(scores)).astype(float)
+            for of in (each, each * positives)
+        )
         strength = problem.best_strength(*(of.reshape(n_folds, -1) for of in sums))
     intercept, *slopes = problem.fitted(pools.counts, pools.positives, strength, problem.identity)
     return SplineMap(knots, np.array(slopes) / spread, float(intercept))
@@ -152,9 +168,12 @@ class Problem:
     def of(cls, knots: Floats, scores: Floats, centre: float, spread: float) -> Self:
         """The problem on pools with these scores; ``centre`` and ``spread`` are what was standardised by."""
         size = len(knots)
-        columns = [SplineMap(knots, slopes, 0.0).score(np.append(scores, 0.0)) for slopes in np.eye(size)]
+        columns = [
+            SplineMap(knots, slopes, 0.0).score(np.append(scores, 0.0)) for slopes in np.eye(size)
+        ]
         design = np.column_stack([np.ones(len(scores) + 1), *columns])
-        at_middle, mean_slope = design[-1], np.append(0.0, np.full(size, 1 / size))
+        at_middle = design[-1]
+        mean_slope = np.append(0.0, np.full(size, 1 / size))
         changes = np.diff(np.eye(size + 1)[1:], axis=0)
         return cls(
             design[:-1],
@@ -165,10 +184,12 @@ class Problem:
 
     def fitted(self, counts: Floats, positives: Floats, strength: float, start: Floats) -> Floats:
         """Coefficients of the least loss plus penalty with no negative slope."""
-        total, penalty = counts.sum(), strength * self.roughness + self.ridge
+        total = counts.sum()
+        penalty = strength * self.roughness + self.ridge
 
         def objective(at: Floats) -> tuple[float, Floats, Floats]:
-            score, away = self.design @ at, penalty @ (at - self.identity)
+            score = self.design @ at
+            away = penalty @ (at - self.identity)
             chance = sigmoid(score)
             value = counts @ softplus(score) - positives @ score + 0.5 * (at - self.identity) @ away
             gradient = self.design.T @ (counts * chance - positives) + away
@@ -182,7 +203,8 @@ class Problem:
         """The strength with the least loss on the folds held out in turn, from sums by fold and pool."""
         losses = np.zeros(len(STRENGTHS))
         for held, ones in zip(counts, positives, strict=True):
-            others, at = (counts.sum(axis=0) - held, positives.sum(axis=0) - ones), self.identity
+            others = (counts.sum(axis=0) - held, positives.sum(axis=0) - ones)
+            at = self.identity
             for place, strength in enumerate(STRENGTHS):
                 at = self.fitted(*others, strength, at)
                 score = self.design @ at
@@ -226,5 +248,7 @@ class SplineCalibration(OneVsRest):
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         folds = self._folds
         if folds is not None:
-            folds = np.repeat(folds, len(log_odds) // len(folds))  # pairs of a row follow one another
+            folds = np.repeat(
+                folds, len(log_odds) // len(folds)
+            )  # pairs of a row follow one another
         return spline_map(log_odds, positives, weights, folds)

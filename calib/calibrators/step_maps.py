@@ -59,9 +59,13 @@ def edges_at(scores: Floats, cuts: Ints) -> Floats:
 
     Taken from logarithms of p and of 1 - p, which tell scores apart whose p has rounded to 0 or 1.
     """
-    below, above = scores[cuts - 1], scores[cuts]
+    below = scores[cuts - 1]
+    above = scores[cuts]
     shares = np.log([[1 - GOLDEN], [GOLDEN]])
-    p, rest = (np.logaddexp(*(shares - softplus(np.stack([sign * below, sign * above])))) for sign in (-1, 1))
+    p, rest = (
+        np.logaddexp(*(shares - softplus(np.stack([sign * below, sign * above]))))
+        for sign in (-1, 1)
+    )
     edges = np.minimum(p - rest, above)
     return np.where(edges > below, edges, above)
 
@@ -110,7 +114,9 @@ def even_cuts(shares: Floats, n_parts: int) -> Ints:
     return cuts[cuts < len(shares)]
 
 
-def smoothed_histograms(log_odds: Floats, positives: Bools, weights: Floats | None = None) -> list[SmoothedHistograms]:
+def smoothed_histograms(
+    log_odds: Floats, positives: Bools, weights: Floats | None = None
+) -> list[SmoothedHistograms]:
     """Histograms of :data:`N_BINS` bins with like shares of both outcomes.
 
     A cut is the first score below which the mean of the share of all positives and that of all negatives is at least a
@@ -136,8 +142,12 @@ def smoothed_histograms(log_odds: Floats, positives: Bools, weights: Floats | No
     for each in cuts:
         starts = np.searchsorted(finest, np.append(0, each))
         counts, ones, one, zero = (np.add.reduceat(part, starts) for part in sums)
-        alpha, beta = (strengths * np.clip(mean / counts, SMALLEST_MEAN, 1.0) for mean in (one, zero))
+        alpha, beta = (
+            strengths * np.clip(mean / counts, SMALLEST_MEAN, 1.0) for mean in (one, zero)
+        )
         evidence = betaln(alpha + ones, beta + (counts - ones)) - betaln(alpha, beta)
         values = (alpha + ones) / (alpha + beta + counts)
-        models.append(SmoothedHistograms(edges_at(tally.scores, each), evidence.sum(axis=1), values))
+        models.append(
+            SmoothedHistograms(edges_at(tally.scores, each), evidence.sum(axis=1), values)
+        )
     return models

@@ -18,7 +18,12 @@ TINY = float(np.finfo(np.float64).tiny)
 
 def table(edges: Floats, values: Floats) -> Step:
     """``values`` between the ``edges``, one fewer; an edge belongs to the interval that begins with it."""
-    return {"step": "piecewise", "breaks": edges, "origins": np.zeros(len(values)), "coefficients": values[None, :]}
+    return {
+        "step": "piecewise",
+        "breaks": edges,
+        "origins": np.zeros(len(values)),
+        "coefficients": values[None, :],
+    }
 
 
 def lines(knots: Floats, values: Floats) -> Step:
@@ -47,12 +52,21 @@ def _joined(steps: Sequence[Step]) -> Step:
             ("origins", {"mode": "edge"}),
             ("coefficients", {"mode": "edge"}),
         ]
-        return {"step": "piecewise", **{name: _filled([each[name] for each in steps], **how) for name, how in fills}}
+        return {
+            "step": "piecewise",
+            **{name: _filled([each[name] for each in steps], **how) for name, how in fills},
+        }
     if first["step"] == "mix":
-        parts = [side_by_side(part) for part in zip(*(each["parts"] for each in steps), strict=True)]
-        weights = [np.array(column) for column in zip(*(each["weights"] for each in steps), strict=True)]
+        parts = [
+            side_by_side(part) for part in zip(*(each["parts"] for each in steps), strict=True)
+        ]
+        weights = [
+            np.array(column) for column in zip(*(each["weights"] for each in steps), strict=True)
+        ]
         return {"step": "mix", "weights": weights, "parts": parts}
-    numbers = {name: np.array([each[name] for each in steps], float) for name in first if name != "step"}
+    numbers = {
+        name: np.array([each[name] for each in steps], float) for name in first if name != "step"
+    }
     return {"step": first["step"], **numbers}
 
 

@@ -31,7 +31,12 @@ class DiagonalScaling(AffineScaling):
     diagonal: ClassVar[bool] = True
 
     def _fit_at(
-        self, strength: float | None, logits: Floats, labels: Ints, weights: Floats, progress: Progress
+        self,
+        strength: float | None,
+        logits: Floats,
+        labels: Ints,
+        weights: Floats,
+        progress: Progress,
     ) -> None:
         """Fit to all rows with this penalty, None for temperature scaling alone."""
 
@@ -40,11 +45,15 @@ class DiagonalScaling(AffineScaling):
 
         _, self.device_, self.device_note_ = run(search, self.device, logits.shape)
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
+    def _problem(
+        self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool
+    ) -> Minimum:
         n_classes = inputs.shape[1]
         loss = Loss(inputs, labels, weights, on_gpu)
         # Without any penalty what softmax cannot see would have no curvature.
-        return VectorProblem(loss, n_classes, max(n_classes / float(weights.sum()), LEAST_PENALTY)).minimum
+        return VectorProblem(
+            loss, n_classes, max(n_classes / float(weights.sum()), LEAST_PENALTY)
+        ).minimum
 
 
 class VectorProblem:
@@ -58,21 +67,33 @@ class VectorProblem:
     """
 
     def __init__(self, loss: Loss, n_classes: int, unit: float):
-        self._loss, self._n_classes, self._unit = loss, n_classes, unit
+        self._loss = loss
+        self._n_classes = n_classes
+        self._unit = unit
         self._last: Floats = np.zeros(2 * n_classes)
 
-    def minimum(self, strength: float, tolerance: float = 1e-7, progress: Progress = silent) -> Found:
+    def minimum(
+        self, strength: float, tolerance: float = 1e-7, progress: Progress = silent
+    ) -> Found:
         """The weights of least value, (n_classes, 2), v and b, from where the last search ended."""
-        loss, penalty, k = self._loss, strength * self._unit, self._n_classes
+        loss = self._loss
+        penalty = strength * self._unit
+        k = self._n_classes
         if k <= NEWTON_CLASSES and not loss.on_gpu:
 
             def with_curvature(values: Floats) -> tuple[float, Floats, Floats]:
                 value, gradient, curvature = loss.with_curvature(1 + values[:k], values[k:])
                 curvature[np.diag_indices(2 * k)] += 2 * penalty
-                return value + penalty * float(values @ values), gradient + 2 * penalty * values, curvature
+                return (
+                    value + penalty * float(values @ values),
+                    gradient + 2 * penalty * values,
+                    curvature,
+                )
 
             # The last step squares the error that is left.
-            self._last, n_iter, converged = newton(with_curvature, self._last, tolerance**0.5, progress)
+            self._last, n_iter, converged = newton(
+                with_curvature, self._last, tolerance**0.5, progress
+            )
             return self._last.reshape(2, k).T, n_iter, converged
 
         # In this unit the penalty is half the squared length, so that no direction is steeper than the data make it.
@@ -82,7 +103,9 @@ class VectorProblem:
             value, by_scale, by_bias = loss(1 + unit * values[:k], unit * values[k:])
             return value + float(values @ values) / 2, unit * np.append(by_scale, by_bias) + values
 
-        values, n_iter, converged = minimise(objective, self._last / unit, progress, tolerance=tolerance)
+        values, n_iter, converged = minimise(
+            objective, self._last / unit, progress, tolerance=tolerance
+        )
         self._last = unit * values
         return self._last.reshape(2, k).T, n_iter, converged
 
@@ -107,7 +130,9 @@ class StructuredScaling(DiagonalScaling):
 
     smoothed: ClassVar[bool] = True
 
-    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
+    def _fit(
+        self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None
+    ) -> None:
         rows = logits, labels, np.ones(len(labels)) if weights is None else weights
         self._scale(*rows)
         self._fit_at(1.0, *rows, progress)
@@ -136,6 +161,10 @@ class StructuredMatrixScaling(AffineScaling):
         self._scale(*rows)
         self._finish(self._begin(*rows), 1.0, progress=progress)
 
-    def _problem(self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool) -> Minimum:
+    def _problem(
+        self, scores: Floats, inputs: Floats, labels: Ints, weights: Floats, on_gpu: bool
+    ) -> Minimum:
         n, k = inputs.shape
-        return MatrixProblem(scores, inputs, labels, off_diagonal=k * (k - 1) / n, diagonal=k / n, bias=k / n).minimum
+        return MatrixProblem(
+            scores, inputs, labels, off_diagonal=k * (k - 1) / n, diagonal=k / n, bias=k / n
+        ).minimum

@@ -44,7 +44,12 @@ class TemperatureScaling(Calibrator):
 
     device: str = param("auto", choices=DEVICES, help=DEVICE_HELP)
 
-    traits: ClassVar[frozenset[str]] = Calibrator.traits | {POSITIVE, KEEPS_HALF, KEEPS_ACCURACY, KEEPS_RANKING}
+    traits: ClassVar[frozenset[str]] = Calibrator.traits | {
+        POSITIVE,
+        KEEPS_HALF,
+        KEEPS_ACCURACY,
+        KEEPS_RANKING,
+    }
 
     @property
     def at_bound(self) -> bool:
@@ -56,12 +61,19 @@ class TemperatureScaling(Calibrator):
         if self.temperature_ > self.unit_:
             cause = "a label's output is on average hardly above those of the other classes. Check the labels."
         bound = f"The temperature {self.temperature_:.3g} is at its bound: {cause}"
-        return [*([bound] if self.at_bound else []), *([self.device_note_] if self.device_note_ else [])]
+        return [
+            *([bound] if self.at_bound else []),
+            *([self.device_note_] if self.device_note_ else []),
+        ]
 
-    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
+    def _fit(
+        self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None
+    ) -> None:
         weights = np.ones(len(labels)) if weights is None else weights
         self.unit_ = logit_unit(logits)
-        all_correct = not logits[np.arange(len(labels)), labels].any()  # the largest logit of a row is 0
+        all_correct = not logits[
+            np.arange(len(labels)), labels
+        ].any()  # the largest logit of a row is 0
 
         def search(on_gpu: bool) -> float:
             """Units over T."""
@@ -74,7 +86,9 @@ class TemperatureScaling(Calibrator):
                 bend = max(curvature / self.unit_**2, FLATTEST)
                 return value, np.array([slope / self.unit_]), np.array([[bend]])
 
-            at, *_ = newton(objective, np.ones(1), TOLERANCE, progress, np.exp(-BOUND), np.exp(BOUND))
+            at, *_ = newton(
+                objective, np.ones(1), TOLERANCE, progress, np.exp(-BOUND), np.exp(BOUND)
+            )
             return float(at[0])
 
         inverse, self.device_, self.device_note_ = run(search, self.device, logits.shape)

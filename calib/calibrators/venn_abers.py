@@ -49,7 +49,14 @@ class VennAbersMap:
     def steps(self) -> list[Step]:
         # p1 steps up beyond its edges, p0 at them; both are steps at the first number for which they hold.
         edges = np.union1d(self.low_edges, np.nextafter(self.high_edges, np.inf))
-        return [table(edges, self.apply(np.append(edges[:1] - 1.0, edges)) if len(edges) else self.apply(np.zeros(1)))]
+        return [
+            table(
+                edges,
+                self.apply(np.append(edges[:1] - 1.0, edges))
+                if len(edges)
+                else self.apply(np.zeros(1)),
+            )
+        ]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -71,7 +78,8 @@ class VennAbers(OneVsRest):
     """
 
     after_temperature: bool = param(
-        True, help="Scale the logits by one temperature first; of two classes this would change nothing."
+        True,
+        help="Scale the logits by one temperature first; of two classes this would change nothing.",
     )
 
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
@@ -133,7 +141,8 @@ class VennAbers(OneVsRest):
         tally = Tally.of(log_odds, positives)
         if len(tally.scores) > MOST_SCORES:
             tally = tally.pooled(np.append(0, even_cuts(shares_below(tally), MOST_SCORES)))
-        low, high = as_event(tally, False), as_event(tally, True)
+        low = as_event(tally, False)
+        high = as_event(tally, True)
         low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
         # A score that float32 rounded still equals the calibration score that it was.
         scores = tally.scores
@@ -158,7 +167,9 @@ def as_event(tally: Tally, event: bool) -> Floats:
     corners from that slope on (Vovk et al. 2015). None is an event seen from the other outcome.
     """
     if not event:
-        mirrored = Tally(-tally.scores[::-1], tally.counts[::-1], (tally.counts - tally.positives)[::-1])
+        mirrored = Tally(
+            -tally.scores[::-1], tally.counts[::-1], (tally.counts - tally.positives)[::-1]
+        )
         return 1 - as_event(mirrored, True)[::-1]
     count = np.append(0, np.cumsum(tally.counts)).tolist()
     events = np.append(0, np.cumsum(tally.positives)).tolist()
@@ -169,7 +180,9 @@ def as_event(tally: Tally, event: bool) -> Floats:
     values = []
     for before in zip(count, events, strict=True):
         added = (before[0] - 1, before[1] - 1)
-        if before[0] and _cross(corners[-1], corners[-2], added) < 0:  # below the line to the next corner
+        if (
+            before[0] and _cross(corners[-1], corners[-2], added) < 0
+        ):  # below the line to the next corner
             corners.pop()
             _push(corners, added)
         (x, y), (next_x, next_y) = corners[-1], corners[-2]

@@ -53,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text.say(f"error: {said}; see {named} --help.", apart=True)
         return 2
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python says so again when it ends
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or Python says so again when it ends
         return UNREAD
     except DataError as error:
         text.say(text.findings(error.findings), apart=True)

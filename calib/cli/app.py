@@ -25,7 +25,8 @@ def app(
     """
     need_streamlit()
     headless = ["--server.headless=true"] if no_browser else []
-    file, listens = str(studio() / "app.py"), f"--server.port={port}"
+    file = str(studio() / "app.py")
+    listens = f"--server.port={port}"
     command = [sys.executable, "-m", "streamlit", "run", file, listens, *headless, *context.args]
     if os.name != "posix":  # there a process cannot take another's place
         return subprocess.call(command)

@@ -22,13 +22,23 @@ from calib.formatting import plural
 
 def apply(
     calibrator: arguments.CalibratorFile,
-    file: Annotated[Path, Argument(help=f"Outputs, without labels too: {FORMATS}, or a folder of Parquet files.")],
+    file: Annotated[
+        Path,
+        Argument(help=f"Outputs, without labels too: {FORMATS}, or a folder of Parquet files."),
+    ],
     out: Annotated[
-        Path, Option(help="What to write: .npz, .npy, .parquet or .csv, and of a folder the folder of the results.")
+        Path,
+        Option(
+            help="What to write: .npz, .npy, .parquet or .csv, and of a folder the folder of the results."
+        ),
     ] = Path("calibrated.npz"),
-    decide: Annotated[bool, Option("--decide", help="Also the action of each row, by the calibrator's rule.")] = False,
+    decide: Annotated[
+        bool, Option("--decide", help="Also the action of each row, by the calibrator's rule.")
+    ] = False,
     sets: Annotated[bool, Option("--sets", help="Also the prediction set of each row.")] = False,
-    kind: Annotated[Kind | None, Option(help="What the outputs are, where they look like another kind.")] = None,
+    kind: Annotated[
+        Kind | None, Option(help="What the outputs are, where they look like another kind.")
+    ] = None,
     features: arguments.Features = None,
     read: arguments.Read = [],  # noqa: B006  # Typer copies it
     isolate: arguments.Isolate = None,
@@ -39,8 +49,11 @@ def apply(
         arguments.must_end(arguments.target(str(out)), (".npz", ".npy", ".parquet", ".csv"))
     arguments.keep_inputs([path for path in (calibrator, file, features) if path], out=out)
     if file.is_dir() == bool(out.suffix):
-        arguments.refuse("the results of a folder are a folder, and those of a file a file; give --out another name")
-    how, ending = arguments.choices(read), out.suffix.lower()
+        arguments.refuse(
+            "the results of a folder are a folder, and those of a file a file; give --out another name"
+        )
+    how = arguments.choices(read)
+    ending = out.suffix.lower()
     exported = arguments.saved_calibrator(calibrator, how)
     if features and not exported.needs_features:
         arguments.refuse(f"{exported.method} takes no features; leave --features out")
@@ -59,13 +72,17 @@ def apply(
         calibrated.write_predictions(out, exported, rows, more)
         n = len(rows.logits)
     answer = text.Answer(json)
-    answer.say(f"Wrote {plural(n, 'row')} to {out}.", rows=n, method=exported.method, file=out, added=more)
+    answer.say(
+        f"Wrote {plural(n, 'row')} to {out}.", rows=n, method=exported.method, file=out, added=more
+    )
     return answer.end()
 
 
 def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices, kind: Any) -> int:
     """Calibrate a file, or each of the Parquet files of a folder, in blocks of rows; returns how many these are."""
-    jobs, n, noticed = [(file, out)], 0, list[Finding]()
+    jobs = [(file, out)]
+    n = 0
+    noticed = list[Finding]()
     if file.is_dir():
         out.mkdir(exist_ok=True)
         jobs = [(part, out / part.name) for part in sorted(file.glob("*.parquet"))]
@@ -75,7 +92,9 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
         for part, to in jobs:
 
             def predicted(how: Choices, part: Path = part, to: Path = to) -> int:
-                return predict_file(exported, part, to, kind=kind, choices=how, progress=show, warn=noticed.append)
+                return predict_file(
+                    exported, part, to, kind=kind, choices=how, progress=show, warn=noticed.append
+                )
 
             n += arguments.read_its_columns(exported, how, predicted)
     if noticed:
@@ -84,7 +103,12 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
 
 
 def _rows_at_once(
-    exported: ExportedCalibrator, file: Path, features: Path | None, how: Choices, kind: Any, isolate: bool | None
+    exported: ExportedCalibrator,
+    file: Path,
+    features: Path | None,
+    how: Choices,
+    kind: Any,
+    isolate: bool | None,
 ) -> calibrated.Rows:
     """All rows of a file as the calibrator takes them."""
     inputs: Any = None

@@ -84,7 +84,9 @@ def assignment(given: str) -> tuple[str, Any]:
     """``n_inducing=20`` as a name and a number, truth value, None or word."""
     name, value = named(given)
     try:
-        return name, ast.literal_eval(value.capitalize() if value.lower() in ("true", "false", "none") else value)
+        return name, ast.literal_eval(
+            value.capitalize() if value.lower() in ("true", "false", "none") else value
+        )
     except (ValueError, SyntaxError):
         return name, value
 
@@ -121,7 +123,9 @@ def _file(name: str) -> Any:
 
 
 DataFile = Annotated[Path, Argument(help=f"A model's outputs with labels: {FORMATS}.")]
-CalibratorFile = Annotated[Path, Argument(help="A saved calibrator: .npz, .zip, or a .pkl that you trust.")]
+CalibratorFile = Annotated[
+    Path, Argument(help="A saved calibrator: .npz, .zip, or a .pkl that you trust.")
+]
 Labels = Annotated[Path | None, _file("labels")]
 Features = Annotated[Path | None, _file("features")]
 Read = Annotated[
@@ -134,7 +138,10 @@ Read = Annotated[
 ]
 Isolate = Annotated[
     bool | None,
-    Option("--isolate/--no-isolate", help="Read files in a process with limits; without either HDF5 alone, on Linux."),
+    Option(
+        "--isolate/--no-isolate",
+        help="Read files in a process with limits; without either HDF5 alone, on Linux.",
+    ),
 ]
 Json = Annotated[bool, Option("--json", help="Print the answer as JSON and nothing else.")]
 PART = "Rows to fit on: fraction, count or all; else the file's split, or half."
@@ -155,7 +162,9 @@ def saved_calibrator(path: Path, how: Choices) -> ExportedCalibrator:
     return exported if how.scale is None else replace(exported, scale=how.scale)
 
 
-def read_its_columns(exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]) -> Found:
+def read_its_columns(
+    exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]
+) -> Found:
     """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator.
 
     So it is where these columns alone leave open which one holds the labels.
@@ -170,7 +179,9 @@ def read_its_columns(exported: ExportedCalibrator, how: Choices, read: Callable[
     return read(how)
 
 
-def read_new_rows(exported: ExportedCalibrator, file: Path, options: LoadOptions, labelled: bool | None) -> NewRows:
+def read_new_rows(
+    exported: ExportedCalibrator, file: Path, options: LoadOptions, labelled: bool | None
+) -> NewRows:
     """New rows for a saved calibrator, with labels or without (None: as the file has them).
 
     Raises
@@ -212,7 +223,10 @@ class Given:
     @property
     def paths(self) -> list[Path]:
         """All files that are read."""
-        return [self.file, *(path for path in self.options.files.values() if isinstance(path, Path))]
+        return [
+            self.file,
+            *(path for path in self.options.files.values() if isinstance(path, Path)),
+        ]
 
 
 def on_data(command: Callable[..., int]) -> Callable[..., int]:
@@ -235,9 +249,15 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
         **own: Any,
     ) -> int:
         options = LoadOptions(
-            labels=labels, test=test, test_labels=test_labels, features=features, train_features=train_features,
-            train_labels=train_labels, choices=choices(read), isolate=isolate,
-        )  # fmt: skip
+            labels=labels,
+            test=test,
+            test_labels=test_labels,
+            features=features,
+            train_features=train_features,
+            train_labels=train_labels,
+            choices=choices(read),
+            isolate=isolate,
+        )
         return command(Given(file, options), text.Answer(json), **own)
 
     file, *shared, _ = signature(run, eval_str=True).parameters.values()
@@ -256,13 +276,17 @@ def say_warnings(data: Predictions) -> None:
         text.say(text.findings(noticed), apart=True)
 
 
-def split_data(data: Predictions, calibration: Any, seed: int) -> tuple[Predictions, Predictions | None]:
+def split_data(
+    data: Predictions, calibration: Any, seed: int
+) -> tuple[Predictions, Predictions | None]:
     """Calibration and test part; the test part is None where all rows are for calibration."""
     if calibration == "all":
         return data, None
     first, second = data.split(calibration, random_state=seed)
     if len(first) < 2:
-        raise CalibrationError("The calibration set has 1 row, from which nothing can be learned; give more of them.")
+        raise CalibrationError(
+            "The calibration set has 1 row, from which nothing can be learned; give more of them."
+        )
     drawn = calibration is not None or data.given_split is None
     asked = part_size(calibration or 0.5, len(data)) if drawn else None
     if said := said_of_clusters(first.clusters, second.clusters, asked):

@@ -9,7 +9,16 @@ import numpy as np
 from typer import Argument, Option
 
 from calib.cli import arguments, text
-from calib.cli.arguments import CalibratorFile, Features, Isolate, Json, Labels, Read, choices, refuse
+from calib.cli.arguments import (
+    CalibratorFile,
+    Features,
+    Isolate,
+    Json,
+    Labels,
+    Read,
+    choices,
+    refuse,
+)
 from calib.data import LoadOptions
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
@@ -29,9 +38,13 @@ BATCH = (
 
 def check(
     calibrator: CalibratorFile,
-    file: Annotated[Path, Argument(help=f"New outputs of the same model, with labels where known: {FORMATS}.")],
+    file: Annotated[
+        Path, Argument(help=f"New outputs of the same model, with labels where known: {FORMATS}.")
+    ],
     batch: Annotated[int | None, Option(metavar="ROWS", min=1, help=BATCH)] = None,
-    unlabelled: Annotated[bool, Option("--unlabelled", help="Leave labels aside, whatever the file holds.")] = False,
+    unlabelled: Annotated[
+        bool, Option("--unlabelled", help="Leave labels aside, whatever the file holds.")
+    ] = False,
     labels: Labels = None,
     features: Features = None,
     read: Read = [],  # noqa: B006  # Typer copies it
@@ -40,7 +53,9 @@ def check(
 ) -> int:
     """Say whether a saved calibrator is still calibrated on new data, or what to expect without labels."""
     if unlabelled and batch is not None:
-        refuse("--batch looks at the outcomes of rows, and --unlabelled leaves them aside; give one of them")
+        refuse(
+            "--batch looks at the outcomes of rows, and --unlabelled leaves them aside; give one of them"
+        )
     options = LoadOptions(labels=labels, features=features, choices=choices(read), isolate=isolate)
     exported = arguments.saved_calibrator(calibrator, options.choices)
     new = arguments.read_new_rows(exported, file, options, False if unlabelled else None)
@@ -57,7 +72,10 @@ def check(
         said = [text.plain_text(sentence) for sentence in sentences(expected, title)]
         answer.say("\n".join(said), **expectation_fields(expected), verdict=said)
         if batch is not None:
-            answer.note("No batch was looked at, as that takes outcomes and these rows have no labels.", "note")
+            answer.note(
+                "No batch was looked at, as that takes outcomes and these rows have no labels.",
+                "note",
+            )
         for note in new.notes:
             answer.note(note, "note")
         return answer.end()
@@ -71,7 +89,11 @@ def check(
     if not found.untold:
         times = new.data.times if batch is None else None
         tests = tests_over_time(*now.pair, times, batch)
-        each = "rows in the order of the file" if times is None else "weeks, days or numbers of the column of times"
+        each = (
+            "rows in the order of the file"
+            if times is None
+            else "weeks, days or numbers of the column of times"
+        )
         lines = ["", f"Looked at after every batch, of {each}:", text.plain_text(tests.sentence)]
         answer.say("\n".join(lines), sequential=sequential_fields(tests))
     if new.fitted_on(exported.metadata.get("data_sha256", "")):
@@ -82,7 +104,10 @@ def check(
 def score_lines(found: shift.CalibrationShift) -> list[str]:
     """The scores before and now, one a line."""
     of = f"; before on {plural(found.n_before, 'test row')}" if found.n_before else ""
-    scores = [(SCORES[key].seen(found.view).title, score.before, score.now) for key, score in found.scores.items()]
+    scores = [
+        (SCORES[key].seen(found.view).title, score.before, score.now)
+        for key, score in found.scores.items()
+    ]
     alone = "with 95 % intervals of each score alone (those above hold together and are wider)"
     return [f"On {plural(found.n, 'new row')}{of}, {alone}:", *text.before_and_after_lines(scores)]
 
@@ -91,9 +116,13 @@ def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:
     """What JSON holds of rows without labels."""
     estimates = {"accuracy": expected.accuracy, "rate": expected.rate}
     return {
-        "labelled": False, "rows": expected.n, "view": expected.view.name, "expected": estimates,
-        "n_judged": expected.n_judged, "shift": expected.shift,
-    }  # fmt: skip
+        "labelled": False,
+        "rows": expected.n,
+        "view": expected.view.name,
+        "expected": estimates,
+        "n_judged": expected.n_judged,
+        "shift": expected.shift,
+    }
 
 
 def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
@@ -103,18 +132,28 @@ def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
         for key, score in found.scores.items()
     ]
     return {
-        "labelled": True, "rows": found.n, "rows_before": found.n_before, "view": found.view.name, "said": found.said,
-        "outcome": found.outcome, "miscalibrated": shift.off(found), "scores": scores, "gain": found.gain,
-    }  # fmt: skip
+        "labelled": True,
+        "rows": found.n,
+        "rows_before": found.n_before,
+        "view": found.view.name,
+        "said": found.said,
+        "outcome": found.outcome,
+        "miscalibrated": shift.off(found),
+        "scores": scores,
+        "gain": found.gain,
+    }
 
 
 def sequential_fields(tests: SequentialTests) -> dict[str, Any]:
     """What JSON holds of the test after every batch."""
     alone = ("rows", "observed", "expected", "log_e")
     batches = [
-        {"batch": name, **{field: getattr(tests, field)[t] for field in alone},
-         "o_e": Interval(tests.o_e[t], tests.low[t], tests.high[t])}
+        {
+            "batch": name,
+            **{field: getattr(tests, field)[t] for field in alone},
+            "o_e": Interval(tests.o_e[t], tests.low[t], tests.high[t]),
+        }
         for t, name in enumerate(tests.batches)
-    ]  # fmt: skip
+    ]
     alarm = None if tests.alarm is None else tests.batches[tests.alarm]
     return {"alpha": tests.alpha, "alarm": alarm, "batches": batches}

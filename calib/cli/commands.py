@@ -19,7 +19,8 @@ from calib.cli.plan import plan
 from calib.cli.settings import settings
 
 COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command for command in (app, inspect, fit, compare, apply, check, gate, plan, settings)
+    command.__name__: command
+    for command in (app, inspect, fit, compare, apply, check, gate, plan, settings)
 }
 
 
@@ -28,7 +29,9 @@ def commands(framed: bool = True) -> Any:
     whole = typer.Typer(rich_markup_mode="rich" if framed else None)
     whole.callback()(_calib)
     for name, command in COMMANDS.items():
-        streamlits = {"allow_extra_args": True, "ignore_unknown_options": True} if name == "app" else None
+        streamlits = (
+            {"allow_extra_args": True, "ignore_unknown_options": True} if name == "app" else None
+        )
         whole.command(name, context_settings=streamlits)(command)
     return typer.main.get_command(whole)
 
@@ -40,8 +43,8 @@ def _version(wanted: bool) -> None:
 
 
 def _calib(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = (
-        False
-    ),
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = (False),
 ) -> None:
     """Check and correct a classifier's confidence."""

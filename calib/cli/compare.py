@@ -32,22 +32,29 @@ RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller o
 def compare(
     given: arguments.Given,
     answer: text.Answer,
-    methods: Annotated[str | None, Option(help="All, fast (default), papers, or names with commas between.")] = None,
+    methods: Annotated[
+        str | None, Option(help="All, fast (default), papers, or names with commas between.")
+    ] = None,
     method: Annotated[
         list[str], Option(metavar=arguments.NAMED, help="One with its parameters; may be repeated.")
     ] = [],  # noqa: B006
     csv: Annotated[
-        Path | None, Option(parser=arguments.target, metavar="FILE", help="File for the whole table.")
+        Path | None,
+        Option(parser=arguments.target, metavar="FILE", help="File for the whole table."),
     ] = None,
     report: Annotated[
-        Path | None, Option(parser=arguments.target, metavar="FILE", help="report.html to hand over.")
+        Path | None,
+        Option(parser=arguments.target, metavar="FILE", help="report.html to hand over."),
     ] = None,
     repeats: Annotated[
-        int | None, Option(metavar="R", min=2, help="Compare on R random splits of the same sizes too.")
+        int | None,
+        Option(metavar="R", min=2, help="Compare on R random splits of the same sizes too."),
     ] = None,
     view: Annotated[
         Viewpoint | None,
-        Option(help="Of two classes, judge P(event), the default, or the confidence in a prediction."),
+        Option(
+            help="Of two classes, judge P(event), the default, or the confidence in a prediction."
+        ),
     ] = None,
     relevant: Annotated[list[str], Option(metavar="SCORE=DIFFERENCE", help=RELEVANT)] = [],  # noqa: B006
     calibration: arguments.Part = None,
@@ -56,18 +63,25 @@ def compare(
     """Fit several methods and score them on held-out rows."""
     arguments.must_end(report, (".html",))
     arguments.keep_inputs(given.paths, csv=csv, report=report)
-    own, matters = [arguments.method_with_parameters(each) for each in method], dict(map(_relevant, relevant))
+    own = [arguments.method_with_parameters(each) for each in method]
+    matters = dict(map(_relevant, relevant))
     if report:
-        from calib import reporting  # where its packages are missing, that is said before anything is fitted
+        from calib import (
+            reporting,
+        )  # where its packages are missing, that is said before anything is fitted
     data = given.load()
     if view and view_of(data, view).name != view:
-        arguments.refuse(f"these outputs cannot be judged as --view {view}, which is for two classes; leave it out")
+        arguments.refuse(
+            f"these outputs cannot be judged as --view {view}, which is for two classes; leave it out"
+        )
     fits = _methods(methods, own, data, seed)
     learned, test = arguments.split_data(data, calibration, seed)
     if test is None:
         arguments.refuse("a comparison needs rows to test on; --calibration all leaves none")
     with text.progress("fits") as show:
-        found = compare_methods(fits, learned, test, view or "event", relevant=matters, callback=show)
+        found = compare_methods(
+            fits, learned, test, view or "event", relevant=matters, callback=show
+        )
     _say_comparison(answer, found, len(learned))
     answer.note(said_of_weights(test))
     answer.note(said_of_kind(data))
@@ -85,10 +99,16 @@ def compare(
         answer.say(f"The report is in {report}.")
     if repeats:
         with text.progress("fits") as show:
-            about: dict[str, Any] = {"n_repeats": repeats, "random_state": seed, "view": view or "event"}
+            about: dict[str, Any] = {
+                "n_repeats": repeats,
+                "random_state": seed,
+                "view": view or "event",
+            }
             table = repeated_splits(fits, data, len(learned), **about, callback=show)
         splits = summarise_splits(table, relevant=matters)
-        answer.say(f"\nOver {repeats} random splits into {len(learned):,} and {plural(len(test), 'row')}:")
+        answer.say(
+            f"\nOver {repeats} random splits into {len(learned):,} and {plural(len(test), 'row')}:"
+        )
         answer.say(summary(splits, f"over {repeats} splits"), splits=splits)
         if csv:
             path = csv.with_name(f"{csv.stem}-splits{csv.suffix}")
@@ -108,8 +128,11 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
     rows = {"calibration": n_calibration, "test": len(raw)}
     answer.say(
         summary(found.table, recommendation=found.recommendation),
-        rows=rows, scores=found.table, recommendation=take, model=text.means(raw),
-    )  # fmt: skip
+        rows=rows,
+        scores=found.table,
+        recommendation=take,
+        model=text.means(raw),
+    )
     answer.say(text.gap_sentence(raw))
     if weighted := weighted_rows(found.table):
         answer.say("\n".join(["", *aligned(weighted)]))
@@ -132,7 +155,12 @@ def _methods(
     Presets leave out methods whose arrays the data do not hold.
     """
     offered = presets(data)
-    chosen = {"fast": offered["Fast"], "papers": offered["Recommended"], "all": offered["All"], "": []}
+    chosen = {
+        "fast": offered["Fast"],
+        "papers": offered["Recommended"],
+        "all": offered["All"],
+        "": [],
+    }
     wanted = ("" if own else "fast") if names is None else names
     listed = chosen[wanted] if wanted in chosen else [name.strip() for name in wanted.split(",")]
     methods = {name: arguments.made_calibrator(name, {}, seed) for name in listed}
@@ -147,6 +175,12 @@ def _source(given: arguments.Given, part: Any, seed: int) -> Any:
     """Where the rows of a report came from, and how they were split."""
     from calib.reporting import Source
 
-    files = {role: str(file) for role, file in {"source": given.file, **given.options.files}.items() if file}
+    files = {
+        role: str(file)
+        for role, file in {"source": given.file, **given.options.files}.items()
+        if file
+    }
     is_sample = given.file.resolve().parent.name == FOLDER and given.file.stem in SAMPLES
-    return Source(files, given.options.choices, given.file.stem if is_sample else None, part=part, seed=seed)
+    return Source(
+        files, given.options.choices, given.file.stem if is_sample else None, part=part, seed=seed
+    )

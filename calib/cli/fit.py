@@ -36,11 +36,17 @@ def fit(
     given: arguments.Given,
     answer: text.Answer,
     out: Annotated[
-        Path, Option(parser=arguments.target, metavar="FILE", help=f"What to write: {', '.join(writer.SUFFIXES)}.")
+        Path,
+        Option(
+            parser=arguments.target,
+            metavar="FILE",
+            help=f"What to write: {', '.join(writer.SUFFIXES)}.",
+        ),
     ],
     method: Annotated[str, Option(metavar=arguments.NAMED, help=f"One of {', '.join(METHODS)}.")],
     rows: Annotated[
-        Any, Option(parser=_rows, metavar="N|all", help=f"Rows to fit on, drawn at random ({DRAWN}).")
+        Any,
+        Option(parser=_rows, metavar="N|all", help=f"Rows to fit on, drawn at random ({DRAWN})."),
     ] = None,
     calibration: arguments.Part = None,
     seed: arguments.Seed = 0,
@@ -71,7 +77,10 @@ def fit(
     answer.say(said, method=name, rows=len(learned), test_rows=n_test)
     for note in made.notes():
         answer.note(note, "note")
-    each = [{"score": key, **{when: Interval(*at) for when, at in of.items()}} for key, of in scores.items()]
+    each = [
+        {"score": key, **{when: Interval(*at) for when, at in of.items()}}
+        for key, of in scores.items()
+    ]
     answer.say("" if test is None else text.score_lines(scores, test), scores=each)
     if test is not None:
         arguments.warn_of_leak(data, answer)
@@ -86,8 +95,16 @@ def _is_large(path: Path) -> bool:
 
 def _sampled_data(given: arguments.Given, rows: Any, calibration: Any, seed: int) -> Predictions:
     """Rows of a large file: as many to fit on as are asked for, and without ``--calibration`` as many to test on."""
-    files = [name.replace("_", "-") for name, path in given.options.files.items() if path and name != "labels"]
-    only_once = [*["rows all"] * (rows == "all"), *["isolate"] * bool(given.options.isolate), *files]
+    files = [
+        name.replace("_", "-")
+        for name, path in given.options.files.items()
+        if path and name != "labels"
+    ]
+    only_once = [
+        *["rows all"] * (rows == "all"),
+        *["isolate"] * bool(given.options.isolate),
+        *files,
+    ]
     if only_once:
         arguments.refuse(
             f"--{only_once[0]} needs {given.file.name} to be read at once; rows are drawn from it, so leave it out"

@@ -27,9 +27,12 @@ FAILED, UNDECIDED = 3, 4
 
 
 def _limit(kind: str, key: str) -> Any:
-    titles, score = dict.fromkeys(SCORES[key].seen(view).title for view in (TOP_LABEL, EVENT)), SCORES[key]
+    titles = dict.fromkeys(SCORES[key].seen(view).title for view in (TOP_LABEL, EVENT))
+    score = SCORES[key]
     said = f"The {kind} {' or '.join(titles)} that is allowed."
-    return Option(help=said, metavar="X", min=score.low, max=score.high if math.isfinite(score.high) else None)
+    return Option(
+        help=said, metavar="X", min=score.low, max=score.high if math.isfinite(score.high) else None
+    )
 
 
 @on_data
@@ -43,7 +46,8 @@ def gate(
     max_gap: Annotated[float | None, _limit("highest", "gap")] = None,
     min_accuracy: Annotated[float | None, _limit("lowest", "accuracy")] = None,
     calibrator: Annotated[
-        Path | None, Option(help="Judge what it makes of the outputs: .npz, .zip, or a .pkl that you trust.")
+        Path | None,
+        Option(help="Judge what it makes of the outputs: .npz, .zip, or a .pkl that you trust."),
     ] = None,
 ) -> int:
     """Fail a build where a score is worse than a limit, and significantly so."""
@@ -67,7 +71,9 @@ def gate(
     words = {each["verdict"] for each in found}
     word = next(word for word in ("fails", "undecided", "passes") if word in words)
     passed = None if word == "undecided" else word == "passes"
-    lines = "\n".join([f"On {plural(len(judged), 'row')}:", *(each.pop("sentence") for each in found)])
+    lines = "\n".join(
+        [f"On {plural(len(judged), 'row')}:", *(each.pop("sentence") for each in found)]
+    )
     answer.say(lines, passed=passed, rows=len(judged), scores=found)
     answer.note(_said_of_weights(data, judged, limits), "note")
     return answer.end({"passes": 0, "fails": FAILED, "undecided": UNDECIDED}[word])
@@ -84,19 +90,33 @@ def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[dict[s
     CalibrationError
         If there is no such score, as of a calibrator that gives a confidence alone.
     """
-    intervals, why, made = score_intervals(judged), untold(judged), []
+    intervals = score_intervals(judged)
+    why = untold(judged)
+    made = []
     for key, limit in limits.items():
         score = SCORES[key].seen(judged.view)
         if key not in intervals or math.isnan(intervals[key].value):
-            raise CalibrationError(f"These {len(judged):,} rows have no {score.title}; leave out its limit.")
+            raise CalibrationError(
+                f"These {len(judged):,} rows have no {score.title}; leave out its limit."
+            )
         value, low, high = intervals[key]
         more = score.better == "higher"
         within, beyond = (high >= limit, value < limit) if more else (low <= limit, value > limit)
         word = "undecided" if why else "passes" if within else "fails"
         bound = f"{'at least' if more else 'at most'} {limit:g}: {word}"
-        reason = f": {why}" if why else ", worse by no more than chance" if within and beyond else ""
-        said = f"{score.title} {fixed(value)} (95 %: {fixed(low)} to {fixed(high)}), {bound}{reason}"
-        about = {"score": key, **text.plain(intervals[key]), "limit": limit, "verdict": word, "why": why}
+        reason = (
+            f": {why}" if why else ", worse by no more than chance" if within and beyond else ""
+        )
+        said = (
+            f"{score.title} {fixed(value)} (95 %: {fixed(low)} to {fixed(high)}), {bound}{reason}"
+        )
+        about = {
+            "score": key,
+            **text.plain(intervals[key]),
+            "limit": limit,
+            "verdict": word,
+            "why": why,
+        }
         made.append({**about, "sentence": said})
     return made
 
@@ -106,11 +126,17 @@ def _said_of_weights(data: Predictions, judged: Evaluation, limits: Iterable[str
     if data.confirmed_weights is None:
         return said_of_weights(data)
     weighted = weighted_scores(judged)
-    values = [f"{SCORES[key].seen(judged.view).title} {fixed(weighted[key])}" for key in limits if key in weighted]
+    values = [
+        f"{SCORES[key].seen(judged.view).title} {fixed(weighted[key])}"
+        for key in limits
+        if key in weighted
+    ]
     return f"Limits are for scores without the {data.weight_kind} weights of the rows; with them: {listed(values)}."
 
 
-def _judged_calibrated(given: Given, calibrator: Path, answer: text.Answer) -> tuple[Predictions, Evaluation]:
+def _judged_calibrated(
+    given: Given, calibrator: Path, answer: text.Answer
+) -> tuple[Predictions, Evaluation]:
     """The rows as a saved calibrator takes them, and what it makes of them, judged on all."""
     exported = saved_calibrator(calibrator, given.options.choices)
     new = read_new_rows(exported, given.file, given.options, True)

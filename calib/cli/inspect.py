@@ -35,7 +35,10 @@ def inspection(found: Inspection) -> str:
         lines += _roles(found.predictions)
         lines += ["", text.gap_sentence(text.judged_raw(found.predictions))]
     if read := _read(found):
-        lines += ["", "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items())]
+        lines += [
+            "",
+            "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items()),
+        ]
     if found.findings:
         lines += ["", text.findings(found.findings)]
     return "\n".join(lines).strip()
@@ -43,13 +46,19 @@ def inspection(found: Inspection) -> str:
 
 def _roles(data: Predictions) -> list[str]:
     """The role of each column of a table and why, one a line."""
-    rows = [[f"  {shortened(role.column)}", role.role, one_line(role.reason)] for role in data.roles]
+    rows = [
+        [f"  {shortened(role.column)}", role.role, one_line(role.reason)] for role in data.roles
+    ]
     return ["", "Its columns were read as", *aligned(rows)] if rows else []
 
 
 def _read(found: Inspection) -> dict[str, object]:
     """The options that were given or inferred; the classes are said elsewhere."""
-    return {name: value for name, value in found.choices.given().items() if value and name != "class_names"}
+    return {
+        name: value
+        for name, value in found.choices.given().items()
+        if value and name != "class_names"
+    }
 
 
 def _shortened(value: object, length: int = 60) -> str:

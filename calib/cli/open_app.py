@@ -30,7 +30,9 @@ STARTING = 180.0
 def need_streamlit() -> None:
     """Raise :class:`CalibrationError` where Streamlit is not installed."""
     if find_spec("streamlit") is None:
-        raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'streamlit'", name="streamlit")))
+        raise CalibrationError(
+            missing_package(ModuleNotFoundError("No module named 'streamlit'", name="streamlit"))
+        )
 
 
 class OpenApp:
@@ -110,11 +112,15 @@ def open_app(
     need_streamlit()
     rows = from_outputs(data, labels, name=name, **options).identified()
     if len(rows) < 2:
-        raise CalibrationError("The app splits the rows into two parts, and there is one row; give at least two.")
+        raise CalibrationError(
+            "The app splits the rows into two parts, and there is one row; give at least two."
+        )
     with socket.create_server(("127.0.0.1", port or 0)) as server:
         port = int(server.getsockname()[1])
     with ExitStack() as ending:  # undone where something fails
-        folder = Path(ending.enter_context(TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True)))
+        folder = Path(
+            ending.enter_context(TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True))
+        )
         token = _store(rows, folder)
         process = _start(port, folder)
         ending.callback(_end, process)
@@ -128,11 +134,21 @@ def open_app(
 
 def _store(rows: Predictions, folder: Path) -> str:
     """Store a data set as the app does; return the token of the link that leads to it."""
-    from calib.store.contents import Entry, new_link, plain_findings, put_data  # no command needs it
+    from calib.store.contents import (
+        Entry,
+        new_link,
+        plain_findings,
+        put_data,
+    )  # no command needs it
     from calib.store.index import Store
 
     token, name = new_link()
-    entry = Entry(visitor=uuid4().hex, data=rows.sha256, name=rows.name, findings=plain_findings(rows.findings))
+    entry = Entry(
+        visitor=uuid4().hex,
+        data=rows.sha256,
+        name=rows.name,
+        findings=plain_findings(rows.findings),
+    )
     store = Store(folder)
     store.put_link(name, entry, entry.keys())
     put_data(store, rows)
@@ -141,13 +157,27 @@ def _store(rows: Predictions, folder: Path) -> str:
 
 def _start(port: int, folder: Path) -> subprocess.Popen[bytes]:
     """Start the app on a workspace."""
-    paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+    paths = os.pathsep.join(
+        filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
+    )
     own = {"CALIB_WORKSPACE": str(folder), "PYTHONPATH": paths}
-    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.baseUrlPath=", "--server.headless=true"]
+    options = [
+        f"--server.port={port}",
+        "--server.address=127.0.0.1",
+        "--server.baseUrlPath=",
+        "--server.headless=true",
+    ]
     command = [sys.executable, "-m", "streamlit", "run", str(studio() / "app.py"), *options]
-    with open(folder / "log", "wb") as log:  # in a group of its own an interrupt of this session does not reach it
+    with open(
+        folder / "log", "wb"
+    ) as log:  # in a group of its own an interrupt of this session does not reach it
         return subprocess.Popen(
-            command, env=os.environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command,
+            env=os.environ | own,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
 
 
@@ -159,7 +189,9 @@ def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             return
         time.sleep(0.1)
     last_line = log.read_text(errors="replace").strip().rpartition("\n")[2]
-    raise CalibrationError(f"The app did not start on port {port} ({last_line[:200] or 'no message'}).")
+    raise CalibrationError(
+        f"The app did not start on port {port} ({last_line[:200] or 'no message'})."
+    )
 
 
 def _answers(port: int) -> bool:

@@ -13,7 +13,9 @@ from calib.formatting import aligned, plural
 
 
 def _width(target: str, most: float | None = None) -> Any:
-    return Option(metavar="WIDTH", min=1e-6, max=most, help=f"Wanted width of the 95 % interval of {target}.")
+    return Option(
+        metavar="WIDTH", min=1e-6, max=most, help=f"Wanted width of the 95 % interval of {target}."
+    )
 
 
 @on_data
@@ -26,7 +28,12 @@ def plan(
     net_benefit: Annotated[float, _width("net benefit")] = WIDTHS["net benefit"],
     threshold: Annotated[
         float | None,
-        Option(metavar="T", min=0.0, max=1.0, help="Probability from which on is acted, for the net benefit."),
+        Option(
+            metavar="T",
+            min=0.0,
+            max=1.0,
+            help="Probability from which on is acted, for the net benefit.",
+        ),
     ] = None,
 ) -> int:
     """Say how many labelled rows O:E, slope, AUROC and net benefit need."""
@@ -40,6 +47,9 @@ def plan(
     needed = rows_needed(said, came, threshold, widths, judged.clusters)
     rows = [["interval of", "width", "rows", judged.view.right]]
     rows += [[one.target, f"{one.width:g}", f"{one.rows:,}", f"{one.events:,}"] for one in needed]
-    lines = [f"From {plural(len(judged), 'row')} ({judged.view.outcome} {came.mean():.1%}):", *aligned(rows)]
+    lines = [
+        f"From {plural(len(judged), 'row')} ({judged.view.outcome} {came.mean():.1%}):",
+        *aligned(rows),
+    ]
     answer.say("\n".join(lines), rows=len(judged), model=text.means(judged), needed=needed)
     return answer.end()

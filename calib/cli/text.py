@@ -34,7 +34,10 @@ def say(text: str, *, apart: bool = False) -> None:
     apart : whether they go to standard error, as all does that is not the answer.
     """
     try:
-        print("\n".join(map(one_line, for_terminal(text).split("\n"))), file=sys.stderr if apart else sys.stdout)
+        print(
+            "\n".join(map(one_line, for_terminal(text).split("\n"))),
+            file=sys.stderr if apart else sys.stdout,
+        )
     except BrokenPipeError:
         raise Exit(UNREAD) from None  # what reads the output has ended
 
@@ -116,11 +119,16 @@ def plain(value: Any) -> Any:
 
 def _joined(row: Mapping[Any, Any]) -> dict[str, Any]:
     """A table's row with ``x_low`` and ``x_high`` as the interval of x, or of the row's value where x is empty."""
-    stems = [name.removesuffix("low") for name in row if name.endswith("low") and f"{name[:-3]}high" in row]
+    stems = [
+        name.removesuffix("low")
+        for name in row
+        if name.endswith("low") and f"{name[:-3]}high" in row
+    ]
     ends = {f"{stem}{end}" for stem in stems for end in ("low", "high")}
     joined = {name: item for name, item in row.items() if name not in ends}
     for stem in stems:
-        interval, name = [row[f"{stem}low"], row[f"{stem}high"]], stem.rstrip("_")
+        interval = [row[f"{stem}low"], row[f"{stem}high"]]
+        name = stem.rstrip("_")
         if name in row:
             joined[name] = Interval(row[name], *interval)
         else:
@@ -163,7 +171,10 @@ def judged_raw(data: Predictions) -> Evaluation:
 def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[str, list[float]]]:
     """Scores with 95 % intervals of the raw model and of a calibrator: ``{score: {"before": [value, low, high]}}``."""
     scores: dict[str, dict[str, list[float]]] = {}
-    for when, evaluation in (("before", judged_raw(test)), ("after", Evaluation.from_predictions(fitted, test))):
+    for when, evaluation in (
+        ("before", judged_raw(test)),
+        ("after", Evaluation.from_predictions(fitted, test)),
+    ):
         for key, interval in score_intervals(evaluation).items():
             if key in SHOWN:
                 scores.setdefault(key, {})[when] = [float(value) for value in interval]
@@ -173,24 +184,34 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
 def gap_sentence(evaluation: Evaluation, subject: str = "The raw model") -> str:
     """Whether what is said exceeds what came true, with the numbers of both."""
     event = shortened(evaluation.view.event_name)
-    return plain_text(confidence_sentence(evaluation, subject, *gap_and_extremes(evaluation), event=event))
+    return plain_text(
+        confidence_sentence(evaluation, subject, *gap_and_extremes(evaluation), event=event)
+    )
 
 
 def means(evaluation: Evaluation) -> dict[str, Any]:
     """The numbers of :func:`gap_sentence`: what is said on average, what came true, and the difference."""
     said, outcome = evaluation.pair
-    mean, rate = said.mean(), outcome.mean()
+    mean = said.mean()
+    rate = outcome.mean()
     return {"view": evaluation.view.name, "said": mean, "outcome": rate, "gap": mean - rate}
 
 
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], test: Predictions) -> str:
     """Scores before and after, one a line, as they are called of these test rows."""
     view = view_of(test)
-    rows = [(SCORES[key].seen(view).title, values.get("before"), values.get("after")) for key, values in scores.items()]
-    return "\n".join([f"On {plural(len(test), 'test row')}, with 95 % intervals:", *before_and_after_lines(rows)])
+    rows = [
+        (SCORES[key].seen(view).title, values.get("before"), values.get("after"))
+        for key, values in scores.items()
+    ]
+    return "\n".join(
+        [f"On {plural(len(test), 'test row')}, with 95 % intervals:", *before_and_after_lines(rows)]
+    )
 
 
-def before_and_after_lines(scores: Iterable[tuple[str, Sequence[float] | None, Sequence[float] | None]]) -> list[str]:
+def before_and_after_lines(
+    scores: Iterable[tuple[str, Sequence[float] | None, Sequence[float] | None]],
+) -> list[str]:
     """One line per score: its title and two values with intervals, the first where it is known."""
     rows = []
     for title, before, after in scores:

@@ -12,7 +12,10 @@ from calib.data.words import listed_words
 Part = Literal["calibration", "test", "train"]
 
 PARTS: dict[str, Part] = {
-    **dict.fromkeys(("cal", "calib", "calibration", "val", "valid", "validation", "dev", "holdout"), "calibration"),
+    **dict.fromkeys(
+        ("cal", "calib", "calibration", "val", "valid", "validation", "dev", "holdout"),
+        "calibration",
+    ),
     **dict.fromkeys(("test", "tst", "eval", "evaluation"), "test"),
     **dict.fromkeys(("train", "training"), "train"),
 }
@@ -73,7 +76,9 @@ def feature_names(names: Iterable[str]) -> tuple[str, ...]:
     """Those that are called like features, in the order of their numbers where all have one."""
     found = []
     for name in names:
-        column = numbered_column(name, FEATURES) or (Column(name, "") if canonical(name).base in FEATURES else None)
+        column = numbered_column(name, FEATURES) or (
+            Column(name, "") if canonical(name).base in FEATURES else None
+        )
         if column is not None and canonical(name).part != "train":
             found.append((column, name))
     if all(column.suffix.isdecimal() for column, _ in found):

@@ -32,7 +32,9 @@ class Event:
     reason: str
 
     @classmethod
-    def infer(cls, class_names: Sequence[str], labels: Ints, outcome: str = "", scored: bool = False) -> Self:
+    def infer(
+        cls, class_names: Sequence[str], labels: Ints, outcome: str = "", scored: bool = False
+    ) -> Self:
         """The class whose label says that something happened, else the one that is scored, else the rarer one.
 
         Whether high outputs go with the event must not decide, since a bad model would be hidden.
@@ -57,10 +59,14 @@ class Event:
             column, reason = said
             return cls(column, _named(class_names[column], outcome), reason)
         if scored:
-            return cls(1, _named(class_names[1], outcome), "the class whose probability the outputs hold")
+            return cls(
+                1, _named(class_names[1], outcome), "the class whose probability the outputs hold"
+            )
         share = float(np.mean(labels)) if len(labels) else 0.5
         if share == 0.5:
-            return cls(1, _named(class_names[1], outcome), "the second class; both are equally frequent")
+            return cls(
+                1, _named(class_names[1], outcome), "the second class; both are equally frequent"
+            )
         column = int(share < 0.5)
         return cls(
             column,
@@ -86,7 +92,8 @@ class Event:
         Self
             With the reason.
         """
-        said, name = _said_by_labels(class_names), _named(class_names[column], outcome)
+        said = _said_by_labels(class_names)
+        name = _named(class_names[column], outcome)
         if said is not None and said[0] != column and name == outcome:
             name = f"no {outcome}"
         return cls(column, name, "as chosen")
@@ -108,7 +115,10 @@ def _said_by_labels(class_names: Sequence[str]) -> tuple[int, str] | None:
 def _without_common(names: list[str]) -> list[str]:
     """Two names without the words in which they agree: ``tested_negative`` and ``tested_positive`` say no and yes."""
     words = [[word for word in re.split(r"[\W_]+", name) if word] for name in names]
-    own = [" ".join(word for word in these if word not in others) for these, others in (words, words[::-1])]
+    own = [
+        " ".join(word for word in these if word not in others)
+        for these, others in (words, words[::-1])
+    ]
     return own if all(own) and all(len(these) > 1 for these in words) else names
 
 

@@ -31,7 +31,9 @@ class InvalidUpload(Exception):
         question: Question | None = None,
         **fix: Any,
     ):
-        self.finding = Finding("error", code, one_line(message), action, fix, readings=readings or {})
+        self.finding = Finding(
+            "error", code, one_line(message), action, fix, readings=readings or {}
+        )
         self.question = question
         super().__init__(self.finding.message)
 

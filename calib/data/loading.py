@@ -12,7 +12,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calib.canonical import class_order
-from calib.data.assemble.arrays import Arrays, check_names, read_any, read_aside, read_class_names, read_part, read_rows
+from calib.data.assemble.arrays import (
+    Arrays,
+    check_names,
+    read_any,
+    read_aside,
+    read_class_names,
+    read_part,
+    read_rows,
+)
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.assemble.join import joined
 from calib.data.assemble.outputs import ask_whether_percent
@@ -52,8 +60,12 @@ def check_choices(choices: Choices) -> None:
     for name, value in choices.given().items():
         values = OPTIONS[name]["type"]
         if not values.fits(value):
-            reason = f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}."
-            raise InvalidUpload("choice", reason, "Choose another value, or leave it out to have it inferred.")
+            reason = (
+                f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}."
+            )
+            raise InvalidUpload(
+                "choice", reason, "Choose another value, or leave it out to have it inferred."
+            )
     if choices.floor is not None and not 0 < choices.floor < 1:
         reason = f"The floor {choices.floor:g} is not a probability between 0 and 1."
         raise InvalidUpload("floor", reason, "Choose a small one.")
@@ -67,7 +79,9 @@ def findings_as_error(notes: Notes) -> Iterator[None]:
             yield
     except InvalidUpload as invalid:
         notes.add(invalid.finding)
-        raise unusable(notes.findings, invalid.question.readings if invalid.question else ()) from None
+        raise unusable(
+            notes.findings, invalid.question.readings if invalid.question else ()
+        ) from None
 
 
 def unusable(findings: Sequence[Finding], readings: Sequence[TableReading]) -> DataError:
@@ -132,7 +146,9 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
     """
     if not isinstance(options, LoadOptions | None):
         reason = f"A {type(options).__name__} stands where options belong."
-        arrays = "Give arrays as calib.from_outputs(outputs, labels), and a file of labels as labels=."
+        arrays = (
+            "Give arrays as calib.from_outputs(outputs, labels), and a file of labels as labels=."
+        )
         return Inspection((), Choices(), (InvalidUpload("options", reason, arrays).finding,), None)
     options = (options or LoadOptions()).changed(**changes)
     notes = Notes(options.choices)
@@ -153,9 +169,13 @@ def _isolated(source: Source, options: LoadOptions) -> Inspection:
     """An inspection in a process of its own, whose answer holds what an inspection promises, whoever wrote it."""
     check_choices(options.choices)
     with ExitStack() as stack:
-        given = {"": source, **{name: file for name, file in options.files.items() if file is not None}}
+        given = {
+            "": source,
+            **{name: file for name, file in options.files.items() if file is not None},
+        }
         files: dict[str, Any] = {
-            name: file if in_memory(file) else open_file(file, stack) for name, file in given.items()
+            name: file if in_memory(file) else open_file(file, stack)
+            for name, file in given.items()
         }
         answer = in_a_reader(inspect_all, files.pop(""), replace(options, **files))
     if answer.predictions is not None:
@@ -167,7 +187,9 @@ def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
     """What a task gives in a process of its own; see :func:`calib.isolation.client.isolated`."""
     if not APART:
         raise InvalidUpload(
-            "isolation", "Files cannot be read in a process of their own on this system.", "Read it without isolate."
+            "isolation",
+            "Files cannot be read in a process of their own on this system.",
+            "Read it without isolate.",
         )
     from calib.isolation.client import isolated  # its modules are those of POSIX
 
@@ -176,9 +198,11 @@ def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
 
 def inspect_all(source: Source, options: LoadOptions) -> Inspection:
     """An inspection without the hash of its data, which is computed where these are used."""
-    notes, question = Notes(options.choices), Question()
+    notes = Notes(options.choices)
+    question = Question()
     files: list[Contents] = []
-    predictions, rows = None, {}
+    predictions = None
+    rows = {}
     # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
     with np.errstate(all="ignore"), ExitStack() as stack:
         try:
@@ -190,8 +214,12 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
             question = invalid.question or question
         if files:
             rows = first_rows(files[0])
-    arrays = tuple(replace(array, file=contents.name) for contents in files for array in contents.arrays)
-    return Inspection(arrays, notes.choices, notes.findings, predictions, question.readings, rows, question.models)
+    arrays = tuple(
+        replace(array, file=contents.name) for contents in files for array in contents.arrays
+    )
+    return Inspection(
+        arrays, notes.choices, notes.findings, predictions, question.readings, rows, question.models
+    )
 
 
 def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
@@ -200,7 +228,9 @@ def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
         sample = contents.sample()
     except InvalidUpload:  # which was said where it was read
         return {}
-    return {name: tuple(map(_in_a_cell, cells[:FIRST_ROWS].tolist())) for name, cells in sample.items()}
+    return {
+        name: tuple(map(_in_a_cell, cells[:FIRST_ROWS].tolist())) for name, cells in sample.items()
+    }
 
 
 def _in_a_cell(value: Any) -> str:
@@ -238,7 +268,9 @@ def read_files(
     name = PurePath(first.name).stem
     pairs = notes.take(read_as_pairs(first, labels, notes.choices))
     if pairs is not first:
-        first, labels, files[0] = pairs, None, pairs
+        first = pairs
+        labels = None
+        files[0] = pairs
     if test is not None:
         of_test = replace(chosen, outputs=chosen.test_outputs, labels=chosen.test_labels)
         pairs = read_as_pairs(test, test_labels, of_test).value
@@ -255,7 +287,9 @@ def read_files(
     if test is not None:
         arrays = with_test_file(arrays, first, test, test_labels, chosen, notes)
     elif notes.choices.test_outputs:
-        arrays = notes.take(one_after_the_other(arrays, notes.take(named_part(first, notes.choices)), notes.choices))
+        arrays = notes.take(
+            one_after_the_other(arrays, notes.take(named_part(first, notes.choices)), notes.choices)
+        )
     if beside:
         arrays = with_features(arrays, beside, chosen, notes)
     data = predictions_of_arrays(arrays, name, notes)
@@ -264,13 +298,23 @@ def read_files(
     if not any(finding.code == "weights" for finding in data.findings):
         named = [role.column for role in data.roles if has(role.column, WEIGHT)]
         held = f" {listed(named)} holds no numbers from 0 upwards that differ." if named else ""
-        reason = f"Weights of the kind {chosen.weight_kind} were announced, but none were found.{held}"
-        notes.add(warning("weights", reason, "Name the column that holds them, as with weights='exposure'."))
+        reason = (
+            f"Weights of the kind {chosen.weight_kind} were announced, but none were found.{held}"
+        )
+        notes.add(
+            warning(
+                "weights", reason, "Name the column that holds them, as with weights='exposure'."
+            )
+        )
     return replace(data, findings=notes.findings)
 
 
 def join_features(
-    first: Contents, labels: Contents | None, beside: dict[str, Contents], chosen: Choices, notes: Notes
+    first: Contents,
+    labels: Contents | None,
+    beside: dict[str, Contents],
+    chosen: Choices,
+    notes: Notes,
 ) -> tuple[Contents, Contents | None]:
     """Outputs and labels with the rows that have features; features that cannot be joined are left out."""
     try:
@@ -281,7 +325,12 @@ def join_features(
         return first, labels
     assert features is not None
     beside["features"] = features
-    if rows is not None and isinstance(labels, Table) and isinstance(first, Table) and labels.n_rows == first.n_rows:
+    if (
+        rows is not None
+        and isinstance(labels, Table)
+        and isinstance(first, Table)
+        and labels.n_rows == first.n_rows
+    ):
         labels = labels.taken(rows)
     return own, labels
 
@@ -301,7 +350,9 @@ def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Ar
     are_pairs = choices.kind == "pairs"
     arrays = notes.take(read_part(contents, labels, choices.outputs, choices.labels, choices))
     signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
-    if contents.tabular and not any(shortened(names_in(choices.outputs)[0]) in reason for reason in signs):
+    if contents.tabular and not any(
+        shortened(names_in(choices.outputs)[0]) in reason for reason in signs
+    ):
         ask_whether_percent(arrays.outputs, choices)
     truth, names = arrays.labels, None
     if are_pairs:
@@ -309,7 +360,9 @@ def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Ar
         truth = correct_answers(truth, predicted, arrays.labels_name, choices.event)
         names = ("wrong", "correct")
     beside = (*ROW_ROLES, "features", "split", *(() if are_pairs else ("predicted",)))
-    rows = notes.take(read_rows(contents, len(arrays.outputs), {role: getattr(choices, role) for role in beside}))
+    rows = notes.take(
+        read_rows(contents, len(arrays.outputs), {role: getattr(choices, role) for role in beside})
+    )
     train: dict[str, Array] = {}
     for role in ("train_features", "train_labels"):
         if name := getattr(choices, role):
@@ -319,16 +372,26 @@ def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Ar
 
 
 def with_test_file(
-    arrays: Arrays, first: Contents, test: Contents, test_labels: Contents | None, chosen: Choices, notes: Notes
+    arrays: Arrays,
+    first: Contents,
+    test: Contents,
+    test_labels: Contents | None,
+    chosen: Choices,
+    notes: Notes,
 ) -> Arrays:
     """Two files, calibration and then test; roles in the second are inferred anew, since its names may differ."""
     same = {
-        role: name if in_file(test, name := getattr(notes.choices, role)) else None for role in (*ROW_ROLES, "features")
+        role: name if in_file(test, name := getattr(notes.choices, role)) else None
+        for role in (*ROW_ROLES, "features")
     }
     # Parts that the first file may bring itself are overruled by giving two files.
     other = Notes(
         Choices(
-            outputs=chosen.test_outputs, labels=chosen.test_labels, label_values=chosen.label_values, split="", **same
+            outputs=chosen.test_outputs,
+            labels=chosen.test_labels,
+            label_values=chosen.label_values,
+            split="",
+            **same,
         )
     )
     second = read_arrays(test, test_labels, other)
@@ -337,7 +400,11 @@ def with_test_file(
     own, theirs = notes.choices.features, other.choices.features
     if isinstance(own, tuple) and own != theirs and "features" in second.rows:
         del second.rows["features"]  # which is said where only one part has them
-    whole = notes.take(one_after_the_other(named_by_file(arrays, first), named_by_file(second, test), notes.choices))
+    whole = notes.take(
+        one_after_the_other(
+            named_by_file(arrays, first), named_by_file(second, test), notes.choices
+        )
+    )
     return replace(whole, outputs_name=arrays.outputs_name, labels_name=arrays.labels_name)
 
 
@@ -375,7 +442,9 @@ def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> 
     return inspection.predictions
 
 
-def load_models(source: Source, options: LoadOptions | None = None, **changes: Any) -> dict[str, Predictions]:
+def load_models(
+    source: Source, options: LoadOptions | None = None, **changes: Any
+) -> dict[str, Predictions]:
     """Read every model of a table, by name.
 
     Parameters
@@ -405,11 +474,15 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
         raise unusable(inspection.findings, inspection.readings)
     options = (options or LoadOptions()).changed(**changes)
     if data is None or inspection.models:
-        return {name: _model(source, options, roles, name) for name, roles in inspection.models.items()}
+        return {
+            name: _model(source, options, roles, name) for name, roles in inspection.models.items()
+        }
     warned = [finding for finding in data.findings if finding.code == "several_models"]
     if warned and warned[0].fix:  # another column was chosen as the group
         data = _model(source, options, warned[0].fix, data.name)
-    if not warned or data.groups is None:  # of more names than groups may have, which a finding says
+    if (
+        not warned or data.groups is None
+    ):  # of more names than groups may have, which a finding says
         return {data.name: data}
     (column,) = (role.column for role in data.roles if role.role == "group")
     chosen = options.choices
@@ -417,7 +490,9 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
     if column in names_in(chosen.groups):
         roles["group"] = None
     rest = _model(source, options, roles, data.name)
-    rest = replace(rest, findings=tuple(each for each in rest.findings if each.code != "understood"))  # of all rows
+    rest = replace(
+        rest, findings=tuple(each for each in rest.findings if each.code != "understood")
+    )  # of all rows
     return {
         str(name): replace(rest.take(np.flatnonzero(data.groups == name)), name=str(name))
         for name in np.unique(data.groups)
@@ -469,12 +544,23 @@ def from_outputs(
     DataError
         If they cannot be used; the text says why and what to do.
     """
-    if labels is None and isinstance(data, (tuple, list)) and len(data) == 2 and not isinstance(data[0], (str, dict)):
+    if (
+        labels is None
+        and isinstance(data, (tuple, list))
+        and len(data) == 2
+        and not isinstance(data[0], (str, dict))
+    ):
         data, labels = data
     if isinstance(data, Predictions):
         if labels is not None or class_names is not None or changes:
             loaded = "The data were loaded before, with their labels and options."
-            raise DataError([Finding("error", "source", loaded, "Give them alone, or the arrays in their place.")])
+            raise DataError(
+                [
+                    Finding(
+                        "error", "source", loaded, "Give them alone, or the arrays in their place."
+                    )
+                ]
+            )
         return replace(data, name=name or data.name)
     for what, given in (("labels", labels), ("class_names", class_names)):
         if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
@@ -486,13 +572,18 @@ def from_outputs(
     columns = list(getattr(data, "columns", ()))
     names = None if class_names is None else tuple(map(str, class_names))
     texts = labels is not None and all(isinstance(label, str) for label in labels)
-    said = len(columns) > 1 and all(type(c) in (str, int) for c in columns) and columns != [*range(len(columns))]
+    said = (
+        len(columns) > 1
+        and all(type(c) in (str, int) for c in columns)
+        and columns != [*range(len(columns))]
+    )
     if labels is not None and said and changes.get("label_values") is None:
         order = class_order([*map(str, columns)], names or ())
         if order != sorted(order):
             columns = [columns[place] for place in order]
             data = data[columns]
-        called, full = names_in_common([*map(str, columns)]), tuple(map(str, columns))
+        called = names_in_common([*map(str, columns)])
+        full = tuple(map(str, columns))
         values = _values_by_name(called, labels)
         if values is not None:
             changes["label_values"] = values
@@ -500,7 +591,9 @@ def from_outputs(
         elif names is None:
             names = full if texts and not {*labels}.isdisjoint(full) else called
     if names is not None:
-        changes["label_values" if texts and changes.get("label_values") is None else "class_names"] = names
+        changes[
+            "label_values" if texts and changes.get("label_values") is None else "class_names"
+        ] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
     found = load(source, **changes)
     return replace(found, name=name or ("predictions" if in_memory(source) else found.name))
@@ -511,7 +604,8 @@ def _values_by_name(called: Sequence[str], labels: Any) -> tuple[int, ...] | Non
 
     None also where these are 0, 1, 2 and so on, which are places.
     """
-    given, numbers = np.asarray(labels), [{"false": "0", "true": "1"}.get(name.lower(), name) for name in called]
+    given = np.asarray(labels)
+    numbers = [{"false": "0", "true": "1"}.get(name.lower(), name) for name in called]
     if given.ndim != 1 or given.dtype.kind not in "biuf" or not all(map(str.isdecimal, numbers)):
         return None
     values = tuple(map(int, numbers))

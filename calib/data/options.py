@@ -27,7 +27,15 @@ class Frame(Protocol):
         """Arrow's interface."""
 
 
-Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO] | Frame | list[dict[str, Any]] | Mapping[str, Any]
+Source = (
+    str
+    | Path
+    | tuple[str, bytes]
+    | tuple[str, BinaryIO]
+    | Frame
+    | list[dict[str, Any]]
+    | Mapping[str, Any]
+)
 """A path, what an upload gives (its file name with its bytes or an open binary file), a table in memory (a DataFrame of
 pandas or polars, an Arrow table, a list of dictionaries), or arrays and tensors by name, as in an npz file."""
 
@@ -80,7 +88,11 @@ def _literal(text: str) -> Any:
 def _names(text: str) -> tuple[Any, ...]:
     """Names with commas between, or a Python list where a name has a comma."""
     listed = _literal(text) if text.startswith(("[", "(")) else text
-    return tuple(listed) if isinstance(listed, (list, tuple)) else tuple(name.strip() for name in text.split(","))
+    return (
+        tuple(listed)
+        if isinstance(listed, (list, tuple))
+        else tuple(name.strip() for name in text.split(","))
+    )
 
 
 def _one_or_several(text: str) -> str | tuple[Any, ...]:
@@ -96,15 +108,21 @@ def _names_or_numbers(text: str) -> tuple[Any, ...]:
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 TEXT = ValueType("text", _of(str))
-COLUMNS = ValueType("one name or several", lambda value: isinstance(value, str) or _all(str)(value), _one_or_several)
+COLUMNS = ValueType(
+    "one name or several", lambda value: isinstance(value, str) or _all(str)(value), _one_or_several
+)
 WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: value in [*WEIGHT_KINDS])
 KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: value in [*KINDS])
 SCALE = ValueType(
-    f"one of {', '.join(SCALES)}, or the number that a probability of one is written as", is_scale, _literal
+    f"one of {', '.join(SCALES)}, or the number that a probability of one is written as",
+    is_scale,
+    _literal,
 )
 NAMES = ValueType("several names", _all(str), _names)
 LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _names_or_numbers)
-SWITCH = ValueType("true or false", _of(bool, np.bool_), lambda text: _TRUTH.get(text.lower(), text))
+SWITCH = ValueType(
+    "true or false", _of(bool, np.bool_), lambda text: _TRUTH.get(text.lower(), text)
+)
 NUMBER = ValueType("a number", _of(int, np.integer, float, np.floating), _literal)
 
 
@@ -205,8 +223,12 @@ class Choices:
     weight_kind: WeightKind | None = option(WEIGHT_KIND, "Weights are")
     event: str | None = option(TEXT, "Event, of two classes")
     class_names: tuple[str, ...] | None = option(NAMES, "Class names, one for each column in order")
-    label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
-    drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")
+    label_values: tuple[str, ...] | tuple[int, ...] | None = option(
+        LABELS, "Label of each column, in order"
+    )
+    drop_bad_rows: bool | None = option(
+        SWITCH, "Leave out rows with NaN, infinite values or no valid label"
+    )
     scale: Scale | None = option(SCALE, "Written as")
     standardise: bool | None = option(SWITCH, "Standardise features by the training set")
     floor: float | None = option(NUMBER, "Floor: what exact zeros become")
@@ -219,9 +241,14 @@ class Choices:
     def __post_init__(self) -> None:
         for f in fields(self):
             if isinstance(value := getattr(self, f.name), list):
-                object.__setattr__(self, f.name, tuple(value))  # as good as a tuple, and people write them
+                object.__setattr__(
+                    self, f.name, tuple(value)
+                )  # as good as a tuple, and people write them
         if isinstance(self.class_names, tuple):  # numbers are names too
-            names = tuple(str(name) if isinstance(name, (int, np.integer)) else name for name in self.class_names)
+            names = tuple(
+                str(name) if isinstance(name, (int, np.integer)) else name
+                for name in self.class_names
+            )
             object.__setattr__(self, "class_names", names)
 
     @classmethod
@@ -246,16 +273,22 @@ class Choices:
             For a name that is no role and no option, and for several columns in a role of one.
         """
         if not isinstance(roles, Mapping):
-            raise CalibrationError(f"roles must be a column for each role, as {{'outcome': 'y'}}; got {roles!r}.")
+            raise CalibrationError(
+                f"roles must be a column for each role, as {{'outcome': 'y'}}; got {roles!r}."
+            )
         chosen: dict[str, Any] = {}
         for role, value in roles.items():
             option = OPTION_OF_ROLE.get(role, role)
             if option not in OPTIONS:
-                raise CalibrationError(f"{role!r} is no role of a column; these are {', '.join(OPTION_OF_ROLE)}.")
+                raise CalibrationError(
+                    f"{role!r} is no role of a column; these are {', '.join(OPTION_OF_ROLE)}."
+                )
             several = list(value) if isinstance(value, (list, tuple)) else [value]
             if option in ONE_COLUMN_OPTIONS and len(several) > 1:
                 given = ", ".join(map(str, several))
-                raise CalibrationError(f"The role {role!r} takes one column, but {len(several)} were given: {given}.")
+                raise CalibrationError(
+                    f"The role {role!r} takes one column, but {len(several)} were given: {given}."
+                )
             alone = len(several) == 1 and option not in ("ignore", "label_values", "class_names")
             chosen[option] = several[0] if alone else tuple(several)
         return replace(base or cls(), **chosen)
@@ -304,11 +337,21 @@ class LoadOptions:
     """
 
     labels: Source | None = param(None, help="Labels, where they have their own file")
-    test: Source | None = param(None, help="Test set, where it has its own file; the first is then for calibration")
-    test_labels: Source | None = param(None, help="Labels of the test set, where they have their own file")
-    features: Source | None = param(None, help="Features, one entry per row, where they have their own file")
-    train_features: Source | None = param(None, help="Features of the training set, where they have their own file")
-    train_labels: Source | None = param(None, help="Labels of the training set, where they have their own file")
+    test: Source | None = param(
+        None, help="Test set, where it has its own file; the first is then for calibration"
+    )
+    test_labels: Source | None = param(
+        None, help="Labels of the test set, where they have their own file"
+    )
+    features: Source | None = param(
+        None, help="Features, one entry per row, where they have their own file"
+    )
+    train_features: Source | None = param(
+        None, help="Features of the training set, where they have their own file"
+    )
+    train_labels: Source | None = param(
+        None, help="Labels of the training set, where they have their own file"
+    )
     choices: Choices = Choices()
     isolate: bool | None = None
 
@@ -348,13 +391,23 @@ class LoadOptions:
                 raise TypeError(f"{name!r} is the role of a column; give roles={{{name!r}: ...}}.")
             if name not in OPTIONS and name not in FILES:
                 near = difflib.get_close_matches(name, [*FILES, *OPTIONS, "roles", "isolate"], n=1)
-                meant = f"did you mean {near[0]!r}?" if near else f"these are {', '.join([*FILES, *OPTIONS])}."
+                meant = (
+                    f"did you mean {near[0]!r}?"
+                    if near
+                    else f"these are {', '.join([*FILES, *OPTIONS])}."
+                )
                 raise TypeError(f"{name!r} is no option of reading data; {meant}")
         if choices is not None and not isinstance(choices, Choices):
-            raise CalibrationError(f"choices must be calib.data.Choices; got {choices!r}. Give single options by name.")
+            raise CalibrationError(
+                f"choices must be calib.data.Choices; got {choices!r}. Give single options by name."
+            )
         files = {name: changes.pop(name) for name in FILES if name in changes}
-        changed = Choices.from_roles({} if roles is None else roles, replace(choices or self.choices, **changes))
-        return replace(self, **files, choices=changed, isolate=self.isolate if isolate is None else isolate)
+        changed = Choices.from_roles(
+            {} if roles is None else roles, replace(choices or self.choices, **changes)
+        )
+        return replace(
+            self, **files, choices=changed, isolate=self.isolate if isolate is None else isolate
+        )
 
     @property
     def files(self) -> dict[str, Source | None]:

@@ -47,7 +47,10 @@ def identifying(fields: Mapping[str, Any]) -> dict[str, Any]:
     spared = ("sha256", "name", "findings", "roles", "event")
     event = fields.get("event")
     column = None if event is None or event.column == 1 else event.column
-    return {**{name: value for name, value in fields.items() if name not in spared}, "event": column}
+    return {
+        **{name: value for name, value in fields.items() if name not in spared},
+        "event": column,
+    }
 
 
 def _hashed(name: str, value: Any) -> Iterator[bytes | memoryview]:
@@ -136,7 +139,9 @@ class Predictions:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        names = ", ".join(one_line(name)[:_LONGEST_NAME] for name in self.class_names[:_FIRST_NAMES])
+        names = ", ".join(
+            one_line(name)[:_LONGEST_NAME] for name in self.class_names[:_FIRST_NAMES]
+        )
         more = ", …" if self.n_classes > _FIRST_NAMES else ""
         about = [
             plural(len(self), "row"),
@@ -206,7 +211,9 @@ class Predictions:
         rows = np.arange(len(self))[np.asarray(rows, dtype=None if np.size(rows) else np.int64)]
         own = ("logits", "labels", "given_split", "features", *ROW_ROLES)
         arrays = {name: getattr(self, name) for name in own}
-        changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}
+        changes: dict[str, Any] = {
+            name: None if array is None else array[rows] for name, array in arrays.items()
+        }
         sha256 = hashlib.sha256(self.identified().sha256.encode() + rows.tobytes()).hexdigest()
         return replace(self, **changes, sha256=sha256)
 
@@ -234,7 +241,9 @@ class Predictions:
         CalibrationError
             For a seed that is no whole number between 0 and 2³² - 1.
         """
-        calibration, test = split_rows(self.labels, part, self.given_split, random_state, self.clusters)
+        calibration, test = split_rows(
+            self.labels, part, self.given_split, random_state, self.clusters
+        )
         return self.take(calibration), self.take(test)
 
     def three_parts(
@@ -262,7 +271,9 @@ class Predictions:
         calibration, test = self.split(part, random_state)
         return calibration, *test.split(decision, random_state)
 
-    def decided(self, event: str | None = None, weight_kind: WeightKind | None = None) -> Predictions:
+    def decided(
+        self, event: str | None = None, weight_kind: WeightKind | None = None
+    ) -> Predictions:
         """The same rows with a decision about them, as if they had been loaded with it.
 
         Parameters
@@ -283,17 +294,28 @@ class Predictions:
             For an event that is none of two classes, and for a meaning that weights do not have.
         """
         if weight_kind is not None and not WEIGHT_KIND.fits(weight_kind):
-            raise CalibrationError(f"weight_kind={shown(weight_kind)} must be {WEIGHT_KIND.expected}.")
+            raise CalibrationError(
+                f"weight_kind={shown(weight_kind)} must be {WEIGHT_KIND.expected}."
+            )
         chosen = self.event
         if event is not None:
-            outcome = next((outcome_name(role.column) for role in self.roles if role.role == "outcome"), "")
+            outcome = next(
+                (outcome_name(role.column) for role in self.roles if role.role == "outcome"), ""
+            )
             if event not in self.class_names or self.n_classes != 2:
                 here = listed(self.class_names)
-                raise CalibrationError(f"event={shown(event)} must be one of two classes; here are {here}.")
-            column, scored = self.class_names.index(event), self.kind in ONE_COLUMN
+                raise CalibrationError(
+                    f"event={shown(event)} must be one of two classes; here are {here}."
+                )
+            column = self.class_names.index(event)
+            scored = self.kind in ONE_COLUMN
             usual = Event.infer(self.class_names, self.labels, outcome, scored)
-            chosen = usual if usual.column == column else Event.chosen(self.class_names, column, outcome)
-        changed = replace(self, event=chosen, weight_kind=weight_kind if self.weights is not None else None)
+            chosen = (
+                usual if usual.column == column else Event.chosen(self.class_names, column, outcome)
+            )
+        changed = replace(
+            self, event=chosen, weight_kind=weight_kind if self.weights is not None else None
+        )
         return replace(changed, sha256="").identified()
 
     @property
@@ -320,20 +342,32 @@ class Predictions:
         InvalidUpload
             Naming the part.
         """
-        n, k = len(self.labels), len(self.class_names)
+        n = len(self.labels)
+        k = len(self.class_names)
         own = ("given_split", "features", *ROW_ROLES)
         held = {
-            "outputs": self.logits.shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
+            "outputs": self.logits.shape == (n, k)
+            and self.logits.dtype.kind == "f"
+            and n > 0
+            and k > 1,
             "labels": _are_classes(self.labels, k),
             "training labels": self.train_labels is None or _are_classes(self.train_labels, k),
             "event": self.event is None or (k == 2 and self.event.column in (0, 1)),
             "split": self.given_split is None or self.given_split.dtype.kind == "b",
-            "weights": self.weights is None or (self.weights.dtype.kind == "f" and self.weights.min() >= 0),
-            **{f"length of {name}": (array := getattr(self, name)) is None or len(array) == n for name in own},
+            "weights": self.weights is None
+            or (self.weights.dtype.kind == "f" and self.weights.min() >= 0),
+            **{
+                f"length of {name}": (array := getattr(self, name)) is None or len(array) == n
+                for name in own
+            },
         }
         for part, holds in held.items():
             if not holds:
-                raise InvalidUpload("damaged", f"The {part} of what was read cannot be right.", "Save the file anew.")
+                raise InvalidUpload(
+                    "damaged",
+                    f"The {part} of what was read cannot be right.",
+                    "Save the file anew.",
+                )
 
 
 def has_sha256(data: Predictions, sha256: str) -> bool:

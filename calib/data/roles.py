@@ -7,8 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal[
-    "outcome", "outputs", "predicted", "cluster", "weight", "group", "time", "features", "split", "id", "ignore"
-]  # fmt: skip
+    "outcome",
+    "outputs",
+    "predicted",
+    "cluster",
+    "weight",
+    "group",
+    "time",
+    "features",
+    "split",
+    "id",
+    "ignore",
+]
 """What a column is, as people write it."""
 
 

@@ -160,7 +160,9 @@ KNOWN: dict[str, dict[str, Any]] = {
 
 SAMPLES: dict[str, Sample] = {
     name: Sample(name, **said, **KNOWN.get(name, {}))
-    for name, said in json.loads(Path(__file__).with_name("samples.json").read_text(encoding="utf-8")).items()
+    for name, said in json.loads(
+        Path(__file__).with_name("samples.json").read_text(encoding="utf-8")
+    ).items()
 }
 """In the order of display; the first one shows every page at its best, since it carries features."""
 
@@ -209,7 +211,9 @@ def true_map(name: str) -> TrueFunction | None:
 def _sample(name: str) -> Sample:
     if name not in tuple(SAMPLES):
         message = f"There is no sample {name!r}."
-        raise DataError([Finding("error", "unknown_sample", message, f"Choose from {', '.join(SAMPLES)}.")])
+        raise DataError(
+            [Finding("error", "unknown_sample", message, f"Choose from {', '.join(SAMPLES)}.")]
+        )
     return SAMPLES[name]
 
 
@@ -217,5 +221,7 @@ def _find(file: str) -> Path:
     path = studio() / FOLDER / file
     if path.is_file():
         return path
-    message = f"The sample file {FOLDER}/{file} is not in {studio()}: this copy of calib is not whole."
+    message = (
+        f"The sample file {FOLDER}/{file} is not in {studio()}: this copy of calib is not whole."
+    )
     raise DataError([Finding("error", "sample_not_found", message, "Install it anew.")])

@@ -31,7 +31,9 @@ def is_scale(value: Any) -> bool:
     """Whether a value is one of the scales, or a number above zero that can be divided by."""
     if isinstance(value, str):
         return value in SCALES
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+        value, bool
+    )
     return bool(number and np.isfinite(value) and value > 0)
 
 
@@ -67,13 +69,17 @@ def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> An
     if scale is None or scale == PLAIN:
         return outputs
     if not is_scale(scale):
-        raise CalibrationError(f"Unknown scale of outputs {scale!r:.40}; it is a number or one of {', '.join(SCALES)}.")
+        raise CalibrationError(
+            f"Unknown scale of outputs {scale!r:.40}; it is a number or one of {', '.join(SCALES)}."
+        )
     array = np.asarray(outputs)
     if array.dtype.kind not in "fiub":
         raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
     wide = array.ndim == 2 and array.shape[1] > 1
     if scale == "counts" and not wide:
-        raise CalibrationError(f"Counts are divided by the sum of each row, but the outputs have shape {array.shape}.")
+        raise CalibrationError(
+            f"Counts are divided by the sum of each row, but the outputs have shape {array.shape}."
+        )
     if out is None:
         out = np.empty(array.shape)
     for rows in blocks(len(array), array[:1].size or 1):

@@ -58,7 +58,9 @@ def split_rows(
         return chosen_rows(np.asarray(part), n)
     size = part_size(0.5 if part is None else part, n)
     if clusters is not None:
-        return whole_clusters(labels, np.unique(clusters, return_inverse=True)[1], size, random_state)
+        return whole_clusters(
+            labels, np.unique(clusters, return_inverse=True)[1], size, random_state
+        )
     return stratified_rows(labels, size, random_state)
 
 
@@ -82,7 +84,9 @@ def chosen_rows(part: npt.NDArray[Any], n: int) -> Rows:
             f"{plural(len(part), 'row')} cannot be taken from {n:,} by row number; both parts need at least one row."
         )
     if part.min() < 0 or part.max() >= n:
-        raise _refused(f"Row numbers run from {part.min():,} to {part.max():,}, but there are rows 0 to {n - 1:,}.")
+        raise _refused(
+            f"Row numbers run from {part.min():,} to {part.max():,}, but there are rows 0 to {n - 1:,}."
+        )
     if repeated := len(part) - len(np.unique(part)):
         raise _refused(f"{repeated:,} row numbers are named more than once.")
     return part.astype(np.int64), np.setdiff1d(np.arange(n), part)
@@ -99,13 +103,18 @@ def stratified_rows(labels: Ints, size: int, random_state: int) -> Rows:
     except ModuleNotFoundError as error:
         raise DataError([Finding("error", "missing_package", missing_package(error))]) from error
 
-    labels = labels.astype(np.int64, copy=False)  # unsigned ones are neither counted nor negative everywhere
+    labels = labels.astype(
+        np.int64, copy=False
+    )  # unsigned ones are neither counted nor negative everywhere
     counts = np.bincount(labels)
     alone = counts[labels] == 1
     strata = np.where(alone, -1 if np.count_nonzero(alone) > 1 else counts.argmax(), labels)
     enough = len(np.unique(strata)) <= min(size, len(labels) - size)
     drawn = train_test_split(
-        np.arange(len(labels)), train_size=size, stratify=strata if enough else None, random_state=random_state
+        np.arange(len(labels)),
+        train_size=size,
+        stratify=strata if enough else None,
+        random_state=random_state,
     )
     return np.sort(drawn[0]), np.sort(drawn[1])
 
@@ -138,7 +147,8 @@ def whole_clusters(labels: Ints, cluster: Ints, size: int, random_state: int) ->
     most = label[np.lexsort((-count, owner))[np.searchsorted(owner, np.arange(len(n_rows)))]]
     wanted = np.bincount(labels) * (size / len(labels))
     generator = np.random.default_rng(random_state)
-    best, distance = np.zeros(0, dtype=bool), np.inf
+    best = np.zeros(0, dtype=bool)
+    distance = np.inf
     for _ in range(int(np.clip(MOST_PLACED // len(n_rows), *N_DRAWS))):
         order = _spread(most, n_rows, generator)
         total = np.cumsum(n_rows[order])[FEWEST_CLUSTERS - 1 : -FEWEST_CLUSTERS]
@@ -178,19 +188,26 @@ def said_of_clusters(
         return ""
     sides = set(calibration.tolist()), set(test.tolist())
     if both := sides[0] & sides[1]:
-        n, have = len(sides[0] | sides[1]), verb(len(both), "has", "have")
+        n = len(sides[0] | sides[1])
+        have = verb(len(both), "has", "have")
         return (
             f"{len(both):,} of {n:,} clusters {have} rows in both parts of this split, which may make calibrators look "
             "better than they are; a random split keeps clusters whole."
         )
     sentence = f"Clusters are kept whole: {len(sides[0]):,} for calibration, {len(sides[1]):,} for the test."
     if asked is not None and asked != len(calibration):
-        sentence += f" That gives {len(calibration):,} calibration rows where {asked:,} were asked for."
+        sentence += (
+            f" That gives {len(calibration):,} calibration rows where {asked:,} were asked for."
+        )
     return sentence
 
 
 def _too_few_clusters(n_clusters: int, n: int) -> DataError:
-    held = f"All {n:,} rows are of one cluster" if n_clusters == 1 else f"The {n:,} rows are of {n_clusters} clusters"
+    held = (
+        f"All {n:,} rows are of one cluster"
+        if n_clusters == 1
+        else f"The {n:,} rows are of {n_clusters} clusters"
+    )
     message = (
         f"{held}, but a split needs at least {2 * FEWEST_CLUSTERS}, {FEWEST_CLUSTERS} for each part; the column may "
         "name something else than clusters."

@@ -11,27 +11,42 @@ _LISTS.read(Path(__file__).with_name("words.ini"), encoding="utf-8")
 
 def listed_words(meaning: str) -> tuple[str, ...]:
     """The words of one section in its order, of all languages and tools."""
-    return tuple(dict.fromkeys(word for words in _LISTS[meaning].values() for word in words.split()))
+    return tuple(
+        dict.fromkeys(word for words in _LISTS[meaning].values() for word in words.split())
+    )
 
 
 def _words(*meanings: str) -> frozenset[str]:
     return frozenset(word for meaning in meanings for word in listed_words(meaning))
 
 
-PROBABILITY, SCORE, MODELS, PERCENT = _words("probability"), _words("score"), _words("models"), _words("percent")
-CONFIDENCE, UNSURE, RISK = _words("confidence"), _words("unsure"), _words("risk")
-POINTS, CREDIT = _words("points"), _words("credit")
-PREDICTED, CLASS = _words("predicted"), _words("class")
+PROBABILITY = _words("probability")
+SCORE = _words("score")
+MODELS = _words("models")
+PERCENT = _words("percent")
+CONFIDENCE = _words("confidence")
+UNSURE = _words("unsure")
+RISK = _words("risk")
+POINTS = _words("points")
+CREDIT = _words("credit")
+PREDICTED = _words("predicted")
+CLASS = _words("class")
 
-TRUTH, LABEL, CORRECT, ACHIEVED = _words("truth"), _words("label"), _words("correct"), _words("achieved")
+TRUTH = _words("truth")
+LABEL = _words("label")
+CORRECT = _words("correct")
+ACHIEVED = _words("achieved")
 RIGHT = frozenset(word for word in CORRECT if len(word) > 3)
 """Such words beside a class mean the true one: ``correct_answer``."""
 RESPONSES = _words("responses")
 
-GOOD, BAD = _words("good"), _words("bad")
+GOOD = _words("good")
+BAD = _words("bad")
 EVENTS = GOOD | BAD | ACHIEVED | _words("happens")
 """What may happen; a column of two values with such a name may be the outcome."""
-FAILS, SUCCEEDS, NEGATIONS = _words("fails"), CORRECT | ACHIEVED | _words("success"), _words("negations")
+FAILS = _words("fails")
+SUCCEEDS = CORRECT | ACHIEVED | _words("success")
+NEGATIONS = _words("negations")
 
 CLUSTER, GROUP, MODEL, WEIGHT, BODY = map(_words, ("cluster", "group", "model", "weight", "body"))
 EARLIER, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "split", "time", "id", "text"))
@@ -39,11 +54,14 @@ EARLIER, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "split", "time", "id", 
 GENERAL = TRUTH | LABEL | SCORE | PROBABILITY | PERCENT | _words("small")
 """Words that say nothing of what outcome and outputs are about."""
 
-HAPPENED, DID_NOT = _words("happened"), _words("did_not")
+HAPPENED = _words("happened")
+DID_NOT = _words("did_not")
 """Labels that say of themselves that something happened, or that it did not; lower case."""
-ANSWER_RIGHT, ANSWER_WRONG = HAPPENED | _words("answer_right"), DID_NOT | _words("answer_wrong")
+ANSWER_RIGHT = HAPPENED | _words("answer_right")
+ANSWER_WRONG = DID_NOT | _words("answer_wrong")
 """Values that say that an answer is correct, or wrong."""
-MISSING, PERHAPS_MISSING = _words("missing"), _words("perhaps_missing")
+MISSING = _words("missing")
+PERHAPS_MISSING = _words("perhaps_missing")
 """Texts that stand for no value unless a class has that name; the second where there are more of them than classes."""
 NO_VALUE = MISSING | PERHAPS_MISSING
 
@@ -51,7 +69,17 @@ KNOWN = (
     EVENTS
     | SUCCEEDS
     | _words(
-        *("probability", "score", "models", "percent", "confidence", "unsure", "risk", "predicted", "class"),
+        *(
+            "probability",
+            "score",
+            "models",
+            "percent",
+            "confidence",
+            "unsure",
+            "risk",
+            "predicted",
+            "class",
+        ),
         *("truth", "label", "responses", "fails", "cluster", "group", "model", "weight", "body"),
         *("earlier", "split", "time", "id", "text"),
     )

@@ -50,7 +50,12 @@ class ClassDecision:
 
 
 def decide_classes(
-    probs: Any, labels: Any, rule: CostMatrix, weights: Any = None, clusters: Any = None, level: float = 0.95
+    probs: Any,
+    labels: Any,
+    rule: CostMatrix,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
 ) -> ClassDecision:
     """What the actions of least expected cost lead to on rows with labels.
 
@@ -88,7 +93,9 @@ def decide_classes(
     said = check_probs(probs).astype(float, copy=False)
     known = check_labels(labels, said.shape)
     check_classes(rule, said.shape[1])
-    return judge_actions(*rule.decide_with_cost(said), np.argmax(said, axis=1), known, rule, weights, clusters, level)
+    return judge_actions(
+        *rule.decide_with_cost(said), np.argmax(said, axis=1), known, rule, weights, clusters, level
+    )
 
 
 def check_classes(rule: CostMatrix, n_classes: int) -> None:
@@ -127,15 +134,20 @@ def judge_actions(
     """
     least, width = _range(rule)
     of_paid = (
-        _parts(_paid(rule, taken, labels) - least, width, weights, clusters).of_combination([width, 0.0], level)
+        _parts(_paid(rule, taken, labels) - least, width, weights, clusters).of_combination(
+            [width, 0.0], level
+        )
         for taken in (actions, predicted)
     )
     cost, plain = (Interval(*(least + part for part in above)) for above in of_paid)
     handed_over, changed = (
-        share_of(hit, clusters, level, weights) for hit in (actions == HAND_OVER, actions != predicted)
+        share_of(hit, clusters, level, weights)
+        for hit in (actions == HAND_OVER, actions != predicted)
     )
     saved = costs_saved(actions, predicted, labels, rule, weights, clusters, level)
-    return ClassDecision(actions, weighted_mean(expected, weights), cost, handed_over, plain, saved, changed)
+    return ClassDecision(
+        actions, weighted_mean(expected, weights), cost, handed_over, plain, saved, changed
+    )
 
 
 def costs_saved(
@@ -181,4 +193,6 @@ def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
 def _parts(values: Floats, width: float, weights: Any, clusters: Any) -> Shares:
     """Means of what is above 0 and of what is below, as shares of ``width``, the most of a row."""
     met, cell = np.unique(values, return_inverse=True)
-    return shares_of_rows(cell, np.maximum(np.column_stack([met, -met]), 0.0) / width, weights, clusters)
+    return shares_of_rows(
+        cell, np.maximum(np.column_stack([met, -met]), 0.0) / width, weights, clusters
+    )

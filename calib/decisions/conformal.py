@@ -74,7 +74,9 @@ class PredictionSets:
         check_number("n_rows", self.n_rows, 1, whole=True)
         for name in ("per_class", "allow_empty"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise CalibrationError(f"{name}={shown(getattr(self, name))} must be True or False.")
+                raise CalibrationError(
+                    f"{name}={shown(getattr(self, name))} must be True or False."
+                )
 
     @property
     def n_classes(self) -> int:
@@ -117,10 +119,14 @@ class PredictionSets:
         """
         probs = as_numbers(probs, "probabilities")
         if probs.ndim != 2 or probs.shape[1] != self.n_classes:
-            raise CalibrationError(f"The sets are of {self.n_classes:,} classes; got an array of shape {probs.shape}.")
+            raise CalibrationError(
+                f"The sets are of {self.n_classes:,} classes; got an array of shape {probs.shape}."
+            )
         inside = np.empty(probs.shape, dtype=bool)
         for rows in blocks(len(probs), self.n_classes, MEMORY_ENTRIES):
-            np.less_equal(_scores(probs[rows], self.allow_empty), self.quantiles + SLACK, out=inside[rows])
+            np.less_equal(
+                _scores(probs[rows], self.allow_empty), self.quantiles + SLACK, out=inside[rows]
+            )
         return inside
 
     def said(self) -> str:
@@ -131,13 +137,24 @@ class PredictionSets:
         str
             Plain text.
         """
-        each = "one quantile for each class" if self.per_class else f"quantile {self.quantiles[0]:.6g}"
-        always = f"; in every set {plural(len(self.always), 'class', 'classes')}" if len(self.always) else ""
+        each = (
+            "one quantile for each class" if self.per_class else f"quantile {self.quantiles[0]:.6g}"
+        )
+        always = (
+            f"; in every set {plural(len(self.always), 'class', 'classes')}"
+            if len(self.always)
+            else ""
+        )
         return f"Promised coverage {round_percent(1 - self.alpha)}, {each}, from {plural(self.n_rows, 'row')}{always}."
 
 
 def conformal_sets(
-    probs: Any, labels: Any, alpha: float = 0.1, *, per_class: bool = False, allow_empty: bool = False
+    probs: Any,
+    labels: Any,
+    alpha: float = 0.1,
+    *,
+    per_class: bool = False,
+    allow_empty: bool = False,
 ) -> PredictionSets:
     """Quantiles of prediction sets from labelled rows that the calibrator was not fitted on.
 
@@ -176,19 +193,27 @@ def conformal_sets(
     array([0.6, 0.6])
     """
     if fault := number_fault(alpha, False, 1e-9, 1 - 1e-9):
-        raise CalibrationError(f"alpha={shown(alpha)} {fault}; it is the share of sets that may leave out the label.")
+        raise CalibrationError(
+            f"alpha={shown(alpha)} {fault}; it is the share of sets that may leave out the label."
+        )
     probs = as_numbers(probs, "probabilities")
     if probs.ndim != 2 or not len(probs):
-        raise CalibrationError(f"Sets are fitted on (n, n_classes) probabilities; got shape {probs.shape}.")
+        raise CalibrationError(
+            f"Sets are fitted on (n, n_classes) probabilities; got shape {probs.shape}."
+        )
     labels = check_labels(labels, probs.shape)
     n, n_classes = probs.shape
     of_label = np.empty(n)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         scores = _scores(probs[rows], allow_empty)
         of_label[rows] = scores[np.arange(len(scores)), labels[rows]]
-    groups = [of_label[labels == k] for k in range(n_classes)] if per_class else [of_label] * n_classes
+    groups = (
+        [of_label[labels == k] for k in range(n_classes)] if per_class else [of_label] * n_classes
+    )
     quantiles = np.array([_quantile(group, alpha) for group in groups])
-    return PredictionSets(alpha=alpha, quantiles=quantiles, per_class=per_class, n_rows=n, allow_empty=allow_empty)
+    return PredictionSets(
+        alpha=alpha, quantiles=quantiles, per_class=per_class, n_rows=n, allow_empty=allow_empty
+    )
 
 
 def _scores(probs: Floats, allow_empty: bool) -> Floats:

@@ -61,7 +61,9 @@ class Goal:
 
     def __post_init__(self) -> None:
         if self.basis not in get_args(Basis):
-            raise CalibrationError(f"A threshold comes from one of {', '.join(get_args(Basis))}; got {self.basis!r}.")
+            raise CalibrationError(
+                f"A threshold comes from one of {', '.join(get_args(Basis))}; got {self.basis!r}."
+            )
         if self.basis != "costs":
             check_number("value", self.value, 0, 1, ends=False)
         if self.today is not None:
@@ -134,7 +136,13 @@ class EventDecision:
 
 
 def event_decision(
-    probs: Any, raw: Any, labels: Any, goal: Goal, weights: Any = None, clusters: Any = None, random_state: int = 0
+    probs: Any,
+    raw: Any,
+    labels: Any,
+    goal: Goal,
+    weights: Any = None,
+    clusters: Any = None,
+    random_state: int = 0,
 ) -> EventDecision:
     """Choose a cut and judge it on held-out rows.
 
@@ -183,7 +191,8 @@ def event_decision(
     chosen = judged[:0]
     if goal.basis in SEARCHED:
         chosen, judged = split_rows(came.astype(np.int64), 0.5, None, random_state, clusters)
-    weight, cluster = check_weights(weights, len(said)), unit if clustered else None
+    weight = check_weights(weights, len(said))
+    cluster = unit if clustered else None
 
     def part(of: Any, at: Any) -> Any:
         return None if of is None else of[at]
@@ -194,11 +203,16 @@ def event_decision(
     recalibrated: Interval | None = None
     if goal.basis == "capacity":
         cut, cut_of_raw = (cut_for(goal, each, came, weight, cluster) for each in (said, before))
-        acts, acts_of_raw = (highest_rows(each, weight, goal.value, random_state) for each in (said, before))
-        lowest = float(said[acts].min(initial=said.max()))  # rows are taken whole, so that the last may not fit
+        acts, acts_of_raw = (
+            highest_rows(each, weight, goal.value, random_state) for each in (said, before)
+        )
+        lowest = float(
+            said[acts].min(initial=said.max())
+        )  # rows are taken whole, so that the last may not fit
         cut = Interval(lowest, min(cut.low, lowest), max(cut.high, lowest))
         at_cut = said == cut.value
-        tied, drawn = int(at_cut.sum()), int((at_cut & acts).sum())
+        tied = int(at_cut.sum())
+        drawn = int((at_cut & acts).sum())
     else:
         rows = came[chosen], part(weight, chosen), part(cluster, chosen)
         cut = cut_for(goal, said[chosen], *rows)
@@ -208,11 +222,16 @@ def event_decision(
         acts_of_raw = reaches(before[judged], np.inf if cut_of_raw is None else cut_of_raw.value)
     held_out = came[judged], goal.costs, *about
     now = None if goal.today is None else reaches(before[judged], goal.today)
-    outcome, of_raw = outcome_of(acts, *held_out), outcome_of(acts_of_raw, *held_out)
+    outcome = outcome_of(acts, *held_out)
+    of_raw = outcome_of(acts_of_raw, *held_out)
     if goal.basis == "capacity":  # how many are acted on was given
-        outcome, of_raw = (replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw))
+        outcome, of_raw = (
+            replace(one, acted=Interval(*[one.acted.value] * 3)) for one in (outcome, of_raw)
+        )
     if goal.basis in ("costs", "threshold") and 0.0 < cut.value < 1.0:
-        with suppress(CalibrationError):  # the outcome may not rise with the probability, or have one value alone
+        with suppress(
+            CalibrationError
+        ):  # the outcome may not rise with the probability, or have one value alone
             recalibrated = recalibrated_cut(before, came, cut.value, *about)
     same, acting_on_all = _same_for_all(*held_out)
     return EventDecision(
@@ -253,15 +272,19 @@ def cut_for(
     if goal.basis in ("costs", "threshold"):
         return Interval(*[goal.costs.cut if goal.basis == "costs" else goal.value] * 3)
     if goal.basis == "recall" and not labels.any():
-        raise CalibrationError("No row has the event, so that no threshold has a recall; give rows with events.")
+        raise CalibrationError(
+            "No row has the event, so that no threshold has a recall; give rows with events."
+        )
     order = np.argsort(-probs, kind="stable")
-    falling, came = probs[order], labels[order]
+    falling = probs[order]
+    came = labels[order]
     counted = np.ones(len(probs)) if weights is None else weights[order]
     last = np.flatnonzero(np.append(np.diff(falling) < 0, True))  # of each different probability
 
     def chosen(times: Any) -> float:
         """The cut where each row counts so many times; NaN where none will do."""
-        acted, hits = np.cumsum(times * counted)[last], np.cumsum(times * counted * came)[last]
+        acted = np.cumsum(times * counted)[last]
+        hits = np.cumsum(times * counted * came)[last]
         share = goal.value - 1e-12
         if goal.basis == "precision":
             reached = np.flatnonzero((acted > 0) & (hits >= share * acted))[-1:]
@@ -277,7 +300,9 @@ def cut_for(
             f"No threshold has a precision of {goal.value:g} on these rows: the highest is {highest:.4g}. Ask for "
             "less, or choose a threshold from costs."
         )
-    draws = [chosen(times[order]) for times in resampled(len(probs), clusters, N_RESAMPLES, random_state)]
+    draws = [
+        chosen(times[order]) for times in resampled(len(probs), clusters, N_RESAMPLES, random_state)
+    ]
     return interval_of_draws(cut, np.array(draws))
 
 
@@ -296,5 +321,7 @@ def _same_for_all(labels: Bools, costs: Costs, weights: Any, clusters: Any) -> t
     """The action that costs least if all rows have the same one, (n,), and whether that is to act."""
     rate = weighted_mean(labels, weights)
     true_negative, miss, alarm, true_positive = costs.of_kinds
-    acting = (1.0 - rate) * alarm + rate * true_positive < (1.0 - rate) * true_negative + rate * miss
+    acting = (1.0 - rate) * alarm + rate * true_positive < (
+        1.0 - rate
+    ) * true_negative + rate * miss
     return np.full(len(labels), acting), bool(acting)

@@ -99,7 +99,9 @@ class GroupRecalibration:
     def _score(self, probs: Any) -> Floats:
         said = as_numbers(probs, "probabilities").astype(float)
         if said.ndim != 1:
-            raise CalibrationError(f"Groups take the (n,) probabilities of the event; got shape {said.shape}.")
+            raise CalibrationError(
+                f"Groups take the (n,) probabilities of the event; got shape {said.shape}."
+            )
         return log_odds_of(check_range(said), self.floor)
 
 
@@ -143,11 +145,16 @@ def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibrati
     floor = default_floor(said)
     score = log_odds_of(said, floor)
     if not np.ptp(score):
-        raise CalibrationError("All probabilities are equal, so that no slope follows; give those of a model.")
+        raise CalibrationError(
+            "All probabilities are equal, so that no slope follows; give those of a model."
+        )
     a, b = recalibrate(score, came)
-    rows, events = np.bincount(group), np.bincount(group, weights=came).astype(int)
+    rows = np.bincount(group)
+    events = np.bincount(group, weights=came).astype(int)
     centre, slope, offsets, spread = _departures(score, came, group, len(names), a, b)
-    return GroupRecalibration(tuple(map(str, names)), rows, events, a, b, centre, slope, offsets, spread, floor)
+    return GroupRecalibration(
+        tuple(map(str, names)), rows, events, a, b, centre, slope, offsets, spread, floor
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,18 +223,24 @@ def judge_groups(
     """
     said, came = check_event(probs, labels)
     kept, rows = Rows.checked(came, weights, weight_kind, clusters)
-    said, came, group = said[kept], came[kept], _names(groups, len(kept))[kept]
+    said = said[kept]
+    came = came[kept]
+    group = _names(groups, len(kept))[kept]
     before, after = (
         -np.log(np.maximum(np.where(came, p, 1.0 - p), PROBABILITY_FLOOR))  # the NLL of each row
         for p in (made.shared(said), made.by_group(said, group))
     )
-    return GroupGain(made, len(said), rows.mean_of(after - before).interval(level), rows.mean(before))
+    return GroupGain(
+        made, len(said), rows.mean_of(after - before).interval(level), rows.mean(before)
+    )
 
 
 def _names(groups: Any, n: int) -> npt.NDArray[np.str_]:
     array = np.asarray(groups)
     if array.shape != (n,):
-        raise CalibrationError(f"There must be one group for each of {n:,} rows; got shape {array.shape}.")
+        raise CalibrationError(
+            f"There must be one group for each of {n:,} rows; got shape {array.shape}."
+        )
     return array.astype(str)
 
 
@@ -235,8 +248,10 @@ def _departures(
     score: Floats, came: Bools, group: Ints, n_groups: int, intercept: float, slope: float
 ) -> tuple[float, float, Floats, float]:
     """Intercept, slope, (G,) departures of the groups and their spread, by penalised quasi-likelihood and EM."""
-    design, line = np.column_stack([np.ones(len(score)), score]), np.array([intercept, slope])
-    offsets, spread = np.zeros(n_groups), 0.3
+    design = np.column_stack([np.ones(len(score)), score])
+    line = np.array([intercept, slope])
+    offsets = np.zeros(n_groups)
+    spread = 0.3
     for _ in range(STEPS):
         chance = sigmoid(design @ line + offsets[group])
         curvature = np.bincount(group, chance * (1.0 - chance), n_groups) + spread**-2
@@ -245,7 +260,8 @@ def _departures(
         chance = sigmoid(design @ line + offsets[group])
         weight = (chance * (1.0 - chance))[:, None]
         line = line + np.linalg.solve((weight * design).T @ design, design.T @ (came - chance))
-        last, spread = spread, float(np.sqrt(np.mean(offsets**2 + 1.0 / curvature)))
+        last = spread
+        spread = float(np.sqrt(np.mean(offsets**2 + 1.0 / curvature)))
         if spread < LEAST_SPREAD:
             return intercept, slope, np.zeros(n_groups), 0.0
         if abs(spread - last) < 1e-7:

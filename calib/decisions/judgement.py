@@ -202,9 +202,11 @@ def judge_answers(
         Costs are None where none were given.
     """
     evaluation = Evaluation.from_predictions(calibrator, data)
-    answered, wrong = evaluation.confidence >= rule.threshold, ~evaluation.correct
+    answered = evaluation.confidence >= rule.threshold
+    wrong = ~evaluation.correct
     unit = drawn_units(len(data), data.clusters)
-    n_answered, n_wrong = int(answered.sum()), int((answered & wrong).sum())
+    n_answered = int(answered.sum())
+    n_wrong = int((answered & wrong).sum())
     error = exact_interval(n_wrong, n_answered, level)
     if unit[2] and n_answered:
         error = share_of(wrong[answered], unit[0][answered], level)
@@ -212,8 +214,12 @@ def judge_answers(
     if costs is not None:
         answering = wrong * costs[0]
         each = np.where(answered, answering, costs[1])
-        means = [mean_of(values, data.clusters, level) for values in (each, answering, answering - each)]
-    return AnswerScores(len(data), n_answered, n_wrong, share_of(answered, data.clusters, level), error, *means)
+        means = [
+            mean_of(values, data.clusters, level) for values in (each, answering, answering - each)
+        ]
+    return AnswerScores(
+        len(data), n_answered, n_wrong, share_of(answered, data.clusters, level), error, *means
+    )
 
 
 def judged_answers(
@@ -268,7 +274,9 @@ def share_of(hit: Bools, clusters: Any, level: float = LEVEL, weights: Any = Non
 
 def mean_of(values: Any, clusters: Any, level: float = LEVEL) -> Interval:
     """A mean over rows with its interval, in which whole clusters count where there are any."""
-    return Rows.of(len(values), clusters).mean_of(np.asarray(values, dtype=np.float64)).interval(level)
+    return (
+        Rows.of(len(values), clusters).mean_of(np.asarray(values, dtype=np.float64)).interval(level)
+    )
 
 
 def resampled(n: int, clusters: Any, n_resamples: int, random_state: int) -> Iterator[Ints]:

@@ -55,7 +55,8 @@ class Costs:
     @property
     def cut(self) -> float:
         """``(c_FP - c_TN) / (c_FP - c_TN + c_FN - c_TP)`` (Elkan 2001, equation 2); for calibrated probabilities."""
-        alarm, miss = self.false_alarm - self.true_negative, self.miss - self.true_positive
+        alarm = self.false_alarm - self.true_negative
+        miss = self.miss - self.true_positive
         return alarm / (alarm + miss)
 
     @property
@@ -146,13 +147,19 @@ def outcome_of(
     acted, came = _check_acts(acts, labels)
     table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
     shares = shares_of_rows(2 * acted + came, table, weights, clusters)
-    negatives, misses, alarms, positives, acting = (_of_thousand(shares.of_share(k, level)) for k in range(5))
+    negatives, misses, alarms, positives, acting = (
+        _of_thousand(shares.of_share(k, level)) for k in range(5)
+    )
     return Outcome(
-        positives, alarms, misses, negatives, acting,
+        positives,
+        alarms,
+        misses,
+        negatives,
+        acting,
         recall=_share_among(came, acted, weights, clusters, level),
         precision=_share_among(acted, came, weights, clusters, level),
         cost=None if costs is None else _cost(shares, costs, level),
-    )  # fmt: skip
+    )
 
 
 def change(
@@ -204,7 +211,8 @@ def change(
     """
     acted, came = _check_acts(acts, labels)
     old, _ = _check_acts(before, labels)
-    new, gone = acted & ~old, old & ~acted
+    new = acted & ~old
+    gone = old & ~acted
     cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
     changes, events = (share_of_rows(hit, weights, clusters) for hit in (new | gone, came))
@@ -223,7 +231,9 @@ def change(
 def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
     acted = np.asarray(acts)
     if acted.dtype.kind != "b":
-        raise CalibrationError("Say for each row whether it is acted on, True or False: (probs >= cut).")
+        raise CalibrationError(
+            "Say for each row whether it is acted on, True or False: (probs >= cut)."
+        )
     _, came = check_event(acted, labels)
     return acted, came
 

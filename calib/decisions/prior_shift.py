@@ -69,9 +69,12 @@ def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
     """
     said = as_numbers(probs, "probabilities").astype(float)
     said = check_range(said) if said.ndim == 1 else check_probs(said)
-    old, new = _check_rates(old_rate, said), _check_rates(new_rate, said)
+    old = _check_rates(old_rate, said)
+    new = _check_rates(new_rate, said)
     if not np.all((old > 0) & (old < 1)):
-        raise CalibrationError(f"The old base rate must lie between 0 and 1, ends excluded; got {old_rate}.")
+        raise CalibrationError(
+            f"The old base rate must lie between 0 and 1, ends excluded; got {old_rate}."
+        )
     old = np.maximum(old, np.finfo(float).tiny)  # of which a ratio is finite
     classes = np.stack([1.0 - said, said], axis=1) if said.ndim == 1 else said
     ratio = np.append(1.0 - new, new) / np.append(1.0 - old, old) if said.ndim == 1 else new / old
@@ -145,10 +148,15 @@ def likeliest_rate(probs: Any, old_rate: float, counts: Any = None) -> float:
     said = _of_event(probs)
     check_number("old_rate", old_rate, 0, 1, ends=False)
     rows = 1.0 if counts is None else check_weights(counts, len(said))
-    rest, event = (1.0 - said) / (1.0 - old_rate), said / old_rate  # likelihoods up to a factor of each row
+    rest, event = (
+        (1.0 - said) / (1.0 - old_rate),
+        said / old_rate,
+    )  # likelihoods up to a factor of each row
 
     def slope(rate: float) -> float:
-        return float(np.sum(rows * (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300)))
+        return float(
+            np.sum(rows * (event - rest) / np.maximum(rest + rate * (event - rest), 1e-300))
+        )
 
     if slope(0.0) <= 0.0:
         return 0.0
@@ -222,18 +230,25 @@ def estimate_rate(
             "The rate takes calibration rows with the event and rows without; these are of one kind."
         )
     floor = default_floor(np.concatenate([said, new]))
-    score, new_score = log_odds_of(said, floor), log_odds_of(new, floor)
+    score = log_odds_of(said, floor)
+    new_score = log_odds_of(new, floor)
 
     def rate_of(rows: Any, counts: Any = None) -> float:
         """The rate of new rows that count so often, by some of the rows with labels."""
         intercept, slope = recalibrate(score[rows], came[rows])
-        return likeliest_rate(sigmoid(intercept + slope * new_score), float(came[rows].mean()), counts)
+        return likeliest_rate(
+            sigmoid(intercept + slope * new_score), float(came[rows].mean()), counts
+        )
 
     draws = []
     old_draws = resampled(len(said), clusters, n_resamples, random_state)
-    for old, counts in zip(old_draws, resampled(len(new), new_clusters, n_resamples, random_state + 1), strict=True):
+    for old, counts in zip(
+        old_draws, resampled(len(new), new_clusters, n_resamples, random_state + 1), strict=True
+    ):
         rows = np.repeat(np.arange(len(said)), old)
-        if 0 < came[rows].sum() < len(rows):  # with few events some resamples have none, and tell nothing
+        if (
+            0 < came[rows].sum() < len(rows)
+        ):  # with few events some resamples have none, and tell nothing
             draws.append(rate_of(rows, counts))
     if not draws:
         raise CalibrationError(
@@ -255,7 +270,11 @@ def _check_rates(rates: Any, probs: Floats) -> Floats:
     found = np.atleast_1d(as_numbers(rates, "base rates")).astype(float)
     wanted = 1 if probs.ndim == 1 else probs.shape[-1]
     if found.shape != (wanted,) or not np.all((found >= 0) & (found <= 1)):
-        raise CalibrationError(f"Base rates must be {wanted} numbers from 0 to 1 for these probabilities; got {rates}.")
+        raise CalibrationError(
+            f"Base rates must be {wanted} numbers from 0 to 1 for these probabilities; got {rates}."
+        )
     if wanted > 1 and abs(found.sum() - 1.0) > 1e-6:
-        raise CalibrationError(f"The classes' base rates must sum to 1; these sum to {found.sum():.6g}.")
+        raise CalibrationError(
+            f"The classes' base rates must sum to 1; these sum to {found.sum():.6g}."
+        )
     return found

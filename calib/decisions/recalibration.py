@@ -18,7 +18,12 @@ from calib.numerics import Floats, log_odds_of, sigmoid
 
 
 def recalibrated_cut(
-    probs: Any, labels: Any, threshold: float, weights: Any = None, clusters: Any = None, level: float = 0.95
+    probs: Any,
+    labels: Any,
+    threshold: float,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
 ) -> Interval:
     """The cut on the raw probability that is the same as a threshold of the calibrated one.
 
@@ -84,6 +89,8 @@ def recalibrate(score: Floats, labels: Bools) -> tuple[float, float]:
         If labels hold one outcome alone.
     """
     if labels.all() or not labels.any():
-        raise CalibrationError("A recalibration needs rows with the event and rows without; these are all of one kind.")
+        raise CalibrationError(
+            "A recalibration needs rows with the event and rows without; these are all of one kind."
+        )
     (slope,), intercept = fit_logistic_map(score[None], labels)
     return intercept, float(slope)

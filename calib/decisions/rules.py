@@ -39,9 +39,13 @@ def of_classes(probs: Any, n_classes: int | None = None) -> Floats:
     array = as_numbers(probs, "probabilities")
     if array.ndim != 2 or n_classes not in (None, array.shape[1]):
         wanted = "n_classes" if n_classes is None else f"{n_classes:,}"
-        raise CalibrationError(f"This rule needs probabilities of shape (n, {wanted}); got shape {array.shape}.")
+        raise CalibrationError(
+            f"This rule needs probabilities of shape (n, {wanted}); got shape {array.shape}."
+        )
     if not np.isfinite(array).all():
-        raise CalibrationError("A rule needs probabilities, but some of these numbers are infinite or NaN.")
+        raise CalibrationError(
+            "A rule needs probabilities, but some of these numbers are infinite or NaN."
+        )
     return array
 
 
@@ -181,7 +185,9 @@ class CostMatrix(Rule):
         if self.hand_over is not None:
             check_number("hand_over", self.hand_over, -LARGEST, LARGEST)
         if len(self.actions) not in (0, self.costs.shape[1]):
-            raise CalibrationError(f"{plural(len(self.actions), 'name')} for {plural(self.costs.shape[1], 'action')}.")
+            raise CalibrationError(
+                f"{plural(len(self.actions), 'name')} for {plural(self.costs.shape[1], 'action')}."
+            )
 
     def expected(self, probs: Floats) -> Floats:
         """Expected cost of each action, (n, n_actions), for (n, n_classes) probabilities, whose rows are normalised.
@@ -246,13 +252,21 @@ class CostMatrix(Rule):
     def said(self, class_names: tuple[str, ...]) -> str:
         """What it does, in a sentence."""
         rows, actions = self.costs.shape
-        over = "" if self.hand_over is None else f", and hand over where it is above {self.hand_over:.6g}"
+        over = (
+            ""
+            if self.hand_over is None
+            else f", and hand over where it is above {self.hand_over:.6g}"
+        )
         return f"Take the action of the least expected cost, of {rows:,} classes and {plural(actions, 'action')}{over}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
         """What each action is called."""
         n_actions = self.costs.shape[1]
-        usual = class_names if len(class_names) == n_actions else tuple(f"action {a}" for a in range(n_actions))
+        usual = (
+            class_names
+            if len(class_names) == n_actions
+            else tuple(f"action {a}" for a in range(n_actions))
+        )
         return tuple(self.actions) or usual
 
 
@@ -362,15 +376,20 @@ class AnswerAbove(Rule):
         CalibrationError
             Unless there is one finite number of each for each row.
         """
-        said, classes = as_numbers(confidence, "confidences"), as_array(predicted, "predicted classes")
+        said = as_numbers(confidence, "confidences")
+        classes = as_array(predicted, "predicted classes")
         if said.ndim != 1 or said.shape != classes.shape or classes.dtype.kind not in "fiub":
             raise CalibrationError(
                 "A threshold needs a confidence and the number of the predicted class for each row; got shapes "
                 f"{said.shape} and {classes.shape}, the classes as {classes.dtype}."
             )
         if not (np.isfinite(said) & np.isfinite(classes)).all():
-            raise CalibrationError("Some of these confidences or classes are infinite or NaN; leave out these rows.")
-        return np.where(reaches(said, self.threshold), classes.astype(np.int64), HAND_OVER)  # no unsigned one is -1
+            raise CalibrationError(
+                "Some of these confidences or classes are infinite or NaN; leave out these rows."
+            )
+        return np.where(
+            reaches(said, self.threshold), classes.astype(np.int64), HAND_OVER
+        )  # no unsigned one is -1
 
     def said(self, class_names: tuple[str, ...]) -> str:
         """What it does, in a sentence."""
@@ -378,7 +397,8 @@ class AnswerAbove(Rule):
         if self.risk is None or self.delta is None:
             return f"{what}."
         rows = "" if self.n_rows is None else f" (chosen on {self.n_rows:,} rows)"
-        risk, confidence = round_percent(self.risk), round_percent(1 - self.delta)
+        risk = round_percent(self.risk)
+        confidence = round_percent(1 - self.delta)
         return f"{what}: error among answers at most {risk}, with {confidence} confidence{rows}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
@@ -412,7 +432,9 @@ def rule_state(rule: AnyRule | None) -> dict[str, Any] | None:
     """Undo :func:`rule_from_state`; fields that are None are left out."""
     if rule is None:
         return None
-    return {"rule": rule.name} | {name: value for name, value in vars(rule).items() if value is not None}
+    return {"rule": rule.name} | {
+        name: value for name, value in vars(rule).items() if value is not None
+    }
 
 
 def _without(kind: str, gives_probabilities: bool) -> str:
@@ -434,12 +456,21 @@ def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
     expected = {each.name: each.default for each in fields(cls)}  # type: ignore[arg-type]
     if not set(values) <= set(expected):
         raise unusable(f"a decision has no field {shown(next(iter(set(values) - set(expected))))}")
-    if missing := [name for name, default in expected.items() if name not in values and default is not None]:
+    if missing := [
+        name for name, default in expected.items() if name not in values and default is not None
+    ]:
         raise unusable(f"a decision is recorded without {', '.join(missing)}")
     try:
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        return cls(
+            **{
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in values.items()
+            }
+        )
     except (TypeError, CalibrationError) as error:
-        raise unusable(f"a decision cannot be made of its fields: {str(error).rstrip('.')}") from error
+        raise unusable(
+            f"a decision cannot be made of its fields: {str(error).rstrip('.')}"
+        ) from error
 
 
 def check_texts(name: str, values: Any, size: int | None = None) -> None:
@@ -449,9 +480,18 @@ def check_texts(name: str, values: Any, size: int | None = None) -> None:
         raise CalibrationError(f"{name} must be {'' if size is None else f'{size} '}texts.")
 
 
-def check_array(name: str, value: Any, ndim: int, low: float = -LARGEST, high: float = LARGEST) -> None:
+def check_array(
+    name: str, value: Any, ndim: int, low: float = -LARGEST, high: float = LARGEST
+) -> None:
     """Refuse what is no array of float64 between ``low`` and ``high`` with so many axes, none of them empty."""
-    if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.ndim != ndim or not value.size:
-        raise CalibrationError(f"{name} must be an array of float64 with {plural(ndim, 'axis', 'axes')}.")
+    if (
+        not isinstance(value, np.ndarray)
+        or value.dtype != np.float64
+        or value.ndim != ndim
+        or not value.size
+    ):
+        raise CalibrationError(
+            f"{name} must be an array of float64 with {plural(ndim, 'axis', 'axes')}."
+        )
     if not (low <= value.min() and value.max() <= high):  # also of NaN
         raise CalibrationError(f"{name} must hold numbers between {low:g} and {high:g} alone.")

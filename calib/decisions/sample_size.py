@@ -57,7 +57,9 @@ def rows_for_o_e(rate: float, width: float) -> float:
     return (1.0 - rate) / (rate * (asinh(width / 2.0) / Z) ** 2)
 
 
-def rows_for_slope(probs: Floats, width: float, intercept: float = 0.0, slope: float = 1.0) -> float:
+def rows_for_slope(
+    probs: Floats, width: float, intercept: float = 0.0, slope: float = 1.0
+) -> float:
     """From the Fisher information of the logistic recalibration that is expected, averaged over the log-odds."""
     score = log_odds_of(probs)
     chance = sigmoid(intercept + slope * score)
@@ -74,11 +76,15 @@ def rows_for_auroc(rate: float, concordance: float, width: float) -> float:
     """
     spread = (1.0 - concordance) / (2.0 - concordance) + concordance / (1.0 + concordance)
     product = concordance * (1.0 - concordance)
-    a, b, c = (width / (2.0 * Z)) ** 2 * rate * (1.0 - rate), product * spread / 2.0, product * (1.0 - spread)
+    a = (width / (2.0 * Z)) ** 2 * rate * (1.0 - rate)
+    b = product * spread / 2.0
+    c = product * (1.0 - spread)
     return (b + sqrt(b**2 + 4.0 * a * c)) / (2.0 * a)
 
 
-def rows_for_net_benefit(rate: float, sensitivity: float, specificity: float, threshold: float, width: float) -> float:
+def rows_for_net_benefit(
+    rate: float, sensitivity: float, specificity: float, threshold: float, width: float
+) -> float:
     """For the standardised net benefit, which is net benefit over event rate."""
     odds = (1.0 - rate) / rate * threshold / (1.0 - threshold)
     variance = sensitivity * (1.0 - sensitivity) / rate
@@ -125,32 +131,49 @@ def rows_needed(
     """
     said, came = check_event(probs, outcomes)
     if not 0 < came.sum() < len(came):
-        raise CalibrationError("All outcomes are equal, so that no number of rows follows; give rows of both kinds.")
+        raise CalibrationError(
+            "All outcomes are equal, so that no number of rows follows; give rows of both kinds."
+        )
     if unknown := sorted(set(widths or {}) - set(WIDTHS)):
-        raise CalibrationError(f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(shown, unknown))}.")
+        raise CalibrationError(
+            f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(shown, unknown))}."
+        )
     wanted = {**WIDTHS, **(widths or {})}
     for target, width in wanted.items():
         most = 0.99 if target == "AUROC" else MOST_WIDTH  # its interval lies between 0 and 1
         check_number(f"widths[{target!r}]", width, LEAST_WIDTH, most)
     if threshold is not None:
         check_number("threshold", threshold, 0, 1, ends=False)
-    rate, inner, concordance = float(came.mean()), said[(said > 0.0) & (said < 1.0)], auroc(said, came)
+    rate = float(came.mean())
+    inner = said[(said > 0.0) & (said < 1.0)]
+    concordance = auroc(said, came)
     observed_to_expected = came.sum() / max(said.sum(), 1e-300)
-    residual = came - said * observed_to_expected  # whose variance over clusters is larger (Kish 1965)
-    of_rows, of_clusters = (Rows.of(len(said), members).mean_of(residual).error for members in (None, clusters))
+    residual = (
+        came - said * observed_to_expected
+    )  # whose variance over clusters is larger (Kish 1965)
+    of_rows, of_clusters = (
+        Rows.of(len(said), members).mean_of(residual).error for members in (None, clusters)
+    )
     effect = max(1.0, float(of_clusters / max(of_rows, 1e-300)) ** 2)
-    targets: dict[str, Callable[[float], float]] = {"O:E": lambda width: _up(rows_for_o_e(rate, width)) * effect}
+    targets: dict[str, Callable[[float], float]] = {
+        "O:E": lambda width: _up(rows_for_o_e(rate, width)) * effect
+    }
     if len(inner):
         targets["slope"] = lambda width: rows_for_slope(inner, width)
     if concordance is not None and 0.0 < concordance < 1.0:
         targets["AUROC"] = lambda width: rows_for_auroc(rate, concordance, width)
     if threshold is not None:
         acted = said >= threshold
-        sensitivity, specificity = float(acted[came].mean()), float((~acted[~came]).mean())
-        targets["net benefit"] = lambda width: rows_for_net_benefit(rate, sensitivity, specificity, threshold, width)
+        sensitivity = float(acted[came].mean())
+        specificity = float((~acted[~came]).mean())
+        targets["net benefit"] = lambda width: rows_for_net_benefit(
+            rate, sensitivity, specificity, threshold, width
+        )
     found = {target: of(wanted[target]) for target, of in targets.items()}
     rows = {target: _up(needed) for target, needed in found.items() if needed <= MOST_ROWS}
-    return [Needed(target, wanted[target], n, ceil(n * rate)) for target, n in rows.items() if n > 0]
+    return [
+        Needed(target, wanted[target], n, ceil(n * rate)) for target, n in rows.items() if n > 0
+    ]
 
 
 def _up(rows: float) -> int:

@@ -64,7 +64,9 @@ class Guarantee:
             return None
         chosen = f"fixed-sequence test of {plural(self.tested, 'threshold')} on {self.n:,} rows."
         at = min(1.0, self.threshold)  # a sum of probabilities may exceed 1 by rounding
-        return AnswerAbove(threshold=at, risk=self.risk, delta=self.delta, n_rows=self.n, chosen=chosen)
+        return AnswerAbove(
+            threshold=at, risk=self.risk, delta=self.delta, n_rows=self.n, chosen=chosen
+        )
 
     def said(self) -> str:
         """The result in one or two sentences, with what to do where nothing is certified.
@@ -74,7 +76,8 @@ class Guarantee:
         str
             Plain text.
         """
-        error, confidence = round_percent(self.risk), round_percent(1 - self.delta)
+        error = round_percent(self.risk)
+        confidence = round_percent(1 - self.delta)
         promise = f"an error of at most {error} among answers, with {confidence} confidence"
         rows = f"{self.n:,} rows, one of each cluster" if self.clustered else f"{self.n:,} rows"
         if self.threshold is not None:
@@ -170,10 +173,15 @@ def certify(
     confidence, correct = top_label(confidence, correct)
     falling = -np.sort(-np.asarray(others, dtype=np.float64).ravel())
     if not len(falling):
-        raise CalibrationError("Thresholds are taken from the confidences of some other rows; there are none.")
-    n, fewest = len(confidence), fewest_answers(risk, delta)
+        raise CalibrationError(
+            "Thresholds are taken from the confidences of some other rows; there are none."
+        )
+    n = len(confidence)
+    fewest = fewest_answers(risk, delta)
     start = 3 if 3 * fewest <= n / 2 else 2 if 2 * fewest <= 3 * n / 4 else 1
-    last = np.ceil(np.arange(1, N_THRESHOLDS + 1) * len(falling) / N_THRESHOLDS - 1e-9).astype(int) - 1
+    last = (
+        np.ceil(np.arange(1, N_THRESHOLDS + 1) * len(falling) / N_THRESHOLDS - 1e-9).astype(int) - 1
+    )
     thresholds = np.unique(falling[np.maximum(last, 0)])[::-1]
     share = np.searchsorted(-falling, -thresholds, side="right") / len(falling)
     thresholds = thresholds[n * share >= start * fewest]
@@ -185,7 +193,9 @@ def certify(
         return Guarantee(risk, delta, n, fewest, 0, None, 0, 0)
     place = max(passed - 1, 0)
     threshold = float(thresholds[place]) if passed else None
-    return Guarantee(risk, delta, n, fewest, tested, threshold, int(answered[place]), int(wrong[place]))
+    return Guarantee(
+        risk, delta, n, fewest, tested, threshold, int(answered[place]), int(wrong[place])
+    )
 
 
 def counts_at(confidence: Floats, correct: Bools, thresholds: Floats) -> tuple[Ints, Ints]:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.decisions.conformal import PredictionSets, conformal_sets, quantile_rank
-from calib.decisions.judgement import LEVEL, Judged, fit_and_judge, independent_rows, mean_of, share_of
+from calib.decisions.judgement import (
+    LEVEL,
+    Judged,
+    fit_and_judge,
+    independent_rows,
+    mean_of,
+    share_of,
+)
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import gives_probabilities
 from calib.metrics.bootstrap import Interval, drawn_units, wilson_interval
@@ -99,10 +106,14 @@ def fit_sets(
     """
     _check_has_sets(calibrator, data)
     rows = independent_rows(data, random_state)
-    return conformal_sets(calibrator.predict_proba(rows.logits), rows.labels, alpha, per_class=per_class)
+    return conformal_sets(
+        calibrator.predict_proba(rows.logits), rows.labels, alpha, per_class=per_class
+    )
 
 
-def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: float = LEVEL) -> SetScores:
+def judge_sets(
+    calibrator: Any, sets: PredictionSets, data: Predictions, level: float = LEVEL
+) -> SetScores:
     """Coverage and size of sets on rows that neither they nor the calibrator were fitted on, with intervals.
 
     Shares have Wilson intervals, of as many independent rows as the clusters are worth; the mean size has
@@ -125,8 +136,10 @@ def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: 
         Coverage and size, of all rows and of each class.
     """
     _check_has_sets(calibrator, data)
-    n, n_classes = len(data), data.n_classes
-    covered, size = np.empty(n, dtype=bool), np.empty(n, dtype=np.int64)
+    n = len(data)
+    n_classes = data.n_classes
+    covered = np.empty(n, dtype=bool)
+    size = np.empty(n, dtype=np.int64)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         inside = sets.predict(calibrator.predict_proba(data.logits[rows]))
         covered[rows] = inside[np.arange(len(inside)), data.labels[rows]]
@@ -140,7 +153,9 @@ def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: 
         share_of(covered, data.clusters, level),
         mean_of(size, data.clusters, level),
         share_of(size == 1, data.clusters, level),
-        None if sets.per_class or clustered or sets.top_alone else coverage_range(sets.n_rows, n, sets.alpha, level),
+        None
+        if sets.per_class or clustered or sets.top_alone
+        else coverage_range(sets.n_rows, n, sets.alpha, level),
         class_rows,
         np.where(class_rows > 0, class_covered / np.maximum(class_rows, 1), np.nan),
         *wilson_interval(class_covered, class_rows, level),
@@ -184,7 +199,9 @@ def judged_sets(
     """
     return fit_and_judge(
         test,
-        lambda rows: fit_sets(calibrator, rows, alpha, per_class=per_class, random_state=random_state),
+        lambda rows: fit_sets(
+            calibrator, rows, alpha, per_class=per_class, random_state=random_state
+        ),
         lambda sets, rows: judge_sets(calibrator, sets, rows),
         part,
         random_state,
@@ -215,8 +232,12 @@ def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> di
         raise CalibrationError(
             f"The sets are of {len(before.size):,} and of {len(after.size):,} rows, not of the same."
         )
-    size, covered = after.size - before.size, after.covered.astype(int) - before.covered
-    return {"mean size": mean_of(size, after.clusters, level), "coverage": mean_of(covered, after.clusters, level)}
+    size = after.size - before.size
+    covered = after.covered.astype(int) - before.covered
+    return {
+        "mean size": mean_of(size, after.clusters, level),
+        "coverage": mean_of(covered, after.clusters, level),
+    }
 
 
 def coverage_range(n: int, m: int, alpha: float, level: float = LEVEL) -> tuple[float, float]:

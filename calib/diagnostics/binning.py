@@ -10,7 +10,13 @@ import numpy as np
 
 from calib.arrays import check_labels, check_logits
 from calib.calibrators.imax import count_between, mean_of_bins
-from calib.calibrators.imax.placement import SCHEMES, SigmoidSums, best_edges, equal_width_edges, scheme_edges
+from calib.calibrators.imax.placement import (
+    SCHEMES,
+    SigmoidSums,
+    best_edges,
+    equal_width_edges,
+    scheme_edges,
+)
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, logsumexp, one_vs_rest_log_odds
 
@@ -64,9 +70,11 @@ def binning_picture(
     CalibrationError
         If the arrays do not fit together, there is no such class, or all pairs have the same outcome.
     """
-    labels, array = check_labels(labels, np.shape(logits)), np.asarray(logits)
+    labels = check_labels(labels, np.shape(logits))
+    array = np.asarray(logits)
     every = max(1, -(-(array.size if target is None else len(array)) // MOST_PAIRS))
-    logits, labels = check_logits(array[::every]), labels[::every]
+    logits = check_logits(array[::every])
+    labels = labels[::every]
     n_rows, n_classes = logits.shape
     if target is not None and not 0 <= target < n_classes:
         raise CalibrationError(f"There is no class {target}; the logits have {n_classes} columns.")
@@ -81,13 +89,23 @@ def binning_picture(
     density = log_odds_density(log_odds, label_log_odds)
     sums = SigmoidSums.from_log_odds(log_odds)
     label_log_odds = np.sort(label_log_odds)
-    placed = {name: (scheme_edges(sums, name, n_bins), None) for name in SCHEMES} | dict(given or {})
-    schemes = {name: binned_pairs(sums, label_log_odds, density, *bins) for name, bins in placed.items()}
-    return BinningPicture(target, n_rows, n_classes, log_odds.size, density, schemes, information_of_log_odds(density))
+    placed = {name: (scheme_edges(sums, name, n_bins), None) for name in SCHEMES} | dict(
+        given or {}
+    )
+    schemes = {
+        name: binned_pairs(sums, label_log_odds, density, *bins) for name, bins in placed.items()
+    }
+    return BinningPicture(
+        target, n_rows, n_classes, log_odds.size, density, schemes, information_of_log_odds(density)
+    )
 
 
 def picture_of_rows(
-    target: int | None, n_bins: int, given: Mapping[str, tuple[Floats, Floats]], *, data: Mapping[str, Any]
+    target: int | None,
+    n_bins: int,
+    given: Mapping[str, tuple[Floats, Floats]],
+    *,
+    data: Mapping[str, Any],
 ) -> BinningPicture:
     """:func:`binning_picture` of the logits and labels among a worker's arrays."""
     return binning_picture(data["logits"], data["labels"], target, n_bins, given)
@@ -174,14 +192,17 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
     log_odds : one-vs-rest log-odds of all pairs, any shape.
     label_log_odds : (n,) those among them whose class is the label.
     """
-    low, high = float(log_odds.min()), float(log_odds.max())
+    low = float(log_odds.min())
+    high = float(log_odds.max())
     if high - low < 1e-6:
-        low, high = low - 0.5, high + 0.5
+        low = low - 0.5
+        high = high + 0.5
     width = (high - low) / N_CELLS
     counts = [_counts(values, low, width) for values in (log_odds, label_log_odds)]
     bandwidths = [_bandwidth(count, width) for count in (counts[1], counts[0] - counts[1])]
     margin = int(np.ceil(TAIL * max(bandwidths) / width))
-    label, other = np.pad(counts[1], margin), np.pad(counts[0] - counts[1], margin)
+    label = np.pad(counts[1], margin)
+    other = np.pad(counts[0] - counts[1], margin)
     return LogOddsDensity(
         edges=low + width * np.arange(-margin, N_CELLS + margin + 1),
         count_label=label,
@@ -212,7 +233,9 @@ def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
     """Gaussian kernel density at the middle of each cell."""
     from scipy.ndimage import gaussian_filter1d
 
-    smooth = gaussian_filter1d(count.astype(float), bandwidth / width, mode="constant", truncate=TAIL)
+    smooth = gaussian_filter1d(
+        count.astype(float), bandwidth / width, mode="constant", truncate=TAIL
+    )
     return np.asarray(smooth) / (max(int(count.sum()), 1) * width)
 
 
@@ -263,7 +286,9 @@ def uncertain_span(density: LogOddsDensity, share: float = 0.5) -> tuple[float, 
     mass = joint.sum(axis=0)
     chance = joint / np.where(mass > 0, mass, 1.0)
     below = np.cumsum(-(joint * np.log(np.where(chance > 0, chance, 1.0))).sum(axis=0))
-    low, high = np.interp([(1 - share) / 2 * below[-1], (1 + share) / 2 * below[-1]], below, density.middles)
+    low, high = np.interp(
+        [(1 - share) / 2 * below[-1], (1 + share) / 2 * below[-1]], below, density.middles
+    )
     return float(low), float(high)
 
 
@@ -318,7 +343,8 @@ def binned_pairs(
         and an empty bin's middle.
     """
     cuts = sums.positions(edges)
-    count, positives = sums.counts(cuts), count_between(label_log_odds, edges)
+    count = sums.counts(cuts)
+    positives = count_between(label_log_odds, edges)
     one, zero = sums.between(cuts)
     with np.errstate(invalid="ignore"):
         predicted = np.where(count > 0, one / (one + zero), np.nan)
@@ -362,7 +388,9 @@ class InformationByBins:
     information: float
 
 
-def information_by_bins(density: LogOddsDensity, n_bins: Sequence[int] = BIN_COUNTS) -> InformationByBins:
+def information_by_bins(
+    density: LogOddsDensity, n_bins: Sequence[int] = BIN_COUNTS
+) -> InformationByBins:
     """Place and measure the bins of every scheme for several, increasing numbers of bins."""
     mass = density.joint().sum(axis=0)
     held = mass > LEAST_MASS
@@ -373,10 +401,18 @@ def information_by_bins(density: LogOddsDensity, n_bins: Sequence[int] = BIN_COU
         "equal_mass": lambda m: np.interp(np.arange(1, m) / m * below[-1], below, density.edges),
         "equal_width": equal_width_edges,
     }
-    joint = {name: [joint_of_bins(density, edges(m)) for m in n_bins] for name, edges in place.items()}
+    joint = {
+        name: [joint_of_bins(density, edges(m)) for m in n_bins] for name, edges in place.items()
+    }
     return InformationByBins(
         n_bins=np.array(n_bins),
-        rate={name: np.array([entropy(one.sum(axis=0)) for one in each]) for name, each in joint.items()},
-        label_information={name: np.array([mutual_information(one) for one in each]) for name, each in joint.items()},
+        rate={
+            name: np.array([entropy(one.sum(axis=0)) for one in each])
+            for name, each in joint.items()
+        },
+        label_information={
+            name: np.array([mutual_information(one) for one in each])
+            for name, each in joint.items()
+        },
         information=information_of_log_odds(density),
     )

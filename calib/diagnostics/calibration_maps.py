@@ -37,7 +37,9 @@ class End:
     share: Interval
 
 
-def has_class_map(calibrator: Calibrator, k: int | None = 1, kind: Kind = "binary_log_odds") -> bool:
+def has_class_map(
+    calibrator: Calibrator, k: int | None = 1, kind: Kind = "binary_log_odds"
+) -> bool:
     """Return whether a fitted calibrator maps the log-odds of class ``k`` alone to its probability.
 
     Every method that gives probabilities does for two classes, except GPcalib of two logits, which maps each of them;
@@ -56,7 +58,11 @@ def has_class_map(calibrator: Calibrator, k: int | None = 1, kind: Kind = "binar
 
 
 def class_map(
-    calibrator: Calibrator, log_odds: Any, k: int | None = 1, kind: Kind = "binary_log_odds", floor: float | None = None
+    calibrator: Calibrator,
+    log_odds: Any,
+    k: int | None = 1,
+    kind: Kind = "binary_log_odds",
+    floor: float | None = None,
 ) -> Floats:
     """Probability of class ``k`` at each of its log-odds against the rest, before any normalisation of rows.
 
@@ -81,7 +87,9 @@ def class_map(
     points = np.asarray(log_odds, dtype=float)
     if calibrator.n_classes_ == 2:
         k = 1 if k is None else k
-        return calibrator.predict_proba(_two_logits(points if k == 1 else -points, kind, floor))[:, k]
+        return calibrator.predict_proba(_two_logits(points if k == 1 else -points, kind, floor))[
+            :, k
+        ]
     if isinstance(calibrator, Identity):
         return sigmoid(points)
     assert isinstance(calibrator, OneVsRest)
@@ -100,7 +108,9 @@ def _two_logits(log_odds: Floats, kind: Kind, floor: float | None) -> Floats:
     return logits
 
 
-def class_pairs(logits: Any, labels: Any, k: int | None = 1) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def class_pairs(
+    logits: Any, labels: Any, k: int | None = 1
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Log-odds of class ``k`` against the rest and whether it is the label, both (n,), in the rows' order.
 
     ``None`` pools all classes: the n * n_classes pairs of each row's classes.
@@ -126,7 +136,9 @@ def posterior_map(calibrator: Calibrator, k: int | None = 1) -> BayesIsoMap | No
     in place of class ``k``'s.
     """
     if not isinstance(calibrator, BayesIso) or not calibrator.fitted:
-        raise CalibrationError("A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first.")
+        raise CalibrationError(
+            "A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first."
+        )
     if k is not None:
         _check_class(calibrator, k)
     learned = calibrator.maps_[k or 0 if len(calibrator.maps_) > 1 else 0]
@@ -136,7 +148,9 @@ def posterior_map(calibrator: Calibrator, k: int | None = 1) -> BayesIsoMap | No
     return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen
 
 
-def venn_abers_pair(calibrator: Calibrator, log_odds: Floats, k: int | None = 1) -> tuple[Floats, Floats] | None:
+def venn_abers_pair(
+    calibrator: Calibrator, log_odds: Floats, k: int | None = 1
+) -> tuple[Floats, Floats] | None:
     """Venn-Abers' two probabilities of class ``k`` at (n_points,) log-odds; None for fits that have none.
 
     The first is that of a row counted as the other class, the second of one counted as class ``k``. They are no
@@ -145,11 +159,15 @@ def venn_abers_pair(calibrator: Calibrator, log_odds: Floats, k: int | None = 1)
     if not isinstance(calibrator, VennAbers) or not calibrator.gives_pairs or k is None:
         return None
     _check_class(calibrator, k)
-    other, event = calibrator.predict_pair(_two_logits(log_odds if k == 1 else -log_odds, "logits", None))
+    other, event = calibrator.predict_pair(
+        _two_logits(log_odds if k == 1 else -log_odds, "logits", None)
+    )
     return (other, event) if k == 1 else (1 - event, 1 - other)
 
 
-def ends_of(log_odds: Floats, positives: npt.NDArray[np.bool_], probs: Floats, share: float = END) -> dict[str, End]:
+def ends_of(
+    log_odds: Floats, positives: npt.NDArray[np.bool_], probs: Floats, share: float = END
+) -> dict[str, End]:
     """The "first" and "last" pairs by score, with all that are tied (Allikivi and Kull 2019, section 3).
 
     Parameters
@@ -162,7 +180,11 @@ def ends_of(log_odds: Floats, positives: npt.NDArray[np.bool_], probs: Floats, s
     high = np.quantile(log_odds, 1.0 - share, method="higher")
     ends = {"first": log_odds <= low, "last": log_odds >= high}
     return {
-        name: End(int(rows.sum()), float(probs[rows].mean()), share_interval(positives[rows].sum(), rows.sum()))
+        name: End(
+            int(rows.sum()),
+            float(probs[rows].mean()),
+            share_interval(positives[rows].sum(), rows.sum()),
+        )
         for name, rows in ends.items()
     }
 
@@ -182,7 +204,9 @@ def _mirrored(seen: BayesIsoMap) -> BayesIsoMap:
 
 def _check_class(calibrator: Calibrator, k: int) -> None:
     if not 0 <= k < calibrator.n_classes_:
-        raise CalibrationError(f"There is no class {k}; the calibrator has classes 0 to {calibrator.n_classes_ - 1}.")
+        raise CalibrationError(
+            f"There is no class {k}; the calibrator has classes 0 to {calibrator.n_classes_ - 1}."
+        )
 
 
 def balanced_edges(log_odds: Floats, positives: npt.NDArray[np.bool_], n_bins: int) -> Floats:
@@ -259,15 +283,24 @@ def score_axis(kind: Place, pairs: Floats, bins: Floats | None = None) -> ScoreA
     It leaves out the far tails of the pairs, but none of the (m,) ``bins``: of 1,000 classes pooled, the pairs with the
     true class are a tail of one in 1,000.
     """
-    ordered, n = np.sort(pairs), len(pairs)
+    ordered = np.sort(pairs)
+    n = len(pairs)
     scores = np.unique(ordered[np.linspace(0, n - 1, _MOST).astype(int)])
-    ranks = (np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, side="right")) / (2 * n)
-    low, high = (float(end) for end in np.quantile(pairs, [0.005, 0.995], method="closest_observation"))
+    ranks = (np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, side="right")) / (
+        2 * n
+    )
+    low, high = (
+        float(end) for end in np.quantile(pairs, [0.005, 0.995], method="closest_observation")
+    )
     if n < 200:
-        low, high = float(scores[0]), float(scores[-1])
+        low = float(scores[0])
+        high = float(scores[-1])
     if bins is not None:
-        low, high = min(low, float(bins.min())), max(high, float(bins.max()))
-    return ScoreAxis(kind, scores, ranks, (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high))
+        low = min(low, float(bins.min()))
+        high = max(high, float(bins.max()))
+    return ScoreAxis(
+        kind, scores, ranks, (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +338,9 @@ class ClassRows:
     truth: Floats | None
 
 
-def class_rows(target: int | None, sample: str | None = None, *, data: Mapping[str, Any]) -> ClassRows:
+def class_rows(
+    target: int | None, sample: str | None = None, *, data: Mapping[str, Any]
+) -> ClassRows:
     """Sort and bin the pairs of a class, as a worker does.
 
     Parameters
@@ -323,7 +358,8 @@ def class_rows(target: int | None, sample: str | None = None, *, data: Mapping[s
     axis = axes["log_odds"]
     scores = axis.scores[np.unique(np.linspace(0, len(axis.scores) - 1, N_POINTS).astype(int))]
     grid = np.unique(np.concatenate([scores, np.linspace(*axis.limits, N_POINTS)]))
-    true, truth = true_map(sample) if sample is not None else None, None
+    true = true_map(sample) if sample is not None else None
+    truth = None
     if true is not None:
         truth = 1 - true(sigmoid(-grid)) if target == 0 else true(sigmoid(grid))
     return ClassRows(axes, cells, seen, grid, truth)
@@ -356,7 +392,12 @@ class JudgedMap:
 
 
 def judged_map(
-    fitted: Calibrator, target: int | None, grid: Floats, frequencies: Frequencies, *, data: Mapping[str, Any]
+    fitted: Calibrator,
+    target: int | None,
+    grid: Floats,
+    frequencies: Frequencies,
+    *,
+    data: Mapping[str, Any],
 ) -> JudgedMap:
     """Draw a class's map and judge it on the test rows, as a worker does.
 
@@ -371,7 +412,9 @@ def judged_map(
     test = rows_to_judge(data)
     assert test is not None
     log_odds, came = class_pairs(test.logits, test.labels, target)
-    curve, probs = (class_map(fitted, points, target, test.kind, test.floor) for points in (grid, log_odds))
+    curve, probs = (
+        class_map(fitted, points, target, test.kind, test.floor) for points in (grid, log_odds)
+    )
     return JudgedMap(
         curve,
         venn_abers_pair(fitted, grid, target),

@@ -38,7 +38,9 @@ class ConsistencyBand:
     level: float
 
 
-def binned_consistency(curve: ReliabilityCurve, confidence: Floats, level: float = 0.95) -> ConsistencyBand:
+def binned_consistency(
+    curve: ReliabilityCurve, confidence: Floats, level: float = 0.95
+) -> ConsistencyBand:
     """Band of the accuracies in the bins of a curve made from these (n,) confidences."""
     fine = ordered_cells(confidence, MAX_CELLS)
     pairs, cell = np.unique(curve.bin_of_row * (fine.max() + 1) + fine, return_inverse=True)
@@ -49,7 +51,9 @@ def binned_consistency(curve: ReliabilityCurve, confidence: Floats, level: float
 
 def corp_consistency(confidence: Floats, level: float = 0.95) -> ConsistencyBand:
     """Band of the isotonic regression, on at most 500 groups of neighbours (Dimitriadis et al. 2021, section 3)."""
-    count, mean, right = calibrated_outcomes(confidence, ordered_cells(confidence, MAX_CELLS), N_SAMPLES)
+    count, mean, right = calibrated_outcomes(
+        confidence, ordered_cells(confidence, MAX_CELLS), N_SAMPLES
+    )
     drawn = np.stack([isotonic(sample, count) for sample in right])
     kept = np.unique(np.linspace(0, len(count) - 1, min(MAX_POINTS, len(count))).astype(np.int64))
     return _band(mean[kept], drawn[:, kept], level)

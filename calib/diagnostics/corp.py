@@ -56,9 +56,13 @@ def corp_curve(probs: Any, labels: Any, target: int | None = None) -> CorpCurve:
     first = np.flatnonzero(np.r_[True, np.diff(again.frequency) > 0])
     last = np.r_[first[1:], len(again.frequency)] - 1
     count = np.add.reduceat(again.count, first)
-    point, step = np.stack([first, last], axis=1).ravel(), np.repeat(np.arange(len(first)), 2)
+    point = np.stack([first, last], axis=1).ravel()
+    step = np.repeat(np.arange(len(first)), 2)
     kept = np.r_[True, np.diff(point) > 0]
     if kept.sum() > MAX_POINTS:
         kept = np.unique(np.linspace(0, len(point) - 1, MAX_POINTS).astype(np.int64))
-    point, step = point[kept], step[kept]
-    return CorpCurve(again.confidence[point], again.frequency[point], count[step], corp(*pair), len(pair[0]))
+    point = point[kept]
+    step = step[kept]
+    return CorpCurve(
+        again.confidence[point], again.frequency[point], count[step], corp(*pair), len(pair[0])
+    )

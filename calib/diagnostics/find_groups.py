@@ -52,7 +52,14 @@ class FoundGroups:
         return gap_sentence(self.average, self.groups, self.n_judged)
 
     def __repr__(self) -> str:
-        head = ["group", "rows", "predicted", "observed", "points", f"{100 * self.level:g} % joint interval"]
+        head = [
+            "group",
+            "rows",
+            "predicted",
+            "observed",
+            "points",
+            f"{100 * self.level:g} % joint interval",
+        ]
         body = [
             [
                 group.name,
@@ -165,22 +172,32 @@ def find_groups(
     between = None
     if clustered:
         of_unit = csc_array((np.ones(n), (unit, np.arange(n))), shape=(n_units, n))
-        by_row, between = member.tocsr(), np.empty((4, len(rows)))
+        by_row = member.tocsr()
+        between = np.empty((4, len(rows)))
         for k in np.unique(first):
-            inside, pairs = single[k][2], np.flatnonzero(first == k)
+            inside = single[k][2]
+            pairs = np.flatnonzero(first == k)
             part = by_row[inside][:, second[pairs]]
-            sums = (of_unit[:, inside] @ each for each in (part, part.multiply(residual[inside, None])))
+            sums = (
+                of_unit[:, inside] @ each for each in (part, part.multiply(residual[inside, None]))
+            )
             between[:, pairs] = _between_clusters(*sums)
         several = between[0] > 1
-        first, second, one, rows, between = (values[..., several] for values in (first, second, one, rows, between))
+        first, second, one, rows, between = (
+            values[..., several] for values in (first, second, one, rows, between)
+        )
     if not len(rows):
         return FoundGroups((), average, 0, level)
     predicted, observed = (
-        (member.T @ member.multiply(each[:, None]).tocsc()).tocsr()[first, second] for each in (probability, outcome)
+        (member.T @ member.multiply(each[:, None]).tocsc()).tocsr()[first, second]
+        for each in (probability, outcome)
     )
-    error = (1.0 - level) * np.where(one, SHARES[0] / max(1, one.sum()), SHARES[1] / max(1, (~one).sum()))
+    error = (1.0 - level) * np.where(
+        one, SHARES[0] / max(1, one.sum()), SHARES[1] / max(1, (~one).sum())
+    )
     gap, low, high = _gaps(rows, predicted, observed, error, between)
-    above, below = max(average.value, 0.0), min(average.value, 0.0)
+    above = max(average.value, 0.0)
+    below = min(average.value, 0.0)
     distance = np.maximum(low - above, below - high)
     order = np.argsort(-distance, kind="stable")[: int((distance > 0).sum())]
     groups: list[GroupGap] = []
@@ -199,7 +216,9 @@ def find_groups(
         covered[inside] = True
         interval = Interval(float(gap[k]), float(low[k]), float(high[k]))
         means = float(predicted[k] / rows[k]), float(observed[k] / rows[k])
-        groups.append(GroupGap(" and ".join(label for _, label, _ in parts), len(inside), *means, interval))
+        groups.append(
+            GroupGap(" and ".join(label for _, label, _ in parts), len(inside), *means, interval)
+        )
     return FoundGroups(tuple(groups), average, len(rows), level)
 
 
@@ -215,27 +234,41 @@ def _between_clusters(rows: Any, residuals: Any) -> npt.NDArray[Any]:
     return np.stack([part.sum(axis=0) for part in parts])
 
 
-def _gaps(rows: Any, predicted: Any, observed: Any, error: Any, between: Any = None) -> tuple[Any, Any, Any]:
+def _gaps(
+    rows: Any, predicted: Any, observed: Any, error: Any, between: Any = None
+) -> tuple[Any, Any, Any]:
     """Return mean probability minus observed rate, from sums, with its interval at level ``1 - error``."""
     from scipy.special import betaincinv, stdtrit
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        least = np.where(observed > 0, betaincinv(observed, rows - observed + 1.0, error / 2.0), 0.0)
-        most = np.where(observed < rows, betaincinv(observed + 1.0, rows - observed, 1.0 - error / 2.0), 1.0)
+        least = np.where(
+            observed > 0, betaincinv(observed, rows - observed + 1.0, error / 2.0), 0.0
+        )
+        most = np.where(
+            observed < rows, betaincinv(observed + 1.0, rows - observed, 1.0 - error / 2.0), 1.0
+        )
     mean = predicted / rows
-    gap, low, high = mean - observed / rows, mean - most, mean - least
+    gap = mean - observed / rows
+    low = mean - most
+    high = mean - least
     if between is None:
         return gap, low, high
     # Gaps g with (sum x)^2 <= limit sum x^2, where x are the clusters' residuals less g for each of their rows.
     n_clusters, squares, products, residuals = between
     t = stdtrit(np.maximum(n_clusters - 1.0, 1.0), 1.0 - error / 2.0)
     limit = n_clusters * t**2 / (n_clusters - 1.0 + t**2)
-    a, b, c = rows**2 - limit * squares, rows**2 * gap - limit * products, (rows * gap) ** 2 - limit * residuals
+    a = rows**2 - limit * squares
+    b = rows**2 * gap - limit * products
+    c = (rows * gap) ** 2 - limit * residuals
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
         lower = np.where(a > 0, (b - root) / a, -1.0)
         upper = np.where(a > 0, (b + root) / a, 1.0)
-    return gap, np.minimum(low, np.maximum(lower, mean - 1.0)), np.maximum(high, np.minimum(upper, mean))
+    return (
+        gap,
+        np.minimum(low, np.maximum(lower, mean - 1.0)),
+        np.maximum(high, np.minimum(upper, mean)),
+    )
 
 
 def _groups(name: str, values: npt.NDArray[Any]) -> list[tuple[str, Ints]]:
@@ -250,9 +283,13 @@ def _groups(name: str, values: npt.NDArray[Any]) -> list[tuple[str, Ints]]:
     else:
         texts = [f"{each:g}" if numbers else str(each) for each in known]
         levels, level = np.unique(texts, return_inverse=True)
-        rows, ends = np.flatnonzero(~missing)[np.argsort(level, kind="stable")], np.cumsum(np.bincount(level))
+        rows = np.flatnonzero(~missing)[np.argsort(level, kind="stable")]
+        ends = np.cumsum(np.bincount(level))
         is_name = f"{name} = " if name else ""
-        found = [(f"{is_name}{text}", part) for text, part in zip(levels, np.split(rows, ends[:-1]), strict=False)]
+        found = [
+            (f"{is_name}{text}", part)
+            for text, part in zip(levels, np.split(rows, ends[:-1]), strict=False)
+        ]
     return [*found, (f"{name or 'group'} missing", np.flatnonzero(missing))]
 
 
@@ -262,9 +299,11 @@ def _groups_of_numbers(name: str, values: Floats) -> list[tuple[str, Ints]]:
     ends = [-np.inf, *tenths, np.inf]
     found: dict[bytes, tuple[str, Ints]] = {}
     for first, last in PARTS:
-        low, high = ends[first], ends[last]
+        low = ends[first]
+        high = ends[last]
         rows = np.flatnonzero((values > low) & (values <= high))
-        lower, upper = f"{low:.4g} < " if first and last < 10 else "", f" ≤ {high:.4g}"
+        lower = f"{low:.4g} < " if first and last < 10 else ""
+        upper = f" ≤ {high:.4g}"
         words = f"{lower}{name}{upper}" if last < 10 else f"{name} > {low:.4g}"
         found.setdefault(rows.tobytes(), (words, rows))
     return list(found.values())
@@ -278,12 +317,18 @@ def _by_name(features: Any, n: int) -> list[tuple[str, npt.NDArray[Any]]]:
         named = [(str(name), as_array(values, str(name))) for name, values in features.items()]
     else:
         array = as_array(features, "features")
-        named = [("", array)] if array.ndim < 2 else [(f"feature {k + 1}", column) for k, column in enumerate(array.T)]
+        named = (
+            [("", array)]
+            if array.ndim < 2
+            else [(f"feature {k + 1}", column) for k, column in enumerate(array.T)]
+        )
     for name, values in named:
         if values.shape != (n,):
             raise CalibrationError(
                 f"There must be one value of {name or 'the groups'} for each of {n:,} rows; got shape {values.shape}."
             )
     if not named:
-        raise CalibrationError("There is no column to look for groups in; give a table with at least one.")
+        raise CalibrationError(
+            "There is no column to look for groups in; give a table with at least one."
+        )
     return named

@@ -60,8 +60,10 @@ def frequencies(scores: Floats, positives: Bools, edges: Floats) -> Frequencies:
     if len(edges) and not count[-1]:
         edges = edges[:-1]
     order = np.argsort(scores, kind="stable")
-    ordered, ends = scores[order], np.append(np.searchsorted(scores[order], edges), len(scores))
+    ordered = scores[order]
+    ends = np.append(np.searchsorted(scores[order], edges), len(scores))
     starts = np.append(0, ends[:-1])
-    count, hits = ends - starts, np.add.reduceat(positives[order].astype(int), starts)
+    count = ends - starts
+    hits = np.add.reduceat(positives[order].astype(int), starts)
     middles = (ordered[(starts + ends - 1) // 2] + ordered[(starts + ends) // 2]) / 2
     return Frequencies(edges, middles, count, hits, *wilson_interval(hits, count))

@@ -31,15 +31,23 @@ def leaning(gap: Interval, view: View, event: str = "", strong: str = "") -> str
     """
     of = f" of {event or view.event_name}" if view.event_name else ""
     if gap.low <= 0.0 <= gap.high:
-        verdict, ends = f"{view.neither}{of} significantly", points_between(gap.low, gap.high)
+        verdict = f"{view.neither}{of} significantly"
+        ends = points_between(gap.low, gap.high)
         return f"{view.is_}{strong}{verdict}{strong} (gap {points(gap.value)} points, 95{NO_BREAK}%: {ends})"
     near, far = sorted((abs(gap.low), abs(gap.high)))
-    verdict = f"{view.over if gap.value > 0 else view.under}{of} by {100 * abs(gap.value):.1f} points"
+    verdict = (
+        f"{view.over if gap.value > 0 else view.under}{of} by {100 * abs(gap.value):.1f} points"
+    )
     return f"{view.is_}{strong}{verdict}{strong} (95{NO_BREAK}%: {points_between(near, far, sign=False)})"
 
 
 def confidence_sentence(
-    evaluation: Evaluation, subject: str, gap: Interval, extremes: str = "", event: str = "", strong: str = ""
+    evaluation: Evaluation,
+    subject: str,
+    gap: Interval,
+    extremes: str = "",
+    event: str = "",
+    strong: str = "",
 ) -> str:
     """Whether what is said exceeds what came true, by how much, and whether the difference is significant.
 
@@ -63,7 +71,9 @@ def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
     said, outcome = evaluation.pair
     cut = float(said.mean())
     half = 1.0 - (1.0 - level) / 2.0
-    gaps = gaps_by_group(said, outcome, (said >= cut).astype(np.int64), 2, half, evaluation.clusters)
+    gaps = gaps_by_group(
+        said, outcome, (said >= cut).astype(np.int64), 2, half, evaluation.clusters
+    )
     if not evaluation.view.is_event or gaps.rows.min() < LEAST_ROWS:
         return ""
     extreme = gaps.gap_high[0] < 0 < gaps.gap_low[1]
@@ -71,7 +81,9 @@ def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
         return ""
     (p_low, p_high), (rate_low, rate_high) = gaps.confidence, gaps.accuracy
     what = (
-        f"are too {'extreme' if extreme else 'moderate'}" if rate_low < rate_high else "do not rise with the event rate"
+        f"are too {'extreme' if extreme else 'moderate'}"
+        if rate_low < rate_high
+        else "do not rise with the event rate"
     )
     return (
         f"Risks {what}: below {percent(cut)} they are {percent(p_low)} on "
@@ -104,7 +116,11 @@ class GroupGap:
 
 
 def gap_sentence(
-    average: Interval, groups: Sequence[GroupGap], n_judged: int, write: Callable[[str], str] = str, strong: str = ""
+    average: Interval,
+    groups: Sequence[GroupGap],
+    n_judged: int,
+    write: Callable[[str], str] = str,
+    strong: str = "",
 ) -> str:
     """The gap of all rows, and in which groups it is significant, the worst first.
 

@@ -75,7 +75,12 @@ class GroupGaps:
 
 
 def gaps_by_group(
-    confidence: Floats, correct: Bools, group: Ints, n_groups: int, level: float = 0.95, clusters: Any = None
+    confidence: Floats,
+    correct: Bools,
+    group: Ints,
+    n_groups: int,
+    level: float = 0.95,
+    clusters: Any = None,
 ) -> GroupGaps:
     """Over- and underconfidence within each group of rows.
 
@@ -98,14 +103,24 @@ def gaps_by_group(
     said = _ratio(np.bincount(group, confidence, n_groups), rows)
     over = _ratio(np.bincount(group[~correct], confidence[~correct], n_groups), wrong)
     under = _ratio(np.bincount(group[correct], 1.0 - confidence[correct], n_groups), right)
-    accuracy, independent = _ratio(right, rows), independent_rows(group, n_groups, correct, clusters)
+    accuracy = _ratio(right, rows)
+    independent = independent_rows(group, n_groups, correct, clusters)
     independent = independent * _allowance_for_clusters(group, n_groups, clusters, level)
     low, high = wilson_interval(np.nan_to_num(accuracy) * independent, independent, level)
     gap = said - accuracy
-    spread = np.sqrt(_ratio(np.bincount(group, (confidence - correct - gap[group]) ** 2, n_groups), rows))
-    half = NormalDist().inv_cdf(0.5 + level / 2.0) * spread / np.sqrt(np.maximum(independent - 1.0, 1.0))
-    lowest, highest = np.minimum(said - high, gap - half), np.maximum(said - low, gap + half)
-    return GroupGaps(wrong, right, said, gap, np.maximum(lowest, -1.0), np.minimum(highest, 1.0), over, under)
+    spread = np.sqrt(
+        _ratio(np.bincount(group, (confidence - correct - gap[group]) ** 2, n_groups), rows)
+    )
+    half = (
+        NormalDist().inv_cdf(0.5 + level / 2.0)
+        * spread
+        / np.sqrt(np.maximum(independent - 1.0, 1.0))
+    )
+    lowest = np.minimum(said - high, gap - half)
+    highest = np.maximum(said - low, gap + half)
+    return GroupGaps(
+        wrong, right, said, gap, np.maximum(lowest, -1.0), np.minimum(highest, 1.0), over, under
+    )
 
 
 def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: float) -> Floats:

@@ -86,7 +86,10 @@ class GroupPanel:
             raise CalibrationError(
                 f"No value of {key!r} tells whether a model is calibrated; ask for one of {', '.join(IDEALS)}."
             )
-        return bool(self.measures) and not self.measures[key].low <= IDEALS[key] <= self.measures[key].high
+        return (
+            bool(self.measures)
+            and not self.measures[key].low <= IDEALS[key] <= self.measures[key].high
+        )
 
 
 def group_panels(
@@ -142,9 +145,13 @@ def group_panels(
     said, came = check_event(probs, labels)
     names = np.asarray(groups)
     if names.shape != said.shape:
-        raise CalibrationError(f"There must be one group for each of {len(said):,} rows; got shape {names.shape}.")
+        raise CalibrationError(
+            f"There must be one group for each of {len(said):,} rows; got shape {names.shape}."
+        )
     kept, all_rows = Rows.checked(came, weights, weight_kind, clusters)
-    said, came, names = said[kept], came[kept], names[kept]
+    said = said[kept]
+    came = came[kept]
+    names = names[kept]
     floor = default_floor(said)
     every, of_row = np.unique(names.astype(str), return_inverse=True)
     rarer = np.minimum(*(np.bincount(of_row[part], minlength=len(every)) for part in (came, ~came)))
@@ -153,7 +160,8 @@ def group_panels(
     found = []
     for k, name in enumerate(every):
         rows = np.flatnonzero(of_row == k)
-        risk, event = said[rows], came[rows]
+        risk = said[rows]
+        event = came[rows]
         sample = all_rows.take(rows, event)
         measured = closed_form(risk, event, sample, floor, joint)[0] if enough[k] else {}
         measures = {key: measured[key] for key in MEASURES if enough[k]}

@@ -74,7 +74,9 @@ def confidence_histogram(
         confidence = log_odds_of(confidence)
     cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct
     counts = np.bincount(cell, minlength=2 * n_bins)
-    return ConfidenceHistogram(edges=edges, right=counts[n_bins:], wrong=counts[:n_bins], scale=scale)
+    return ConfidenceHistogram(
+        edges=edges, right=counts[n_bins:], wrong=counts[:n_bins], scale=scale
+    )
 
 
 CELLS = 44
@@ -111,11 +113,15 @@ def sided_counts(values: Floats, outcome: Bools, at: float) -> SidedCounts:
     >>> int(found.right[found.reached].sum()), int(found.wrong[~found.reached].sum())
     (2, 2)
     """
-    low, high = min(float(values.min()), at), max(float(values.max()), at)
+    low = min(float(values.min()), at)
+    high = max(float(values.max()), at)
     width = (high - low) / CELLS or 1.0
-    first, last = int(np.floor((low - at) / width)), int(np.floor((high - at) / width)) + 1
+    first = int(np.floor((low - at) / width))
+    last = int(np.floor((high - at) / width)) + 1
     steps = np.floor((values - at) / width).astype(int)
-    steps = np.where(values >= at, np.maximum(steps, 0), np.minimum(steps, -1))  # whatever was rounded
+    steps = np.where(
+        values >= at, np.maximum(steps, 0), np.minimum(steps, -1)
+    )  # whatever was rounded
     cell = np.clip(steps - first, 0, last - first - 1)
     right, wrong = (np.bincount(cell[rows], minlength=last - first) for rows in (outcome, ~outcome))
     return SidedCounts(at + width * np.arange(first, last + 1), right, wrong, at)
@@ -133,7 +139,9 @@ class ThresholdCounts(SidedCounts):
     scale: str
 
 
-def threshold_counts(probs: Floats, outcome: Bools, threshold: float, scale: str = "linear") -> ThresholdCounts:
+def threshold_counts(
+    probs: Floats, outcome: Bools, threshold: float, scale: str = "linear"
+) -> ThresholdCounts:
     """Count (n,) rows by probability, and whether what it is about came true, on both sides of a threshold."""
     found = sided_counts(_place(probs, scale), outcome, float(_place(threshold, scale)))
     return ThresholdCounts(found.edges, found.right, found.wrong, found.at, threshold, scale)

@@ -60,20 +60,26 @@ class CostsBeside:
     moved: Ints
 
 
-def costs_beside_raw(raw: Calibrator, fitted: Calibrator, rule: CostMatrix, *, data: Mapping[str, Any]) -> CostsBeside:
+def costs_beside_raw(
+    raw: Calibrator, fitted: Calibrator, rule: CostMatrix, *, data: Mapping[str, Any]
+) -> CostsBeside:
     """Bayes actions of both methods on the test rows among a worker's arrays, which chose nothing."""
     test = _test_of(data)
     about = row_arrays(test)
     before, _ = _by_costs(raw, rule, test)
     after, predicted = _by_costs(fitted, rule, test)
     moved = after.actions != predicted
-    pairs, rows = np.unique(np.column_stack([predicted, after.actions])[moved], axis=0, return_counts=True)
+    pairs, rows = np.unique(
+        np.column_stack([predicted, after.actions])[moved], axis=0, return_counts=True
+    )
     order = np.argsort(-rows, kind="stable")
     saved = costs_saved(after.actions, before.actions, test.labels, rule, **about)
     return CostsBeside(before, after, saved, np.column_stack([pairs, rows])[order])
 
 
-def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> tuple[ClassDecision, Ints]:
+def _by_costs(
+    fitted: Calibrator, rule: CostMatrix, test: Predictions
+) -> tuple[ClassDecision, Ints]:
     """The decision of one method, and the most probable classes."""
     check_classes(rule, test.n_classes)
     actions, predicted = (np.empty(len(test), dtype=np.int64) for _ in range(2))
@@ -82,7 +88,9 @@ def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> tuple[
         probs = fitted.predict_proba(test.logits[rows])
         actions[rows], expected[rows] = rule.decide_with_cost(probs)
         predicted[rows] = np.argmax(probs, axis=1)
-    return judge_actions(actions, expected, predicted, test.labels, rule, **row_arrays(test)), predicted
+    return judge_actions(
+        actions, expected, predicted, test.labels, rule, **row_arrays(test)
+    ), predicted
 
 
 def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> NewRate:
@@ -93,7 +101,8 @@ def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> Ne
     logits : (m, 2) of the new rows.
     column : of the event.
     """
-    before, after = softmax(data["logits"])[:, column], softmax(logits)[:, column]
+    before = softmax(data["logits"])[:, column]
+    after = softmax(logits)[:, column]
     return estimate_rate(before, data["labels"] == column, after, clusters=data.get("clusters"))
 
 
@@ -106,17 +115,27 @@ def sets_beside_raw(
     return SetsBeside(before, after, sets_change(before.found, after.found))
 
 
-def certified(fitted: Calibrator, risk: float, delta: float, *, data: Mapping[str, Any]) -> Certified:
+def certified(
+    fitted: Calibrator, risk: float, delta: float, *, data: Mapping[str, Any]
+) -> Certified:
     """A threshold certified on one half of the test rows, judged on the other; thresholds are those of calibration."""
     test = _test_of(data)
     calibration = Predictions(
-        data["logits"], data["labels"], class_names=test.class_names, kind=test.kind, sha256="in a worker"
+        data["logits"],
+        data["labels"],
+        class_names=test.class_names,
+        kind=test.kind,
+        sha256="in a worker",
     )
     return judged_answers(fitted, test, calibration, risk, delta)
 
 
 def answered_above(
-    fitted: Calibrator, threshold: float, costs: tuple[float, float] | None, *, data: Mapping[str, Any]
+    fitted: Calibrator,
+    threshold: float,
+    costs: tuple[float, float] | None,
+    *,
+    data: Mapping[str, Any],
 ) -> AnswerScores:
     """A threshold of the confidence judged on all test rows; costs are those of an error and of handing over."""
     return judge_answers(fitted, AnswerAbove(threshold=threshold), _test_of(data), costs)
@@ -128,7 +147,9 @@ def _test_of(data: Mapping[str, Any]) -> Predictions:
     return test
 
 
-def recalibrated_by_group(column: int, weight_kind: Any = None, *, data: Mapping[str, Any]) -> GroupGain:
+def recalibrated_by_group(
+    column: int, weight_kind: Any = None, *, data: Mapping[str, Any]
+) -> GroupGain:
     """Intercepts for groups beside one shared map, fitted to calibration rows and judged on the test rows.
 
     Parameters
@@ -139,7 +160,13 @@ def recalibrated_by_group(column: int, weight_kind: Any = None, *, data: Mapping
     """
 
     def event(part: str) -> tuple[Floats, Any, Any]:
-        return softmax(data[f"{part}logits"])[:, column], data[f"{part}labels"] == column, data[f"{part}groups"]
+        return (
+            softmax(data[f"{part}logits"])[:, column],
+            data[f"{part}labels"] == column,
+            data[f"{part}groups"],
+        )
 
     made = recalibrate_groups(*event(""))
-    return judge_groups(made, *event("test_"), data.get("test_weights"), weight_kind, data.get("test_clusters"))
+    return judge_groups(
+        made, *event("test_"), data.get("test_weights"), weight_kind, data.get("test_clusters")
+    )

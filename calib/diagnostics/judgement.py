@@ -56,10 +56,15 @@ def gap_curve(confidence: Floats, outcome: Bools, clusters: Any = None) -> GapCu
     clusters : (n,) what rows that belong together share, or None.
     """
     n_bins = min(default_bins(len(outcome)), MOST_BINS)
-    curve = reliability_curve(confidence, outcome, n_bins=n_bins, binning="equal_mass", clusters=clusters)
+    curve = reliability_curve(
+        confidence, outcome, n_bins=n_bins, binning="equal_mass", clusters=clusters
+    )
     band = binned_consistency(curve, confidence)
-    low, high = curve.confidence - band.high, curve.confidence - band.low
-    return GapCurve(**_fields(curve) | {"bin_of_row": curve.bin_of_row[:0]}, chance_low=low, chance_high=high)
+    low = curve.confidence - band.high
+    high = curve.confidence - band.low
+    return GapCurve(
+        **_fields(curve) | {"bin_of_row": curve.bin_of_row[:0]}, chance_low=low, chance_high=high
+    )
 
 
 TEST = "test_"
@@ -105,18 +110,26 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
 
 def views_of(data: Predictions) -> list[View]:
     """All views that a data set has: one, or of two classes with an event also that of the event."""
-    return list({view.name: view for view in (view_of(data, point) for point in VIEWPOINTS)}.values())
+    return list(
+        {view.name: view for view in (view_of(data, point) for point in VIEWPOINTS)}.values()
+    )
 
 
 def first_curve(evaluation: Evaluation) -> ReliabilityCurve:
     """The reliability curve that pages show before anything is chosen."""
     said, outcome = evaluation.pair
     return reliability_curve(
-        said, outcome, n_bins=default_bins(len(outcome)), binning="equal_mass", clusters=evaluation.clusters
+        said,
+        outcome,
+        n_bins=default_bins(len(outcome)),
+        binning="equal_mass",
+        clusters=evaluation.clusters,
     )
 
 
-def arrays_to_judge(test: Predictions, needs: frozenset[str] | tuple[str, ...] = ()) -> dict[str, Any]:
+def arrays_to_judge(
+    test: Predictions, needs: frozenset[str] | tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The arrays that a worker judges on, by name; :func:`rows_to_judge` puts them together again.
 
     Parameters
@@ -124,24 +137,38 @@ def arrays_to_judge(test: Predictions, needs: frozenset[str] | tuple[str, ...] =
     needs : of the method: where it predicts from features these go too.
     """
     names = (*ROWS, "features") if "features" in needs else ROWS
-    arrays = {f"{TEST}{name}": array for name in names if (array := getattr(test, name)) is not None}
+    arrays = {
+        f"{TEST}{name}": array for name in names if (array := getattr(test, name)) is not None
+    }
     if test.event is not None:
         arrays[f"{TEST}event"] = np.array(test.event.column)
     if test.floor is not None:
         arrays[f"{TEST}floor"] = np.array(test.floor)
-    return arrays | {f"{TEST}kind": np.array(test.kind), f"{TEST}weight_kind": np.array(test.weight_kind or "")}
+    return arrays | {
+        f"{TEST}kind": np.array(test.kind),
+        f"{TEST}weight_kind": np.array(test.weight_kind or ""),
+    }
 
 
 def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
     """The data set of :func:`arrays_to_judge`, in a worker; None where there is none among the arrays."""
-    given = {name.removeprefix(TEST): array for name, array in data.items() if name.startswith(TEST)}
+    given = {
+        name.removeprefix(TEST): array for name, array in data.items() if name.startswith(TEST)
+    }
     if not given:
         return None
-    column, kind, weight_kind = given.pop("event", None), str(given.pop("kind")), str(given.pop("weight_kind"))
+    column = given.pop("event", None)
+    kind = str(given.pop("kind"))
+    weight_kind = str(given.pop("weight_kind"))
     floor = float(given.pop("floor")) if "floor" in given else None
     names = tuple(map(str, range(given["logits"].shape[1])))
     event = None if column is None else Event(int(column), names[int(column)], "")
-    about: dict[str, Any] = {"kind": kind, "floor": floor, "weight_kind": weight_kind or None, "event": event}
+    about: dict[str, Any] = {
+        "kind": kind,
+        "floor": floor,
+        "weight_kind": weight_kind or None,
+        "event": event,
+    }
     return Predictions(**given, **about, class_names=names, sha256="in a worker")
 
 
@@ -150,9 +177,11 @@ def fit_method_and_judge(
 ) -> Fitted:
     """Fit a registered method, and judge it where there are test rows among the arrays."""
     rows = {name: array for name, array in data.items() if not name.startswith(TEST)}
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     fitted = fit_calibrator(method, params, data=rows, callback=callback)
-    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    seconds = time.perf_counter() - wall
+    cpu_seconds = time.process_time() - cpu
     return Fitted(fitted, judge_fitted(fitted, data=data), seconds, cpu_seconds)
 
 
@@ -171,11 +200,23 @@ def both_parts(calibration: Predictions, test: Predictions) -> dict[str, Any]:
 def raw_on_all_rows(raw: Calibrator, *, data: Mapping[str, Any]) -> Evaluation:
     """The raw model on the rows of both parts, those of the calibration part first, without the class-wise ECE."""
     first, second = (
-        Evaluation.from_calibrator(raw, data[f"{part}logits"], data[f"{part}labels"]) for part in ("", TEST)
+        Evaluation.from_calibrator(raw, data[f"{part}logits"], data[f"{part}labels"])
+        for part in ("", TEST)
     )
     both: dict[str, Any] = {
-        name: None if getattr(first, name) is None else np.concatenate([getattr(first, name), getattr(second, name)])
-        for name in ("confidence", "correct", "predicted", "labels", "rest", "row_nll", "row_brier", "top5")
+        name: None
+        if getattr(first, name) is None
+        else np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in (
+            "confidence",
+            "correct",
+            "predicted",
+            "labels",
+            "rest",
+            "row_nll",
+            "row_brier",
+            "top5",
+        )
     }
     n_clipped = first.n_clipped + second.n_clipped
     return replace(first, **both, n_clipped=n_clipped, row_classwise=None)

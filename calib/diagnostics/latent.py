@@ -26,8 +26,11 @@ def check_rows(
 ) -> tuple[GPCalib, Floats, Ints, int]:
     """A fitted GPcalib, and of evenly spaced rows, one in how many, about ``most`` logits and their labels."""
     if not isinstance(calibrator, GPCalib) or not calibrator.fitted:
-        raise CalibrationError("A latent function needs a fitted GPCalib; call fit(logits, labels) first.")
-    labels, array = check_labels(labels, np.shape(logits)), np.asarray(logits)
+        raise CalibrationError(
+            "A latent function needs a fitted GPCalib; call fit(logits, labels) first."
+        )
+    labels = check_labels(labels, np.shape(logits))
+    array = np.asarray(logits)
     every = max(1, -(-array.size // most), -(-len(array) // MOST_ROWS))
     checked = check_logits(array[::every])
     if checked.shape[1] != calibrator.n_classes_:
@@ -38,9 +41,13 @@ def check_rows(
 
 
 def of_rows(
-    compute: Callable[..., T], gp: GPCalib, temperature: float | None, sample: str | None, *more: Any,
+    compute: Callable[..., T],
+    gp: GPCalib,
+    temperature: float | None,
+    sample: str | None,
+    *more: Any,
     data: Mapping[str, Any],
-) -> T:  # fmt: skip
+) -> T:
     """:func:`latent_curve` or :func:`study_effect` of the rows among a worker's arrays, with the truth of a sample."""
     truth = None if sample is None else true_latent(sample)
     return compute(gp, data["logits"], data["labels"], temperature, truth, *more)
@@ -129,13 +136,18 @@ def latent_curve(
     of_label = entries[np.arange(len(entries)), labels]
     weights = _influence(logits)
     low, high = _range(data, weights)
-    points = np.linspace(low, high, n_points) if space == "logits" else np.geomspace(SMALLEST_PROBABILITY, 1, n_points)
+    points = (
+        np.linspace(low, high, n_points)
+        if space == "logits"
+        else np.geomspace(SMALLEST_PROBABILITY, 1, n_points)
+    )
     unit = gp.scale_ if space == "logits" else 1.0
 
     collected = gp.grid().stencil(data[None, :]).collect(weights[None, :])[0]
     draws = gp.shift_draws_ - (gp.shift_draws_ @ collected)[:, None]
     shift = gp.shift_mean_ - gp.shift_mean_ @ collected
-    prior, stencil = prior_mean(points, space), gp.grid().stencil(points)
+    prior = prior_mean(points, space)
+    stencil = gp.grid().stencil(points)
     mean = prior + stencil.interpolate(shift)
     sd = np.std([stencil.interpolate(draw) for draw in draws], axis=0)
     line = outside = None
@@ -186,7 +198,8 @@ def _range(data: Floats, weights: Floats) -> tuple[float, float]:
     ends = np.searchsorted(below, [UNDECIDED / 2, 1 - UNDECIDED / 2])
     low, high = (float(end) for end in data[order][np.minimum(ends, len(data) - 1)])
     room = MARGIN * (high - low)
-    low, high = max(low - room, float(data.min())), min(high + room, float(data.max()))
+    low = max(low - room, float(data.min()))
+    high = min(high + room, float(data.max()))
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 

@@ -205,7 +205,9 @@ def changes(effect: ConfidenceEffect) -> list[GroupChange]:
     groups = []
     for low, high in GROUPS:
         # Rows are ordered, and rounding may lift a confidence above 1.
-        start, stop = np.searchsorted(effect.before, [low, high if high < 1.0 else np.inf], side="right")
+        start, stop = np.searchsorted(
+            effect.before, [low, high if high < 1.0 else np.inf], side="right"
+        )
         if stop - start < FEWEST_ROWS:
             continue
         rows = slice(start, stop)
@@ -242,4 +244,6 @@ def study_effect(
 ) -> EffectStudy:
     """:func:`confidence_effect`, told in ranges and in bins."""
     effect = confidence_effect(calibrator, logits, labels, temperature, truth)
-    return EffectStudy(changes(effect), effect_curve(effect, scale), len(effect.before), effect.changed)
+    return EffectStudy(
+        changes(effect), effect_curve(effect, scale), len(effect.before), effect.changed
+    )

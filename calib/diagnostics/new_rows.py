@@ -99,7 +99,9 @@ def check_new_rows(
     known = None if earlier is None else Distribution.from_evaluation(earlier)
     here = Distribution.from_evaluation(now, labelled)
     if labelled:
-        return NewRowsCheck(now, calibration_shift(now, raw, before, n_before=n_before), None, here, known)
+        return NewRowsCheck(
+            now, calibration_shift(now, raw, before, n_before=n_before), None, here, known
+        )
     accuracy = None if earlier is None else score_intervals(earlier)["accuracy"]
     return NewRowsCheck(now, None, without_labels(now, earlier), here, known, accuracy)
 
@@ -143,7 +145,9 @@ class WithoutLabels:
     view: View = TOP_LABEL
 
 
-def without_labels(now: Evaluation, before: Evaluation | None = None, level: float = 0.95) -> WithoutLabels:
+def without_labels(
+    now: Evaluation, before: Evaluation | None = None, level: float = 0.95
+) -> WithoutLabels:
     """The performance to be expected on new rows from their calibrated confidence.
 
     Where labelled rows are known, intercept and slope of the calibrated log-odds are fitted to them first (Cox 1958);
@@ -173,7 +177,11 @@ def without_labels(now: Evaluation, before: Evaluation | None = None, level: flo
     def mean(sign: Floats) -> Interval:
         """Mean chance, or of one minus it where the sign is negative."""
         of_outcomes = float(variance.sum()) / len(said) ** 2
-        of_fit = np.zeros(1) if fit is None else fit.estimate.influence @ ((sign * variance) @ line / len(said))
+        of_fit = (
+            np.zeros(1)
+            if fit is None
+            else fit.estimate.influence @ ((sign * variance) @ line / len(said))
+        )
         value = float(np.where(sign > 0, chances, 1.0 - chances).mean())
         inside = LOGIT if 0.0 < value < 1.0 else None
         return Estimate(value, np.append(of_fit, np.sqrt(of_outcomes))).interval(level, inside)
@@ -184,9 +192,19 @@ def without_labels(now: Evaluation, before: Evaluation | None = None, level: flo
     rate = mean(as_said) if now.view.is_event else None
     shift = None
     if before is not None:
-        there, here = (Rows.of(len(one), one.clusters).mean_of(one.pair[0]).interval(level) for one in (before, now))
+        there, here = (
+            Rows.of(len(one), one.clusters).mean_of(one.pair[0]).interval(level)
+            for one in (before, now)
+        )
         shift = combined(here, there)
-    return WithoutLabels(len(now), 0 if before is None or fit is None else len(before), accuracy, rate, shift, now.view)
+    return WithoutLabels(
+        len(now),
+        0 if before is None or fit is None else len(before),
+        accuracy,
+        rate,
+        shift,
+        now.view,
+    )
 
 
 def _said(evaluation: Evaluation) -> tuple[Floats, Bools]:
@@ -229,15 +247,21 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
     parts = [f"an accuracy of **{_percent(found.accuracy)}**"]
     if found.rate is not None:
         parts.insert(0, f"an {view.outcome} of **{_percent(found.rate)}**")
-    earlier = "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
+    earlier = (
+        "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
+    )
     said = [
         f"{plural(found.n, 'row')} without labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."
     ]
     if found.shift is not None:
         value, low, high = found.shift
-        way = "**higher**" if low > 0 else "**lower**" if high < 0 else "not significantly different"
+        way = (
+            "**higher**" if low > 0 else "**lower**" if high < 0 else "not significantly different"
+        )
         size = f"{points(value)} points, {points_between(low, high)}"
-        said.append(f"Its {view.mean_said} is {way} on these rows, beside the labelled ones ({size}).")
+        said.append(
+            f"Its {view.mean_said} is {way} on these rows, beside the labelled ones ({size})."
+        )
     said.append(ASSUMES.format(said=view.said))
     level = round_percent(0.95)
     said.append(

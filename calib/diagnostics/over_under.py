@@ -79,7 +79,9 @@ class OverUnder:
         return min(self.n_wrong, self.n_right) < FEW
 
 
-def over_under_confidence(evaluations: Sequence[Evaluation], level: float = 0.95) -> list[OverUnder]:
+def over_under_confidence(
+    evaluations: Sequence[Evaluation], level: float = 0.95
+) -> list[OverUnder]:
     """Over- and underconfidence of several methods on the same rows, the first of which is the baseline.
 
     Intervals are linearised, those of ratios on the scale of logarithms; the odds have Wilson's. With fewer than ten
@@ -108,11 +110,18 @@ def _quantities(evaluation: Evaluation, groups: Groups) -> dict[str, Estimate]:
     """What is said of one method, by name, ratios as logarithms; NaN where a quantity does not exist."""
     smooth = smooth_scores(evaluation)
     found = {
-        name: Estimate(smooth[key][0], sums_of_groups(smooth[key][1], groups), degrees_of(groups.n_groups))
-        for name, key in (("over", "overconfidence"), ("under", "underconfidence"), ("gap", "signed gap"))
+        name: Estimate(
+            smooth[key][0], sums_of_groups(smooth[key][1], groups), degrees_of(groups.n_groups)
+        )
+        for name, key in (
+            ("over", "overconfidence"),
+            ("under", "underconfidence"),
+            ("gap", "signed gap"),
+        )
     }
     right = evaluation.pair[1]
-    n_right, n_wrong = int(right.sum()), int((~right).sum())
+    n_right = int(right.sum())
+    n_wrong = int((~right).sum())
     share = sums_of_groups((right - right.mean()) / len(right), groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.divide(len(right), n_right) + np.divide(len(right), n_wrong)
@@ -132,17 +141,26 @@ def _change(one: Mapping[str, Estimate], baseline: Mapping[str, Estimate], level
     return Change(changed["over"], changed["under"], changed["gap"], *factors)
 
 
-def _over_under(evaluation: Evaluation, one: Mapping[str, Estimate], change: Change | None, level: float) -> OverUnder:
+def _over_under(
+    evaluation: Evaluation, one: Mapping[str, Estimate], change: Change | None, level: float
+) -> OverUnder:
     said, outcome = evaluation.pair
-    n, right = len(outcome), int(outcome.sum())
-    wrong, odds, gap = n - right, _odds(right, n, level), average_gap(evaluation, level)
+    n = len(outcome)
+    right = int(outcome.sum())
+    wrong = n - right
+    odds = _odds(right, n, level)
+    gap = average_gap(evaluation, level)
     if min(wrong, right) >= FEW:
         found = {name: estimate.interval(level) for name, estimate in one.items()}
         over, under = (cut(found[name], 0.0, 1.0) for name in ("over", "under"))
-        ratio, times = _exp(found["log ratio"]), _exp(found["log ratio over odds"])
+        ratio = _exp(found["log ratio"])
+        times = _exp(found["log ratio over odds"])
     else:  # cautious: values in [0, 1] vary less than shares
         sums = (said[~outcome].sum(), wrong), ((1.0 - said[outcome]).sum(), right)
-        over, under = (share_interval(min(max(float(total), 0.0), count), count, level) for total, count in sums)
+        over, under = (
+            share_interval(min(max(float(total), 0.0), count), count, level)
+            for total, count in sums
+        )
         ratio = _quotient(over, under)
         times = _quotient(ratio, odds)
     return OverUnder(wrong, right, over, under, ratio, odds, times, gap, change)
@@ -180,7 +198,9 @@ class TheoremOne:
     chain: Floats
 
 
-def theorem_one(confidence: Floats, correct: Bools, n_bins: int = 15, binning: str = "equal_width") -> TheoremOne:
+def theorem_one(
+    confidence: Floats, correct: Bools, n_bins: int = 15, binning: str = "equal_width"
+) -> TheoremOne:
     """Both sides of Theorem 1 for one method.
 
     Parameters
@@ -218,9 +238,13 @@ def table_cells(result: OverUnder, view: View = TOP_LABEL) -> dict[str, tuple[st
     }
 
 
-def _words(interval: Interval | None, mark: str = "", write: Callable[[float], str] = number) -> tuple[str, str]:
+def _words(
+    interval: Interval | None, mark: str = "", write: Callable[[float], str] = number
+) -> tuple[str, str]:
     """A value and its interval; ``mark`` stands before a positive difference, or before a factor."""
     if interval is None or math.isnan(interval.value):
         return "–", ""
     value = write(interval.value)
-    return value if mark == "+" and interval.value <= 0 else mark + value, brackets(interval.low, interval.high, write)
+    return value if mark == "+" and interval.value <= 0 else mark + value, brackets(
+        interval.low, interval.high, write
+    )

@@ -162,7 +162,10 @@ def independent_rows(
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         count[k] = effective_sample_size(weight)
         if clustered:
-            sums = (np.bincount(unit[rows], values, n_units) for values in (weight * correct[rows], weight))
+            sums = (
+                np.bincount(unit[rows], values, n_units)
+                for values in (weight * correct[rows], weight)
+            )
             count[k] = min(count[k], effective_count(*sums))
     return count
 
@@ -175,9 +178,13 @@ class Binned:
     interval: Interval
 
 
-def binned_curve(confidence: Floats, correct: Bools, n_bins: int, binning: str, clusters: Any = None) -> Binned:
+def binned_curve(
+    confidence: Floats, correct: Bools, n_bins: int, binning: str, clusters: Any = None
+) -> Binned:
     """:func:`reliability_curve` with :func:`ece_interval`."""
-    curve = reliability_curve(confidence, correct, n_bins=n_bins, binning=binning, clusters=clusters)
+    curve = reliability_curve(
+        confidence, correct, n_bins=n_bins, binning=binning, clusters=clusters
+    )
     return Binned(curve, ece_interval(confidence, correct, clusters=clusters))
 
 

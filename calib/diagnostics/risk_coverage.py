@@ -84,7 +84,9 @@ class Answerable:
     n_answered: int
 
 
-def risk_coverage(confidence: Any, correct: Any, level: float = 0.95, clusters: Any = None) -> RiskCoverage:
+def risk_coverage(
+    confidence: Any, correct: Any, level: float = 0.95, clusters: Any = None
+) -> RiskCoverage:
     """The curve of one method.
 
     Parameters
@@ -102,13 +104,16 @@ def risk_coverage(confidence: Any, correct: Any, level: float = 0.95, clusters: 
     order = np.argsort(-confidence, kind="stable")
     descending = confidence[order]
     last = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
-    answered, wrong = last + 1, np.cumsum(~correct[order])[last]
+    answered = last + 1
+    wrong = np.cumsum(~correct[order])[last]
     n = len(confidence)
     worth = Rows.with_outcome(correct, clusters=clusters).effective_rows(correct) / n
     low, high = wilson_interval(wrong * worth, answered * worth, level)
     rows = np.arange(1, n + 1)
     in_order = np.interp(rows, np.append(0, answered), np.append(0, wrong))
-    return RiskCoverage(descending[last], answered, wrong, low, high, n, float(np.mean(in_order / rows)))
+    return RiskCoverage(
+        descending[last], answered, wrong, low, high, n, float(np.mean(in_order / rows))
+    )
 
 
 def answerable(curve: RiskCoverage, risk: float) -> Answerable:
@@ -130,7 +135,9 @@ def answerable(curve: RiskCoverage, risk: float) -> Answerable:
     if entry is None:
         return Answerable(Interval(0.0, 0.0, high), float("nan"), 0)
     share = float(curve.coverage[entry])
-    return Answerable(Interval(share, low, high), float(curve.threshold[entry]), int(curve.answered[entry]))
+    return Answerable(
+        Interval(share, low, high), float(curve.threshold[entry]), int(curve.answered[entry])
+    )
 
 
 def usual_error(curve: RiskCoverage) -> float:

@@ -31,7 +31,8 @@ class RightShare:
     @classmethod
     def from_correct(cls, right: Bools) -> RightShare:
         """Count (m,) rows."""
-        rows, hits = len(right), int(right.sum())
+        rows = len(right)
+        hits = int(right.sum())
         return cls(rows, hits, share_interval(hits, rows))
 
 
@@ -55,9 +56,14 @@ class Sides:
     @classmethod
     def from_separations(cls, separation: Floats, right: Bools) -> Sides:
         """Count (n,) separations, which may be infinite, with whether the predictions were right."""
-        threshold = float(np.sort(separation)[len(separation) // 2])  # a value that occurs: means of infinities do not
-        safe, inside = separation > 0, separation >= threshold
-        shares = (RightShare.from_correct(right[group]) for group in (slice(None), safe, ~safe, inside))
+        threshold = float(
+            np.sort(separation)[len(separation) // 2]
+        )  # a value that occurs: means of infinities do not
+        safe = separation > 0
+        inside = separation >= threshold
+        shares = (
+            RightShare.from_correct(right[group]) for group in (slice(None), safe, ~safe, inside)
+        )
         everyone, of_safe, of_dangerous, of_inside = shares
         return cls(everyone, of_safe, of_dangerous, of_inside, threshold)
 
@@ -111,8 +117,12 @@ class Explanation:
 
 def explain(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
     """Say what decides the separations of one input (...), for which a class is predicted."""
-    result = exact(training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted])))
-    found: dict[str, Any] = {name: float(getattr(result, name)[0]) for name in ("same", "other", "fast", "exact")}
+    result = exact(
+        training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted]))
+    )
+    found: dict[str, Any] = {
+        name: float(getattr(result, name)[0]) for name in ("same", "other", "fast", "exact")
+    }
     for name in ("same_row", "other_row", "deciding_same_row", "deciding_other_row"):
         row = int(getattr(result, name)[0])
         found[name] = row if row >= 0 else None
@@ -217,10 +227,15 @@ def study_separations(kind: str, *, data: Arrays) -> SeparationStudy:
     learned, other_predicted, other_labels, _ = _measured(training, kind, data, "calibration_")
     known = learned.separation[np.isfinite(learned.separation)]
     limits = (float(known.min()), float(known.max())) if len(known) else (-1.0, 1.0)
-    within, right = np.clip(learned.separation, *limits), predicted == labels
+    within = np.clip(learned.separation, *limits)
+    right = predicted == labels
     histogram = sided_counts(within_finite(test.separation), right, 0.0)
     return SeparationStudy(
-        test, learned, predicted, labels, confidence,
+        test,
+        learned,
+        predicted,
+        labels,
+        confidence,
         Sides.from_separations(test.separation, right),
         success_rates(test.separation, right, default_bins(len(test.rows))),
         histogram,
@@ -228,17 +243,19 @@ def study_separations(kind: str, *, data: Arrays) -> SeparationStudy:
         {name: fit_success_map(name, within, other_predicted == other_labels) for name in MAPS},
         limits,
         {way: listed(way, test.separation, right, confidence) for way in WAYS},
-    )  # fmt: skip
+    )
 
 
 def listed(way: str, separation: Floats, right: Bools, confidence: Floats) -> Ints:
     """Places of rows in the order of one of ``WAYS``, at most ``LISTED``; all arrays are (m,)."""
     if way == "Lowest separation":
-        keys, group = separation, np.ones(len(right), dtype=bool)
+        keys = separation
+        group = np.ones(len(right), dtype=bool)
     elif way == "Wrong and most confident":
         keys, group = -confidence, ~right
     else:
-        keys, group = -separation, ~right & (separation > 0)
+        keys = -separation
+        group = ~right & (separation > 0)
     places = np.flatnonzero(group)
     return places[np.argsort(keys[places], kind="stable")[:LISTED]]
 
@@ -267,30 +284,42 @@ class ExplainedInput:
 def explain_input(number: int, kind: str, *, data: Arrays) -> ExplainedInput:
     """Say what decides the separation of a test row."""
     training = _training(data)
-    feature, probs = data["features"][[number]], softmax(np.asarray(data["logits"][[number]], dtype=float))[0]
+    feature = data["features"][[number]]
+    probs = softmax(np.asarray(data["logits"][[number]], dtype=float))[0]
     predicted = int(probs.argmax())
     why = explain(training, feature[0], predicted)
     separation = why.fast if kind == "l2" else why.exact
     if kind not in ("l2", EXACT):
-        separation = float(nearest(training, *training.queries(feature, np.array([predicted])), kind).fast[0])
-    rows = sorted({
-        row
-        for row in (why.same_row, why.other_row, why.deciding_same_row, why.deciding_other_row)
-        if row is not None
-    })  # fmt: skip
+        separation = float(
+            nearest(training, *training.queries(feature, np.array([predicted])), kind).fast[0]
+        )
+    rows = sorted(
+        {
+            row
+            for row in (why.same_row, why.other_row, why.deciding_same_row, why.deciding_other_row)
+            if row is not None
+        }
+    )
     flat = np.asarray(feature).reshape(-1).astype(training.features.dtype)
     away = np.linalg.norm(training.features[rows].astype(np.float64) - flat, axis=1)
     return ExplainedInput(
-        number, predicted, int(data["labels"][number]), float(probs[predicted]), why, separation,
+        number,
+        predicted,
+        int(data["labels"][number]),
+        float(probs[predicted]),
+        why,
+        separation,
         dict(zip(rows, away.tolist(), strict=True)),
-    )  # fmt: skip
+    )
 
 
 def _training(data: Arrays) -> TrainingSet:
     return TrainingSet.from_arrays(data["train_features"], data["train_labels"])
 
 
-def _measured(training: TrainingSet, kind: str, data: Arrays, part: str = "") -> tuple[Measured, Ints, Ints, Floats]:
+def _measured(
+    training: TrainingSet, kind: str, data: Arrays, part: str = ""
+) -> tuple[Measured, Ints, Ints, Floats]:
     """Separations of the rows of a part; and of those the predicted classes, the labels and the confidences."""
     logits = data[f"{part}logits"]
     found = measured_separation(training, data[f"{part}features"], np.argmax(logits, axis=1), kind)

@@ -144,7 +144,9 @@ def sequential_tests(
     rows = np.bincount(batch, minlength=n_batches)
     observed = np.bincount(batch, weights=came, minlength=n_batches).astype(np.float64)
     expected = np.bincount(batch, weights=said, minlength=n_batches).astype(np.float64)
-    n, happened, wanted = np.cumsum(rows), np.cumsum(observed), np.cumsum(expected)
+    n = np.cumsum(rows)
+    happened = np.cumsum(observed)
+    wanted = np.cumsum(expected)
     low, high = confidence_sequence(n, happened, wanted, alpha)
     return SequentialTests(
         batches=tuple(names),
@@ -159,7 +161,9 @@ def sequential_tests(
     )
 
 
-def log_mixture(log_ratios: Floats, weights: Floats = WEIGHTS, starts: Floats | None = None) -> Floats:
+def log_mixture(
+    log_ratios: Floats, weights: Floats = WEIGHTS, starts: Floats | None = None
+) -> Floats:
     """Logarithm of an e-process that mixes likelihood ratios over sizes and starting batches of a change.
 
     Parameters
@@ -176,7 +180,8 @@ def log_mixture(log_ratios: Floats, weights: Floats = WEIGHTS, starts: Floats | 
     n_batches = log_ratios.shape[-2]
     starts = start_weights(n_batches) if starts is None else starts
     with np.errstate(divide="ignore"):
-        log_starts, aside = np.log(starts), np.log(np.maximum(1.0 - np.cumsum(starts), 0.0))
+        log_starts = np.log(starts)
+        aside = np.log(np.maximum(1.0 - np.cumsum(starts), 0.0))
         log_weights = np.log(weights)
     begun = np.full(log_ratios.shape[:-2] + log_ratios.shape[-1:], -np.inf)
     log_e = np.empty(log_ratios.shape[:-1])
@@ -189,10 +194,14 @@ def log_mixture(log_ratios: Floats, weights: Floats = WEIGHTS, starts: Floats | 
 def start_weights(n_batches: int) -> Floats:
     """Weights of the batch in which a change begins, (T,): half on the first, the rest on all that may ever follow."""
     later = np.arange(max(n_batches - 1, 0))
-    return np.r_[FROM_THE_START, (1.0 - FROM_THE_START) * LATER / ((later + LATER) * (later + LATER + 1.0))][:n_batches]
+    return np.r_[
+        FROM_THE_START, (1.0 - FROM_THE_START) * LATER / ((later + LATER) * (later + LATER + 1.0))
+    ][:n_batches]
 
 
-def o_e_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effects: Floats = EFFECTS) -> Floats:
+def o_e_ratios(
+    probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effects: Floats = EFFECTS
+) -> Floats:
     """Logarithms of likelihood ratios against "probabilities are true", for a shift of all log-odds by ``effects``.
 
     ``a O - sum_i ln(1 + p_i (e^a - 1))``: outcomes with log-odds of ``logit p_i + a`` against those with ``logit p_i``.
@@ -208,7 +217,9 @@ def o_e_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effect
     return found
 
 
-def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: float = 0.05) -> tuple[Floats, Floats]:
+def confidence_sequence(
+    rows: Ints, observed: Floats, expected: Floats, alpha: float = 0.05
+) -> tuple[Floats, Floats]:
     """Ends (T,) of intervals for O:E that hold at all times together with probability ``1 - alpha``.
 
     ``exp(a O - n ln(1 + m (e^a - 1)))``, with m the mean of the n true probabilities so far, is at most the same with
@@ -219,8 +230,10 @@ def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: f
     ----------
     rows, observed, expected : (T,) sums so far.
     """
-    n, happened = rows[:, None], observed[:, None]
-    tilt, log_weights = np.expm1(EFFECTS), np.log(WEIGHTS)
+    n = rows[:, None]
+    happened = observed[:, None]
+    tilt = np.expm1(EFFECTS)
+    log_weights = np.log(WEIGHTS)
 
     def kept(mean: Floats) -> Any:
         values = logsumexp(log_weights + EFFECTS * happened - n * np.log1p(mean[:, None] * tilt))
@@ -229,11 +242,13 @@ def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: f
     middle = observed / np.maximum(rows, 1)
     ends = []
     for outer in (np.zeros(len(middle)), np.ones(len(middle))):
-        inside, outside = middle.copy(), outer
+        inside = middle.copy()
+        outside = outer
         for _ in range(50):
             between = (inside + outside) / 2.0
             good = kept(between)
-            inside, outside = np.where(good, between, inside), np.where(good, outside, between)
+            inside = np.where(good, between, inside)
+            outside = np.where(good, outside, between)
         ends.append(inside * rows / np.maximum(expected, 1e-300))
     return ends[0], ends[1]
 
@@ -266,7 +281,9 @@ def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints
     if times is None:
         size = size or default_size(n)
         batch: Ints = np.arange(n) // size
-        names = tuple(f"{k * size + 1:,} to {min((k + 1) * size, n):,}" for k in range(-(-n // size)))
+        names = tuple(
+            f"{k * size + 1:,} to {min((k + 1) * size, n):,}" for k in range(-(-n // size))
+        )
     else:
         batch, names = _batches_in_time(np.asarray(times))
     if len(names) > MAX_BATCHES:
@@ -277,7 +294,9 @@ def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints
     return batch, names
 
 
-def tests_over_time(probs: Any, outcomes: Any, times: Any = None, size: int | None = None) -> SequentialTests:
+def tests_over_time(
+    probs: Any, outcomes: Any, times: Any = None, size: int | None = None
+) -> SequentialTests:
     """:func:`sequential_tests` after the batches of :func:`batches_of`."""
     return sequential_tests(probs, outcomes, *batches_of(len(probs), times, size))
 

@@ -91,16 +91,21 @@ def calibration_shift(
     n_before : rows behind recorded scores.
     level : of the intervals.
     """
-    wide, scored = joint_level(level), scored_on(now)
+    wide = joint_level(level)
+    scored = scored_on(now)
     earlier = None
     if isinstance(before, Evaluation):
-        earlier, n_before = scored_on(before), len(before)
+        earlier = scored_on(before)
+        n_before = len(before)
     recorded = before if isinstance(before, Mapping) else {}
 
     def changes(of: float) -> dict[str, ScoreChange]:
-        here, there = scored.intervals(of), {} if earlier is None else earlier.intervals(of)
+        here = scored.intervals(of)
+        there = {} if earlier is None else earlier.intervals(of)
         for key, interval in recorded.items():
-            there[key] = _wider(interval, NormalDist().inv_cdf(0.5 + of / 2) / NormalDist().inv_cdf(0.5 + level / 2))
+            there[key] = _wider(
+                interval, NormalDist().inv_cdf(0.5 + of / 2) / NormalDist().inv_cdf(0.5 + level / 2)
+            )
         found = {}
         for key in SHOWN:
             if key in here:
@@ -114,8 +119,11 @@ def calibration_shift(
         gain = Rows.of(len(now), now.clusters).mean_of(now.row_nll - raw.row_nll).interval(wide)
     said, outcome = now.pair
     means = float(said.mean()), float(outcome.mean())
-    scores, joint = changes(level), changes(wide)
-    return CalibrationShift(len(now), *means, scores, joint, n_before, gain, level, now.view, untold(now))
+    scores = changes(level)
+    joint = changes(wide)
+    return CalibrationShift(
+        len(now), *means, scores, joint, n_before, gain, level, now.view, untold(now)
+    )
 
 
 def combined(now: Interval, before: Interval) -> Interval:
@@ -170,12 +178,14 @@ def verdict(shift: CalibrationShift, subject: str) -> list[str]:
 
 def off(shift: CalibrationShift) -> bool:
     """Whether the gap or the ECE on the new data differs significantly from 0, at the joint level."""
-    gap, ece = shift.joint["signed gap"].now, shift.joint["ECE"].now
+    gap = shift.joint["signed gap"].now
+    ece = shift.joint["ECE"].now
     return not shift.untold and (_beyond(gap) or ece.low > 0)
 
 
 def _now(shift: CalibrationShift, subject: str) -> str:
-    gap, ece = shift.joint["signed gap"].now, shift.joint["ECE"].now
+    gap = shift.joint["signed gap"].now
+    ece = shift.joint["ECE"].now
     view = shift.view
     facts = f"{view.mean_said} {percent(shift.said)}, {view.outcome} {percent(shift.outcome)}"
     if _beyond(gap):
@@ -197,8 +207,12 @@ def _now(shift: CalibrationShift, subject: str) -> str:
 
 
 def _changed(shift: CalibrationShift) -> str:
-    known = {key: score.change for key, score in shift.joint.items() if key in _CLAIMED and score.change}
-    names = {key: key for key in _CLAIMED} | {"signed gap": f"{shift.view.said} minus {shift.view.outcome}"}
+    known = {
+        key: score.change for key, score in shift.joint.items() if key in _CLAIMED and score.change
+    }
+    names = {key: key for key in _CLAIMED} | {
+        "signed gap": f"{shift.view.said} minus {shift.view.outcome}"
+    }
     if not known or (shift.n_before is not None and shift.n_before < FEW_ROWS):
         return ""
     moved = {key: change for key, change in known.items() if _beyond(change)}

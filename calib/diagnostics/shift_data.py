@@ -10,7 +10,16 @@ from typing import BinaryIO
 import numpy as np
 
 from calib.canonical import IN_UNIT, KINDS
-from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
+from calib.data import (
+    Event,
+    Finding,
+    Inspection,
+    LoadOptions,
+    Predictions,
+    inspect,
+    read_features,
+    read_rows,
+)
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, megabytes
 from calib.data.loading import in_a_reader
@@ -20,7 +29,13 @@ from calib.data.scales import PLAIN
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.runtime import ExportedCalibrator, SavedCalibrator, damage_in_words, from_arrays, npz_in
+from calib.export.runtime import (
+    ExportedCalibrator,
+    SavedCalibrator,
+    damage_in_words,
+    from_arrays,
+    npz_in,
+)
 from calib.metrics.confidence import check_range
 from calib.records import LARGEST, arrays_of
 from calib.registry import METHODS
@@ -66,7 +81,10 @@ class NewRows:
 
 
 def read_new_rows(
-    exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None, labelled: bool | None = None
+    exported: ExportedCalibrator,
+    source: Source,
+    options: LoadOptions | None = None,
+    labelled: bool | None = None,
 ) -> NewRows:
     """Read a file for a calibrator, with labels or without.
 
@@ -105,7 +123,9 @@ def read_new_rows(
         again = inspect(source, options, label_values=exported.class_names)
         if again.predictions is not None:
             inspection = again
-            notes = ("No column is named, so the columns were taken in the calibrator's class order.",)
+            notes = (
+                "No column is named, so the columns were taken in the calibrator's class order.",
+            )
     if inspection.predictions is None:
         return NewRows(inspection)
     data, more = fitted_to(exported, inspection.predictions)
@@ -121,9 +141,15 @@ def _unlabelled(
     if exported.needs_features:
         beside = options.features is None
         own = source if options.features is None else options.features
-        features = read_features(own, options.choices if beside else None, options.isolate, beside_outputs=beside)
+        features = read_features(
+            own, options.choices if beside else None, options.isolate, beside_outputs=beside
+        )
     logits = exported.to_logits(rows.outputs, options.choices.kind)
-    names = class_names(rows.columns) if len(rows.columns) == exported.n_classes else exported.class_names
+    names = (
+        class_names(rows.columns)
+        if len(rows.columns) == exported.n_classes
+        else exported.class_names
+    )
     names = rows.columns if set(rows.columns) == set(exported.class_names) else names
     known = set(names) == set(exported.class_names)
     data = Predictions(
@@ -136,7 +162,9 @@ def _unlabelled(
     return fitted_to(exported, data)
 
 
-def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predictions, tuple[str, ...]]:
+def fitted_to(
+    exported: ExportedCalibrator, data: Predictions
+) -> tuple[Predictions, tuple[str, ...]]:
     """The rows with their columns in the calibrator's class order, and what was done, a sentence each.
 
     Raises
@@ -185,7 +213,9 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
     try:
         features = exported.to_features(data.features) if exported.needs_features else None
         with np.errstate(all="ignore"):
-            judged = Evaluation.from_calibrator(method, data.logits, data.labels, features, **row_arrays(data))
+            judged = Evaluation.from_calibrator(
+                method, data.logits, data.labels, features, **row_arrays(data)
+            )
             judged = judged.seen(raw.view)
         check_range(judged.confidence)
     except CalibrationError:
@@ -198,7 +228,9 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
     return raw.seen(view), judged.seen(view)
 
 
-def _in_order(data: Predictions, class_names: tuple[str, ...]) -> tuple[Predictions, tuple[str, ...]]:
+def _in_order(
+    data: Predictions, class_names: tuple[str, ...]
+) -> tuple[Predictions, tuple[str, ...]]:
     """Columns by name where both sides have names; by position where one of them counts its classes."""
     if data.class_names == class_names:
         return data, ()
@@ -218,7 +250,9 @@ def _in_order(data: Predictions, class_names: tuple[str, ...]) -> tuple[Predicti
     order = np.array([place[name] for name in class_names])
     labels = np.argsort(order)[data.labels]
     moved = replace(data, logits=data.logits[:, order], labels=labels, class_names=class_names)
-    return moved, ("The columns stood in another order and were brought into the calibrator's, by name.",)
+    return moved, (
+        "The columns stood in another order and were brought into the calibrator's, by name.",
+    )
 
 
 def _few(names: list[str]) -> str:
@@ -246,7 +280,9 @@ def read_uploaded(file: tuple[str, BinaryIO], isolate: bool = False) -> Exported
     try:
         return in_a_reader(read_calibrator, (file,)) if isolate else read_calibrator((file,))
     except DataError as error:  # the reader came to one of its limits
-        raise CalibrationError(f"{error.findings[0].message} Export the calibrator again.") from None
+        raise CalibrationError(
+            f"{error.findings[0].message} Export the calibrator again."
+        ) from None
 
 
 def read_calibrator(files: tuple[tuple[str, BinaryIO]]) -> SavedCalibrator:
@@ -260,10 +296,14 @@ def read_calibrator(files: tuple[tuple[str, BinaryIO]]) -> SavedCalibrator:
         )
     with damage_in_words():
         if not zipfile.is_zipfile(io.BytesIO(content)):
-            raise CalibrationError(f"{name} is no exported calibrator, which is an npz or a bundle that holds one.")
+            raise CalibrationError(
+                f"{name} is no exported calibrator, which is an npz or a bundle that holds one."
+            )
         arrays = arrays_of(npz_in(content))
     for key, array in arrays.items():
-        if array.dtype.kind not in "biufU" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
+        if array.dtype.kind not in "biufU" or (
+            array.dtype.kind == "f" and array.dtype.itemsize > 8
+        ):
             raise CalibrationError(
                 f"The calibrator's array {key[:80]!r} holds {array.dtype}, which no export does; export it again."
             )
@@ -278,6 +318,8 @@ def read_calibrator(files: tuple[tuple[str, BinaryIO]]) -> SavedCalibrator:
 def _content(name: str, file: BinaryIO) -> bytes:
     size = file.seek(0, io.SEEK_END)
     if size > LARGEST:
-        raise CalibrationError(f"{name} has {megabytes(size)}; no export has over {megabytes(LARGEST)}.")
+        raise CalibrationError(
+            f"{name} has {megabytes(size)}; no export has over {megabytes(LARGEST)}."
+        )
     file.seek(0)
     return file.read()

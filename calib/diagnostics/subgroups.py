@@ -41,7 +41,9 @@ class Subgroups:
     @property
     def off(self) -> list[GroupGap]:
         """Groups whose interval leaves out 0 and the average gap, the worst first."""
-        gaps, low, high = self.gaps, min(self.average.value, 0.0), max(self.average.value, 0.0)
+        gaps = self.gaps
+        low = min(self.average.value, 0.0)
+        high = max(self.average.value, 0.0)
         beyond = (gaps.gap_low > high) | (gaps.gap_high < low)
         return [self.group(k) for k in self.worst_first if beyond[k]]
 
@@ -50,7 +52,13 @@ class Subgroups:
         gaps = self.gaps
         low, high = (gaps.gap_low[k], gaps.gap_high[k]) if self.enough[k] else (np.nan, np.nan)
         interval = Interval(float(gaps.gap[k]), float(low), float(high))
-        return GroupGap(self.names[k], int(gaps.rows[k]), float(gaps.confidence[k]), float(gaps.accuracy[k]), interval)
+        return GroupGap(
+            self.names[k],
+            int(gaps.rows[k]),
+            float(gaps.confidence[k]),
+            float(gaps.accuracy[k]),
+            interval,
+        )
 
     def in_order(self, other: Subgroups | None = None) -> list[GroupGap]:
         """All groups, the worst first (of another method, where given) and those with too few rows last."""
@@ -65,7 +73,10 @@ class Subgroups:
 
 
 def subgroups(
-    evaluation: Evaluation, groups: Sequence[str] | npt.NDArray[Any], least_rows: int = LEAST_ROWS, level: float = 0.95
+    evaluation: Evaluation,
+    groups: Sequence[str] | npt.NDArray[Any],
+    least_rows: int = LEAST_ROWS,
+    level: float = 0.95,
 ) -> Subgroups:
     """Judge each group of rows.
 
@@ -86,7 +97,9 @@ def subgroups(
     """
     array = np.asarray(groups)
     if array.shape != (len(evaluation),):
-        raise CalibrationError(f"There must be one group for each of {len(evaluation)} rows; got shape {array.shape}.")
+        raise CalibrationError(
+            f"There must be one group for each of {len(evaluation)} rows; got shape {array.shape}."
+        )
     names, group = np.unique(array, return_inverse=True)
     n_groups = len(names)
     rows = np.bincount(group, minlength=n_groups)
@@ -97,7 +110,11 @@ def subgroups(
 
 
 def folded(
-    evaluation: Evaluation, groups: npt.NDArray[Any], order: Ints, names: Sequence[str], level: float
+    evaluation: Evaluation,
+    groups: npt.NDArray[Any],
+    order: Ints,
+    names: Sequence[str],
+    level: float,
 ) -> GroupGaps:
     """Gaps of some groups in the given order and, last, of all other rows pooled; at the given level each."""
     place = np.full(len(names), len(order))

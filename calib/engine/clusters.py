@@ -40,7 +40,9 @@ class Cluster:
     """
 
     def __init__(self, address: str, topic: str, receive: Receive):
-        self.address, self._topic, self._receive = address, topic, receive
+        self.address = address
+        self._topic = topic
+        self._receive = receive
         self._process: subprocess.Popen[bytes] | None = None
         self._client: Any = None
         self._failed = 0.0  # when the last attempt to connect did, by the monotonic clock
@@ -65,8 +67,14 @@ class Cluster:
                     self._client = self._connected()
                 except Exception as error:  # transports have errors of their own
                     self._failed = time.monotonic()
-                    whose = f"The scheduler at {self.address}" if self.address else "The app's own scheduler"
-                    raise CalibrationError(f"{whose} cannot be reached. Start it, then try again.") from error
+                    whose = (
+                        f"The scheduler at {self.address}"
+                        if self.address
+                        else "The app's own scheduler"
+                    )
+                    raise CalibrationError(
+                        f"{whose} cannot be reached. Start it, then try again."
+                    ) from error
                 self._client.subscribe_topic(self._topic, self._receive)
             return self._client
 
@@ -111,8 +119,12 @@ class Cluster:
         where = json.loads(self._process.stdout.readline())
         security = Security(require_encryption=True, **where["security"])
         return Client(
-            where["address"], security=security, direct_to_workers=True, timeout=START_SECONDS, **common
-        )  # fmt: skip
+            where["address"],
+            security=security,
+            direct_to_workers=True,
+            timeout=START_SECONDS,
+            **common,
+        )
 
     def _leave(self) -> None:
         client, self._client = self._client, None

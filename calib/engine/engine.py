@@ -108,7 +108,10 @@ class Engine:
         most_waiting: int = 60,
     ):
         topic = f"calib-{uuid4().hex}"
-        self.cluster, self._topic, self._fit, self._on_done = address, topic, fit, on_done
+        self.cluster = address
+        self._topic = topic
+        self._fit = fit
+        self._on_done = on_done
         self._most_waiting = most_waiting
         self._here = Cluster("", topic, self._report)
         self._for_fits = Cluster(address, topic, self._report) if address else self._here
@@ -131,7 +134,11 @@ class Engine:
         """
         with self._lock:
             before = self._tasks.get(spec.key)
-            if before is not None and before.job is not None and before.job.state not in ("failed", "cancelled"):
+            if (
+                before is not None
+                and before.job is not None
+                and before.job.state not in ("failed", "cancelled")
+            ):
                 before.owners.add(owner)
                 return spec.key
             own = sum(
@@ -144,21 +151,37 @@ class Engine:
                     "Cancel some, or start the rest when these are done."
                 )
             # Who cancelled it wants it no more.
-            owners = {owner} if before is None or before.future.cancelled() else {owner, *before.owners}
+            owners = (
+                {owner} if before is None or before.future.cancelled() else {owner, *before.owners}
+            )
             if isinstance(spec, TaskSpec):
-                task = _Task(spec.kind, spec.function, spec.arguments, data, owners, Job(spec.key, spec))
+                task = _Task(
+                    spec.kind, spec.function, spec.arguments, data, owners, Job(spec.key, spec)
+                )
             else:
                 kind: Kind = "fast" if spec.fast(data.arrays["logits"].size) else "slow"
-                task = _Task(kind, self._fit, (spec.method, dict(spec.params)), data, owners, Job(spec.key, spec))
+                task = _Task(
+                    kind,
+                    self._fit,
+                    (spec.method, dict(spec.params)),
+                    data,
+                    owners,
+                    Job(spec.key, spec),
+                )
             self._tasks[spec.key] = task
             self._tasks.move_to_end(spec.key)
             self._start(task, owner)
         return spec.key
 
     def compute(
-        self, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, owner: str = "", kind: Kind = "page",
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        data: Data = NO_DATA,
+        owner: str = "",
+        kind: Kind = "page",
         most_seconds: float = 0.0,
-    ) -> Future[Any]:  # fmt: skip
+    ) -> Future[Any]:
         """Have something computed for a page, which never waits behind a fit; the caller keeps the result.
 
         The future's own ``cancel`` stops it.
@@ -171,14 +194,18 @@ class Engine:
         kind : another one for what takes seconds.
         most_seconds : processor time after which it is ended; 0 for any.
         """
-        task = _Task(kind, plainly, (function, *arguments), data, {owner}, most_seconds=most_seconds)
+        task = _Task(
+            kind, plainly, (function, *arguments), data, {owner}, most_seconds=most_seconds
+        )
         self._start(task, owner)
         return task.future
 
     def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
         """The jobs of these keys in this order (all if None); unknown keys are left out."""
         with self._lock:
-            wanted = [key for key in (list(self._tasks) if keys is None else keys) if key in self._tasks]
+            wanted = [
+                key for key in (list(self._tasks) if keys is None else keys) if key in self._tasks
+            ]
             for key in wanted:
                 self._tasks.move_to_end(key)
             return [job for key in wanted if (job := self._tasks[key].job) is not None]
@@ -204,7 +231,9 @@ class Engine:
                 task.owners = others
             else:
                 self.cancel(key)
-                if task.job is not None and task.job.state == "failed":  # or who tries it again would not have it alone
+                if (
+                    task.job is not None and task.job.state == "failed"
+                ):  # or who tries it again would not have it alone
                     del self._tasks[key]
             return bool(others)
 
@@ -236,7 +265,9 @@ class Engine:
                 raise RuntimeError("The workers have been shut down.")
             task.priority = URGENCY[task.kind] * MOST_TURNS
             if task.kind != "page":  # of which a visitor waits for one after the other
-                task.priority -= sum(owner in each.owners for each in self._going.values() if each.kind == task.kind)
+                task.priority -= sum(
+                    owner in each.owners for each in self._going.values() if each.kind == task.kind
+                )
             self._going[task.name] = task
         task.future.add_done_callback(lambda _: _stop(task))
         threading.Thread(target=self._follow, args=(task,), name="calib-task", daemon=True).start()
@@ -254,13 +285,18 @@ class Engine:
         self._settle(task, value, error)
         with self._lock:
             del self._going[task.name]
-            task.sent, task.data = None, NO_DATA  # or its worker would keep what it gave, and this what it was given
+            task.sent, task.data = (
+                None,
+                NO_DATA,
+            )  # or its worker would keep what it gave, and this what it was given
         if not task.future.set_running_or_notify_cancel():
             return
         if error is None:
             task.future.set_result(value)
         else:
-            task.future.set_exception(error.with_traceback(None))  # whose frames hold all that was sent
+            task.future.set_exception(
+                error.with_traceback(None)
+            )  # whose frames hold all that was sent
 
     def _result(self, task: _Task) -> Any:
         from distributed.client import ClosedClientError
@@ -274,12 +310,21 @@ class Engine:
             if task.future.cancelled():
                 raise FitCancelled
             try:
-                client, task.pid = cluster.client(), None
+                client = cluster.client()
+                task.pid = None
                 given = cluster.given(task.data)
                 task.sent = client.submit(
-                    run, call, given, task.name, self._topic, task.most_seconds,
-                    key=f"{task.name}/{attempt}", pure=False, priority=task.priority, **own,
-                )  # fmt: skip
+                    run,
+                    call,
+                    given,
+                    task.name,
+                    self._topic,
+                    task.most_seconds,
+                    key=f"{task.name}/{attempt}",
+                    pure=False,
+                    priority=task.priority,
+                    **own,
+                )
                 _stop(task)
                 outcome = task.sent.result()
                 if isinstance(outcome, Exception):
@@ -292,7 +337,9 @@ class Engine:
             except (CancelledError, ClosedClientError, OSError) as error:
                 if task.future.cancelled() or self._closed:
                     raise FitCancelled from None
-                if isinstance(error, TimeoutError) and cluster.address:  # here it is a connection that was lost
+                if (
+                    isinstance(error, TimeoutError) and cluster.address
+                ):  # here it is a connection that was lost
                     raise CalibrationError(
                         f"The cluster at {cluster.address} has no workers. Start some, then try again."
                     ) from error
@@ -316,11 +363,14 @@ class Engine:
             if task.job.state == "queued":
                 task.job = replace(task.job, state="running", message="Starting.")
             if said["total"]:
-                step, total = said["step"], said["total"]
+                step = said["step"]
+                total = said["total"]
                 # The last hundredth is the end itself, which may come before or after ``total``.
                 fraction = max(task.job.fraction, min(step / total, 0.99))
                 message = f"Step {step} of {total}." if step <= total else f"Step {step}."
-                task.job = replace(task.job, fraction=fraction, step=step, total=total, message=message)
+                task.job = replace(
+                    task.job, fraction=fraction, step=step, total=total, message=message
+                )
 
     def _settle(self, task: _Task, value: Any, error: BaseException | None) -> None:
         """Tell how a job ended."""
@@ -350,19 +400,27 @@ class Engine:
                 os.kill(task.pid, KILL)  # Dask starts another
 
     def _drop_oldest(self) -> None:
-        finished = [key for key, task in self._tasks.items() if task.job is not None and not task.job.active]
+        finished = [
+            key for key, task in self._tasks.items() if task.job is not None and not task.job.active
+        ]
         for key in finished[: max(0, len(finished) - MOST_FINISHED)]:
             del self._tasks[key]
 
 
 def _stop(task: _Task) -> None:
     """Have Dask stop a task that was cancelled: before it starts, or at its next callback."""
-    if task.future.cancelled() and task.sent is not None:  # else it is being handed over, and is stopped when it is
-        threading.Thread(target=_cancel, args=(task.sent,), name="calib-cancel", daemon=True).start()
+    if (
+        task.future.cancelled() and task.sent is not None
+    ):  # else it is being handed over, and is stopped when it is
+        threading.Thread(
+            target=_cancel, args=(task.sent,), name="calib-cancel", daemon=True
+        ).start()
 
 
 def _cancel(sent: Any) -> None:
-    with suppress(Exception):  # a connection that is being lost raises whatever its tasks make it raise
+    with suppress(
+        Exception
+    ):  # a connection that is being lost raises whatever its tasks make it raise
         sent.cancel()
 
 
@@ -370,15 +428,32 @@ def _ending(job: Job, value: Any, error: BaseException | None) -> dict[str, Any]
     """What the end of a task changes in its job."""
     is_fit = isinstance(job.spec, FitSpec)
     if error is None:
-        own = {"seconds": value.seconds, "cpu_seconds": value.cpu_seconds} if isinstance(value, Fitted) else {}
+        own = (
+            {"seconds": value.seconds, "cpu_seconds": value.cpu_seconds}
+            if isinstance(value, Fitted)
+            else {}
+        )
         message = f"{'Fitted' if is_fit else 'Done'} in {own.get('seconds', job.seconds):.1f} s."
-        return {"state": "done", "fraction": 1.0, "step": job.total, "message": message, "result": value, **own}
+        return {
+            "state": "done",
+            "fraction": 1.0,
+            "step": job.total,
+            "message": message,
+            "result": value,
+            **own,
+        }
     if isinstance(error, CancelledError):
         return {"state": "cancelled", "message": "Cancelled."}
     if isinstance(error, CalibrationError):
         return {"state": "failed", "message": str(error)}
     # For the log the name in the code, since titles and messages may name what belongs to somebody.
     name = job.spec.method if isinstance(job.spec, FitSpec) else job.spec.function.__name__
-    text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {reason(error)}"
-    log.error("%s failed\n%s", name, error.trace if isinstance(error, UnexpectedError) else trace(error))
+    text = (
+        str(error)
+        if isinstance(error, UnexpectedError)
+        else f"{type(error).__name__}: {reason(error)}"
+    )
+    log.error(
+        "%s failed\n%s", name, error.trace if isinstance(error, UnexpectedError) else trace(error)
+    )
     return {"state": "failed", "message": f"{job.spec.title} failed unexpectedly: {text}."}

@@ -49,7 +49,10 @@ SETTINGS: dict[str, Any] = {
 }
 ENVIRONMENT = {
     # One thread a worker: fits are small, and a second thread slows them and the pages.
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"),
+    **dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
+        "1",
+    ),
     **dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1"),
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",
@@ -82,12 +85,18 @@ async def serve() -> None:
         for kinds in PLACES
     ]
     if START == "forkserver":
-        utils._forkserver_preload_set = True  # or Dask would import pandas and others here, to see which are there
+        utils._forkserver_preload_set = (
+            True  # or Dask would import pandas and others here, to see which are there
+        )
         utils.get_mp_context().set_forkserver_preload(IMPORTED)
     await asyncio.gather(*nannies)
-    keys = {name: getattr(security, name) for name in ("tls_ca_file", "tls_client_key", "tls_client_cert")}
+    keys = {
+        name: getattr(security, name)
+        for name in ("tls_ca_file", "tls_client_key", "tls_client_cert")
+    }
     print(json.dumps({"address": scheduler.address, "security": keys}), file=said, flush=True)
-    loop, gone = asyncio.get_running_loop(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    gone = asyncio.Event()
 
     def wait_for_server() -> None:
         sys.stdin.buffer.read()
@@ -95,13 +104,17 @@ async def serve() -> None:
 
     threading.Thread(target=wait_for_server, daemon=True).start()
     # A nanny ends when the worker it starts anew does not come up: then all end, and the engine starts another host.
-    ends = [asyncio.ensure_future(end) for end in (gone.wait(), *(nanny.finished() for nanny in nannies))]
+    ends = [
+        asyncio.ensure_future(end)
+        for end in (gone.wait(), *(nanny.finished() for nanny in nannies))
+    ]
     await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
 
 
 def main() -> None:
     """Run until the server is gone."""
-    folder, server = sys.argv[1], os.getppid()
+    folder = sys.argv[1]
+    server = os.getppid()
     os.environ.update(ENVIRONMENT)
     if len(tempfile.gettempdir()) > LONGEST and os.path.isdir("/tmp"):
         tempfile.tempdir = "/tmp"
@@ -109,11 +122,15 @@ def main() -> None:
         with dask.config.set({**SETTINGS, "temporary-directory": folder}):
             asyncio.run(serve())
     finally:
-        shutil.rmtree(get_temp_dir(), ignore_errors=True)  # the fork server's, which is killed below
+        shutil.rmtree(
+            get_temp_dir(), ignore_errors=True
+        )  # the fork server's, which is killed below
         if os.getppid() != server:  # it was killed, and removes nothing itself
             shutil.rmtree(folder, ignore_errors=True)
         if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-            os.killpg(0, signal.SIGKILL)  # nothing else ends a worker whose task holds Python's lock
+            os.killpg(
+                0, signal.SIGKILL
+            )  # nothing else ends a worker whose task holds Python's lock
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ LARGE = 1 << 20
 def folder() -> Path:
     """A temporary folder of this process, which goes when the process ends; if it is killed, its workers remove it."""
     made = tempfile.mkdtemp(prefix=f"calib-{os.getpid()}-")
-    for left in Path(made).parent.glob("calib-*-*"):  # of processes that were killed before they had workers
+    for left in Path(made).parent.glob(
+        "calib-*-*"
+    ):  # of processes that were killed before they had workers
         if os.path.exists("/proc/self") and not os.path.exists(f"/proc/{left.name.split('-')[1]}"):
             with suppress(OSError):  # it is not empty
                 left.rmdir()
@@ -61,7 +63,11 @@ def dumps(value: Any) -> bytes:
 
 class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
-        if not isinstance(value, np.ndarray) or value.nbytes < LARGE or not value.flags.c_contiguous:
+        if (
+            not isinstance(value, np.ndarray)
+            or value.nbytes < LARGE
+            or not value.flags.c_contiguous
+        ):
             return NotImplemented
         mapped = _mapping(value)
         if mapped is None or not os.path.exists(str(mapped.filename)):

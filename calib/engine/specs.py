@@ -76,8 +76,14 @@ class FitSpec:
 
         Defaults are filled in first, so that a parameter given at its default value is the same fit.
         """
-        defaults = {f.name: f.default for f in fields(METHODS[self.method].cls)} if self.method in METHODS else {}
-        return _hash({"data": self.data_key, "method": self.method, "params": {**defaults, **self.params}})
+        defaults = (
+            {f.name: f.default for f in fields(METHODS[self.method].cls)}
+            if self.method in METHODS
+            else {}
+        )
+        return _hash(
+            {"data": self.data_key, "method": self.method, "params": {**defaults, **self.params}}
+        )
 
     @property
     def title(self) -> str:
@@ -87,7 +93,9 @@ class FitSpec:
     def fast(self, n_logits: int) -> bool:
         """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU."""
         method = METHODS.get(self.method)
-        if method is None or (method.uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)):
+        if method is None or (
+            method.uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)
+        ):
             return False
         return method.fast
 

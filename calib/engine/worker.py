@@ -22,7 +22,9 @@ from calib.registry import calibrator
 PROGRESS_INTERVAL = 0.05
 """Seconds between two reports of a task; pages look once or twice a second."""
 
-_one_at_a_time = threading.Lock()  # fits expect a process of their own; a worker of a cluster may have many threads
+_one_at_a_time = (
+    threading.Lock()
+)  # fits expect a process of their own; a worker of a cluster may have many threads
 
 
 def run(
@@ -44,7 +46,8 @@ def run(
     from distributed import get_worker
     from distributed.utils import sync
 
-    worker, last = get_worker(), 0.0
+    worker = get_worker()
+    last = 0.0
     own = worker.state.tasks[worker.get_current_task()]
 
     def callback(step: int, total: int, value: float) -> None:
@@ -93,7 +96,9 @@ def dask_setup(worker: Any) -> None:
         os.nice(10)
 
 
-def plainly(function: Callable[..., Any], *arguments: Any, data: Mapping[str, Any], callback: Progress) -> Any:
+def plainly(
+    function: Callable[..., Any], *arguments: Any, data: Mapping[str, Any], callback: Progress
+) -> Any:
     """Call a function that reports no progress, with ``data`` where there is any."""
     return function(*arguments, data=data) if data else function(*arguments)
 

@@ -135,10 +135,14 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
         For a score that does not exist, or a difference that is negative or infinite.
     """
     if not isinstance(changed, Mapping | None):
-        raise CalibrationError(f"relevant is a {type(changed).__name__}; give numbers by score, as {{'NLL': 0.01}}.")
+        raise CalibrationError(
+            f"relevant is a {type(changed).__name__}; give numbers by score, as {{'NLL': 0.01}}."
+        )
     for key, value in (changed or {}).items():
         if key not in SCORES:
-            raise CalibrationError(f"There is no score {key!r}; choose from {listed(list(SCORES))}.")
+            raise CalibrationError(
+                f"There is no score {key!r}; choose from {listed(list(SCORES))}."
+            )
         check_number(f"The smallest relevant difference of {key}", value, 0)
     return {key: score.relevant for key, score in SCORES.items()} | dict(changed or {})
 
@@ -160,7 +164,11 @@ def too_few_of(value: Mapping[str, float], n: int) -> str:
                 most = number(100 * float(wilson_interval(0, n)[1]), 2) + NO_BREAK + "%"
                 return f"no test row {one} {what} (at most {most} {several}, 95{NO_BREAK}%)"
             if count < FEW:
-                return f"only one test row {one} {what}" if count == 1 else f"only {count} test rows {several} {what}"
+                return (
+                    f"only one test row {one} {what}"
+                    if count == 1
+                    else f"only {count} test rows {several} {what}"
+                )
     return ""
 
 
@@ -202,7 +210,9 @@ class Claims:
         self.relevant = relevant_differences(relevant)
         self._too_few = {name: too_few_of(one.value, one.n) for name, one in scored.items()}
         others = self.names[1:]
-        self.deciding = PRIMARY if not others or any(self.has(name, PRIMARY) for name in others) else "ECE"
+        self.deciding = (
+            PRIMARY if not others or any(self.has(name, PRIMARY) for name in others) else "ECE"
+        )
         self._quantiles: dict[tuple[str, bool], float] = {}
 
     def between(self, name: str, other: str, key: str) -> Claim:
@@ -210,9 +220,14 @@ class Claims:
 
         Two methods other than the first are compared by the deciding score alone.
         """
-        ours, theirs = self.scored[name], self.scored[other]
+        ours = self.scored[name]
+        theirs = self.scored[other]
         with_first = self.baseline in (name, other)
-        if not self.has(name, key) or not self.has(other, key) or not (with_first or key == self.deciding):
+        if (
+            not self.has(name, key)
+            or not self.has(other, key)
+            or not (with_first or key == self.deciding)
+        ):
             return ABSENT
         if name == other:
             return Claim(0.0, 0.0, 0.0, "")
@@ -230,7 +245,9 @@ class Claims:
         word = word_of(key, interval, self.relevant[key])
         if word != "undecided":
             return Claim(*interval, word)
-        needed = rows_to_decide(ours.n, float(difference.value), error, quantile, self.relevant[key])
+        needed = rows_to_decide(
+            ours.n, float(difference.value), error, quantile, self.relevant[key]
+        )
         return Claim(*interval, word, needed)
 
     def best(self, key: str, among: Iterable[str] | None = None) -> str | None:
@@ -264,8 +281,11 @@ class Claims:
         """Half the width of a family's intervals in standard errors: of a score, against the first method or others."""
         family = key, with_first
         if family not in self._quantiles:
-            differences, level = self._differences(key, with_first), self._level(family)
-            self._quantiles[family] = self.scored[self.baseline].estimate("accuracy").critical(level)
+            differences = self._differences(key, with_first)
+            level = self._level(family)
+            self._quantiles[family] = (
+                self.scored[self.baseline].estimate("accuracy").critical(level)
+            )
             if differences:
                 influence = np.stack([each.influence for each in differences], axis=1)
                 together = Estimate(np.zeros(len(differences)), influence, differences[0].degrees)
@@ -275,15 +295,21 @@ class Claims:
 
     def _differences(self, key: str, with_first: bool) -> list[Estimate]:
         """Differences by a score that are not 0 in every row."""
-        estimates = {name: self.scored[name].estimate(key) for name in self.names if self.ranks(name, key)}
-        pairs = [pair for pair in combinations(estimates, 2) if (self.baseline in pair) == with_first]
+        estimates = {
+            name: self.scored[name].estimate(key) for name in self.names if self.ranks(name, key)
+        }
+        pairs = [
+            pair for pair in combinations(estimates, 2) if (self.baseline in pair) == with_first
+        ]
         differences = [estimates[one] - estimates[other] for one, other in pairs]
         return [each for each in differences if each.influence.any()]
 
     @cached_property
     def _families(self) -> list[tuple[str, bool]]:
         """Families that claim anything, by score, and whether they are of differences to the first method."""
-        families = [(key, True) for key in self.scores] + [(self.deciding, False)] * (self.deciding in self.scores)
+        families = [(key, True) for key in self.scores] + [(self.deciding, False)] * (
+            self.deciding in self.scores
+        )
         return [family for family in families if self._differences(*family)]
 
     def _level(self, family: tuple[str, bool]) -> float:

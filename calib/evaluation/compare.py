@@ -61,7 +61,9 @@ class Comparison(Displayed):
 
     def __repr__(self) -> str:
         rows = plural(len(self.evaluations[BASELINE]), "test row")
-        found = "" if self.recommendation is None else f"; recommended: {self.recommendation.method}"
+        found = (
+            "" if self.recommendation is None else f"; recommended: {self.recommendation.method}"
+        )
         return f"<Comparison of {listed(list(self.evaluations))} on {rows}{found}>"
 
 
@@ -79,11 +81,16 @@ class Attempt:
 
 
 def attempt(
-    method: Calibrator, calibration: Predictions, test: Predictions, view: str, progress: Progress = silent
+    method: Calibrator,
+    calibration: Predictions,
+    test: Predictions,
+    view: str,
+    progress: Progress = silent,
 ) -> Attempt:
     """Fit unless fitted, and evaluate; whatever goes wrong is a note, and only a cancellation passes."""
     try:
-        fit_seconds, start = nan, time.perf_counter()
+        fit_seconds = nan
+        start = time.perf_counter()
         if not method.fitted:
             extras = extras_for(method, calibration)
             method.fit(calibration.logits, calibration.labels, progress=progress, **extras)
@@ -144,17 +151,23 @@ def compare(
             f"calibrators is a {type(calibrators).__name__}; give them by name, as "
             "{'temperature': calib.calibrator('temperature')}."
         )
-    if others := [name for name, method in calibrators.items() if not isinstance(method, Calibrator)]:
+    if others := [
+        name for name, method in calibrators.items() if not isinstance(method, Calibrator)
+    ]:
         raise CalibrationError(
             f"{others[0]!r} of calibrators is a {type(calibrators[others[0]]).__name__}, no calibrator; make one by "
             "its name, as calib.calibrator('temperature')."
         )
     if (own := calibrators.get(BASELINE)) is not None and LEARNS_NOTHING not in own.traits:
-        raise CalibrationError(f'"{BASELINE}" is the raw model; give the {type(own).__name__} another name.')
+        raise CalibrationError(
+            f'"{BASELINE}" is the raw model; give the {type(own).__name__} another name.'
+        )
     for part, what in ((calibration, "calibration"), (test, "test")):
         check_predictions(part, f"The {what} part")
     if not len(test):
-        raise CalibrationError("The test part has 0 rows, so nothing can be judged; leave rows for it when splitting.")
+        raise CalibrationError(
+            "The test part has 0 rows, so nothing can be judged; leave rows for it when splitting."
+        )
     if calibration.n_classes != test.n_classes:
         raise CalibrationError(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
@@ -164,7 +177,9 @@ def compare(
         warnings.warn(SAME_DATA, stacklevel=2)
     view_of(test, view)  # refuses an unknown one before anything is fitted
     relevant_differences(relevant)  # as does this
-    evaluations, seconds, notes = {}, {}, {}
+    evaluations = {}
+    seconds = {}
+    notes = {}
     methods = {BASELINE: raw_model(test), **calibrators}
     callback(0, len(methods), nan)
     for done, (name, method) in enumerate(methods.items(), start=1):
@@ -172,10 +187,13 @@ def compare(
         if made.evaluation is None:
             notes[name] = made.note
         else:
-            evaluations[name], seconds[name] = made.evaluation, (made.fit_seconds, made.predict_seconds)
+            evaluations[name] = made.evaluation
+            seconds[name] = (made.fit_seconds, made.predict_seconds)
         callback(done, len(methods), nan)
     if BASELINE not in evaluations:
-        raise CalibrationError(f"The raw model cannot be judged, and nothing compared with it: {notes[BASELINE]}")
+        raise CalibrationError(
+            f"The raw model cannot be judged, and nothing compared with it: {notes[BASELINE]}"
+        )
     titles = titles_of(calibrators, calibration.n_classes)
     claims = Claims({name: scored_on(one) for name, one in evaluations.items()}, relevant=relevant)
     table = table_of(claims, evaluations, titles=titles, seconds=seconds, notes=notes)
@@ -220,9 +238,13 @@ def table_of(
     values = {name: one.intervals() for name, one in scored.items()}
     by_weight = {name: weighted_scores(evaluation) for name, evaluation in evaluations.items()}
     names = [*scored, *(notes or {})]
-    titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(titles or {})
+    titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(
+        titles or {}
+    )
     rows: list[dict[str, Any]] = []
-    for name, key in product(names, (key for key in SCORES if any(key in one.value for one in scored.values()))):
+    for name, key in product(
+        names, (key for key in SCORES if any(key in one.value for one in scored.values()))
+    ):
         absent = name not in scored or key not in scored[name].value
         value = UNKNOWN if absent else values[name][key]
         claim = ABSENT if absent else claims.between(name, baseline, key)
@@ -231,7 +253,11 @@ def table_of(
                 "method": name,
                 "title": titled[name],
                 **score_columns(key, SCORES[key].seen(view).title, value, claim),
-                **({COLUMN: by_weight.get(name, {}).get(key, nan)} if any(by_weight.values()) else {}),
+                **(
+                    {COLUMN: by_weight.get(name, {}).get(key, nan)}
+                    if any(by_weight.values())
+                    else {}
+                ),
                 "relevant": claims.relevant[key],
                 "too_few": claims.why_not(name, key) if name in scored else "",
                 "fit_seconds": (seconds or {}).get(name, (nan,))[0],
@@ -247,7 +273,9 @@ def score_columns(key: str, title: str, value: Interval, claim: Claim) -> dict[s
         "score": key,
         "score_title": title,
         **value._asdict(),
-        **dict(zip(("difference", "difference_low", "difference_high"), claim.interval, strict=True)),
+        **dict(
+            zip(("difference", "difference_low", "difference_high"), claim.interval, strict=True)
+        ),
         "verdict": claim.word,
         "rows_needed": claim.rows_needed,
         "better": SCORES[key].better,

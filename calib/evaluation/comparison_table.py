@@ -53,7 +53,10 @@ class ScoreCell:
     @property
     def marks(self) -> list[str]:
         """Those keys of ``MARKS`` that hold."""
-        return [*(["best"] if self.is_best else []), *([self.verdict] if self.verdict in MARKS else [])]
+        return [
+            *(["best"] if self.is_best else []),
+            *([self.verdict] if self.verdict in MARKS else []),
+        ]
 
     def text(
         self,
@@ -110,11 +113,14 @@ def score_rows(table: pd.DataFrame, keys: Sequence[str]) -> list[ScoreRow]:
     rows = []
     for name, of_method in table.groupby("method", sort=False):
         records = {record["score"]: record for record in of_method.to_dict("records")}
-        first, cells = next(iter(records.values())), {}
+        first = next(iter(records.values()))
+        cells = {}
         for key in keys:
             one = records[key]
             value = Interval(one["value"], one["low"], one["high"])
-            cells[key] = ScoreCell(value, one.get("sd", float("nan")), name in best[key], one["verdict"])
+            cells[key] = ScoreCell(
+                value, one.get("sd", float("nan")), name in best[key], one["verdict"]
+            )
         failed = first["note"] if of_method["value"].isna().all() else ""
         rows.append(ScoreRow(str(name), first["title"], cells, first["fit_seconds"], failed))
     return rows
@@ -175,7 +181,8 @@ def differences(table: pd.DataFrame, score: str) -> list[Difference]:
     table : as from :func:`calib.compare`; its first method is the raw model, which comes first among equals.
     score : a key of ``calib.evaluation.SCORES``.
     """
-    raw, found = table["method"].iloc[0], []
+    raw = table["method"].iloc[0]
+    found = []
     rows = table[table["score"] == score]
     rows = rows.sort_values("value", kind="stable", ascending=SCORES[score].better != "higher")
     for row in rows.to_dict("records"):
@@ -188,9 +195,12 @@ def differences(table: pd.DataFrame, score: str) -> list[Difference]:
     return found
 
 
-def changes(table: pd.DataFrame, method: str, keys: Sequence[str]) -> dict[str, tuple[float, Difference]]:
+def changes(
+    table: pd.DataFrame, method: str, keys: Sequence[str]
+) -> dict[str, tuple[float, Difference]]:
     """Of each score that a method has, the raw model's value and the method's difference from it."""
-    raw, found = table["method"].iloc[0], {}
+    raw = table["method"].iloc[0]
+    found = {}
     for key in first_scores(table, keys):
         by_method = {one.method: one for one in differences(table, key)}
         if by_method[method].value == by_method[method].value:
@@ -198,7 +208,11 @@ def changes(table: pd.DataFrame, method: str, keys: Sequence[str]) -> dict[str, 
     return found
 
 
-def summary(table: pd.DataFrame, judged: str = "on this test set", recommendation: Recommendation | None = None) -> str:
+def summary(
+    table: pd.DataFrame,
+    judged: str = "on this test set",
+    recommendation: Recommendation | None = None,
+) -> str:
     """Methods by scores with intervals in plain text, ``*`` at the best of a score, and what to take below."""
     keys = first_scores(table, SHOWN)
     rows = score_rows(table, keys)
@@ -206,7 +220,13 @@ def summary(table: pd.DataFrame, judged: str = "on this test set", recommendatio
     lines = [["", *(titles[key] for key in keys), "fit"]]
     for row in rows:
         cells = (cell.text(fixed, {"best": "*"}) for cell in row.cells.values())
-        lines.append([row.title, *cells, f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-"])
+        lines.append(
+            [
+                row.title,
+                *cells,
+                f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-",
+            ]
+        )
     notes = [f"{row.title}: {row.failed}" for row in rows if row.failed and recommendation is None]
     starred = any(cell.is_best for row in rows for cell in row.cells.values())
     legend = f"{'* best value; b' if starred else 'B'}rackets hold 95 % intervals."
@@ -215,12 +235,21 @@ def summary(table: pd.DataFrame, judged: str = "on this test set", recommendatio
 
 
 def verdict_paragraphs(
-    table: pd.DataFrame, recommendation: Recommendation | None = None, judged: str = "on this test set"
+    table: pd.DataFrame,
+    recommendation: Recommendation | None = None,
+    judged: str = "on this test set",
 ) -> list[str]:
     """What to take, or the verdict by NLL; and the verdict by ECE where not all methods have an NLL."""
     titles = dict(zip(table["method"], table["title"], strict=True))
-    first = " ".join(recommendation.sentences(titles.__getitem__)) if recommendation else verdict(table, "NLL", judged)
-    return [first, *([verdict(table, "ECE", judged)] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
+    first = (
+        " ".join(recommendation.sentences(titles.__getitem__))
+        if recommendation
+        else verdict(table, "NLL", judged)
+    )
+    return [
+        first,
+        *([verdict(table, "ECE", judged)] if (table["note"] == CONFIDENCE_ONLY).any() else []),
+    ]
 
 
 def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:
@@ -233,12 +262,16 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
     judged : on what the methods were.
     """
     of_score = table[table["score"] == score]
-    rows, baseline = of_score[of_score["value"].notna()].to_dict("records"), table["method"].iloc[0]
+    rows = of_score[of_score["value"].notna()].to_dict("records")
+    baseline = table["method"].iloc[0]
     if not rows:
         return f"No method has a value of {SCORES[score].title} here."
-    name, lower = rows[0]["score_title"], SCORES[score].better == "lower"
+    name = rows[0]["score_title"]
+    lower = SCORES[score].better == "lower"
     best = (min if lower else max)(rows, key=lambda row: row["value"])
-    said = [f"{best['title']} has the {'lowest' if lower else 'highest'} {name}, {number(best['value'])}."]
+    said = [
+        f"{best['title']} has the {'lowest' if lower else 'highest'} {name}, {number(best['value'])}."
+    ]
     if len(rows) == 1:
         said = [f"{best['title']} is alone with a value of {name}, {number(best['value'])}."]
     elif best["too_few"]:
@@ -254,10 +287,14 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
                 if row["verdict"] == word
             ]
             groups += [f"{word} {listed(titles)}"] if titles else []
-        said.append(f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}.")
+        said.append(
+            f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}."
+        )
     if lacking := list(of_score.loc[of_score["note"] == CONFIDENCE_ONLY, "title"]):
         gives, have = ("gives", "has") if len(lacking) == 1 else ("give", "have")
-        said.append(f"{listed(lacking)} {gives} a confidence only and so {have} no {name}; compare by an ECE.")
+        said.append(
+            f"{listed(lacking)} {gives} a confidence only and so {have} no {name}; compare by an ECE."
+        )
     return " ".join(said)
 
 
@@ -299,7 +336,9 @@ def weighted_rows(table: pd.DataFrame) -> list[list[str]]:
     for _, of_method in shown.groupby("method", sort=False):
         by_key = of_method.set_index("score")
         cells = (
-            f"{fixed(by_key[COLUMN][key])} ({fixed(by_key['value'][key])})" if key in by_key.index else "-"
+            f"{fixed(by_key[COLUMN][key])} ({fixed(by_key['value'][key])})"
+            if key in by_key.index
+            else "-"
             for key in keys
         )
         lines.append([str(of_method["title"].iloc[0]), *cells])

@@ -113,13 +113,17 @@ class Evaluation:
             If there are more than two classes and the view is not the top-label view.
         """
         if view.column is not None and self.rest is None:
-            raise CalibrationError(f"The view {view.name!r} is one of two classes; there are {self.n_classes}.")
+            raise CalibrationError(
+                f"The view {view.name!r} is one of two classes; there are {self.n_classes}."
+            )
         if view.name != "pairs" or view == self.view:
             return replace(self, view=view)
         correct = self.labels == view.column
         predicted = np.full(len(self), view.column)
         said = self._of_column(view.column)
-        return replace(self, confidence=said, correct=correct, predicted=predicted, rest=1.0 - said, view=view)
+        return replace(
+            self, confidence=said, correct=correct, predicted=predicted, rest=1.0 - said, view=view
+        )
 
     def _of_column(self, column: int | None) -> Floats:
         """Probability of one of two classes."""
@@ -127,7 +131,9 @@ class Evaluation:
         return np.where(self.predicted == column, self.confidence, self.rest)
 
     @classmethod
-    def from_predictions(cls, calibrator: Any, data: Predictions, view: str = "event") -> Evaluation:
+    def from_predictions(
+        cls, calibrator: Any, data: Predictions, view: str = "event"
+    ) -> Evaluation:
         """:meth:`from_calibrator` on a data set, in the view that it has; see :func:`calib.evaluation.view.view_of`.
 
         Its clusters count, and its weights where their meaning was confirmed.
@@ -150,7 +156,9 @@ class Evaluation:
         if data.floor is not None and LEARNS_NOTHING in getattr(calibrator, "traits", ()):
             calibrator = raw_model(data)
         features = data.features if "features" in getattr(calibrator, "needs", ()) else None
-        evaluation = cls.from_calibrator(calibrator, data.logits, data.labels, features, **row_arrays(data))
+        evaluation = cls.from_calibrator(
+            calibrator, data.logits, data.labels, features, **row_arrays(data)
+        )
         return evaluation.seen(view_of(data, view))
 
     @classmethod
@@ -194,7 +202,9 @@ class Evaluation:
         logits = check_columns(logits)
         labels = check_labels(labels, logits.shape)
         given = {} if features is None else {"features": features}
-        unit, _, clustered = drawn_units(len(labels), None if clusters is None else np.asarray(clusters))
+        unit, _, clustered = drawn_units(
+            len(labels), None if clusters is None else np.asarray(clusters)
+        )
         about: dict[str, Any] = {"clusters": unit if clustered else None, "weights": weights}
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
@@ -207,7 +217,9 @@ class Evaluation:
 
         def score(rows: slice) -> RowScores:
             here = {name: array[rows] for name, array in given.items()}
-            return _of_all(calibrator.predict_proba(logits[rows], **here), labels[rows], logits[rows])
+            return _of_all(
+                calibrator.predict_proba(logits[rows], **here), labels[rows], logits[rows]
+            )
 
         return _by_blocks(score, logits, labels, about)
 
@@ -265,7 +277,9 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
     probs = check_probs(probs, sums=False)
     labels = check_labels(labels, probs.shape)
     ranking = probs if ranking is None else np.asarray(ranking)
-    return _by_blocks(lambda rows: _of_all(probs[rows], labels[rows], ranking[rows]), probs, labels, {})
+    return _by_blocks(
+        lambda rows: _of_all(probs[rows], labels[rows], ranking[rows]), probs, labels, {}
+    )
 
 
 class RowScores(NamedTuple):
@@ -290,7 +304,9 @@ def _by_blocks(
     score: Callable[[slice], RowScores], outputs: Floats, labels: Ints, about: Mapping[str, Any]
 ) -> Evaluation:
     parts = [score(rows) for rows in blocks(len(outputs), outputs.shape[1], MEMORY_ENTRIES)]
-    columns: list[Any] = [None if each[0] is None else np.concatenate(each) for each in zip(*parts, strict=True)]
+    columns: list[Any] = [
+        None if each[0] is None else np.concatenate(each) for each in zip(*parts, strict=True)
+    ]
     made = RowScores(*columns)
     _check_no_nan(made.brier)
     nll = -np.log(np.maximum(made.of_label, PROBABILITY_FLOOR))
@@ -300,16 +316,30 @@ def _by_blocks(
     if made.n_above is not None:
         row = np.repeat(np.arange(len(labels)), made.n_above)
         pairs = row, made.k, made.values, made.outcome
-        classwise, noise = classwise_by_row(*pairs, len(labels), outputs.shape[1], about.get("clusters"))
+        classwise, noise = classwise_by_row(
+            *pairs, len(labels), outputs.shape[1], about.get("clusters")
+        )
     return Evaluation(
-        made.confidence, right, made.predicted, labels, outputs.shape[1], nll, made.brier, made.top5, n_clipped,
-        made.rest, row_classwise=classwise, classwise_noise=noise, **about,
-    )  # fmt: skip
+        made.confidence,
+        right,
+        made.predicted,
+        labels,
+        outputs.shape[1],
+        nll,
+        made.brier,
+        made.top5,
+        n_clipped,
+        made.rest,
+        row_classwise=classwise,
+        classwise_noise=noise,
+        **about,
+    )
 
 
 def _of_all(probs: Floats, labels: Ints, ranking: Floats) -> RowScores:
     """Scores of rows of probabilities of all classes."""
-    n_classes, at = probs.shape[1], np.arange(len(probs))
+    n_classes = probs.shape[1]
+    at = np.arange(len(probs))
     predicted = argmax_with_ties(probs, ranking)
     brier, of_label = row_scores(probs, labels)
     top5 = label_in_top_k(probs, labels, TOP_K, ranking) if n_classes > TOP_K else None
@@ -317,7 +347,9 @@ def _of_all(probs: Floats, labels: Ints, ranking: Floats) -> RowScores:
     row, k, values, outcome = pairs_above(probs, labels, 1.0 / n_classes)
     n_above = np.bincount(row, minlength=len(probs)) if n_classes > 2 else None
     confidence = probs[at, predicted].astype(np.float64)
-    return RowScores(predicted, confidence, of_label, brier, top5, rest, n_above, k, values, outcome)
+    return RowScores(
+        predicted, confidence, of_label, brier, top5, rest, n_above, k, values, outcome
+    )
 
 
 def _check_no_nan(values: Floats) -> None:
@@ -333,7 +365,9 @@ def check_same_rows(evaluation: Evaluation, baseline: Evaluation) -> None:
             f"One evaluation is in the view {evaluation.view.name!r} and one in {baseline.view.name!r}; "
             "see both in the same one."
         )
-    if evaluation.labels is not baseline.labels and not np.array_equal(evaluation.labels, baseline.labels):
+    if evaluation.labels is not baseline.labels and not np.array_equal(
+        evaluation.labels, baseline.labels
+    ):
         raise CalibrationError(
             f"The evaluations have {len(evaluation)} and {len(baseline)} rows with different labels; "
             "compare methods on the same test set."

@@ -11,7 +11,16 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.score_registry import SCORES, average_gap
 from calib.evaluation.view import TOP_LABEL
-from calib.formatting import NO_BREAK, Displayed, listed, number, percent, plural, points, points_between
+from calib.formatting import (
+    NO_BREAK,
+    Displayed,
+    listed,
+    number,
+    percent,
+    plural,
+    points,
+    points_between,
+)
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import share_of_rows
 from calib.numerics import PROBABILITY_FLOOR
@@ -95,7 +104,9 @@ class Recommendation(Displayed):
     baseline: str
     failed: Mapping[str, str]
 
-    def sentences(self, title: Callable[[str], str] = str, strong: str = "", scores: bool = True) -> list[str]:
+    def sentences(
+        self, title: Callable[[str], str] = str, strong: str = "", scores: bool = True
+    ) -> list[str]:
         """The answer in words: what to take, what it gains and changes; what has no score, or failed.
 
         Parameters
@@ -111,12 +122,21 @@ class Recommendation(Displayed):
 
         if self.too_few:
             why = f"{emphasised('These rows cannot rank methods:')} {self.too_few}."
-            return [f"{why} {title(self.best)} has the lowest {score} so far.", *self._failures(title)]
+            return [
+                f"{why} {title(self.best)} has the lowest {score} so far.",
+                *self._failures(title),
+            ]
         said = [self._choice(title, emphasised)]
         if self.method != self.baseline and self.n_candidates > 1:
             if self.as_good:
-                shown = "is not shown to be better" if len(self.as_good) == 1 else "are not shown to be better"
-                said.append(f"{_named(self.as_good, title)} {shown}, and none is simpler than {title(self.method)}.")
+                shown = (
+                    "is not shown to be better"
+                    if len(self.as_good) == 1
+                    else "are not shown to be better"
+                )
+                said.append(
+                    f"{_named(self.as_good, title)} {shown}, and none is simpler than {title(self.method)}."
+                )
             elif self.n_candidates - 1 == len(set(self.worse) - {self.baseline}):
                 said.append("Every other method is worse.")
         if self.beside is not None:
@@ -138,7 +158,9 @@ class Recommendation(Displayed):
         if self.without:
             gives, it = ("gives", "it") if len(self.without) == 1 else ("give", "them")
             names = _named(self.without, title)
-            said.append(f"{names} {gives} a confidence only and so no {score}: compare {it} by ECE.")
+            said.append(
+                f"{names} {gives} a confidence only and so no {score}: compare {it} by ECE."
+            )
         return said + self._failures(title)
 
     def _failures(self, title: Callable[[str], str]) -> list[str]:
@@ -146,9 +168,14 @@ class Recommendation(Displayed):
 
     def _choice(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
         """What to take, and what it gains over the raw model."""
-        unit, score = SCORES[self.score].unit, self.titles[self.score]
+        unit = SCORES[self.score].unit
+        score = self.titles[self.score]
         between = f"95{NO_BREAK}%: {unit.number(self.gain.low)} to {unit.number(self.gain.high)}"
-        needed = "" if math.isnan(self.rows_needed) else f"; about {self.rows_needed:,.0f} test rows would decide"
+        needed = (
+            ""
+            if math.isnan(self.rows_needed)
+            else f"; about {self.rows_needed:,.0f} test rows would decide"
+        )
         take = emphasised(f"Take {title(self.method)}.")
         if self.off is not None:
             off = f"{points(self.off.value)} points ({points_between(self.off.low, self.off.high)})"
@@ -163,7 +190,9 @@ class Recommendation(Displayed):
             return f"{take} It lowers the {score} of the raw model by {gain}."
         keep = emphasised("Keep the model as it is")
         if not self.n_candidates:
-            return f"{keep}." if self.failed else f"{keep}: no fitted calibrator was compared with it."
+            return (
+                f"{keep}." if self.failed else f"{keep}: no fitted calibrator was compared with it."
+            )
         if self.best == self.baseline or self.gain.value < self.relevant:
             return f"{keep}: no calibrator makes a difference that matters."
         gain = f"{title(self.best)} by {unit.amount(self.gain.value)}, {between}{needed}"
@@ -217,7 +246,9 @@ def recommend(
     Recommendation or None
         None where no method has the score.
     """
-    names, raw, score = claims.names, claims.baseline, claims.deciding
+    names = claims.names
+    raw = claims.baseline
+    score = claims.deciding
     gains = {name: claims.between(name, raw, score) for name in names if name != raw}
     better = [name for name, claim in gains.items() if claim.word == "better"]
     off = average_gap(evaluations[raw]) if evaluations and not better else None
@@ -231,7 +262,10 @@ def recommend(
     if best is None:
         return None
     having = [name for name in names if claims.has(name, score)]
-    words = {name: "equivalent" if name == best else claims.between(name, best, score).word for name in having}
+    words = {
+        name: "equivalent" if name == best else claims.between(name, best, score).word
+        for name in having
+    }
     value = {name: claims.scored[name].value[score] for name in having}
     able = [name for name in better if words[name] != "worse"] or [raw]
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
@@ -255,7 +289,9 @@ def recommend(
         as_good=as_good,
         worse=tuple(name for name in having if words[name] == "worse"),
         relevant=claims.relevant[score],
-        beside=_beside(claims, evaluations, method, as_good, score) if evaluations and method != raw else None,
+        beside=_beside(claims, evaluations, method, as_good, score)
+        if evaluations and method != raw
+        else None,
         too_few=claims.why_not(best, score),
         without=tuple(name for name in names if not claims.has(name, score)),
         baseline=raw,
@@ -264,13 +300,18 @@ def recommend(
 
 
 def _beside(
-    claims: Claims, evaluations: Mapping[str, Evaluation], method: str, as_good: Sequence[str], score: str
+    claims: Claims,
+    evaluations: Mapping[str, Evaluation],
+    method: str,
+    as_good: Sequence[str],
+    score: str,
 ) -> Beside:
     raw = claims.baseline
     moved = evaluations[raw].predicted != evaluations[method].predicted
     changed = share_of_rows(moved, clusters=evaluations[raw].clusters)
     intervals = {name: claims.scored[name].intervals() for name in (raw, method, *as_good)}
-    before, after = intervals[raw], intervals[method]
+    before = intervals[raw]
+    after = intervals[method]
     keys = [key for key in BESIDE if key != score and key in before and key in after]
     off = {name for name, found in intervals.items() if found[GAP].low > 0 or found[GAP].high < 0}
     return Beside(
@@ -281,5 +322,7 @@ def _beside(
         gap=after[GAP] if method in off else None,
         without_gap=tuple(name for name in as_good if name not in off),
         n_impossible=evaluations[raw].n_clipped,
-        impossible=-math.log(PROBABILITY_FLOOR) * evaluations[raw].n_clipped / len(evaluations[raw]),
+        impossible=-math.log(PROBABILITY_FLOOR)
+        * evaluations[raw].n_clipped
+        / len(evaluations[raw]),
     )

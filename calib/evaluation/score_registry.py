@@ -138,31 +138,103 @@ def row_events(evaluation: Evaluation) -> Bools | None:
 
 
 _SCORES = (
-    Score("NLL", "NLL", "lower", "Mean of -log p(true class), in nats; confident errors cost most.",
-          high=math.inf, of_rows=attrgetter("row_nll"), claims=True),
-    Score("Brier", "Brier score", "lower",
-          "Squared distance of the probabilities from the truth, summed over classes; of two classes (p - y)².",
-          high=2.0, of_rows=attrgetter("row_brier"), claims=True),
-    Score("accuracy", "Accuracy", "higher", "Share of right predictions.", of_rows=attrgetter("correct"), claims=True),
-    Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
-          of_rows=attrgetter("top5"), claims=True),
-    Score(EVENT_RATE, "Event rate", "neither", "Share of rows in which the event happened.", of_rows=row_events),
-    Score("AUROC", "AUROC", "higher",
-          "Share of pairs of a row with the event and one without it in which the first has the higher risk."),
-    Score("average precision", "Average precision", "higher",
-          "Mean share of events among rows with an event's risk or a higher one; the event rate by chance."),
-    Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
-    Score(CLASSWISE, "Class-wise ECE above 1/K", "lower",
-          "Mean over classes of the ECE of their probabilities, of those above 1/K for K classes.",
-          of_rows=attrgetter("row_classwise")),
-    Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
-    Score("signed gap", "Confidence minus accuracy", "neither",
-          "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
-    Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
-    Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
-    Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",
-          high=0.25),
-)  # fmt: skip
+    Score(
+        "NLL",
+        "NLL",
+        "lower",
+        "Mean of -log p(true class), in nats; confident errors cost most.",
+        high=math.inf,
+        of_rows=attrgetter("row_nll"),
+        claims=True,
+    ),
+    Score(
+        "Brier",
+        "Brier score",
+        "lower",
+        "Squared distance of the probabilities from the truth, summed over classes; of two classes (p - y)².",
+        high=2.0,
+        of_rows=attrgetter("row_brier"),
+        claims=True,
+    ),
+    Score(
+        "accuracy",
+        "Accuracy",
+        "higher",
+        "Share of right predictions.",
+        of_rows=attrgetter("correct"),
+        claims=True,
+    ),
+    Score(
+        "top-5 accuracy",
+        "Top-5 accuracy",
+        "higher",
+        "Share of labels among the five most probable classes.",
+        of_rows=attrgetter("top5"),
+        claims=True,
+    ),
+    Score(
+        EVENT_RATE,
+        "Event rate",
+        "neither",
+        "Share of rows in which the event happened.",
+        of_rows=row_events,
+    ),
+    Score(
+        "AUROC",
+        "AUROC",
+        "higher",
+        "Share of pairs of a row with the event and one without it in which the first has the higher risk.",
+    ),
+    Score(
+        "average precision",
+        "Average precision",
+        "higher",
+        "Mean share of events among rows with an event's risk or a higher one; the event rate by chance.",
+    ),
+    Score(
+        "ECE",
+        "ECE",
+        "lower",
+        "Mean distance of confidence from accuracy in 15 bins of equal width.",
+        claims=True,
+    ),
+    Score(
+        CLASSWISE,
+        "Class-wise ECE above 1/K",
+        "lower",
+        "Mean over classes of the ECE of their probabilities, of those above 1/K for K classes.",
+        of_rows=attrgetter("row_classwise"),
+    ),
+    Score(
+        "gap",
+        "Confidence gap",
+        "lower",
+        "Distance of mean confidence from accuracy; no ECE is below it.",
+    ),
+    Score(
+        "signed gap",
+        "Confidence minus accuracy",
+        "neither",
+        "Mean confidence minus accuracy; above 0 is overconfident.",
+        low=-1.0,
+    ),
+    Score(
+        "overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."
+    ),
+    Score(
+        "underconfidence",
+        "Underconfidence",
+        "neither",
+        "Mean doubt (1 - confidence) of the right predictions.",
+    ),
+    Score(
+        "sharpness",
+        "Sharpness",
+        "neither",
+        "Variance of the confidence; good only where it is calibrated.",
+        high=0.25,
+    ),
+)
 
 SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
 """The scores by key, in order of display."""
@@ -211,23 +283,30 @@ class Scored:
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """Interval of each score: of proportions Wilson's, of the ECE the bootstrap's."""
         found = {key: self._alone(key, level) for key in self.value}
-        signed, rate = found["signed gap"], found[EVENT_RATE if EVENT_RATE in found else "accuracy"]
+        signed = found["signed gap"]
+        rate = found[EVENT_RATE if EVENT_RATE in found else "accuracy"]
         n_right = round(rate.value * self.n)
         few = min(n_right, self.n - n_right) < FEW
         if few:  # so few wrong (or right) rows tell of the accuracy no more than Wilson's interval
             said = signed.value + rate.value
-            low, high = np.fmin(signed.low, said - rate.high), np.fmax(signed.high, said - rate.low)
+            low = np.fmin(signed.low, said - rate.high)
+            high = np.fmax(signed.high, said - rate.low)
             signed = found["signed gap"] = Interval(signed.value, float(low), float(high))
         gap = found["gap"] = folded(self.value["gap"], signed)
         # Bins only take from the residuals what cancels, and in their mean over all rows everything does.
         if (error := found.get("ECE")) and not math.isnan(error.low):
-            found["ECE"] = not_below(error._replace(low=min(error.low, gap.low)) if few else error, gap)
+            found["ECE"] = not_below(
+                error._replace(low=min(error.low, gap.low)) if few else error, gap
+            )
         return found
 
     def _alone(self, key: str, level: float) -> Interval:
-        value, least, most = self.value[key], SCORES[key].low, SCORES[key].high
+        value = self.value[key]
+        least = SCORES[key].low
+        most = SCORES[key].high
         if key in PROPORTIONS:
-            error, n = self.error[key], float(self.n_units)
+            error = self.error[key]
+            n = float(self.n_units)
             if self.n_clusters and error:  # independent rows of which the share would vary as much
                 n = float(np.clip(value * (1.0 - value) / error**2, 1.0, self.n))
             return Interval(value, *(float(end) for end in wilson_interval(value * n, n, level)))
@@ -235,8 +314,15 @@ class Scored:
             if self.n_units < 2:  # draws of one row are all alike
                 return Interval(value, math.nan, math.nan)
             return interval_of_draws(value, self.draws[key], level, least, most)
-        if key in RANKING and value in (0.0, 1.0):  # its rows do not vary, which is not to say that it is sure
-            return of_one_order(value, self.rarer, level) if key == "AUROC" else Interval(value, math.nan, math.nan)
+        if key in RANKING and value in (
+            0.0,
+            1.0,
+        ):  # its rows do not vary, which is not to say that it is sure
+            return (
+                of_one_order(value, self.rarer, level)
+                if key == "AUROC"
+                else Interval(value, math.nan, math.nan)
+            )
         # Sums over clusters are skewed where events are few.
         on_logit = key in RANKING or (key == "Brier" and "AUROC" in self.value and self.n_clusters)
         alone = Estimate(value, np.empty(0), self.degrees)
@@ -297,7 +383,10 @@ def scored_on(evaluation: Evaluation) -> Scored:
 
 
 def ece_interval(
-    confidence: Floats, correct: Bools, clusters: npt.NDArray[np.generic] | None = None, weights: Any = None
+    confidence: Floats,
+    correct: Bools,
+    clusters: npt.NDArray[np.generic] | None = None,
+    weights: Any = None,
 ) -> Interval:
     """:func:`calib.ece` with the bootstrap interval that comparisons give it.
 
@@ -312,7 +401,10 @@ def ece_interval(
     weights = check_weights(weights, len(correct))
     if weights is not None:
         weights = weights * (effective_sample_size(weights) / weights.sum())
-    smooth = {"accuracy": _mean_among(correct, None, weights), **_gaps(confidence, correct, weights)}
+    smooth = {
+        "accuracy": _mean_among(correct, None, weights),
+        **_gaps(confidence, correct, weights),
+    }
     return _scored(smooth, confidence, correct, clusters, weights).intervals()["ECE"]
 
 
@@ -324,10 +416,15 @@ def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
 
 
 def _scored(
-    smooth: dict[str, tuple[float, Floats]], said: Floats, came: Bools, clusters: Any, weights: Floats | None = None
+    smooth: dict[str, tuple[float, Floats]],
+    said: Floats,
+    came: Bools,
+    clusters: Any,
+    weights: Floats | None = None,
 ) -> Scored:
     """Smooth scores, and the ECE of confidences and outcomes; weights sum to the effective number of rows."""
-    groups, alone = groups_of_units(len(said), clusters), _smooth_scored(smooth, came, clusters, weights)
+    groups = groups_of_units(len(said), clusters)
+    alone = _smooth_scored(smooth, came, clusters, weights)
     bins = bins_of_ece(said, came, groups, weights)
     error = float(ece_of_bins(bins.sum(axis=0)))
     values = alone.value | {"ECE": error}
@@ -342,9 +439,13 @@ def _scored(
 
 
 def _smooth_scored(
-    smooth: dict[str, tuple[float, Floats]], came: Bools, clusters: Any, weights: Floats | None = None
+    smooth: dict[str, tuple[float, Floats]],
+    came: Bools,
+    clusters: Any,
+    weights: Floats | None = None,
 ) -> Scored:
-    groups, rows = groups_of_units(len(came), clusters), Rows.with_outcome(came, clusters=clusters)
+    groups = groups_of_units(len(came), clusters)
+    rows = Rows.with_outcome(came, clusters=clusters)
     return Scored(
         {key: float(smooth[key][0]) for key in SCORES if key in smooth},
         {key: sums_of_groups(added, groups) for key, (_, added) in smooth.items()},
@@ -357,7 +458,9 @@ def _smooth_scored(
     )
 
 
-def smooth_scores(evaluation: Evaluation, weights: Floats | None = None) -> dict[str, tuple[float, Floats]]:
+def smooth_scores(
+    evaluation: Evaluation, weights: Floats | None = None
+) -> dict[str, tuple[float, Floats]]:
     """Scores that are smooth functions of means over rows, by key: value, and (n,) what each row adds to it.
 
     Values are NaN where a mean is over nothing.
@@ -369,11 +472,15 @@ def smooth_scores(evaluation: Evaluation, weights: Floats | None = None) -> dict
         if score.of_rows is not None and (rows := score.of_rows(evaluation)) is not None
     }
     found |= _gaps(said, outcome, weights)
-    found["sharpness"] = _mean_among((said - _mean_among(said, None, weights)[0]) ** 2, None, weights)
+    found["sharpness"] = _mean_among(
+        (said - _mean_among(said, None, weights)[0]) ** 2, None, weights
+    )
     found["overconfidence"] = _mean_among(said, ~outcome, weights)
     found["underconfidence"] = _mean_among(1.0 - said, outcome, weights)
     if evaluation.view.is_event:
-        found["AUROC"] = placements(said, outcome, Rows.with_outcome(outcome, weights, clusters=evaluation.clusters))
+        found["AUROC"] = placements(
+            said, outcome, Rows.with_outcome(outcome, weights, clusters=evaluation.clusters)
+        )
         found["average precision"] = precisions(said, outcome, weights)
     return found
 
@@ -386,7 +493,11 @@ def weighted_scores(evaluation: Evaluation) -> dict[str, float]:
     weights = check_weights(evaluation.weights, len(evaluation))
     if weights is None:
         return {}
-    found = {key: value for key, (value, _) in smooth_scores(evaluation, weights).items() if key != CLASSWISE}
+    found = {
+        key: value
+        for key, (value, _) in smooth_scores(evaluation, weights).items()
+        if key != CLASSWISE
+    }
     return found | {"ECE": ece(*evaluation.pair, weights=weights)}
 
 
@@ -404,7 +515,9 @@ def _mean_among(
     return mean, share * (values - mean) / total
 
 
-def _gaps(said: Floats, outcome: Bools, weights: Floats | None = None) -> dict[str, tuple[float, Floats]]:
+def _gaps(
+    said: Floats, outcome: Bools, weights: Floats | None = None
+) -> dict[str, tuple[float, Floats]]:
     signed, per_row = _mean_among(said - outcome, None, weights)
     return {"signed gap": (signed, per_row), "gap": (abs(signed), np.sign(signed) * per_row)}
 
@@ -414,11 +527,16 @@ def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
     return groups.sums(per_row) * np.sqrt(groups.n_groups / max(groups.n_groups - 1, 1))
 
 
-def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups, weights: Floats | None = None) -> Floats:
+def bins_of_ece(
+    confidence: Floats, correct: Bools, groups: Groups, weights: Floats | None = None
+) -> Floats:
     """Sums of 1, confidence and correctness in each bin of the ECE, times the weights, (n_groups, ECE_BINS, 3)."""
     index = equal_width_index(confidence, ECE_BINS)
     weight = np.ones(len(confidence)) if weights is None else weights
-    bins = [groups.sums_by(index, ECE_BINS, part) for part in (weight, weight * confidence, weight * correct)]
+    bins = [
+        groups.sums_by(index, ECE_BINS, part)
+        for part in (weight, weight * confidence, weight * correct)
+    ]
     return np.stack(bins, axis=-1).astype(float)
 
 
@@ -428,10 +546,14 @@ def ece_of_bins(bins: Floats) -> Floats:
     return np.asarray(np.abs(said - came).sum(axis=-1) / count.sum(axis=-1))
 
 
-def _ece_influence(confidence: Floats, correct: Bools, bins: Floats, weights: Floats | None) -> Floats:
+def _ece_influence(
+    confidence: Floats, correct: Bools, bins: Floats, weights: Floats | None
+) -> Floats:
     """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
     place = equal_width_index(confidence, ECE_BINS)
-    return _mean_among(np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct), None, weights)[1]
+    return _mean_among(
+        np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct), None, weights
+    )[1]
 
 
 def without_noise(error: float, bins: Floats) -> float:
@@ -455,5 +577,9 @@ def said_of_intervals(n_clusters: int | None) -> str:
     """What intervals take as independent where the test rows have clusters, in sentences; "" where they have none."""
     if n_clusters is None:
         return ""
-    rough = f" With fewer than {FEW_CLUSTERS} clusters intervals are rough." if n_clusters < FEW_CLUSTERS else ""
+    rough = (
+        f" With fewer than {FEW_CLUSTERS} clusters intervals are rough."
+        if n_clusters < FEW_CLUSTERS
+        else ""
+    )
     return f"Intervals take whole clusters as independent, {n_clusters:,} in the test part.{rough}"

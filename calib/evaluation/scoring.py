@@ -58,12 +58,18 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
         probs, _ = check_scored(probs, labels)
     data = from_outputs(probs, labels, **options)
     judged = Evaluation.from_predictions(raw_model(data), data)
-    found = score_intervals(judged) if ci else {key: (value, nan, nan) for key, value in values_of(judged).items()}
+    found = (
+        score_intervals(judged)
+        if ci
+        else {key: (value, nan, nan) for key, value in values_of(judged).items()}
+    )
     named = {"ECE": SCORES["ECE"].seen(judged.view).title}
     rows = {named.get(key, key): tuple(interval) for key, interval in found.items()}
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
     if weighted := weighted_scores(judged):
-        table["weighted"] = pd.Series({named.get(key, key): value for key, value in weighted.items()})
+        table["weighted"] = pd.Series(
+            {named.get(key, key): value for key, value in weighted.items()}
+        )
     return table
 
 
@@ -114,5 +120,7 @@ def ece(probs: Any, labels: Any, *, ci: bool = False, weights: Any = None) -> fl
         return metrics.ece(probs, labels, weights=weights)
     confidence, correct = top_label(probs, labels)
     if len(correct) < 2:
-        raise CalibrationError("An interval needs at least 2 rows; got 1. Leave out ci=True, or give more rows.")
+        raise CalibrationError(
+            "An interval needs at least 2 rows; got 1. Leave out ci=True, or give more rows."
+        )
     return ece_interval(confidence, correct, weights=weights)

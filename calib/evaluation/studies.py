@@ -18,7 +18,14 @@ from calib.base import Calibrator, Progress, silent
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
-from calib.evaluation.claims import ABSENT, NEGLIGIBLE, Claim, relevant_differences, too_few_of, word_of
+from calib.evaluation.claims import (
+    ABSENT,
+    NEGLIGIBLE,
+    Claim,
+    relevant_differences,
+    too_few_of,
+    word_of,
+)
 from calib.evaluation.compare import BASELINE, attempt, score_columns
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import raw_model
@@ -31,11 +38,28 @@ from calib.registry import calibrator, titles_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LabelsNeeded", "labels_needed", "repeated_splits", "summarise_sizes", "summarise_splits"]
+__all__ = [
+    "LabelsNeeded",
+    "labels_needed",
+    "repeated_splits",
+    "summarise_sizes",
+    "summarise_splits",
+]
 
 Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
 """(name in tables, registry name, parameters) of each method."""
-COLUMNS = ("method", "title", "split", "size", "n_test", "score", "score_title", "value", "fit_seconds", "note")
+COLUMNS = (
+    "method",
+    "title",
+    "split",
+    "size",
+    "n_test",
+    "score",
+    "score_title",
+    "value",
+    "fit_seconds",
+    "note",
+)
 """Of the table of a study."""
 ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")
 """What of a data set a study is given beside logits and labels, where it holds them."""
@@ -115,9 +139,11 @@ def repeated_splits(
         raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
     if sizes and min(sizes) < 2:
         raise CalibrationError(f"Sizes begin with {min(sizes)}; fit on at least 2 rows.")
-    methods, seen = {BASELINE: raw_model(data), **calibrators}, view_of(data, view)
+    methods = {BASELINE: raw_model(data), **calibrators}
+    seen = view_of(data, view)
     titles = titles_of(methods, data.n_classes)
-    total, done = n_repeats * len(methods) * max(len(sizes), 1), 0
+    total = n_repeats * len(methods) * max(len(sizes), 1)
+    done = 0
 
     def within(*_: float) -> None:
         callback(done, total, math.nan)
@@ -125,7 +151,9 @@ def repeated_splits(
     rows: list[dict[str, Any]] = []
     for split in range(n_repeats):
         calibration, test = data.split(part, random_state=random_state + split)
-        order = random_order(len(calibration), calibration.clusters, np.random.default_rng(random_state + split))
+        order = random_order(
+            len(calibration), calibration.clusters, np.random.default_rng(random_state + split)
+        )
         for size, (name, method) in product(sizes or (len(calibration),), methods.items()):
             learned = calibration if size >= len(calibration) else calibration.take(order[:size])
             made = attempt(type(method)(**method.get_params()), learned, test, view, within)
@@ -182,7 +210,9 @@ def repeat_task(
     return repeated_splits(made, rows, part, **about, callback=callback)
 
 
-def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, level: float = 0.95) -> Interval:
+def corrected_interval(
+    values: npt.ArrayLike, n_calibration: int, n_test: int, level: float = 0.95
+) -> Interval:
     """Interval of the mean over random splits: the corrected resampled t-test of Nadeau and Bengio (2003).
 
     Splits of one data set share rows, so that the variance of their mean does not fall as 1 / R: to the R-th part of
@@ -211,11 +241,16 @@ def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, l
     mean = float(known.mean())
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
-    half = float(t.ppf(0.5 + level / 2, n - 1) * math.sqrt((1 / n + n_test / n_calibration) * known.var(ddof=1)))
+    half = float(
+        t.ppf(0.5 + level / 2, n - 1)
+        * math.sqrt((1 / n + n_test / n_calibration) * known.var(ddof=1))
+    )
     return Interval(mean, mean - half, mean + half)
 
 
-def summarise_splits(table: pd.DataFrame, relevant: Mapping[str, float] | None = None) -> pd.DataFrame:
+def summarise_splits(
+    table: pd.DataFrame, relevant: Mapping[str, float] | None = None
+) -> pd.DataFrame:
     """Mean scores over splits with intervals, and differences to the raw model, split by split.
 
     Parameters
@@ -237,7 +272,8 @@ def summarise_splits(table: pd.DataFrame, relevant: Mapping[str, float] | None =
     import pandas as pd
 
     sizes = int(table["size"].iloc[0]), int(table["n_test"].iloc[0])
-    names, baseline = list(table["method"].unique()), table["method"].iloc[0]
+    names = list(table["method"].unique())
+    baseline = table["method"].iloc[0]
     joint_level = 1.0 - 0.05 / max(1, math.comb(len(names), 2))
     margins = relevant_differences(relevant)
     means = table.groupby(["method", "score"])["value"].mean().dropna()
@@ -250,8 +286,14 @@ def summarise_splits(table: pd.DataFrame, relevant: Mapping[str, float] | None =
         own = here[here["method"] == name]
         difference = corrected_interval(values[name] - values[baseline], *sizes, joint_level)
         if abs(difference.value) < NEGLIGIBLE:  # all of it is rounding
-            difference = difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
-        if key not in PROPORTIONS and (few[name] or few[baseline]) and difference.value == difference.value:
+            difference = difference._replace(
+                low=min(difference.low, 0.0), high=max(difference.high, 0.0)
+            )
+        if (
+            key not in PROPORTIONS
+            and (few[name] or few[baseline])
+            and difference.value == difference.value
+        ):
             difference = difference._replace(low=-math.inf, high=math.inf)
         word = "" if name == baseline else word_of(key, difference, margins[key])
         claim = Claim(*difference, word) if difference.value == difference.value else ABSENT
@@ -290,9 +332,12 @@ def summarise_sizes(table: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    largest, n_test = int(table["size"].max()), int(table["n_test"].iloc[0])
+    largest = int(table["size"].max())
+    n_test = int(table["n_test"].iloc[0])
     rows = []
-    for (name, key), of_score in table[table["score"].isin(SIZE_SCORES)].groupby(["method", "score"], sort=False):
+    for (name, key), of_score in table[table["score"].isin(SIZE_SCORES)].groupby(
+        ["method", "score"], sort=False
+    ):
         values = of_score.pivot(index="split", columns="size", values="value")
         for size in values:
             own = of_score[of_score["size"] == size]
@@ -366,19 +411,26 @@ def labels_needed(table: pd.DataFrame, method: str, tolerance: float = TOLERANCE
     CalibrationError
         If the table has no NLL of the method at the largest size.
     """
-    of_method = table[(table["method"] == method) & (table["score"] == "NLL")].sort_values("size", ascending=False)
+    of_method = table[(table["method"] == method) & (table["score"] == "NLL")].sort_values(
+        "size", ascending=False
+    )
     rows = of_method.to_dict("records")
     if not rows or math.isnan(rows[0]["value"]):
         why = f": {rows[0]['note']}" if rows and rows[0]["note"] else "."
         raise CalibrationError(f"There is no NLL of {method} at the largest size{why}")
-    start, largest, size = f"{rows[0]['title']}:", rows[0]["size"], None
+    start = f"{rows[0]['title']}:"
+    largest = rows[0]["size"]
+    size = None
     if len(rows) == 1:
-        return LabelsNeeded(None, f"{start} there is one size only, and nothing to compare it with.")
+        return LabelsNeeded(
+            None, f"{start} there is one size only, and nothing to compare it with."
+        )
     for row in rows[1:]:
         if not row["to_last_high"] <= tolerance:
             break
         size = int(row["size"])
-    before, most = rows[1], rows[1]["to_last_high"]
+    before = rows[1]
+    most = rows[1]["to_last_high"]
     by = f"{most:.2g}" if math.isfinite(most) else "any amount"
     if size is not None:
         said = f"{size:,} labels are enough to come within {tolerance:g} of the NLL that all {largest:,} give."

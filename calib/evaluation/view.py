@@ -122,16 +122,30 @@ EVENT = View(
     logit_limits=(-8.0, 8.0),
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     scores={
-        "accuracy": ("Accuracy", "Share of right predictions, where 50\u00a0% or more predicts the event."),
+        "accuracy": (
+            "Accuracy",
+            "Share of right predictions, where 50\u00a0% or more predicts the event.",
+        ),
         "ECE": ("ECE of P(event)", f"{_DISTANCE} in 15 bins of equal width."),
-        "gap": ("Risk gap", "Distance of mean predicted risk from the event rate; no ECE is below it."),
+        "gap": (
+            "Risk gap",
+            "Distance of mean predicted risk from the event rate; no ECE is below it.",
+        ),
         "signed gap": (
-            "Predicted minus observed rate", "Mean predicted risk minus event rate; above 0 overestimates the risk."),
+            "Predicted minus observed rate",
+            "Mean predicted risk minus event rate; above 0 overestimates the risk.",
+        ),
         "overconfidence": ("Overestimation", "Mean predicted risk of the rows without the event."),
-        "underconfidence": ("Underestimation", "Mean of 1 - predicted risk over the rows with the event."),
-        "sharpness": ("Sharpness", "Variance of the predicted risk; good only where it is calibrated."),
+        "underconfidence": (
+            "Underestimation",
+            "Mean of 1 - predicted risk over the rows with the event.",
+        ),
+        "sharpness": (
+            "Sharpness",
+            "Variance of the predicted risk; good only where it is calibrated.",
+        ),
     },
-)  # fmt: skip
+)
 
 
 def view_of(data: Predictions, wanted: str = "event") -> View:

@@ -23,7 +23,9 @@ _OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equ
 
 def bundle_bytes(exported: ExportedCalibrator) -> bytes:
     """The bytes of a zip of the model card, the calibrator and the script that runs it."""
-    return zipped({MODEL_CARD: model_card(exported).encode(), NPZ: npz_bytes(exported), SCRIPT: _script()})
+    return zipped(
+        {MODEL_CARD: model_card(exported).encode(), NPZ: npz_bytes(exported), SCRIPT: _script()}
+    )
 
 
 def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
@@ -41,7 +43,10 @@ def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
         "env": {"virtualenv": "python_env.yaml"},
         "python_version": version,
     }
-    made = {"flavors": {"python_function": flavour}, "metadata": {"calib": calib.__version__, "kind": exported.kind}}
+    made = {
+        "flavors": {"python_function": flavour},
+        "metadata": {"calib": calib.__version__, "kind": exported.kind},
+    }
     return {
         "MLmodel": f"{json.dumps(made, indent=2)}\n".encode(),
         "python_env.yaml": f"{json.dumps(environment, indent=2)}\n".encode(),

@@ -65,9 +65,17 @@ def _table(exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -
     said = exported.answer(rows.logits, rows.features, more)
     if "probabilities" in said:
         del said["confidence"]
-    actions = {str(number): name for number, name in exported.action_names.items()} if "actions" in said else None
-    columns = predict.as_columns({"class_names": exported.class_names, "actions": actions}, said) | rows.known
-    ids, file = dict(rows.ids) or {"row": range(1, len(rows.logits) + 1)}, io.StringIO(newline="")
+    actions = (
+        {str(number): name for number, name in exported.action_names.items()}
+        if "actions" in said
+        else None
+    )
+    columns = (
+        predict.as_columns({"class_names": exported.class_names, "actions": actions}, said)
+        | rows.known
+    )
+    ids = dict(rows.ids) or {"row": range(1, len(rows.logits) + 1)}
+    file = io.StringIO(newline="")
     predict.write_table(file, list(ids), zip(*ids.values(), strict=True), columns)
     return file.getvalue()
 
@@ -75,7 +83,9 @@ def _table(exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -
 # -- on the command line -----------------------------------------------------------------------------------------------
 
 
-def write_predictions(path: Path, exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -> None:
+def write_predictions(
+    path: Path, exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()
+) -> None:
     """Write what the calibrator says of some rows, in the format the suffix names.
 
     Parameters
@@ -93,4 +103,6 @@ def write_predictions(path: Path, exported: ExportedCalibrator, rows: Rows, more
     elif suffix == ".npy" and len(more) < 2:
         np.save(path, said[more[0]] if more else said.get("probabilities", said["confidence"]))
     else:
-        raise CalibrationError(f"{path.name}: actions with sets are written to an .npz; others to .csv.")
+        raise CalibrationError(
+            f"{path.name}: actions with sets are written to an .npz; others to .csv."
+        )

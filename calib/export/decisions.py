@@ -14,7 +14,9 @@ from calib.parameters import unusable
 def held(exported: Any, what: str) -> Any:
     """The "decision" or the "sets" of a file; where there are none, an error that says what to do."""
     if getattr(exported, what) is None:
-        raise CalibrationError(f"The file holds no {what}; export it with {what}=, which calib.decisions makes.")
+        raise CalibrationError(
+            f"The file holds no {what}; export it with {what}=, which calib.decisions makes."
+        )
     return getattr(exported, what)
 
 

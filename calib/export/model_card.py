@@ -65,19 +65,35 @@ def model_card(exported: ExportedCalibrator) -> str:
     CalibrationError
         If these hold something else, as a record can that somebody else has written.
     """
-    method, known = METHODS[exported.method], dict(exported.metadata)
-    scores, notes = known.pop("scores", None) or {}, known.pop("notes", None) or ()
+    method = METHODS[exported.method]
+    known = dict(exported.metadata)
+    scores = known.pop("scores", None) or {}
+    notes = known.pop("notes", None) or ()
     recorded = {LABELS.get(key, key): value for key, value in known.items() if value is not None}
-    facts = {**_in_and_out(exported), **_decisions(exported), "parameters": exported.params, **recorded}
-    parts = [f"# Calibrator: {method.title}", method.summary, f"Source: {method.paper}." if method.paper else ""]
+    facts = {
+        **_in_and_out(exported),
+        **_decisions(exported),
+        "parameters": exported.params,
+        **recorded,
+    }
+    parts = [
+        f"# Calibrator: {method.title}",
+        method.summary,
+        f"Source: {method.paper}." if method.paper else "",
+    ]
     parts += [
         _use(exported),
         "## What it takes, gives and was fitted on",
         _table(["", ""], [(_text(name), _text(value)) for name, value in facts.items()]),
     ]
     if scores:
-        of = {"event": " of the event's probability", "pairs": " of the confidence"}.get(str(known.get("view")), "")
-        rows = [(_text(name), _value(row.get("before")), _value(row.get("after"))) for name, row in scores.items()]
+        of = {"event": " of the event's probability", "pairs": " of the confidence"}.get(
+            str(known.get("view")), ""
+        )
+        rows = [
+            (_text(name), _value(row.get("before")), _value(row.get("after")))
+            for name, row in scores.items()
+        ]
         parts += [f"## Scores{of} on test data", _table(["score", "before", "after"], rows)]
     if notes:
         parts += ["## Notes", "\n".join(f"- {_text(note)}" for note in notes)]
@@ -91,13 +107,21 @@ def _use(exported: ExportedCalibrator) -> str:
     if exported.kind == "pairs":
         call = "confidence = calibrator.calibrate(outputs)  # (n,) -> (n,), that each answer is correct"
     more = [("actions", exported.decision), ("sets", exported.sets)]
-    lines = [call, *(f'{name} = calibrator.answer(outputs)["{name}"]' for name, held in more if held is not None)]
+    lines = [
+        call,
+        *(
+            f'{name} = calibrator.answer(outputs)["{name}"]'
+            for name, held in more
+            if held is not None
+        ),
+    ]
     return USE.format(call="\n".join(lines), file="new.csv" if exported.columns else "outputs.npy")
 
 
 def _in_and_out(exported: ExportedCalibrator) -> dict[str, Any]:
     """What goes in and comes out."""
-    promises, kind = exported.calibrator.promises(exported.n_classes), exported.kind
+    promises = exported.calibrator.promises(exported.n_classes)
+    kind = exported.kind
     gives = f"calibrated probabilities: (n, {exported.calibrator.n_classes_}), float64"
     if kind == "pairs" or not exported.calibrator.gives_probabilities:
         of = "that each answer is correct" if kind == "pairs" else "in the predicted class"
@@ -110,12 +134,16 @@ def _in_and_out(exported: ExportedCalibrator) -> dict[str, Any]:
     if exported.needs_features:
         facts["features"] = "the inputs of the rows, (n, ...), as they were uploaded"
     if exported.seen is not None:
-        facts["range of the input"] = f"{exported.seen.low:.6g} to {exported.seen.high:.6g}; nothing else was tested"
+        facts["range of the input"] = (
+            f"{exported.seen.low:.6g} to {exported.seen.high:.6g}; nothing else was tested"
+        )
     if exported.floor is not None:
         facts["zero probabilities"] = f"become {exported.floor:.4g} before the logarithm"
     facts["classes"] = f"{exported.n_classes:,}: {', '.join(exported.class_names[:100])}"
     if exported.base_rate is not None and exported.n_classes == 2:
-        facts["frequencies of the classes"] = ", ".join(f"{rate:.4g}" for rate in exported.base_rate)
+        facts["frequencies of the classes"] = ", ".join(
+            f"{rate:.4g}" for rate in exported.base_rate
+        )
     return facts | {"guarantees": ", ".join(sorted(promises))}
 
 
@@ -123,11 +151,15 @@ def _decisions(exported: ExportedCalibrator) -> dict[str, Any]:
     """The rule and the sets that the file carries."""
     rows: dict[str, Any] = {}
     if exported.decision is not None:
-        rows["decision"] = f"{exported.decision.said(exported.class_names)} {exported.decision.chosen}".strip()
+        rows["decision"] = (
+            f"{exported.decision.said(exported.class_names)} {exported.decision.chosen}".strip()
+        )
         rows["actions"] = dict(list(exported.action_names.items())[:100])
     if exported.sets is not None:
         rows["prediction sets"] = exported.sets.said()
-        rows["coverage"] = "on average over rows that are exchangeable with those of the quantiles, not of each row"
+        rows["coverage"] = (
+            "on average over rows that are exchangeable with those of the quantiles, not of each row"
+        )
     return rows
 
 

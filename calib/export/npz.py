@@ -46,7 +46,8 @@ def npz_bytes(exported: ExportedCalibrator) -> bytes:
 
 def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
     """All that the npz holds, by name; arrays may stand anywhere in it."""
-    made, names = exported.calibrator, list(exported.class_names)
+    made = exported.calibrator
+    names = list(exported.class_names)
     return {
         "format": predict.FORMAT,
         "calib": calib.__version__,
@@ -69,7 +70,9 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "in_unit": exported.in_unit,
         "base_rate": exported.base_rate,
         "decision": rule_state(exported.decision),
-        "actions": {str(k): each for k, each in exported.action_names.items()} if exported.decision else None,
+        "actions": {str(k): each for k, each in exported.action_names.items()}
+        if exported.decision
+        else None,
         "sets": None if exported.sets is None else asdict(exported.sets),
         "metadata": exported.metadata,
     }
@@ -77,7 +80,8 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
 
 def checked_steps(calibrator: Calibrator) -> list[Step]:
     """The steps of a fitted calibrator, which give its probabilities on a few rows of all kinds."""
-    steps, rows = calibrator.steps(), trial_rows(calibrator.n_classes_)
+    steps = calibrator.steps()
+    rows = trial_rows(calibrator.n_classes_)
     try:
         away = np.abs(predict.probabilities(steps, rows) - calibrator.predict_proba(rows)).max()
     except predict.Refused:
@@ -104,7 +108,11 @@ def logit_steps(exported: ExportedCalibrator) -> list[Step]:
             "probabilities."
         )
     plain: Step = {"step": "normalise"} if one is None else {"step": "affine", "scale": 1 / one}
-    both: Step = {"step": "matrix", "matrix": np.array([[-1.0], [1.0]]), "offset": np.array([1.0, 0.0])}
+    both: Step = {
+        "step": "matrix",
+        "matrix": np.array([[-1.0], [1.0]]),
+        "offset": np.array([1.0, 0.0]),
+    }
     finite: Step = {"step": "finite", "low": float(np.log(exported.floor or DEFAULT_FLOOR))}
     logs = [] if kind == "log_probabilities" else [{"step": "log"}]
     return [*([] if one == 1 else [plain]), *([both] if kind in ONE_COLUMN else []), *logs, finite]
@@ -112,7 +120,8 @@ def logit_steps(exported: ExportedCalibrator) -> list[Step]:
 
 def _range(exported: ExportedCalibrator) -> list[float]:
     """The least and the largest number that outputs may be."""
-    scale, largest = exported.scale, float(np.finfo(np.float64).max)
+    scale = exported.scale
+    largest = float(np.finfo(np.float64).max)
     if scale == "counts":
         return [0.0, largest]
     if exported.kind == "log_probabilities":

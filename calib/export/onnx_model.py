@@ -29,7 +29,11 @@ OPSET, IR_VERSION = 18, 8
 INPUT, PREFIX = "outputs", "calib/"
 """The model's input, and what begins all other names in it, so that it can be merged with another model."""
 
-FLOAT_TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16}
+FLOAT_TYPES = {
+    "float64": TensorProto.DOUBLE,
+    "float32": TensorProto.FLOAT,
+    "float16": TensorProto.FLOAT16,
+}
 
 
 class Graph:
@@ -70,13 +74,18 @@ class Graph:
 
     def as_long_as(self, body: Callable[[str], tuple[str, str]], flags: str) -> str:
         """What booleans (n, m) become by ``body``, which gives whether to go on and the next booleans."""
-        outside, self.nodes = self.nodes, []
-        number, go_on, given = self.name(), self.name(), self.name()
+        outside = self.nodes
+        self.nodes = []
+        number = self.name()
+        go_on = self.name()
+        given = self.name()
         ends = body(given)
         inside, self.nodes = self.nodes, outside
         begin = [_value(number, TensorProto.INT64, []), _value(go_on, TensorProto.BOOL, [])]
         end = [_value(ends[0], TensorProto.BOOL, []), _value(ends[1], TensorProto.BOOL)]
-        nested = helper.make_graph(inside, self.name(), [*begin, _value(given, TensorProto.BOOL, ["n", "m"])], end)
+        nested = helper.make_graph(
+            inside, self.name(), [*begin, _value(given, TensorProto.BOOL, ["n", "m"])], end
+        )
         return self.Loop("", np.array(True), flags, body=nested)
 
 
@@ -122,7 +131,8 @@ def _piecewise(g: Graph, x: str, breaks: Floats, origins: Floats, coefficients: 
         wide = np.atleast_2d(rows)
         return np.pad(wide, ((0, 0), (0, size - wide.shape[1])), constant_values=by).reshape(-1)
 
-    limits, step = table(breaks, np.inf), size // 2
+    limits = table(breaks, np.inf)
+    step = size // 2
     at: Any = np.arange(len(limits) // size) * size
     while step:
         further = g.Add(at, step)
@@ -136,7 +146,9 @@ def _piecewise(g: Graph, x: str, breaks: Floats, origins: Floats, coefficients: 
 
 
 def _mix(g: Graph, x: str, weights: Sequence[Any], parts: Sequence[list[Step]]) -> str:
-    first, *others = (g.Mul(run(g, part, x), weight) for weight, part in zip(weights, parts, strict=True))
+    first, *others = (
+        g.Mul(run(g, part, x), weight) for weight, part in zip(weights, parts, strict=True)
+    )
     for other in others:
         first = g.Add(first, other)
     return first
@@ -166,7 +178,8 @@ def _one_vs_rest(g: Graph, x: str, steps: list[Step]) -> str:
 
 def _top(g: Graph, x: str, steps: list[Step]) -> str:
     _, others, rest = _without_top(g, x)
-    largest, best = g.row_max(x), g.Less(others, -1e308)
+    largest = g.row_max(x)
+    best = g.Less(others, -1e308)
     confidence = run(g, steps, g.Sub(largest, rest))
     n_classes = g.row_sum(g.Add(g.Mul(x, 0.0), 1.0))
     most = g.Min(g.Max(confidence, g.Div(1.0, n_classes)), 1.0)
@@ -196,10 +209,17 @@ def _ranks(g: Graph, x: str, weights: Floats) -> str:
 
 
 def _draws(
-    g: Graph, x: str, growth: Floats, low: float, spacing: float, order: int, of_probabilities: bool = False
+    g: Graph,
+    x: str,
+    growth: Floats,
+    low: float,
+    spacing: float,
+    order: int,
+    of_probabilities: bool = False,
 ) -> str:
     """Each row's odds are spread over the nodes and gathered again, so that no tensor has an entry for each draw."""
-    size, near = len(growth), range(order + 1)
+    size = len(growth)
+    near = range(order + 1)
     at = g.Div(g.Sub(g.Softmax(x, axis=1) if of_probabilities else x, low), spacing)
     at = g.Min(g.Max(at, 0.0), size - 1.0)
     first = g.Min(g.Max(g.Sub(g.Cast(at, to=TensorProto.INT64), order // 2), 0), size - 1 - order)
@@ -207,24 +227,36 @@ def _draws(
     weights = [np.float64(1.0) for _ in near]
     for i in near:
         for j in near:
-            weights[i] = weights[i] if i == j else g.Mul(weights[i], g.Div(g.Sub(along, float(j)), float(i - j)))
-    nodes, odds = [g.Add(first, i) for i in near], g.Exp(g.Sub(x, g.row_max(x)))
+            weights[i] = (
+                weights[i]
+                if i == j
+                else g.Mul(weights[i], g.Div(g.Sub(along, float(j)), float(i - j)))
+            )
+    nodes = [g.Add(first, i) for i in near]
+    odds = g.Exp(g.Sub(x, g.row_max(x)))
     sums = g.Mul(g.row_sum(odds), np.zeros(size))
     for node, weight in zip(nodes, weights, strict=True):
         sums = g.ScatterElements(sums, node, g.Mul(odds, weight), axis=1, reduction="add")
     ratio = g.MatMul(g.Div(1.0, g.MatMul(sums, growth)), np.ascontiguousarray(growth.T))
-    parts = [g.Mul(g.GatherElements(ratio, node, axis=1), w) for node, w in zip(nodes, weights, strict=True)]
+    parts = [
+        g.Mul(g.GatherElements(ratio, node, axis=1), w)
+        for node, w in zip(nodes, weights, strict=True)
+    ]
     return g.Div(g.Mul(odds, g.Sum(*parts)), float(growth.shape[1]))
 
 
 WORDS: dict[str, Callable[..., str]] = {
     "affine": _affine,
-    "matrix": lambda g, x, matrix, offset=0.0: _affine(g, g.MatMul(x, np.ascontiguousarray(matrix.T)), 1.0, offset),
+    "matrix": lambda g, x, matrix, offset=0.0: _affine(
+        g, g.MatMul(x, np.ascontiguousarray(matrix.T)), 1.0, offset
+    ),
     "log": lambda g, x: g.Log(g.Max(x, 0.0)),
     "cut": lambda g, x, depth: g.Max(x, g.Sub(g.row_max(x), depth)),
     "finite": lambda g, x, low: g.Where(g.Equal(x, -np.inf), low, x),
     "log_sigmoid": lambda g, x: g.Neg(_softplus(g, g.Neg(x))),
-    "sigmoid": lambda g, x: g.Div(1.0, g.Add(1.0, g.Exp(g.Neg(x)))),  # Sigmoid has no digits left below -40
+    "sigmoid": lambda g, x: g.Div(
+        1.0, g.Add(1.0, g.Exp(g.Neg(x)))
+    ),  # Sigmoid has no digits left below -40
     "normalise": lambda g, x: g.Div(x, g.row_sum(x)),
     "log_softmax": lambda g, x: g.LogSoftmax(x, axis=1),
     "softmax": _softmax,
@@ -254,9 +286,14 @@ def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto
         If the method, or the kind of outputs, has no ONNX form.
     """
     if dtype not in FLOAT_TYPES:
-        raise CalibrationError(f"An ONNX model takes {', '.join(FLOAT_TYPES)}; got dtype={dtype!r:.40}.")
-    g, one_column, pairs = Graph(), exported.n_outputs == 1, exported.kind == "pairs"
-    n_columns, title = exported.calibrator.n_classes_, METHODS[exported.method].title
+        raise CalibrationError(
+            f"An ONNX model takes {', '.join(FLOAT_TYPES)}; got dtype={dtype!r:.40}."
+        )
+    g = Graph()
+    one_column = exported.n_outputs == 1
+    pairs = exported.kind == "pairs"
+    n_columns = exported.calibrator.n_classes_
+    title = METHODS[exported.method].title
     x = g.Cast(INPUT, to=TensorProto.DOUBLE)
     x = g.Reshape(x, [-1, 1]) if one_column else x
     logits = run(g, logit_steps(exported), x)
@@ -294,4 +331,7 @@ def recorded(exported: ExportedCalibrator, dtype: str) -> dict[str, str]:
         "class_names": exported.class_names,
         "exported_on": exported.metadata.get("exported_on", ""),
     }
-    return {f"calib.{key}": each if isinstance(each, str) else json.dumps(each) for key, each in known.items()}
+    return {
+        f"calib.{key}": each if isinstance(each, str) else json.dumps(each)
+        for key, each in known.items()
+    }

@@ -32,7 +32,9 @@ def run(steps, x):
     """What a list of steps makes of x, (n, m) numbers; each takes what the one before it gave."""
     with np.errstate(all="ignore"):
         for step in steps:
-            x = STEPS[step["step"]](x, **{name: value for name, value in step.items() if name != "step"})
+            x = STEPS[step["step"]](
+                x, **{name: value for name, value in step.items() if name != "step"}
+            )
     return x
 
 
@@ -41,7 +43,9 @@ def softmax(x, among=None, kept=None):
     probs = np.exp(x if kept is not None else x - x.max(axis=1, keepdims=True))
     if kept is None:
         return probs / probs.sum(axis=1, keepdims=True)
-    probs[:, among] = softmax(x[:, among]) * np.maximum(1.0 - probs[:, kept].sum(axis=1, keepdims=True), 0.0)
+    probs[:, among] = softmax(x[:, among]) * np.maximum(
+        1.0 - probs[:, kept].sum(axis=1, keepdims=True), 0.0
+    )
     return probs
 
 
@@ -54,7 +58,8 @@ def piecewise(x, breaks, origins, coefficients):
         maps = zip(x.T, breaks, origins, coefficients.swapaxes(0, 1), strict=True)
         return np.stack([piecewise(*each) for each in maps], axis=1)
     i = np.searchsorted(breaks, x, side="right")
-    along, result = x - origins[i], coefficients[-1][i]
+    along = x - origins[i]
+    result = coefficients[-1][i]
     for row in coefficients[-2::-1]:
         result = result * along + row[i]
     return result
@@ -80,7 +85,9 @@ def top(x, steps):
     held = np.arange(x.shape[1]) == x.argmax(axis=1)[:, None]
     most = np.clip(run(steps, log_odds(x)[held][:, None]), 1.0 / x.shape[1], 1.0)
     probs = over = held
-    while over.any():  # classes that would get more than the predicted one are held at its confidence
+    while (
+        over.any()
+    ):  # classes that would get more than the predicted one are held at its confidence
         held = held | over
         left = np.maximum(1.0 - most * held.sum(axis=1, keepdims=True), 0.0)
         probs = np.where(held, most, left * softmax(np.where(held, -1e300, x)))
@@ -92,7 +99,8 @@ def top(x, steps):
 def ranks(x, weights):
     """Each row sorted, its gaps times ``weights``, its largest at 0; back in the order of the classes."""
     order = np.argsort(-x, axis=1, kind="stable")
-    gaps, result = np.diff(np.take_along_axis(x, order, axis=1), axis=1) * weights, np.zeros(x.shape)
+    gaps = np.diff(np.take_along_axis(x, order, axis=1), axis=1) * weights
+    result = np.zeros(x.shape)
     np.put_along_axis(result, order[:, 1:], np.cumsum(gaps, axis=1), axis=1)
     return result
 
@@ -104,7 +112,8 @@ def draws(x, growth, low, spacing, order, of_probabilities=False):
     ``order`` 1 or 3 through the nearest.
     """
     at = np.clip(((softmax(x) if of_probabilities else x) - low) / spacing, 0.0, len(growth) - 1.0)
-    first, near = np.clip(at.astype(int) - order // 2, 0, len(growth) - 1 - order), range(order + 1)
+    first = np.clip(at.astype(int) - order // 2, 0, len(growth) - 1 - order)
+    near = range(order + 1)
     weights = [np.prod([(at - first - j) / (i - j) for j in near if j != i], axis=0) for i in near]
     factor = sum(weights[i][..., None] * growth[first + i] for i in near)
     odds = np.exp(x - x.max(axis=1, keepdims=True))[..., None] * factor
@@ -114,7 +123,9 @@ def draws(x, growth, low, spacing, order, of_probabilities=False):
 STEPS = {
     "affine": lambda x, scale=1.0, offset=0.0: x * scale + offset,
     "matrix": lambda x, matrix, offset=0.0: x @ matrix.T + offset,
-    "mix": lambda x, weights, parts: sum(w * run(steps, x) for w, steps in zip(weights, parts, strict=True)),
+    "mix": lambda x, weights, parts: sum(
+        w * run(steps, x) for w, steps in zip(weights, parts, strict=True)
+    ),
     "log": lambda x: np.log(np.maximum(x, 0.0)),  # -inf of 0, and of what rounding took below it
     "cut": lambda x, depth: np.maximum(x, x.max(axis=1, keepdims=True) - depth),
     "finite": lambda x, low: np.where(x == -np.inf, low, x),
@@ -128,15 +139,20 @@ STEPS = {
 
 def probabilities(steps, logits, promises=()):
     """What the steps of a calibrator make of logits, (n, m), in blocks of rows."""
-    probs, size = np.empty(logits.shape), max(1, 20_000 // logits.shape[1])
+    probs = np.empty(logits.shape)
+    size = max(1, 20_000 // logits.shape[1])
     try:
         for start in range(0, len(logits), size):
             probs[start : start + size] = run(steps, logits[start : start + size])
     except Exception as error:
-        raise Refused(f"The calibrator cannot be computed ({type(error).__name__}); export it again.") from error
+        raise Refused(
+            f"The calibrator cannot be computed ({type(error).__name__}); export it again."
+        ) from error
     off = np.abs(probs.sum(axis=1) - 1.0) if "rows sum to one" in promises else 0.0
     if not ((probs >= 0) & (probs <= 1 + 1e-9)).all() or np.any(off > 1e-6):
-        raise Refused("The calibrator gives no probabilities: its file was damaged or changed; export it again.")
+        raise Refused(
+            "The calibrator gives no probabilities: its file was damaged or changed; export it again."
+        )
     return probs
 
 
@@ -149,12 +165,20 @@ class Calibrator:
         plain = json.dumps(json.loads(text), ensure_ascii=False)
         plain.encode()  # fails for half of a two-part character
         if (count := plain.count('"step": ')) > MOST_STEPS:
-            raise Refused(f"The calibrator has {count:,} steps, and no export over {MOST_STEPS}; export it again.")
-        self.record = json.loads(text, object_hook=lambda x: arrays.pop(x["$array"]) if "$array" in x else x)
+            raise Refused(
+                f"The calibrator has {count:,} steps, and no export over {MOST_STEPS}; export it again."
+            )
+        self.record = json.loads(
+            text, object_hook=lambda x: arrays.pop(x["$array"]) if "$array" in x else x
+        )
         if self.record["format"] != FORMAT or arrays:
-            raise Refused(f"The file is not of format {FORMAT}, or holds arrays it does not name; export it again.")
+            raise Refused(
+                f"The file is not of format {FORMAT}, or holds arrays it does not name; export it again."
+            )
         row = np.full((1, min(self.record["n_outputs"], len(self.record["class_names"]))), 0.5)
-        self.answer(np.clip(row, *self.record["range"]), self.record["kind"])  # refuses what cannot be computed
+        self.answer(
+            np.clip(row, *self.record["range"]), self.record["kind"]
+        )  # refuses what cannot be computed
 
     def calibrate(self, outputs, kind=None):
         """Calibrated probabilities (n, n_classes); of answers with one confidence each the calibrated ones, (n,).
@@ -169,25 +193,33 @@ class Calibrator:
         ``probabilities`` and the number of the ``predicted`` class, or ``confidence``. By the file's rule ``actions``,
         which ``record["actions"]`` names; -1 hands a row over. By its prediction ``sets`` whether each class is in one.
         """
-        rule, sets, logits = self.record["decision"], self.record["sets"], self.logits(outputs, kind)
+        rule = self.record["decision"]
+        sets = self.record["sets"]
+        logits = self.logits(outputs, kind)
         probs = probabilities(self.record["steps"], logits, self.record["promises"])
-        largest, shares = probs.max(axis=1), probs / probs.sum(axis=1, keepdims=True)
+        largest = probs.max(axis=1)
+        shares = probs / probs.sum(axis=1, keepdims=True)
         predicted = np.where(probs == largest[:, None], logits, -np.inf).argmax(axis=1)
         said = {"probabilities": probs, "predicted": predicted}
         if self.record["kind"] == "pairs":  # "predicted" is that the answer is given
-            largest, predicted = probs[:, 1], 1
+            largest = probs[:, 1]
+            predicted = 1
             said = {"confidence": largest}
         if rule and rule["rule"] == "cut":
             said["actions"] = (probs[:, rule["column"]] >= rule["cut"] - 1e-12).astype(int)
         elif rule and rule["rule"] == "costs":
-            costs, near = shares @ rule["costs"], 1e-12 * (shares @ np.abs(rule["costs"]))
-            over, least = (costs - near).min(axis=1) > rule.get("hand_over", np.inf), (costs + near).min(axis=1)
+            costs = shares @ rule["costs"]
+            near = 1e-12 * (shares @ np.abs(rule["costs"]))
+            over = (costs - near).min(axis=1) > rule.get("hand_over", np.inf)
+            least = (costs + near).min(axis=1)
             said["actions"] = np.where(over, -1, (costs - near <= least[:, None]).argmax(axis=1))
         elif rule:
             said["actions"] = np.where(largest >= rule["threshold"] - 1e-12, predicted, -1)
         if sets:
             best = np.arange(probs.shape[1]) == probs.argmax(axis=1)[:, None]
-            said["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (best & (not sets["allow_empty"]))
+            said["sets"] = (1.0 - shares <= sets["quantiles"] + 1e-15) | (
+                best & (not sets["allow_empty"])
+            )
         return said
 
     def logits(self, outputs, kind=None):
@@ -195,17 +227,29 @@ class Calibrator:
         own, (low, high) = self.record["kind"], self.record["range"]
         if hasattr(outputs, "iloc"):  # a DataFrame
             outputs = outputs.iloc[:, places(self.record, [*map(str, outputs.columns)])]
-        x, width = np.asarray(outputs), self.record["n_outputs"]
+        x = np.asarray(outputs)
+        width = self.record["n_outputs"]
         x = x.reshape(-1, 1) if x.ndim == width == 1 else x
-        if x.dtype.kind not in "fiub" or x.ndim != 2 or x.shape[1] != width or kind not in (None, own):
-            raise Refused(f"The calibrator takes {own}, (n, {width}) numbers; got {kind or x.dtype}, shape {x.shape}.")
+        if (
+            x.dtype.kind not in "fiub"
+            or x.ndim != 2
+            or x.shape[1] != width
+            or kind not in (None, own)
+        ):
+            raise Refused(
+                f"The calibrator takes {own}, (n, {width}) numbers; got {kind or x.dtype}, shape {x.shape}."
+            )
         x = x.astype(np.float64)
         good = ((x >= low) & (x <= high)).all(axis=1)
         if not good.all():
-            raise Refused(f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or no {own}.")
+            raise Refused(
+                f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or no {own}."
+            )
         inside = ((x >= 0) & (x <= 1)).all(axis=1).mean() if x.size >= 10 else 0.0
         if kind is None and inside > self.record["in_unit"] + 0.5:  # of those fitted on so many do
-            raise Refused(f"{inside:.0%} of rows look like probabilities; if they are {own}, say so by kind={own!r}.")
+            raise Refused(
+                f"{inside:.0%} of rows look like probabilities; if they are {own}, say so by kind={own!r}."
+            )
         return run(self.record["to_logits"], x)
 
 
@@ -220,14 +264,18 @@ def load(file):
     except (Refused, OSError):
         raise
     except Exception as error:
-        raise Refused(f"This is no calibrator, or a damaged one ({type(error).__name__}); export it again.") from error
+        raise Refused(
+            f"This is no calibrator, or a damaged one ({type(error).__name__}); export it again."
+        ) from error
 
 
 def places(record, names):
     """Which columns of a table are the outputs, in the calibrator's order, by their names."""
     missing = [name for name in record["columns"] if names.count(name) != 1]
     if missing:
-        raise Refused(f"The table has no single column {missing[0]!r}; name those of the outputs with --columns.")
+        raise Refused(
+            f"The table has no single column {missing[0]!r}; name those of the outputs with --columns."
+        )
     return [names.index(name) for name in record["columns"]]
 
 
@@ -236,23 +284,32 @@ def read_outputs(record, path):
     if path.suffix.lower() == ".npy":
         outputs = np.load(path, allow_pickle=False)
         return outputs, ["row"], [[i + 1] for i in range(len(outputs))]
-    text = path.read_bytes().decode("utf-8-sig", errors="surrogateescape")  # latin-1 passes through unread
+    text = path.read_bytes().decode(
+        "utf-8-sig", errors="surrogateescape"
+    )  # latin-1 passes through unread
     csv.field_size_limit(LARGEST)
     mark = max(",;\t|", key=text.lstrip().partition("\n")[0].count)
-    names, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row] or [[]]
+    names, *rows = [
+        row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row
+    ] or [[]]
     if not rows or any(len(row) != len(names) for row in rows):
         raise Refused(f"{path.name} holds no table: a line of names, then rows with as many cells.")
-    cells = np.array(rows, dtype=object)[:, places(record, [name.strip() for name in names])].astype(str)
+    cells = np.array(rows, dtype=object)[
+        :, places(record, [name.strip() for name in names])
+    ].astype(str)
     if mark != "," and not (np.char.find(cells, ".") >= 0).any():  # decimal commas
         cells = np.char.replace(cells, ",", ".")
     whole = 100 if np.char.endswith(cells, "%").all() else 1
-    cells = np.where(np.char.strip(cells) == "", "nan", np.char.rstrip(cells, "%" if whole > 1 else " "))
+    cells = np.where(
+        np.char.strip(cells) == "", "nan", np.char.rstrip(cells, "%" if whole > 1 else " ")
+    )
     return cells.astype(np.float64) / whole, names, rows
 
 
 def as_columns(record, said):
     """What a calibrator says of rows as the columns of a table, by name."""
-    names, table = record["class_names"], dict[str, object]()
+    names = record["class_names"]
+    table = dict[str, object]()
     for name, array in said.items():
         if name == "probabilities":
             table |= {f"p_{each}": column for each, column in zip(names, array.T, strict=True)}
@@ -268,7 +325,9 @@ def as_columns(record, said):
 def write_table(file, names, rows, table):
     """A csv of rows as they were read and columns behind them, in which no spreadsheet finds a formula."""
     lines = [[*names, *(name + "_" * (name in names) for name in table)]]
-    lines += [[*row, *own] for row, own in zip(rows, zip(*table.values(), strict=True), strict=True)]
+    lines += [
+        [*row, *own] for row, own in zip(rows, zip(*table.values(), strict=True), strict=True)
+    ]
     csv.writer(file, lineterminator="\n").writerows(map(inert, line) for line in lines)
 
 
@@ -281,23 +340,37 @@ def inert(cell):
 def main(arguments=None):
     """Run the command on a table or an array."""
     parser = argparse.ArgumentParser(description="Calibrate outputs of a model: a .csv or .npy.")
-    parser.add_argument("outputs", type=Path, help="the table as it was uploaded, whose other columns stay, or a .npy")
+    parser.add_argument(
+        "outputs",
+        type=Path,
+        help="the table as it was uploaded, whose other columns stay, or a .npy",
+    )
     parser.add_argument("--out", type=Path, default="calibrated.csv", help=".csv or .npz to write")
-    parser.add_argument("--columns", help="names of the outputs' columns, in the order of the classes: a,b,c")
+    parser.add_argument(
+        "--columns", help="names of the outputs' columns, in the order of the classes: a,b,c"
+    )
     parser.add_argument("--kind", help="what the outputs are, where they look like something else")
-    parser.add_argument("--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz"))
+    parser.add_argument(
+        "--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz")
+    )
     given = parser.parse_args(arguments)
     try:
         calibrator = load(given.calibrator)
-        calibrator.record["columns"] = given.columns.split(",") if given.columns else calibrator.record["columns"]
+        calibrator.record["columns"] = (
+            given.columns.split(",") if given.columns else calibrator.record["columns"]
+        )
         outputs, names, rows = read_outputs(calibrator.record, given.outputs)
         said = calibrator.answer(outputs, given.kind)
         if given.out.suffix.lower() == ".npz":
             np.savez(given.out, **said)
         else:
-            with open(given.out, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+            with open(
+                given.out, "w", newline="", encoding="utf-8", errors="surrogateescape"
+            ) as file:
                 write_table(file, names, rows, as_columns(calibrator.record, said))
-    except Exception as error:  # one line for a missing file, one that says nonsense, and a name that is none
+    except (
+        Exception
+    ) as error:  # one line for a missing file, one that says nonsense, and a name that is none
         sys.exit(re.sub(r"[^ -~]", "?", f"{type(error).__name__}: {error}"))
 
 

@@ -25,10 +25,30 @@ from calib.registry import METHODS
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
-_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "columns", "seen", "base_rate", "decision", "sets")
+_OF_THE_EXPORT = (
+    "kind",
+    "floor",
+    "scale",
+    "class_names",
+    "columns",
+    "seen",
+    "base_rate",
+    "decision",
+    "sets",
+)
 _OF_FEATURES = ("feature_mean", "feature_scale")
 RECORDED = (
-    *("data_name", "data_sha256", "event", "event_class", "view", "split", "n_rows", "n_calibration", "n_test"),
+    *(
+        "data_name",
+        "data_sha256",
+        "event",
+        "event_class",
+        "view",
+        "split",
+        "n_rows",
+        "n_calibration",
+        "n_test",
+    ),
     *("scores", "notes", "device", "versions", "exported_on", "metadata"),
 )
 """What is recorded of the data and the fit; ``metadata`` holds anything else by name."""
@@ -57,7 +77,9 @@ def exported(
     """
     if isinstance(calibrator, ExportedCalibrator):
         if metadata:
-            raise CalibrationError("An exported calibrator has its metadata already; export the fitted one anew.")
+            raise CalibrationError(
+                "An exported calibrator has its metadata already; export the fitted one anew."
+            )
         return calibrator
     known = dict(metadata or {})
     if unknown := set(known) - {*_OF_THE_EXPORT, *_OF_FEATURES, *RECORDED}:
@@ -69,7 +91,9 @@ def exported(
     if not isinstance(calibrator, Calibrator):
         raise CalibrationError(f"A fitted calibrator is exported; got {type(calibrator).__name__}.")
     if not calibrator.fitted:
-        raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
+        raise CalibrationError(
+            f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it."
+        )
     if "features" not in calibrator.needs:
         special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
     if LEARNS_NOTHING in calibrator.traits and special.get("floor"):
@@ -79,7 +103,9 @@ def exported(
     return ExportedCalibrator(calibrator, metadata=recorded, **special)
 
 
-def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress = silent) -> ExportedCalibrator:
+def resume(
+    earlier: ExportedCalibrator, data: Predictions, *, progress: Progress = silent
+) -> ExportedCalibrator:
     """An exported calibrator after learning from more calibration data; the earlier rows are not needed.
 
     A decision and prediction sets are left out: they were fitted with the earlier probabilities, so fit them anew.
@@ -105,8 +131,11 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
         If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
     """
     for name in ("kind", "scale", "floor", "class_names"):
-        before, now = getattr(earlier, name), getattr(data, name)
-        renamed = name == "class_names" and set(before) != set(now)  # other names of the same columns
+        before = getattr(earlier, name)
+        now = getattr(data, name)
+        renamed = name == "class_names" and set(before) != set(
+            now
+        )  # other names of the same columns
         if before != now and not renamed and not (name == "floor" and None in (before, now)):
             raise CalibrationError(
                 f"The calibrator was fitted on outputs with {name}={before!r:.200}, and these have {now!r:.200}; give "
@@ -119,13 +148,20 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, progress: Progress
             "such as GPcalib. Give the .pkl, or fit on all rows."
         )
     calibrator.partial_fit(data.logits, data.labels, progress=progress)
-    known = {**describe(data), "n_rows": calibrator.get_state()["n_rows_given_"], "class_names": earlier.class_names}
+    known = {
+        **describe(data),
+        "n_rows": calibrator.get_state()["n_rows_given_"],
+        "class_names": earlier.class_names,
+    }
     known["floor"] = data.floor if earlier.floor is None else earlier.floor
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
         if key in earlier.metadata:
             known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
-    share, before = len(data) / known["n_rows"], earlier.base_rate
-    known["base_rate"] = None if before is None else (1.0 - share) * before + share * known["base_rate"]
+    share = len(data) / known["n_rows"]
+    before = earlier.base_rate
+    known["base_rate"] = (
+        None if before is None else (1.0 - share) * before + share * known["base_rate"]
+    )
     return exported(calibrator, known)
 
 
@@ -145,7 +181,8 @@ def describe(data: Predictions) -> dict[str, Any]:
     dict of str to object
         For ``**metadata`` of :func:`save`.
     """
-    event, known = data.event, {key: getattr(data, key, None) for key in _OF_FEATURES}
+    event = data.event
+    known = {key: getattr(data, key, None) for key in _OF_FEATURES}
     if len(data):
         known["seen"] = Seen.from_logits(data.logits, data.kind, data.scale)
         known["base_rate"] = np.bincount(data.labels, minlength=data.n_classes) / len(data)
@@ -169,11 +206,22 @@ def _columns(data: Predictions) -> tuple[str, ...]:
     n_columns = 1 if data.kind in ONE_COLUMN else data.n_classes
     if len(named) != n_columns:
         return ()
-    return tuple(named[k] for k in class_order(named, data.class_names)) if n_columns > 1 else tuple(named)
+    return (
+        tuple(named[k] for k in class_order(named, data.class_names))
+        if n_columns > 1
+        else tuple(named)
+    )
 
 
 def versions() -> dict[str, str]:
     """Versions of calib, Python, NumPy and of those libraries for fitting that this process has loaded."""
-    installed = {"calib": calib.__version__, "python": platform.python_version(), "numpy": np.__version__}
+    installed = {
+        "calib": calib.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
     loaded = {module: sys.modules[module] for module in _USED_IN_FITS if module in sys.modules}
-    return installed | {module: str(getattr(library, "__version__", "unknown")) for module, library in loaded.items()}
+    return installed | {
+        module: str(getattr(library, "__version__", "unknown"))
+        for module, library in loaded.items()
+    }

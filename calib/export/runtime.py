@@ -29,7 +29,14 @@ from calib.canonical import (
 )
 from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule, made_of, rule_from_state
+from calib.decisions.rules import (
+    HAND_OVER,
+    HANDED_OVER,
+    AnswerAbove,
+    AnyRule,
+    made_of,
+    rule_from_state,
+)
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.decisions import check_decisions, held
@@ -138,10 +145,16 @@ class ExportedCalibrator:
 
     def __post_init__(self) -> None:
         if not self.calibrator.fitted:
-            raise CalibrationError(f"This {type(self.calibrator).__name__} is not fitted yet; fit it, then export it.")
+            raise CalibrationError(
+                f"This {type(self.calibrator).__name__} is not fitted yet; fit it, then export it."
+            )
         if self.kind not in tuple(KINDS):
-            raise CalibrationError(f"Unknown kind of outputs {shown(self.kind)}; it is one of {', '.join(KINDS)}.")
-        if self.floor is not None and (number_fault(self.floor, False, 0, 1) or self.floor in (0, 1)):
+            raise CalibrationError(
+                f"Unknown kind of outputs {shown(self.kind)}; it is one of {', '.join(KINDS)}."
+            )
+        if self.floor is not None and (
+            number_fault(self.floor, False, 0, 1) or self.floor in (0, 1)
+        ):
             raise CalibrationError(
                 f"The floor for zero probabilities must lie between 0 and 1; got {shown(self.floor)}."
             )
@@ -150,18 +163,24 @@ class ExportedCalibrator:
         check_standardisation(self.feature_mean, self.feature_scale)
         self.metadata = without_arrays(self.metadata)
         if not isinstance(self.metadata, dict):
-            raise CalibrationError(f"What is recorded of a calibrator has names; got {shown(self.metadata)}.")
+            raise CalibrationError(
+                f"What is recorded of a calibrator has names; got {shown(self.metadata)}."
+            )
         n_columns = self.calibrator.n_classes_
         self.columns = tuple(map(str, self.columns))
         self.class_names = tuple(map(str, self.class_names)) or tuple(map(str, range(n_columns)))
         if len(self.class_names) != n_columns:
-            raise CalibrationError(f"{plural(len(self.class_names), 'class name')} for {n_columns} classes.")
+            raise CalibrationError(
+                f"{plural(len(self.class_names), 'class name')} for {n_columns} classes."
+            )
         if self.kind in ONE_COLUMN and self.n_classes != 2:
             raise CalibrationError(
                 f"Outputs of kind {self.kind!r} have 2 classes; the calibrator has {self.n_classes}."
             )
         probabilities = self.calibrator.gives_probabilities
-        check_decisions(self.base_rate, self.decision, self.sets, self.n_classes, self.kind, probabilities)
+        check_decisions(
+            self.base_rate, self.decision, self.sets, self.n_classes, self.kind, probabilities
+        )
 
     @property
     def method(self) -> str:
@@ -169,7 +188,9 @@ class ExportedCalibrator:
         fitted = self.calibrator
         name = fitted.method_ if isinstance(fitted, StepsCalibrator) else registry_name(fitted)
         if name not in METHODS:
-            raise CalibrationError(f"{type(self.calibrator).__name__} is not a registered method and has no export.")
+            raise CalibrationError(
+                f"{type(self.calibrator).__name__} is not a registered method and has no export."
+            )
         return name
 
     @property
@@ -235,7 +256,12 @@ class ExportedCalibrator:
         ndarray of shape (n,)
             From 0 to 1.
         """
-        return cast(Floats, self.answer(self.to_logits(outputs, kind), self.to_features(features), ())["confidence"])
+        return cast(
+            Floats,
+            self.answer(self.to_logits(outputs, kind), self.to_features(features), ())[
+                "confidence"
+            ],
+        )
 
     def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
         """Action of each row for a model's outputs as they were uploaded, by the file's own rule.
@@ -272,7 +298,9 @@ class ExportedCalibrator:
         """What each action of :meth:`decide` is called, by its number."""
         rule: AnyRule = held(self, "decision")
         hands_over = isinstance(rule, AnswerAbove) or getattr(rule, "hand_over", None) is not None
-        named = {1: "answer"} if self.kind == "pairs" else dict(enumerate(rule.names(self.class_names)))
+        named = (
+            {1: "answer"} if self.kind == "pairs" else dict(enumerate(rule.names(self.class_names)))
+        )
         return named | ({HAND_OVER: HANDED_OVER} if hands_over else {})
 
     def prediction_sets(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[np.bool_]:
@@ -318,7 +346,8 @@ class ExportedCalibrator:
             ``probabilities`` (n, n_classes) where the calibrator gives them, and ``predicted`` and ``confidence`` (n,);
             of pairs ``confidence`` alone.
         """
-        made, said = self.calibrator, dict[str, Any]()
+        made = self.calibrator
+        said = dict[str, Any]()
         if self.kind == "pairs":
             said["confidence"] = made.predict_proba(logits)[:, 1]
         else:
@@ -331,7 +360,9 @@ class ExportedCalibrator:
         if "actions" in more:
             rule: AnyRule = held(self, "decision")
             if isinstance(rule, AnswerAbove):  # of pairs the answer is what was predicted
-                said["actions"] = rule.answer(said["confidence"], said.get("predicted", np.ones(len(logits), np.int64)))
+                said["actions"] = rule.answer(
+                    said["confidence"], said.get("predicted", np.ones(len(logits), np.int64))
+                )
             else:
                 said["actions"] = rule.decide(said["probabilities"])
         if "sets" in more:
@@ -394,7 +425,8 @@ class ExportedCalibrator:
                 f"The outputs have {plural(shape[1], 'column')}, but the calibrator takes {self.n_outputs:,} for the "
                 f"{self.n_classes:,} classes that it was fitted on. Give it outputs of the same model."
             )
-        written, outputs = outputs, to_plain(outputs, self.scale)
+        written = outputs
+        outputs = to_plain(outputs, self.scale)
         logits = to_canonical(outputs, self.kind, self.floor)
         check_values(outputs, self.kind)
         if kind is None:
@@ -435,7 +467,11 @@ class ExportedCalibrator:
             The outputs themselves where the order is theirs.
         """
         if columns is None:
-            columns = [*map(str, outputs.columns)] if hasattr(outputs, "iloc") and hasattr(outputs, "columns") else []
+            columns = (
+                [*map(str, outputs.columns)]
+                if hasattr(outputs, "iloc") and hasattr(outputs, "columns")
+                else []
+            )
         order = class_order(columns, self.class_names)
         known = order != sorted(order) and np.shape(outputs)[1:] == (len(order),)
         return np.asarray(outputs)[:, order] if known else outputs
@@ -487,17 +523,23 @@ def load(path: str | Path) -> ExportedCalibrator:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (".npz", ".zip", ".pkl"):
-        raise CalibrationError(f"{path.name} is not an exported calibrator; expected .npz, .zip or .pkl.")
+        raise CalibrationError(
+            f"{path.name} is not an exported calibrator; expected .npz, .zip or .pkl."
+        )
     if not path.is_file():
         raise CalibrationError(f"{path.name} was not found in {path.parent}.")
     if path.stat().st_size > LARGEST:
-        raise CalibrationError(f"{path.name} has {path.stat().st_size / 1e6:,.0f} MB; no export has over 1,074.")
+        raise CalibrationError(
+            f"{path.name} has {path.stat().st_size / 1e6:,.0f} MB; no export has over 1,074."
+        )
     content = path.read_bytes()
     with damage_in_words():
         if suffix == ".pkl":
             loaded = pickle.loads(content)
             if not isinstance(loaded, ExportedCalibrator):
-                raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
+                raise CalibrationError(
+                    f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator."
+                )
             return loaded
         return from_arrays(arrays_of(npz_in(content)))
 
@@ -509,11 +551,15 @@ def npz_in(content: bytes) -> bytes:
             return content
         member = archive.getinfo(NPZ)
         if member.file_size > LARGEST:
-            raise CalibrationError(f"{NPZ} in the bundle unpacks to more than 1 GB, which no calibrator does.")
+            raise CalibrationError(
+                f"{NPZ} in the bundle unpacks to more than 1 GB, which no calibrator does."
+            )
         if member.compress_type not in COMPRESSIONS:
             raise ValueError(f"{NPZ} in the bundle has the compression {member.compress_type}.")
         with archive.open(member) as stream:
-            return stream.read(member.file_size)  # not what lies beyond, which `ZipFile.read` would unpack
+            return stream.read(
+                member.file_size
+            )  # not what lies beyond, which `ZipFile.read` would unpack
 
 
 def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
@@ -536,7 +582,9 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
         )
         fitted.check_state()
         if fitted.method_ not in METHODS:
-            raise CalibrationError(f"The calibrator's method {shown(fitted.method_)} is none of calib; update calib.")
+            raise CalibrationError(
+                f"The calibrator's method {shown(fitted.method_)} is none of calib; update calib."
+            )
         return SavedCalibrator(
             fitted,
             record["kind"],

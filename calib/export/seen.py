@@ -54,8 +54,16 @@ class Seen:
         seen: Self = unflatten(state, {}, cls)
         largest = float(np.finfo(np.float64).max)
         faults = [number_fault(each, False, -largest, largest) for each in (seen.low, seen.high)]
-        if any([*faults, number_fault(seen.rows, True, 1, 2**62), number_fault(seen.in_unit, False, 0, 1)]):
-            raise CalibrationError("The file says nonsense of what its calibrator has seen; export it again.")
+        if any(
+            [
+                *faults,
+                number_fault(seen.rows, True, 1, 2**62),
+                number_fault(seen.in_unit, False, 0, 1),
+            ]
+        ):
+            raise CalibrationError(
+                "The file says nonsense of what its calibrator has seen; export it again."
+            )
         return seen
 
 

@@ -52,7 +52,8 @@ BRANCHES = 8
 """Of each CASE in a tree of steps: SQLite's parser goes about twenty levels deep."""
 
 NAME = re.compile(
-    r'([A-Za-z_]\w*|"([^"\0\ud800-\udfff]|"")+")(\.([A-Za-z_]\w*|"([^"\0\ud800-\udfff]|"")+"))*', re.ASCII
+    r'([A-Za-z_]\w*|"([^"\0\ud800-\udfff]|"")+")(\.([A-Za-z_]\w*|"([^"\0\ud800-\udfff]|"")+"))*',
+    re.ASCII,
 )
 """A column as SQL writes it: a word or a text in quotes, in which each quote is doubled; a table may stand before."""
 
@@ -65,7 +66,8 @@ Columns = list[str]
 
 def script(given: ExportedCalibrator) -> str:
     """The expression of a column ``score`` as a file, behind lines that say what it is."""
-    known, kind = given.metadata, ONE_COLUMN.get(given.kind, given.kind)
+    known = given.metadata
+    kind = ONE_COLUMN.get(given.kind, given.kind)
     said = [
         f"{METHODS[given.method].title}, exported by calib {calib.__version__}",
         f"data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}",
@@ -96,22 +98,30 @@ def _written(given: ExportedCalibrator) -> str:
 
     if one.kind == "binary_probability":
         odds = np.logspace(-300, 16, 4001)
-        inside, scores = f"{SCORE} > 0 AND {SCORE} < 1", np.append(odds / (1 + odds), 1 - 2.0**-53)
+        inside = f"{SCORE} > 0 AND {SCORE} < 1"
+        scores = np.append(odds / (1 + odds), 1 - 2.0**-53)
         low, high = at(np.array([0.0, 1.0])).tolist()
-        outside = [f"{SCORE} BETWEEN {_number(-ROUNDING)} AND 0", f"{SCORE} BETWEEN 1 AND {_number(1 + ROUNDING)}"]
+        outside = [
+            f"{SCORE} BETWEEN {_number(-ROUNDING)} AND 0",
+            f"{SCORE} BETWEEN 1 AND {_number(1 + ROUNDING)}",
+        ]
     else:
         sizes = np.append(0.0, np.geomspace(1e-3, FARTHEST, 4001))
         low, high = at(np.array([-FARTHEST, FARTHEST])).tolist()
         moving = np.maximum(np.abs(at(-sizes) - low), np.abs(at(sizes) - high)) > 1e-14
         far = sizes[min(np.flatnonzero(moving).max(initial=0) + 1, len(sizes) - 1)]
         sizes = sizes[sizes <= far]
-        inside, scores = f"{SCORE} BETWEEN {_number(-far)} AND {_number(far)}", np.append(-sizes[::-1], sizes)
+        inside = f"{SCORE} BETWEEN {_number(-far)} AND {_number(far)}"
+        scores = np.append(-sizes[::-1], sizes)
         outside = [f"{SCORE} BETWEEN -1.7e308 AND 0", f"{SCORE} BETWEEN 0 AND 1.7e308"]
     title = METHODS[given.method].title
     text = _run(title, steps, [SCORE], scores[:, None])[0][1]
     if len(text) > LONGEST:
         raise _refused(title, f"takes more than {LONGEST:,} characters of SQL")
-    ends = [f"WHEN {where} THEN {_number(value)}" for where, value in zip(outside, (low, high), strict=True)]
+    ends = [
+        f"WHEN {where} THEN {_number(value)}"
+        for where, value in zip(outside, (low, high), strict=True)
+    ]
     return "\n  ".join(["CASE", f"WHEN {inside} THEN {_bare(text)}", *ends]) + "\nEND"
 
 
@@ -145,12 +155,18 @@ def _run(title: str, steps: Sequence[Step], x: Columns, at: Floats) -> tuple[Col
     """What steps make of columns, and of the numbers that these have at many scores."""
     for step in steps:
         if step["step"] == "ranks":  # of two classes, of which the softmax sees the gap alone
-            step = {"step": "matrix", "matrix": step["weights"][0] * np.array([[0.0, 0.0], [-1.0, 1.0]])}
+            step = {
+                "step": "matrix",
+                "matrix": step["weights"][0] * np.array([[0.0, 0.0], [-1.0, 1.0]]),
+            }
         options = {name: value for name, value in step.items() if name != "step"}
         if step["step"] not in WORDS:
             raise _refused(title, "is no map of one score in this form. Set prediction='mean'")
-        texts, at = WORDS[step["step"]](title, x, at, **options), predict.run([step], at)
-        x = [_literal(v[0]) if np.ptp(v) == 0 else text for text, v in zip(texts, at.T, strict=True)]
+        texts = WORDS[step["step"]](title, x, at, **options)
+        at = predict.run([step], at)
+        x = [
+            _literal(v[0]) if np.ptp(v) == 0 else text for text, v in zip(texts, at.T, strict=True)
+        ]
     return x, at
 
 
@@ -164,7 +180,9 @@ def _number(value: float) -> str:
 
 
 def _literal(value: float) -> str:
-    return _number(value + 0.0) if value >= 0 else f"({_number(value)})"  # two minus signs would begin a comment
+    return (
+        _number(value + 0.0) if value >= 0 else f"({_number(value)})"
+    )  # two minus signs would begin a comment
 
 
 def _bare(text: str) -> str:
@@ -224,15 +242,20 @@ def _each(of: Callable[[str, Floats], str]) -> Callable[..., Columns]:
 
 
 def _affine(title: str, x: Columns, at: Floats, scale: Any = 1.0, offset: Any = 0.0) -> Columns:
-    weights, offsets = np.broadcast_to(scale, len(x)), np.broadcast_to(offset, len(x))
+    weights = np.broadcast_to(scale, len(x))
+    offsets = np.broadcast_to(offset, len(x))
     return [_sum([text], [w], c) for text, w, c in zip(x, weights, offsets, strict=True)]
 
 
 def _matrix(title: str, x: Columns, at: Floats, matrix: Floats, offset: Any = 0.0) -> Columns:
-    return [_sum(x, row, c) for row, c in zip(matrix, np.broadcast_to(offset, len(matrix)), strict=True)]
+    return [
+        _sum(x, row, c) for row, c in zip(matrix, np.broadcast_to(offset, len(matrix)), strict=True)
+    ]
 
 
-def _mix(title: str, x: Columns, at: Floats, weights: Sequence[Any], parts: Sequence[list[Step]]) -> Columns:
+def _mix(
+    title: str, x: Columns, at: Floats, weights: Sequence[Any], parts: Sequence[list[Step]]
+) -> Columns:
     made = [_run(title, part, x, at)[0] for part in parts]
     return [
         _sum(texts, [np.broadcast_to(weight, len(made[0]))[k] for weight in weights])
@@ -241,21 +264,29 @@ def _mix(title: str, x: Columns, at: Floats, weights: Sequence[Any], parts: Sequ
 
 
 def _top(title: str, x: Columns, at: Floats, steps: list[Step]) -> Columns:
-    gap, odds = _sum([x[1], x[0]], [1, -1]), np.append(np.abs(at[:, 1] - at[:, 0]), 0.0)[:, None]
+    gap = _sum([x[1], x[0]], [1, -1])
+    odds = np.append(np.abs(at[:, 1] - at[:, 0]), 0.0)[:, None]
     (confidence,), values = _run(title, steps, [f"ABS({_bare(gap)})"], odds)
     if values.min() < 0.5:
         confidence = f"(CASE WHEN {confidence} < 5e-1 THEN 5e-1 ELSE {confidence} END)"
     other = f"(1e0 - {confidence})"
-    return [f"(CASE WHEN {gap} {sign} 0 THEN {confidence} WHEN {gap} = 0 THEN 5e-1 ELSE {other} END)" for sign in "<>"]
+    return [
+        f"(CASE WHEN {gap} {sign} 0 THEN {confidence} WHEN {gap} = 0 THEN 5e-1 ELSE {other} END)"
+        for sign in "<>"
+    ]
 
 
-def _piecewise(title: str, x: Columns, at: Floats, breaks: Floats, origins: Floats, coefficients: Floats) -> Columns:
+def _piecewise(
+    title: str, x: Columns, at: Floats, breaks: Floats, origins: Floats, coefficients: Floats
+) -> Columns:
     made = []
     for text, values in zip(x, at.T, strict=True):
         known = (breaks > values.min()) & (breaks <= values.max())
-        first, tests = int((breaks <= values.min()).sum()), [f"{text} < {_number(b)}" for b in breaks[known]]
+        first = int((breaks <= values.min()).sum())
+        tests = [f"{text} < {_number(b)}" for b in breaks[known]]
         leaves = [
-            _polynomial(text, origins[i], coefficients[:, i].tolist()) for i in range(first, first + len(tests) + 1)
+            _polynomial(text, origins[i], coefficients[:, i].tolist())
+            for i in range(first, first + len(tests) + 1)
         ]
         made.append(_tree(tests, leaves))
     return made
@@ -275,10 +306,16 @@ def _tree(tests: list[str], leaves: list[str]) -> str:
     if len(set(leaves)) == 1:
         return leaves[0]
     cuts = np.unique(np.arange(1, BRANCHES) * len(leaves) // BRANCHES)
-    cuts = cuts[cuts > 0]  # a test stands between the leaf before it and the one of its number plus one
-    starts, stops = [0, *cuts.tolist()], [*cuts.tolist(), len(leaves)]
+    cuts = cuts[
+        cuts > 0
+    ]  # a test stands between the leaf before it and the one of its number plus one
+    starts = [0, *cuts.tolist()]
+    stops = [*cuts.tolist(), len(leaves)]
     branches = [_tree(tests[a : b - 1], leaves[a:b]) for a, b in zip(starts, stops, strict=True)]
-    whens = [f"WHEN {tests[cut - 1]} THEN {text}" for cut, text in zip(cuts.tolist(), branches[:-1], strict=True)]
+    whens = [
+        f"WHEN {tests[cut - 1]} THEN {text}"
+        for cut, text in zip(cuts.tolist(), branches[:-1], strict=True)
+    ]
     return f"(CASE {' '.join(whens)} ELSE {branches[-1]} END)"
 
 

@@ -201,7 +201,9 @@ class Lines:
             options = {name: value for name, value in step.items() if name != "step"}
             word = WORDS[step["step"]]
             if isinstance(word, str):
-                self.set(word.format(**{name: self.held(name, value) for name, value in options.items()}))
+                self.set(
+                    word.format(**{name: self.held(name, value) for name, value in options.items()})
+                )
             else:
                 word(self, **options)
 
@@ -225,11 +227,14 @@ def _affine(to: Lines, scale: Any = 1.0, offset: Any = 0.0, x: str = "x") -> Non
 def _softmax(to: Lines, among: Any = None, kept: Any = None) -> None:
     if kept is None:
         return to.set("torch.softmax(x, 1)")
-    among_, kept_ = to.held("among", among), to.held("kept", kept)
+    among_ = to.held("among", among)
+    kept_ = to.held("kept", kept)
     to.set(f"torch.exp(x[:, {kept_}])", "held")
     to.set("torch.clamp(1 - held.sum(1, keepdim=True), min=0.0)", "left")
     to.set(f"left * torch.softmax(x[:, {among_}], 1)", "shares")
-    to.set(f"torch.cat([held, shares], 1)[:, {to.held('order', np.argsort(np.append(kept, among)))}]")
+    to.set(
+        f"torch.cat([held, shares], 1)[:, {to.held('order', np.argsort(np.append(kept, among)))}]"
+    )
 
 
 def _piecewise(to: Lines, breaks: Floats, origins: Floats, coefficients: Floats) -> None:
@@ -242,7 +247,8 @@ def _piecewise(to: Lines, breaks: Floats, origins: Floats, coefficients: Floats)
 
 
 def _mix(to: Lines, weights: Sequence[Any], parts: Sequence[list[Step]]) -> None:
-    given, total = to.kept(), to.new("total")
+    given = to.kept()
+    total = to.new("total")
     for i, (weight, part) in enumerate(zip(weights, parts, strict=True)):
         if i:
             to.set(given)
@@ -265,14 +271,23 @@ def _top(to: Lines, steps: list[Step]) -> None:
     to.set(f"in_proportion({given}, x)")
 
 
-def _draws(to: Lines, growth: Floats, low: float, spacing: float, order: int, of_probabilities: bool = False) -> None:
+def _draws(
+    to: Lines,
+    growth: Floats,
+    low: float,
+    spacing: float,
+    order: int,
+    of_probabilities: bool = False,
+) -> None:
     at = "torch.softmax(x, 1)" if of_probabilities else "x"
     to.set(f"mean_of_draws(x, {at}, {to.held('growth', growth)}, {low!r}, {spacing!r}, {order})")
 
 
 WORDS: dict[str, str | Callable[..., None]] = {
     "affine": _affine,
-    "matrix": lambda to, matrix, offset=0.0: _affine(to, 1.0, offset, f"x @ {to.held('matrix', matrix)}.t()"),
+    "matrix": lambda to, matrix, offset=0.0: _affine(
+        to, 1.0, offset, f"x @ {to.held('matrix', matrix)}.t()"
+    ),
     "log": "torch.log(torch.clamp(x, min=0.0))",
     "cut": "torch.maximum(x, x.amax(1, keepdim=True) - {depth})",
     "finite": 'torch.where(x == float("-inf"), {low}, x)',
@@ -293,13 +308,18 @@ WORDS: dict[str, str | Callable[..., None]] = {
 
 def torch_source(exported: ExportedCalibrator) -> str:
     """The text of a ``.py``, as :func:`calib.export.save` writes it."""
-    known, kind, n_columns = exported.metadata, exported.kind, exported.n_outputs
+    known = exported.metadata
+    kind = exported.kind
+    n_columns = exported.n_outputs
     to = Lines()
     if n_columns == 1:
         to.lines += ["if x.dim() == 1:", "    x = x[:, None]"]
     to.lines += [f"if x.dim() != 2 or x.shape[1] != {n_columns}:"]
     to.lines += [f'    raise ValueError("The calibrator takes outputs of shape (n, {n_columns}).")']
-    to.set('torch.all(x < float("inf"), 1, keepdim=True)' if kind == "log_probabilities" else _FINITE, "usable")
+    to.set(
+        'torch.all(x < float("inf"), 1, keepdim=True)' if kind == "log_probabilities" else _FINITE,
+        "usable",
+    )
     to.run([*logit_steps(exported), *checked_steps(exported.calibrator)])
     shown = ", ".join(exported.class_names[:20]) + (", ..." if exported.n_classes > 20 else ".")
     about = f"Data: {known.get('data_name', 'not recorded')}; exported on {known.get('exported_on', 'an unknown day')}."
@@ -311,7 +331,9 @@ def torch_source(exported: ExportedCalibrator) -> str:
     return MODULE.format(
         title=METHODS[exported.method].title,
         version=calib.__version__,
-        about="\n".join(textwrap.wrap(_plain(f"{about} Classes: {shown}"), WIDE, break_on_hyphens=False)),
+        about="\n".join(
+            textwrap.wrap(_plain(f"{about} Classes: {shown}"), WIDE, break_on_hyphens=False)
+        ),
         imports="import base64\nimport zlib\n\n" if "numbers(" in body else "",
         parts="".join(parts),
         n_classes=exported.calibrator.n_classes_,

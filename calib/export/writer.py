@@ -69,14 +69,18 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
             f"A calibrator is saved as {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {path.name!r}."
         )
     if not path.parent.is_dir():
-        raise CalibrationError(f"There is no folder {str(path.parent)!r} to write {path.name!r} to; make it first.")
+        raise CalibrationError(
+            f"There is no folder {str(path.parent)!r} to write {path.name!r} to; make it first."
+        )
     content = to_bytes(cast(Ending, suffix[1:]), calibrator, metadata)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def to_bytes(
-    ending: Ending, calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None
+    ending: Ending,
+    calibrator: Calibrator | ExportedCalibrator,
+    metadata: Mapping[str, Any] | None = None,
 ) -> bytes | str:
     """What :func:`save` writes to a file of this ending; of "py" and "sql" as text.
 
@@ -105,7 +109,11 @@ def written(ending: Ending, *, data: Mapping[str, Any]) -> bytes | str:
 
 
 def to_onnx(
-    calibrator: Calibrator | ExportedCalibrator, path: str | Path, *, dtype: str = "float32", **metadata: Any
+    calibrator: Calibrator | ExportedCalibrator,
+    path: str | Path,
+    *,
+    dtype: str = "float32",
+    **metadata: Any,
 ) -> Path:
     """Write a fitted calibrator as an ONNX model, which computes in double precision; returns the path.
 
@@ -144,7 +152,9 @@ def to_onnx(
 def check_onnx() -> None:
     """Raise :class:`CalibrationError` where the package onnx is not installed."""
     if find_spec("onnx") is None:
-        raise CalibrationError(missing_package(ModuleNotFoundError("No module named 'onnx'", name="onnx")))
+        raise CalibrationError(
+            missing_package(ModuleNotFoundError("No module named 'onnx'", name="onnx"))
+        )
 
 
 def check_method(ending: str, method: str) -> None:
@@ -152,10 +162,14 @@ def check_method(ending: str, method: str) -> None:
     if ending == "onnx":
         check_onnx()
     if ending != "pkl" and METHODS[method].needs:
-        raise CalibrationError(f"{METHODS[method].title} predicts from the inputs of the rows too; save a .pkl.")
+        raise CalibrationError(
+            f"{METHODS[method].title} predicts from the inputs of the rows too; save a .pkl."
+        )
 
 
-def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, **metadata: Any) -> Path:
+def to_mlflow(
+    calibrator: Calibrator | ExportedCalibrator, folder: str | Path, **metadata: Any
+) -> Path:
     """Write a fitted calibrator as an MLflow model of the flavour ``pyfunc``; returns the folder.
 
     ``mlflow.pyfunc.load_model(folder).predict(outputs)`` are its calibrated probabilities (n, n_classes), of pairs the
@@ -189,16 +203,21 @@ def to_mlflow(calibrator: Calibrator | ExportedCalibrator, folder: str | Path, *
     >>> (folder / "MLmodel").exists()
     True
     """
-    files, folder = mlflow_files(exported(calibrator, metadata)), Path(folder)
+    files = mlflow_files(exported(calibrator, metadata))
+    folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CalibrationError(f"{folder.name} holds something already; an MLflow model is written to a new folder.")
+        raise CalibrationError(
+            f"{folder.name} holds something already; an MLflow model is written to a new folder."
+        )
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     return folder
 
 
-def to_sql(calibrator: Calibrator | ExportedCalibrator, column: str = "score", **metadata: Any) -> str:
+def to_sql(
+    calibrator: Calibrator | ExportedCalibrator, column: str = "score", **metadata: Any
+) -> str:
     """A fitted map of one score as an SQL expression of a column: the calibrated probability of the event.
 
     The same text gives the same numbers to 1e-9 in DuckDB, PostgreSQL and SQLite (3.35 or later, built with its

@@ -50,17 +50,49 @@ OURS = (
 )
 """Modules whose functions readers call, and the formats; imported by name, for they stand above this one."""
 LIBRARIES = (
-    *("h5py", "openpyxl", "pandas", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute", "pyarrow.json"),
-    *("pyarrow.pandas_compat", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats", "xml.parsers.expat"),
-    *("encodings.utf_16", "encodings.utf_32", "encodings.latin_1", "encodings.cp1252", "encodings.cp437"),
-    *("encodings.utf_8_sig", "charset_normalizer", "bz2", "lzma", "decimal", "fractions", "zoneinfo"),
+    *(
+        "h5py",
+        "openpyxl",
+        "pandas",
+        "pyarrow.csv",
+        "pyarrow.parquet",
+        "pyarrow.ipc",
+        "pyarrow.compute",
+        "pyarrow.json",
+    ),
+    *(
+        "pyarrow.pandas_compat",
+        "scipy.optimize",
+        "scipy.sparse",
+        "scipy.special",
+        "scipy.stats",
+        "xml.parsers.expat",
+    ),
+    *(
+        "encodings.utf_16",
+        "encodings.utf_32",
+        "encodings.latin_1",
+        "encodings.cp1252",
+        "encodings.cp437",
+    ),
+    *(
+        "encodings.utf_8_sig",
+        "charset_normalizer",
+        "bz2",
+        "lzma",
+        "decimal",
+        "fractions",
+        "zoneinfo",
+    ),
 )
 """What these load only when a file asks for it; in each reader it would take longer than reading."""
 
 START_SECONDS = 120.0
 """Until a reader has started; the first one waits for the libraries to be loaded."""
 SAVE_ANEW = "Save it anew, as npz or csv, and give that."
-CPU_SECONDS, CPU_SECONDS_PER_MB, MOST_CPU_SECONDS = 4, 2, 120
+CPU_SECONDS = 4
+CPU_SECONDS_PER_MB = 2
+MOST_CPU_SECONDS = 120
 """Of a reader: for any file, for each MB more, and at most. A spreadsheet of 20 MB takes some 15 s."""
 MOST_LOGGED = 10_000
 """Characters of the traceback of a fault."""
@@ -99,19 +131,27 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
         asked = files.read_only(request)
         named = " and ".join(dict.fromkeys(files.names)) or "The file"
         with READERS.turns:
-            status = READERS.read([asked, answer.fileno(), *files.descriptors], wall_seconds(limits))
+            status = READERS.read(
+                [asked, answer.fileno(), *files.descriptors], wall_seconds(limits)
+            )
         if status != 0:
             raise _ended(status, named, limits)
         try:
-            value, raised, fault = read(_sealed(answer), outcome_type(get_type_hints(task)["return"]))
+            value, raised, fault = read(
+                _sealed(answer), outcome_type(get_type_hints(task)["return"])
+            )
         except (BadRecord, OSError, ValueError) as error:
             log.warning("a reader's answer was refused (%s)", type(error).__name__)
             raise _error(
-                "damaged", f"{named} could not be read: the process that read it gave an invalid answer.", SAVE_ANEW
+                "damaged",
+                f"{named} could not be read: the process that read it gave an invalid answer.",
+                SAVE_ANEW,
             ) from None
     if fault is not None:
         log.error("a reader failed\n%s", fault[-MOST_LOGGED:])
-        raise _error("reader_failed", f"{named} could not be read, by a fault of this program.", SAVE_ANEW)
+        raise _error(
+            "reader_failed", f"{named} could not be read, by a fault of this program.", SAVE_ANEW
+        )
     if raised is not None:
         raise DataError(raised.findings) if raised.findings else CalibrationError(raised.sentence)
     return value
@@ -122,7 +162,8 @@ def limits_for(size: int) -> Limits:
 
     Reading needs up to one copy of the arrays more, and a text table several of its text.
     """
-    data, text = int(limit("CALIB_DATA_MB") * 1e6), int(limit("CALIB_TEXT_MB") * 1e6)
+    data = int(limit("CALIB_DATA_MB") * 1e6)
+    text = int(limit("CALIB_TEXT_MB") * 1e6)
     return Limits(
         memory=2 * data + TEXT_COPIES * min(size, text),
         cpu_seconds=int(min(CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1e6, MOST_CPU_SECONDS)),
@@ -160,7 +201,8 @@ class Files:
             copy = _anonymous(self._stack, "upload")
             file.seek(0)
             shutil.copyfileobj(file, copy, 1 << 20)
-            file, number = copy, copy.fileno()
+            file = copy
+            number = copy.fileno()
         if file.writable():
             file.flush()
         linux = sys.platform == "linux"
@@ -237,7 +279,14 @@ class Readers:
             with theirs:
                 self.process = subprocess.Popen(
                     # -P: modules come from the path alone, not from whatever lies in the current folder.
-                    [sys.executable, "-P", "-m", "calib.isolation.server", str(theirs.fileno()), *self._modules],
+                    [
+                        sys.executable,
+                        "-P",
+                        "-m",
+                        "calib.isolation.server",
+                        str(theirs.fileno()),
+                        *self._modules,
+                    ],
                     stdin=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
                     env={**os.environ, **ENVIRONMENT, "PYTHONPATH": path},
@@ -267,14 +316,20 @@ atexit.register(READERS.close)
 def _anonymous(stack: ExitStack, name: str) -> BinaryIO:
     """An empty file in memory, or on disk where the system has no such thing, that is gone when it is closed."""
     if sys.platform == "linux":
-        return stack.enter_context(os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b"))
+        return stack.enter_context(
+            os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
+        )
     return stack.enter_context(tempfile.TemporaryFile())
 
 
 def _sealed(answer: BinaryIO) -> BinaryIO:
     """An answer that nobody can change any more."""
     if sys.platform == "linux":
-        fcntl.fcntl(answer.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
+        fcntl.fcntl(
+            answer.fileno(),
+            fcntl.F_ADD_SEALS,
+            fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE,
+        )
     return answer
 
 
@@ -304,7 +359,11 @@ def _ended(status: int | None, named: str, limits: Limits) -> DataError:
             "else is affected.",
             SAVE_ANEW,
         )
-    return _error("reader_failed", f"{named} could not be read: the process that should read it ended.", "Try again.")
+    return _error(
+        "reader_failed",
+        f"{named} could not be read: the process that should read it ended.",
+        "Try again.",
+    )
 
 
 def _error(code: str, reason: str, action: str) -> DataError:

@@ -59,12 +59,18 @@ def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
     record.exc_info = None
     if record.name.partition(".")[0] != OURS:
         written = (str(record.msg).splitlines() or [""])[0]
-        record.msg, record.args = f"{written} ({record.name}, line {record.lineno})", ()
+        record.msg = f"{written} ({record.name}, line {record.lineno})"
+        record.args = ()
     return record
 
 
 def _warn(
-    message: Any, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+    message: Any,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: Any = None,
 ) -> None:
     logging.getLogger(OURS).warning("%s:%d: %s", filename, lineno, category.__name__)
 
@@ -78,9 +84,13 @@ def _uncaught(kind: Any, error: BaseException, where: Any) -> None:
 
 def _uncaught_in_thread(found: Any) -> None:
     if found.exc_type is not SystemExit and found.exc_value is not None:
-        logging.getLogger(OURS).error("a thread was ended by what nobody caught\n%s", trace(found.exc_value))
+        logging.getLogger(OURS).error(
+            "a thread was ended by what nobody caught\n%s", trace(found.exc_value)
+        )
 
 
 def _unraisable(found: Any) -> None:
     if found.exc_value is not None:
-        logging.getLogger(OURS).error("an error that could not be raised\n%s", trace(found.exc_value))
+        logging.getLogger(OURS).error(
+            "an error that could not be raised\n%s", trace(found.exc_value)
+        )

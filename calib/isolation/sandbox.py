@@ -73,13 +73,21 @@ def by_argument(pid: int) -> dict[str, tuple[Numbers, int, int, tuple[int, ...]]
     }
 
 
-ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+ALLOW = 0x7FFF0000
+KILL = 0x80000000
+ERRNO = 0x00050000
 EPERM, ENOSYS = 1, 38
 
-PR_SET_PDEATHSIG, PR_GET_SECCOMP, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 21, 22, 38
-LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+PR_SET_PDEATHSIG = 1
+PR_GET_SECCOMP = 21
+PR_SET_SECCOMP = 22
+PR_SET_NO_NEW_PRIVS = 38
+LANDLOCK_CREATE = 444
+LANDLOCK_ADD = 445
+LANDLOCK_RESTRICT = 446
 SIGKILL = 9
-FILTER, CLOSED_FILES = "a filter of system calls", "a closed file system"
+FILTER = "a filter of system calls"
+CLOSED_FILES = "a closed file system"
 
 
 @dataclass(frozen=True)
@@ -101,10 +109,24 @@ class Limits:
 def readable_folders() -> list[str]:
     """Python's installation and what it needs of the system: all that a reader may open by itself."""
     package = Path(__file__).resolve().parents[1]
-    site = {entry for entry in sys.path if entry and Path(entry).name in ("site-packages", "dist-packages")}
+    site = {
+        entry
+        for entry in sys.path
+        if entry and Path(entry).name in ("site-packages", "dist-packages")
+    }
     wanted = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(package), *site}
-    system = ("/usr/lib", "/usr/local/lib", "/usr/share/zoneinfo", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/urandom")
-    return sorted({os.path.realpath(folder) for folder in (*wanted, *system) if os.path.exists(folder)})
+    system = (
+        "/usr/lib",
+        "/usr/local/lib",
+        "/usr/share/zoneinfo",
+        "/lib",
+        "/lib64",
+        "/etc/ld.so.cache",
+        "/dev/urandom",
+    )
+    return sorted(
+        {os.path.realpath(folder) for folder in (*wanted, *system) if os.path.exists(folder)}
+    )
 
 
 def missing_protections() -> list[str]:
@@ -148,7 +170,9 @@ def restrict(limits: Limits, server: int) -> None:
     missing = missing_protections()
     if CLOSED_FILES not in missing:
         _close_files(library)
-    _call(library.capset, struct.pack("Ii", 0x20080522, 0), bytes(24))  # root without its privileges; version 3
+    _call(
+        library.capset, struct.pack("Ii", 0x20080522, 0), bytes(24)
+    )  # root without its privileges; version 3
     if FILTER not in missing:
         steps = filter_program(platform.machine(), os.getpid())
         program = ctypes.create_string_buffer(steps)
@@ -177,7 +201,9 @@ def _close_files(library: ctypes.CDLL) -> None:
     rules = _call(library.syscall, LANDLOCK_CREATE, ruleset, ctypes.c_size_t(size), 0)
     for folder in readable_folders():
         path = os.open(folder, os.O_PATH | os.O_CLOEXEC)
-        allowed = (1 << 2) | ((1 << 3) if os.path.isdir(folder) else 0)  # read files, and list folders
+        allowed = (1 << 2) | (
+            (1 << 3) if os.path.isdir(folder) else 0
+        )  # read files, and list folders
         _call(library.syscall, LANDLOCK_ADD, rules, 1, struct.pack("=Qi", allowed, path), 0)
         os.close(path)
     _call(library.syscall, LANDLOCK_RESTRICT, rules, 0)
@@ -193,7 +219,10 @@ def filter_program(machine: str, pid: int) -> bytes:
     pid : of the process.
     """
     column = list(AUDIT).index(machine)
-    load, equal, under_mask, give = 0x20, 0x15, 0x54, 0x06
+    load = 0x20
+    equal = 0x15
+    under_mask = 0x54
+    give = 0x06
 
     def step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
         return struct.pack("HBBI", code, yes, no, value)
@@ -202,11 +231,14 @@ def filter_program(machine: str, pid: int) -> bytes:
         """Steps for one call, whose last step must give an answer; all others step over them."""
         return [] if (own := call[column]) is None else [step(equal, own, 0, len(then)), *then]
 
-    allow, refuse = step(give, ALLOW), step(give, ERRNO | EPERM)
+    allow = step(give, ALLOW)
+    refuse = step(give, ERRNO | EPERM)
     program = [step(load, 4), step(equal, AUDIT[machine], 1), step(give, KILL), step(load, 0)]
     for call in ALLOWED.values():
         program += when(call, allow)
     for call, argument, mask, values in by_argument(pid).values():
         one_of = [part for value in values for part in (step(equal, value, 0, 1), allow)]
-        program += when(call, step(load, 16 + 8 * argument), step(under_mask, mask), *one_of, refuse)
+        program += when(
+            call, step(load, 16 + 8 * argument), step(under_mask, mask), *one_of, refuse
+        )
     return b"".join([*program, step(give, ERRNO | ENOSYS)])

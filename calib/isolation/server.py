@@ -90,7 +90,8 @@ def serve(control: socket.socket) -> None:
 def _start(descriptors: list[int]) -> Reader:
     """Make a reader of a connection, a request, an empty file for the answer, and files."""
     alive, held = os.pipe()
-    server, pid = os.getpid(), os.fork()
+    server = os.getpid()
+    pid = os.fork()
     if pid == 0:
         _read_and_end(descriptors[1:], held, server)
     for descriptor in (*descriptors[1:], held):
@@ -137,7 +138,8 @@ def _outcome(request: int, files: list[int], server: int) -> tuple[Any, Raised |
     except CalibrationError as error:
         return None, Raised(str(error), ()), None
     except MemoryError:
-        reason, action = "There is not enough memory to read the file.", "Save fewer rows."
+        reason = "There is not enough memory to read the file."
+        action = "Save fewer rows."
         return None, Raised(reason, (Finding("error", "too_large", reason, action),)), None
     except Exception as error:
         return None, None, trace(error)
@@ -145,15 +147,22 @@ def _outcome(request: int, files: list[int], server: int) -> tuple[Any, Raised |
 
 def main() -> None:
     """Load what readers need, and serve."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the app ends us
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole terminal; the app ends us
     control = socket.socket(fileno=int(sys.argv[1]))
     for module in sys.argv[2:]:
-        with suppress(ModuleNotFoundError):  # a package that is not installed is said when a file needs it
+        with suppress(
+            ModuleNotFoundError
+        ):  # a package that is not installed is said when a file needs it
             importlib.import_module(module)
     gc.collect()
     gc.freeze()
     if missing := missing_protections():
-        print(f"calib: on this system readers of uploads are without {' and '.join(missing)}.", file=sys.stderr)
+        print(
+            f"calib: on this system readers of uploads are without {' and '.join(missing)}.",
+            file=sys.stderr,
+        )
     serve(control)
 
 

@@ -18,9 +18,21 @@ from calib.metrics.confidence import (
 )
 from calib.metrics.corp_terms import Decomposition, corp
 from calib.metrics.cumulative import CumulativeTest, cumulative_test
-from calib.metrics.decision_curve import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
+from calib.metrics.decision_curve import (
+    NetBenefit,
+    NetBenefitDifference,
+    net_benefit,
+    net_benefit_difference,
+)
 from calib.metrics.risk_panel import RiskMeasure, RiskModelPanel, risk_model
-from calib.metrics.scoring_rules import accuracy, auroc, average_precision, brier, nll, top_k_accuracy
+from calib.metrics.scoring_rules import (
+    accuracy,
+    auroc,
+    average_precision,
+    brier,
+    nll,
+    top_k_accuracy,
+)
 
 __all__ = [
     "BINNINGS",

@@ -54,9 +54,12 @@ def equal_mass_edges(values: Floats, n_bins: int, weights: Floats | None = None)
     ordered = values[order]
     last = np.flatnonzero(np.diff(ordered, append=np.inf))  # of each run of ties
     upto = 1.0 + last if weights is None else np.cumsum(weights[order])[last]
-    cuts = np.arange(1, n_bins) * (upto[-1] / n_bins) * (1.0 - 1e-9)  # a rounding error of the sums does not count
+    cuts = (
+        np.arange(1, n_bins) * (upto[-1] / n_bins) * (1.0 - 1e-9)
+    )  # a rounding error of the sums does not count
     run = np.searchsorted(upto, cuts, side="right")
-    end, start = upto[run], np.append(0.0, upto)[run]
+    end = upto[run]
+    start = np.append(0.0, upto)[run]
     go_up = (run < len(last) - 1) & ((run == 0) | (end - cuts < cuts - start))
     return _with_ends(ordered[last[run + go_up]], n_bins)
 
@@ -82,7 +85,9 @@ def imax_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Fl
     order = np.argsort(log_odds)
     each = np.ones(len(order)) if weights is None else weights[order]
     sums = SigmoidSums.from_weighted(log_odds[order], each)
-    return _with_ends(sigmoid(best_edges(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)), n_bins)
+    return _with_ends(
+        sigmoid(best_edges(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)), n_bins
+    )
 
 
 def _with_ends(inner: Floats, n_bins: int) -> Floats:
@@ -108,16 +113,26 @@ def bin_edges(values: Floats, n_bins: int, binning: str, weights: Floats | None 
         For a scheme that does not exist or fewer than one bin.
     """
     if binning not in tuple(BINNINGS):
-        raise CalibrationError(f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}.")
-    if not isinstance(n_bins, (int, float, np.integer)) or not 1 <= n_bins <= MOST_BINS or n_bins % 1:
+        raise CalibrationError(
+            f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}."
+        )
+    if (
+        not isinstance(n_bins, (int, float, np.integer))
+        or not 1 <= n_bins <= MOST_BINS
+        or n_bins % 1
+    ):
         raise CalibrationError(f"n_bins={n_bins!r} must be a whole number from 1 to {MOST_BINS:,}.")
     return BINNINGS[binning](values, int(n_bins), weights)
 
 
-def binned(values: Floats, n_bins: int, binning: str, weights: Floats | None = None) -> tuple[Floats, Ints]:
+def binned(
+    values: Floats, n_bins: int, binning: str, weights: Floats | None = None
+) -> tuple[Floats, Ints]:
     """Edges of a scheme and the bin of each of (n,) values; the edges are those of the values with a weight above 0."""
     weighty = slice(None) if weights is None else weights > 0
-    edges = bin_edges(values[weighty], n_bins, binning, None if weights is None else weights[weighty])
+    edges = bin_edges(
+        values[weighty], n_bins, binning, None if weights is None else weights[weighty]
+    )
     if binning == "equal_width":
         return edges, equal_width_index(values, len(edges) - 1)
     return edges, bin_index(values, edges)
@@ -160,7 +175,9 @@ class Bins:
         return self.mass[self.nonempty] / self.mass.sum()
 
 
-def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str, weights: Any = None) -> Bins:
+def bins_of(
+    values: Floats, outcomes: Bools, n_bins: int, binning: str, weights: Any = None
+) -> Bins:
     """Bin values and average values and outcomes in each bin, as if rows stood there as often as their weights say."""
     checked = check_weights(weights, len(values))
     edges, index = binned(values, n_bins, binning, checked)
@@ -168,7 +185,10 @@ def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str, weights:
     mass: Ints | Floats = count
     totals: tuple[Floats | Bools, ...] = (values, outcomes)
     if checked is not None:
-        mass, totals = np.bincount(index, checked, len(count)), (checked * values, checked * outcomes)
+        mass = np.bincount(index, checked, len(count))
+        totals = (checked * values, checked * outcomes)
     rows = np.where(mass, mass, np.nan)
-    value, outcome = (np.bincount(index, weights=each, minlength=len(count)) / rows for each in totals)
+    value, outcome = (
+        np.bincount(index, weights=each, minlength=len(count)) / rows for each in totals
+    )
     return Bins(edges=edges, index=index, count=count, value=value, outcome=outcome, mass=mass)

@@ -46,7 +46,9 @@ def check_level(level: Any) -> None:
     check_number("level", level, 0, 1, ends=False)
 
 
-def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+def wilson_interval(
+    count_right: npt.ArrayLike, count: npt.ArrayLike, level: float = 0.95
+) -> tuple[Floats, Floats]:
     """Wilson's score interval of a proportion (Wilson 1927).
 
     It stays inside [0, 1] and does not collapse when all are right or all are wrong. Counts of 0 give (0, 1).
@@ -71,7 +73,8 @@ def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: flo
         Unless the level lies between 0 and 1.
     """
     check_level(level)
-    right, n = np.asarray(count_right, dtype=float), np.asarray(count, dtype=float)
+    right = np.asarray(count_right, dtype=float)
+    n = np.asarray(count, dtype=float)
     z2 = NormalDist().inv_cdf(0.5 + level / 2.0) ** 2
     share = right / np.maximum(n, 1.0)
     centre = (right + z2 / 2.0) / (n + z2)
@@ -106,8 +109,10 @@ def effective_count(right: npt.NDArray[Any], rows: npt.NDArray[Any]) -> float:
     float
         At least 1, at most the number of rows.
     """
-    right, rows = right[rows > 0], rows[rows > 0]
-    n, n_clusters = float(rows.sum()), len(rows)
+    right = right[rows > 0]
+    rows = rows[rows > 0]
+    n = float(rows.sum())
+    n_clusters = len(rows)
     share = right.sum() / n
     if n_clusters < 2 or not 0.0 < share < 1.0:
         return float(n_clusters)
@@ -134,10 +139,14 @@ class Groups:
         """Sums of (n,) values over each group, shape (n_groups,); row counts for None."""
         return np.bincount(self.group, weights=values, minlength=self.n_groups)
 
-    def sums_by(self, index: Ints, n_index: int, values: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    def sums_by(
+        self, index: Ints, n_index: int, values: npt.NDArray[Any] | None
+    ) -> npt.NDArray[Any]:
         """Sums over each group and each value of ``index``, shape (n_groups, n_index); row counts for None."""
         cell = self.group * n_index + index
-        return np.bincount(cell, weights=values, minlength=self.n_groups * n_index).reshape(self.n_groups, n_index)
+        return np.bincount(cell, weights=values, minlength=self.n_groups * n_index).reshape(
+            self.n_groups, n_index
+        )
 
     def resampled(self, sums: npt.NDArray[Any], n_resamples: int) -> Floats:
         """The bootstrap: sums over rows in every resample, (n_resamples, ...), from those of groups, (n_groups, ...).
@@ -145,10 +154,13 @@ class Groups:
         As many groups are drawn with replacement as there are, and of clusters one fewer: as many would give variances
         too small by one part in their number (McCarthy and Snowden 1985; Rao and Wu 1988).
         """
-        generator, n_drawn = np.random.default_rng(0), self.n_groups - self.clustered
+        generator = np.random.default_rng(0)
+        n_drawn = self.n_groups - self.clustered
         counts = np.empty((n_resamples, self.n_groups))
         for row in counts:
-            row[:] = np.bincount(generator.integers(self.n_groups, size=n_drawn), minlength=self.n_groups)
+            row[:] = np.bincount(
+                generator.integers(self.n_groups, size=n_drawn), minlength=self.n_groups
+            )
         return np.asarray(np.tensordot(counts, sums, 1))
 
 
@@ -171,7 +183,9 @@ def drawn_units(n: int, clusters: Any) -> tuple[Ints, int, bool]:
     if clusters is not None:
         of_rows = as_array(clusters, "clusters")
         if of_rows.shape != (n,):
-            raise CalibrationError(f"Clusters must be ({n},) values, one for each row; got shape {of_rows.shape}.")
+            raise CalibrationError(
+                f"Clusters must be ({n},) values, one for each row; got shape {of_rows.shape}."
+            )
         try:
             known, unit = np.unique(of_rows, return_inverse=True)
         except TypeError as error:
@@ -248,7 +262,11 @@ def interval_of_draws(
         return UNKNOWN
     tail = (1.0 - level) / 2.0
     bottom, top = np.quantile(known, [tail, 1.0 - tail])
-    return Interval(float(estimate), float(max(low, min(estimate, bottom))), float(min(high, max(estimate, top))))
+    return Interval(
+        float(estimate),
+        float(max(low, min(estimate, bottom))),
+        float(min(high, max(estimate, top))),
+    )
 
 
 def folded(value: float, signed: Interval) -> Interval:

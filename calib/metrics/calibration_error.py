@@ -22,7 +22,9 @@ def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> Floats:
     """Weighted p-norm ``(sum_b w_b |gap_b|^p)^(1/p)`` over the last axis; the largest gap for ``norm=inf``."""
     is_largest = norm in (np.inf, "inf")
     if not is_largest and number_fault(norm, False, 1, None):
-        raise CalibrationError(f"norm={shown(norm)} must be at least 1: 1 and 2 are usual, inf is the largest gap.")
+        raise CalibrationError(
+            f"norm={shown(norm)} must be at least 1: 1 and 2 are usual, inf is the largest gap."
+        )
     size = np.abs(gap)
     largest = size.max(axis=-1)
     if is_largest:
@@ -153,12 +155,14 @@ def smooth_ece(probs: Any, labels: Any, weights: Any = None) -> float:
         cells += np.bincount(left + 1, values * (place - left), SMOOTH_STEPS + 1)
         return np.asarray(dct(cells, type=1))
 
-    residuals, rows = spectrum(weight * (correct - confidence)), spectrum(weight)
+    residuals = spectrum(weight * (correct - confidence))
+    rows = spectrum(weight)
     frequency = np.pi * np.arange(SMOOTH_STEPS + 1)
 
     def error(width: float) -> float:
         damping = np.exp(-0.5 * (frequency * width) ** 2)
-        smoothed, density = idct(damping * residuals, type=1), idct(damping * rows, type=1)
+        smoothed = idct(damping * residuals, type=1)
+        density = idct(damping * rows, type=1)
         return float(np.abs(smoothed).sum() / density.sum())
 
     if error(1.0 / SMOOTH_STEPS) <= 1.0 / SMOOTH_STEPS:
@@ -212,8 +216,12 @@ def classwise_ece(
     if (checked := check_weights(weights, len(array))) is not None:
         array, labels, checked = (each[checked > 0] for each in (array, labels, checked))
     above = 1.0 / n_classes if isinstance(threshold, str) and threshold == "1/K" else threshold
-    if above is not None and (isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1):
-        raise CalibrationError(f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1).")
+    if above is not None and (
+        isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1
+    ):
+        raise CalibrationError(
+            f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1)."
+        )
     first_edge = bin_edges(array[:, 0], n_bins, "equal_width")[1]
     mass, gap = np.zeros((2, n_classes, int(n_bins)))
     parts = [(slice(None), slice(k, k + 1)) for k in range(n_classes)]
@@ -223,14 +231,18 @@ def classwise_ece(
     in_sum = above is None and binning == "equal_width"
     least = np.nextafter(first_edge, 0.0) if in_sum else -1.0 if above is None else above
     for rows, classes in parts:
-        row, k, values, outcome = pairs_above(array[rows, classes], labels[rows] - classes.start, least)
+        row, k, values, outcome = pairs_above(
+            array[rows, classes], labels[rows] - classes.start, least
+        )
         if not len(row):
             continue
         weight = None if checked is None else checked[rows][row]
         cell = (k + classes.start) * gap.shape[1] + binned(values, n_bins, binning, weight)[1]
         excess = values - outcome
         mass += np.bincount(cell, weight, mass.size).reshape(mass.shape)
-        gap += np.bincount(cell, excess if weight is None else weight * excess, gap.size).reshape(gap.shape)
+        gap += np.bincount(cell, excess if weight is None else weight * excess, gap.size).reshape(
+            gap.shape
+        )
     if in_sum:
         each = np.ones(len(array)) if checked is None else checked
         total = float(each.sum())
@@ -252,7 +264,13 @@ def pairs_above(probs: Floats, labels: Ints, threshold: float) -> tuple[Ints, In
 
 
 def classwise_by_row(
-    row: Ints, k: Ints, values: Floats, outcome: Bools, n: int, n_classes: int, clusters: Ints | None = None
+    row: Ints,
+    k: Ints,
+    values: Floats,
+    outcome: Bools,
+    n: int,
+    n_classes: int,
+    clusters: Ints | None = None,
 ) -> tuple[Floats, float]:
     """(n,) values whose mean is the class-wise ECE of some pairs of a row and a class, and what noise adds to it.
 
@@ -264,7 +282,8 @@ def classwise_by_row(
     row, k, values, outcome : of each pair, as from :func:`pairs_above`.
     clusters : (n,) number of each row's cluster, or None.
     """
-    cell, excess = k * CLASS_BINS + equal_width_index(values, CLASS_BINS), values - outcome
+    cell = k * CLASS_BINS + equal_width_index(values, CLASS_BINS)
+    excess = values - outcome
     shape = n_classes, CLASS_BINS
     sums = np.bincount(cell, excess, n_classes * CLASS_BINS)
     count = np.bincount(cell, minlength=len(sums)).reshape(shape)
@@ -275,5 +294,7 @@ def classwise_by_row(
         squares = np.bincount(known // n_clusters, np.bincount(unit, excess) ** 2, len(sums))
     variance = count * squares.reshape(shape).sum(axis=0) / np.maximum(count.sum(axis=0), 1)
     share = 1.0 / (n_classes * np.maximum(count.sum(axis=1), 1))
-    by_row = float(n) * np.bincount(row, (np.sign(sums) * np.repeat(share, CLASS_BINS))[cell] * excess, n)
+    by_row = float(n) * np.bincount(
+        row, (np.sign(sums) * np.repeat(share, CLASS_BINS))[cell] * excess, n
+    )
     return by_row, float(share @ np.sqrt(2.0 / np.pi * variance).sum(axis=1))

@@ -76,7 +76,8 @@ def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
             raise CalibrationError(
                 f"An event has two outcomes; got {array.shape[1]} columns. Give probs[:, k] and labels == k."
             )
-        array, came = array[:, 1], came == 1
+        array = array[:, 1]
+        came = came == 1
     return array.astype(np.float64, copy=False), came.astype(bool, copy=False)
 
 
@@ -103,7 +104,11 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     array, known = check_scored(probs, labels)
     if array.ndim == 1:
         return array, known.astype(bool, copy=False)
-    predicted = np.argmax(array, axis=1) if ranking is None else argmax_with_ties(array, np.asarray(ranking))
+    predicted = (
+        np.argmax(array, axis=1)
+        if ranking is None
+        else argmax_with_ties(array, np.asarray(ranking))
+    )
     confidence = np.take_along_axis(array, predicted[:, None], axis=1)[:, 0].astype(np.float64)
     return confidence, predicted == known
 
@@ -126,7 +131,9 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
     array = check_probs(probs, sums=False)
     known = check_labels(labels, array.shape)
     if number_fault(target, True, 0, array.shape[1] - 1):
-        raise CalibrationError(f"There is no class {shown(target)}; the columns are 0..{array.shape[1] - 1}.")
+        raise CalibrationError(
+            f"There is no class {shown(target)}; the columns are 0..{array.shape[1] - 1}."
+        )
     return array[:, target].astype(np.float64), known == target
 
 
@@ -149,10 +156,13 @@ def check_columns(outputs: Any) -> Floats:
 def check_range(probs: Floats) -> Floats:
     """Numbers cut to [0, 1] where they leave it by a rounding error; refused where they are NaN or leave it farther."""
     _check_some_rows(probs)
-    low, high = float(probs.min()), float(probs.max())
+    low = float(probs.min())
+    high = float(probs.max())
     if low != low:
         missing = int(np.isnan(probs).reshape(len(probs), -1).any(axis=1).sum())
-        raise CalibrationError(f"{missing} of {len(probs)} rows of probabilities hold NaN; leave these rows out.")
+        raise CalibrationError(
+            f"{missing} of {len(probs)} rows of probabilities hold NaN; leave these rows out."
+        )
     if low < -ROUNDING or high > 1 + ROUNDING:
         off = ((probs < -ROUNDING) | (probs > 1 + ROUNDING)).reshape(len(probs), -1)
         rows = np.flatnonzero(off.any(axis=1))

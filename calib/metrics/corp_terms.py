@@ -83,7 +83,9 @@ def corp(probs: Any, labels: Any, target: int | None = None, weights: Any = None
     recalibrated = weighted_mean(again.frequency * (1.0 - again.frequency), again.count)
     uncertainty = rate * (1.0 - rate)
     # No term is below 0, because recalibration is the best monotone map; rounding must not say otherwise.
-    return Decomposition(score, max(score - recalibrated, 0.0), max(uncertainty - recalibrated, 0.0), uncertainty)
+    return Decomposition(
+        score, max(score - recalibrated, 0.0), max(uncertainty - recalibrated, 0.0), uncertainty
+    )
 
 
 def recalibrate(confidence: Floats, outcome: Bools, weights: Any = None) -> Recalibration:
@@ -100,11 +102,14 @@ def recalibrate(confidence: Floats, outcome: Bools, weights: Any = None) -> Reca
     weight = check_weights(weights, len(confidence))
     distinct, index = np.unique(confidence, return_inverse=True)
     begins = are_apart(log_odds_of(distinct))
-    distinct, index = distinct[begins], (np.cumsum(begins) - 1)[index]
+    distinct = distinct[begins]
+    index = (np.cumsum(begins) - 1)[index]
     count = np.bincount(index, weight)
     right = np.bincount(index, outcome if weight is None else weight * outcome)
     weighty = count > 0
-    distinct, count, right = distinct[weighty], count[weighty], right[weighty]
+    distinct = distinct[weighty]
+    count = count[weighty]
+    right = right[weighty]
     return Recalibration(distinct, count, isotonic(right, count))
 
 
@@ -130,7 +135,9 @@ def ordered_cells(confidence: Floats, most: int) -> Ints:
     return index
 
 
-def calibrated_outcomes(confidence: Floats, cell: Ints, n_samples: int) -> tuple[Ints, Floats, Ints]:
+def calibrated_outcomes(
+    confidence: Floats, cell: Ints, n_samples: int
+) -> tuple[Ints, Floats, Ints]:
     """Right predictions in groups of rows when each row is right with the probability that it says.
 
     The confidences stay and the outcomes are drawn (Bröcker and Smith 2007), for a group at once: a binomial number at

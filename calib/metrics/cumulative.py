@@ -37,7 +37,9 @@ class CumulativeTest:
     n: int
 
 
-def cumulative_test(probs: Any, labels: Any, target: int | None = None, weights: Any = None) -> CumulativeTest:
+def cumulative_test(
+    probs: Any, labels: Any, target: int | None = None, weights: Any = None
+) -> CumulativeTest:
     """Test of calibration by cumulated differences, with no bins to choose.
 
     The differences w (y - p) are cumulated in the order of p. Of a calibrated model they are a random walk, which in
@@ -80,11 +82,14 @@ def cumulative_test(probs: Any, labels: Any, target: int | None = None, weights:
     weight = np.ones(len(said)) if checked is None else checked
     order = np.argsort(said, kind="stable")
     walk = np.cumsum((weight * (came - said))[order])
-    last = np.flatnonzero(np.diff(said[order], append=np.inf))  # rows that say the same have no order
+    last = np.flatnonzero(
+        np.diff(said[order], append=np.inf)
+    )  # rows that say the same have no order
     walk = np.concatenate([[0.0], walk[last]])
     unit = math.sqrt(float(weight**2 @ (said * (1.0 - said))))
     total = float(weight.sum())
-    farthest, span = float(np.abs(walk).max()), float(np.ptp(walk))
+    farthest = float(np.abs(walk).max())
+    span = float(np.ptp(walk))
     if unit > 0:
         ps = brownian_beyond(farthest / unit), brownian_range_beyond(span / unit)
     else:  # all that is said is 0 or 1, which a calibrated model never misses
@@ -97,7 +102,9 @@ def brownian_beyond(distance: float) -> float:
     if distance <= 0.0:
         return 1.0
     odd = 2 * np.arange(_TERMS) + 1
-    inside = (4 / np.pi) * np.sum((-1.0) ** np.arange(_TERMS) / odd * np.exp(-((odd * np.pi / distance) ** 2) / 8))
+    inside = (4 / np.pi) * np.sum(
+        (-1.0) ** np.arange(_TERMS) / odd * np.exp(-((odd * np.pi / distance) ** 2) / 8)
+    )
     return float(np.clip(1.0 - inside, 0.0, 1.0))
 
 

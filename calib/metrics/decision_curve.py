@@ -79,7 +79,12 @@ class NetBenefitDifference:
 
 
 def net_benefit(
-    probs: Any, labels: Any, thresholds: Any, weights: Any = None, clusters: Any = None, level: float = 0.95
+    probs: Any,
+    labels: Any,
+    thresholds: Any,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
 ) -> NetBenefit:
     """Net benefit at thresholds, ``TP/n - FP/n * t / (1 - t)`` (Vickers and Elkin 2006), with intervals.
 
@@ -125,12 +130,19 @@ def net_benefit(
     # Properties: true and false positives, false negatives and true negatives at each threshold, events, the rest.
     table = np.hstack([act & kinds, act & ~kinds, ~act & kinds, ~act & ~kinds, kinds, ~kinds])
     shares = shares_of_rows(came * (len(cuts) + 1) + step, table, weights, clusters)
-    odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
-    none, one = np.zeros((len(cuts), 1)), np.ones((len(cuts), 1))
+    odds = cuts / (1.0 - cuts)
+    eye = np.eye(len(cuts))
+    zero = np.zeros((len(cuts), len(cuts)))
+    none = np.zeros((len(cuts), 1))
+    one = np.ones((len(cuts), 1))
     critical = shares.critical(level)
     model = Band(*shares.combined(np.hstack([eye, -eye * odds, zero, zero, none, none]), critical))
-    treat_all = Band(*shares.combined(np.hstack([zero, zero, zero, zero, one, -odds[:, None]]), critical))
-    avoided = Band(*shares.combined(np.hstack([zero, zero, -eye / odds, eye, none, none]), critical))
+    treat_all = Band(
+        *shares.combined(np.hstack([zero, zero, zero, zero, one, -odds[:, None]]), critical)
+    )
+    avoided = Band(
+        *shares.combined(np.hstack([zero, zero, -eye / odds, eye, none, none]), critical)
+    )
     rate = shares.of_share(4 * len(cuts), level)
     return NetBenefit(cuts, model, treat_all, avoided, rate, len(said), int(came.sum()))
 
@@ -178,20 +190,29 @@ def net_benefit_difference(
     said, came = check_event(probs, labels)
     against, _ = check_event(other, labels)
     cuts = check_thresholds(thresholds)
-    acted, size = _acted(len(cuts)), len(cuts) + 1
+    acted = _acted(len(cuts))
+    size = len(cuts) + 1
     first, second = (np.searchsorted(cuts, p, side="right") for p in (said, against))
     codes, cell = np.unique((came * size + first) * size + second, return_inverse=True)
-    event, one, two = codes // size**2 == 1, acted[codes // size % size], acted[codes % size]
-    gained, lost, event = one & ~two, two & ~one, event[:, None]
+    event = codes // size**2 == 1
+    one = acted[codes // size % size]
+    two = acted[codes % size]
+    gained = one & ~two
+    lost = two & ~one
+    event = event[:, None]
     differ = gained | lost
     table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, differ])
     changes, events = (shares_of_rows(cell, kinds, weights, clusters) for kinds in (differ, event))
     shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(changes, events)
-    odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
+    odds = cuts / (1.0 - cuts)
+    eye = np.eye(len(cuts))
+    zero = np.zeros((len(cuts), len(cuts)))
     factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
     critical = shares.critical(level)
     changed = np.hstack([zero, zero, zero, zero, eye])
-    return NetBenefitDifference(cuts, *(Band(*shares.combined(by, critical)) for by in (factors, changed)))
+    return NetBenefitDifference(
+        cuts, *(Band(*shares.combined(by, critical)) for by in (factors, changed))
+    )
 
 
 def check_thresholds(thresholds: Any) -> Floats:

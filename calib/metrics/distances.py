@@ -12,7 +12,14 @@ import numpy as np
 from calib.metrics.bootstrap import groups_of_units
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Rows
-from calib.metrics.recalibration import EVENTS_OF_5, KNOTS, fit_alike, fit_spline, spline_basis, weighted_quantile
+from calib.metrics.recalibration import (
+    EVENTS_OF_5,
+    KNOTS,
+    fit_alike,
+    fit_spline,
+    spline_basis,
+    weighted_quantile,
+)
 from calib.numerics import Floats, Ints, blocks, log_odds_of, sigmoid
 
 SIMULATIONS = 300
@@ -41,7 +48,9 @@ def distances(x: Floats, curve: Floats, weights: Floats | Ints) -> Distances:
     gap = np.abs(x - curve)
     order = np.argsort(gap)
     e50, e90 = weighted_quantile(gap[order], weights[order], np.array([0.5, 0.9]))
-    return Distances(float(weights @ gap / weights.sum()), float(e50), float(e90), float(gap[order[-1]]))
+    return Distances(
+        float(weights @ gap / weights.sum()), float(e50), float(e90), float(gap[order[-1]])
+    )
 
 
 def observed_rates(x: Floats, rows: Floats | Ints, outcome: Floats, floor: float) -> Floats:
@@ -60,7 +69,9 @@ def observed_rates(x: Floats, rows: Floats | Ints, outcome: Floats, floor: float
     return rates if np.isfinite(rates).all() else outcome
 
 
-def distances_of_draws(x: Floats, rows: Floats, events: Floats, floor: float, near: Floats) -> Floats:
+def distances_of_draws(
+    x: Floats, rows: Floats, events: Floats, floor: float, near: Floats
+) -> Floats:
     """Distances (m, 4) of (k,) risks from the curves of m draws, each that of :func:`observed_rates`.
 
     Curves are fitted many at once; those that this leaves open, as where outcomes are separated, one by one.
@@ -71,12 +82,17 @@ def distances_of_draws(x: Floats, rows: Floats, events: Floats, floor: float, ne
     floor : of the risks in log-odds.
     near : (k,) curve that those of all draws are near to.
     """
-    log_odds, start = log_odds_of(x, floor), log_odds_of(near, floor)
+    log_odds = log_odds_of(x, floor)
+    start = log_odds_of(near, floor)
     found = np.empty((len(rows), 4))
     for block in blocks(len(rows), len(x) * max(KNOTS)):
         outcome = events[block] / np.maximum(rows[block], 1e-300)
-        few = np.minimum(events[block].sum(axis=1), (rows[block] - events[block]).sum(axis=1)) < EVENTS_OF_5
-        curves, left = np.full_like(outcome, np.nan), np.ones_like(few)
+        few = (
+            np.minimum(events[block].sum(axis=1), (rows[block] - events[block]).sum(axis=1))
+            < EVENTS_OF_5
+        )
+        curves = np.full_like(outcome, np.nan)
+        left = np.ones_like(few)
         for shares in (*KNOTS.values(), ()):
             tried = np.flatnonzero(left & ~few if len(shares) == 5 else left)
             weights = rows[block][tried]
@@ -84,12 +100,17 @@ def distances_of_draws(x: Floats, rows: Floats, events: Floats, floor: float, ne
             rising = (np.diff(np.reshape(knots, (len(tried), len(shares)))) > 0).all(axis=1)
             if not rising.any():
                 continue
-            tried, weights = tried[rising], weights[rising]
-            design = spline_basis(np.broadcast_to(log_odds, weights.shape), np.array(knots)[rising].T[..., None])
+            tried = tried[rising]
+            weights = weights[rising]
+            design = spline_basis(
+                np.broadcast_to(log_odds, weights.shape), np.array(knots)[rising].T[..., None]
+            )
             coef = fit_alike(design, outcome[tried], weights, start)
             curves[tried] = sigmoid((design @ coef[..., None])[..., 0])
             left[tried] = False
-        for draw, weights, observed, curve in zip(found[block], rows[block], outcome, curves, strict=True):
+        for draw, weights, observed, curve in zip(
+            found[block], rows[block], outcome, curves, strict=True
+        ):
             held = weights > 0
             if np.isnan(curve[0]):
                 curve[held] = observed_rates(x[held], weights[held], observed[held], floor)
@@ -106,7 +127,10 @@ def narrow_cells(risk: Floats) -> Ints:
     if len(distinct) <= 2 * GRID:
         return index
     edges = np.unique(
-        np.r_[np.linspace(distinct[0], distinct[-1], GRID + 1), np.quantile(risk, np.arange(GRID) / GRID)]
+        np.r_[
+            np.linspace(distinct[0], distinct[-1], GRID + 1),
+            np.quantile(risk, np.arange(GRID) / GRID),
+        ]
     )
     return np.unique(np.searchsorted(edges[1:-1], risk, side="right"), return_inverse=True)[1]
 
@@ -127,15 +151,21 @@ def calibrated_distances(risk: Floats, sample: Rows, cell: Ints, x: Floats, floo
     return distances_of_draws(x, np.broadcast_to(rows, events.shape), events, floor, near=x)
 
 
-def resampled_distances(event: Bools, sample: Rows, cell: Ints, x: Floats, floor: float, n_resamples: int) -> Floats:
+def resampled_distances(
+    event: Bools, sample: Rows, cell: Ints, x: Floats, floor: float, n_resamples: int
+) -> Floats:
     """Distances (n_resamples, 4) in resamples of rows or of whole clusters, with the curve fitted anew."""
-    w, n_cells = sample.weights, len(x)
+    w = sample.weights
+    n_cells = len(x)
     all_rows, all_events = (np.bincount(cell, weights=part) for part in (w, w * event))
     near = observed_rates(x, all_rows, all_events / all_rows, floor)
     if sample.is_simple:  # cells and outcomes are all that is left of rows of equal weight
         counts = np.bincount(cell + n_cells * event, weights=w, minlength=2 * n_cells)
-        drawn = np.random.default_rng(0).multinomial(round(w.sum()), counts / counts.sum(), n_resamples)
-        without, with_event = drawn[:, :n_cells].astype(float), drawn[:, n_cells:].astype(float)
+        drawn = np.random.default_rng(0).multinomial(
+            round(w.sum()), counts / counts.sum(), n_resamples
+        )
+        without = drawn[:, :n_cells].astype(float)
+        with_event = drawn[:, n_cells:].astype(float)
         return distances_of_draws(x, without + with_event, with_event, floor, near)
     groups = groups_of_units(len(event), sample.unit if sample.clustered else None)
     sums = np.stack([groups.sums_by(cell, n_cells, part) for part in (w, w * event)], axis=1)

@@ -78,7 +78,11 @@ class Estimate:
 
     def __sub__(self, other: Estimate) -> Estimate:
         """The difference, paired by unit, to another estimate of the same rows."""
-        return Estimate(self.value - other.value, self.influence - other.influence, min(self.degrees, other.degrees))
+        return Estimate(
+            self.value - other.value,
+            self.influence - other.influence,
+            min(self.degrees, other.degrees),
+        )
 
     def critical(self, level: float = 0.95) -> float:
         """Half the width of a central interval, in standard errors."""
@@ -183,7 +187,9 @@ class Rows:
         return cls.with_outcome(np.ones(n, dtype=bool), clusters=clusters)
 
     @classmethod
-    def checked(cls, event: Bools, weights: Any, kind: WeightKind | None, clusters: Any) -> tuple[Bools, Rows]:
+    def checked(
+        cls, event: Bools, weights: Any, kind: WeightKind | None, clusters: Any
+    ) -> tuple[Bools, Rows]:
         """Which of (n,) rows have a weight above 0, and these.
 
         Raises
@@ -204,7 +210,8 @@ class Rows:
         kept = np.full(n, True) if counted is None else counted > 0
         if kind == "frequency" and counted is not None:
             with np.errstate(over="ignore"):
-                rows, stand_for = kept.sum(), as_array(weights, "weights").sum(dtype=float)
+                rows = kept.sum()
+                stand_for = as_array(weights, "weights").sum(dtype=float)
             if not rows * (1.0 - 1e-6) <= stand_for <= LARGEST:
                 raise CalibrationError(
                     f"By frequency weights {rows:,} rows stand for {stand_for:.3g}; say how many rows each stands for, "
@@ -216,7 +223,9 @@ class Rows:
     def take(self, part: Any, event: Bools) -> Rows:
         """Some of the rows, with (m,) outcomes; ``part`` is an index or a slice."""
         weights = None if self.kind is None else self.weights[part]
-        return Rows.with_outcome(event, weights, self.kind, self.unit[part] if self.clustered else None)
+        return Rows.with_outcome(
+            event, weights, self.kind, self.unit[part] if self.clustered else None
+        )
 
     @property
     def total(self) -> float:
@@ -250,7 +259,11 @@ class Rows:
         """
         if self.n_units < 2:
             return Estimate(value, np.full((1, *per_row.shape[1:]), np.nan), self.degrees)
-        weights = np.sqrt(self.weights) if self.kind == "frequency" and not self.clustered else self.weights
+        weights = (
+            np.sqrt(self.weights)
+            if self.kind == "frequency" and not self.clustered
+            else self.weights
+        )
         influence = (weights * per_row.T).T
         if self.clustered:
             sums = np.zeros((self.n_units, *influence.shape[1:]))
@@ -262,17 +275,25 @@ class Rows:
         """Independent rows of equal weight that would tell as much of the event rate (Kish 1965, 8.2 and 11.7)."""
         if self.is_simple:
             return self.total
-        most = self.total if self.kind in (None, "frequency") else effective_sample_size(self.weights)
+        most = (
+            self.total if self.kind in (None, "frequency") else effective_sample_size(self.weights)
+        )
         if not self.clustered:
             return most
         weights = self.weights * (most / self.total)
-        return effective_count(*(np.bincount(self.unit, each, self.n_units) for each in (weights * outcome, weights)))
+        return effective_count(
+            *(np.bincount(self.unit, each, self.n_units) for each in (weights * outcome, weights))
+        )
 
     def units_with(self, chosen: Bools) -> int:
         """How many units have any of the chosen rows, a boolean for each; rows that stand for several as many."""
         if self.clustered:
             return len(np.unique(self.unit[chosen]))
-        return round(float(self.weights[chosen].sum())) if self.kind == "frequency" else int(chosen.sum())
+        return (
+            round(float(self.weights[chosen].sum()))
+            if self.kind == "frequency"
+            else int(chosen.sum())
+        )
 
     def rarer_units(self, event: Bools) -> int:
         """How many units have the rarer of the two outcomes, at least one."""
@@ -299,9 +320,12 @@ class Shares(Estimate):
     @property
     def rows(self) -> Floats:
         """Independent rows of equal weight that would tell as much of each share, (k,)."""
-        coin, variance = self.value * (1.0 - self.value), self.error**2
+        coin = self.value * (1.0 - self.value)
+        variance = self.error**2
         known = (variance > 0) & (coin > 1e-12)
-        return np.where(known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective)
+        return np.where(
+            known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective
+        )
 
     def with_rows_of(self, changes: Shares, event: Shares) -> Shares:
         """The same shares, where one that is 0 or 1 counts as seen on more independent rows than there are clusters.
@@ -336,8 +360,12 @@ class Shares(Estimate):
         joint = standard.T @ standard
         np.fill_diagonal(joint, 1.0)
         value = by @ self.value
-        down, up = np.where(by > 0, below, above) * by, np.where(by > 0, above, below) * by
-        low, high = (np.sqrt(np.maximum(np.einsum("...k,kl,...l->...", d, joint, d), 0.0)) for d in (down, up))
+        down = np.where(by > 0, below, above) * by
+        up = np.where(by > 0, above, below) * by
+        low, high = (
+            np.sqrt(np.maximum(np.einsum("...k,kl,...l->...", d, joint, d), 0.0))
+            for d in (down, up)
+        )
         return value, value - low, value + high
 
     def _reach(self, critical: float) -> tuple[Floats, Floats]:
@@ -347,7 +375,9 @@ class Shares(Estimate):
         centre = (share + square / (2.0 * rows)) / (1.0 + square / rows)
         variance = np.maximum(share * (1.0 - share), 0.0) / rows + square / (4.0 * rows**2)
         half = critical * np.sqrt(variance) / (1.0 + square / rows)
-        return np.clip(share - (centre - half), 0.0, share), np.clip(centre + half - share, 0.0, 1.0 - share)
+        return np.clip(share - (centre - half), 0.0, share), np.clip(
+            centre + half - share, 0.0, 1.0 - share
+        )
 
 
 def share_of_rows(hit: Bools, weights: Any = None, clusters: Any = None) -> Shares:
@@ -365,15 +395,20 @@ def rows_by_correlation(hit: Bools, weights: Any = None, clusters: Any = None) -
     unit, n_units, clustered = drawn_units(n, clusters)
     if not clustered:
         return float(n)
-    rows, hits, share = np.bincount(unit), np.bincount(unit, hit), hit.mean()
+    rows = np.bincount(unit)
+    hits = np.bincount(unit, hit)
+    share = hit.mean()
     chance = (n - n_units) * share * (1.0 - share)
     correlation = 1.0 - (hits * (rows - hits) / rows).sum() / chance if chance else 1.0
     weight = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-    alone, together = (weight**2).sum(), (np.bincount(unit, weight) ** 2).sum()
+    alone = (weight**2).sum()
+    together = (np.bincount(unit, weight) ** 2).sum()
     return float(weight.sum() ** 2 / (alone + max(correlation, 0.0) * (together - alone)))
 
 
-def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None) -> Shares:
+def shares_of_rows(
+    cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None
+) -> Shares:
     """Weighted shares of rows with each of k properties.
 
     Weights are sampling or exposure weights: the share is a ratio of two sums, and its variance the linearised one,
@@ -398,13 +433,18 @@ def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, 
     >>> shares_of_rows(np.array([0, 0, 0, 1]), np.array([[0], [1]])).value
     array([0.25])
     """
-    n, m, table = len(cell), len(patterns), patterns.astype(float)
+    n = len(cell)
+    m = len(patterns)
+    table = patterns.astype(float)
     weight = check_weights(weights, n)
     unit, n_units, clustered = drawn_units(n, clusters)
     sums = np.bincount(cell, weight, m).astype(float)
-    total, squares = sums.sum(), sums if weight is None else np.bincount(cell, weight**2, m)
+    total = sums.sum()
+    squares = sums if weight is None else np.bincount(cell, weight**2, m)
     if not total:
-        raise CalibrationError("No row counts, so that no share is known; give rows with weights above 0.")
+        raise CalibrationError(
+            "No row counts, so that no share is known; give rows with weights above 0."
+        )
     value = sums @ table / total
     per_row = (table - value) / total
     if clustered:
@@ -414,4 +454,10 @@ def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, 
         influence = np.sqrt(squares)[:, None] * per_row
     rows = float(n_units) if clustered else float(total**2 / squares.sum())
     most = float(n) if np.isin(table, (0.0, 1.0)).all() else np.inf
-    return Shares(value, influence, n_units - 1.0 if clustered else np.inf, np.full(table.shape[1], rows), most)
+    return Shares(
+        value,
+        influence,
+        n_units - 1.0 if clustered else np.inf,
+        np.full(table.shape[1], rows),
+        most,
+    )

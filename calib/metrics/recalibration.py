@@ -47,7 +47,9 @@ class LogisticFit:
         return np.asarray(self.estimate.value)
 
 
-def fit_logistic(design: Floats, event: Bools | Floats, sample: Rows, offset: Floats | None = None) -> LogisticFit:
+def fit_logistic(
+    design: Floats, event: Bools | Floats, sample: Rows, offset: Floats | None = None
+) -> LogisticFit:
     """Maximum likelihood of ``logit P(event) = offset + design @ coef`` by Newton's method with step halving.
 
     Parameters
@@ -65,7 +67,8 @@ def fit_logistic(design: Floats, event: Bools | Floats, sample: Rows, offset: Fl
     # Columns of size 1 keep the information matrix well-conditioned.
     size = np.sqrt(np.maximum((w @ design**2) / w.sum(), 1e-300))
     x = design / size
-    coef, best = np.zeros(k), _log_likelihood(offset, event, w)
+    coef = np.zeros(k)
+    best = _log_likelihood(offset, event, w)
     for _ in range(MAX_STEPS):
         risk = sigmoid(offset + x @ coef)
         information = (x * (w * risk * (1.0 - risk))[:, None]).T @ x
@@ -79,7 +82,8 @@ def fit_logistic(design: Floats, event: Bools | Floats, sample: Rows, offset: Fl
             if found >= best - 1e-12 * abs(best):
                 break
             step = step / 2.0
-        coef, best = coef + step, found
+        coef = coef + step
+        best = found
         if np.abs(coef).max() > LARGE * (1.0 + np.abs(offset).max()):
             break
         if np.abs(step).max() <= 1e-11 * (1.0 + np.abs(coef).max()):
@@ -110,10 +114,12 @@ def fit_alike(design: Floats, outcome: Floats, weights: Floats, start: Floats) -
     size = np.sqrt(np.maximum(square, 1e-300))
     x = design / size[:, None]
     transposed = np.ascontiguousarray(x.swapaxes(1, 2))
-    eta, coef = np.broadcast_to(start, weights.shape), np.zeros_like(size)
+    eta = np.broadcast_to(start, weights.shape)
+    coef = np.zeros_like(size)
     with np.errstate(all="ignore"):
         for _ in range(STEPS_ALIKE):
-            risk, before = sigmoid(eta), coef
+            risk = sigmoid(eta)
+            before = coef
             spread = weights * risk * (1.0 - risk)
             pull = transposed @ (spread * eta + weights * (outcome - risk))[..., None]
             try:
@@ -165,7 +171,9 @@ def recalibrate_logistic(log_odds: Floats, event: Bools, sample: Rows) -> Recali
     ones = np.ones((len(event), 1))
     large = fit_logistic(ones, event, sample, log_odds)
     flat = np.ptp(log_odds) == 0.0
-    joint = fit_logistic(np.column_stack([ones, log_odds]), event, sample) if not flat else _unknown(2)
+    joint = (
+        fit_logistic(np.column_stack([ones, log_odds]), event, sample) if not flat else _unknown(2)
+    )
     return Recalibration(large, joint)
 
 
@@ -188,7 +196,9 @@ class Spline:
         """Recalibrated risk and the ends of its 95 % interval at (m,) log-odds."""
         basis = spline_basis(log_odds, self.knots)
         eta = basis @ self.fit.coef
-        half = self.fit.estimate.critical() * np.sqrt(np.maximum(np.einsum("mi,ij,mj->m", basis, self.cov, basis), 0.0))
+        half = self.fit.estimate.critical() * np.sqrt(
+            np.maximum(np.einsum("mi,ij,mj->m", basis, self.cov, basis), 0.0)
+        )
         return sigmoid(eta), sigmoid(eta - half), sigmoid(eta + half)
 
 
@@ -212,7 +222,9 @@ def spline_basis(log_odds: Floats, knots: Floats) -> Floats:
     return np.stack(columns, axis=-1)
 
 
-def fit_spline(log_odds: Floats, event: Bools | Floats, sample: Rows, n_knots: int | None = None) -> Spline:
+def fit_spline(
+    log_odds: Floats, event: Bools | Floats, sample: Rows, n_knots: int | None = None
+) -> Spline:
     """Restricted cubic spline with 5 knots, or 3 where there are fewer than 100 events or non-events, by weight.
 
     Where quantiles repeat, or lie so close together that no fit is found, three knots are tried and then none.
@@ -228,7 +240,8 @@ def fit_spline(log_odds: Floats, event: Bools | Floats, sample: Rows, n_knots: i
     order = np.argsort(log_odds, kind="stable")
     flat = np.ptp(log_odds) == 0.0
     places = [
-        weighted_quantile(log_odds[order], sample.weights[order], np.array(KNOTS[k])) for k in sorted(tried)[::-1]
+        weighted_quantile(log_odds[order], sample.weights[order], np.array(KNOTS[k]))
+        for k in sorted(tried)[::-1]
     ]
     for knots in [*(each for each in places if (np.diff(each) > 0).all()), np.empty(0)]:
         fit = _unknown(2) if flat else fit_logistic(spline_basis(log_odds, knots), event, sample)

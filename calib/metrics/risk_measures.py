@@ -110,7 +110,9 @@ def has_log_odds(risk: Floats) -> bool:
 
 def scaled_brier(squares: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
     """``1 - Brier / (rate (1 - rate))`` with its interval (Steyerberg et al. 2010), for (n,) squared errors."""
-    rate, total, brier = sample.mean(event), sample.total, sample.mean(squares)
+    rate = sample.mean(event)
+    total = sample.total
+    brier = sample.mean(squares)
     null = rate * (1.0 - rate)
     if null == 0.0:
         return UNKNOWN
@@ -145,14 +147,17 @@ def observed_to_expected(risk: Floats, event: Bools, sample: Rows, level: float 
 
     Without any event the upper end is that of a Poisson count, ``-log(tail) / expected`` (Garwood 1936).
     """
-    expected, rate = sample.mean(risk), sample.mean(event)
+    expected = sample.mean(risk)
+    rate = sample.mean(event)
     if expected == 0.0:
         return UNKNOWN
     ratio = rate / expected
     if ratio == 0.0:
         rows = sample.effective_rows(event)
         return Interval(0.0, 0.0, float(-np.log((1.0 - level) / 2.0) / (expected * rows)))
-    return sample.estimate(ratio, (event - ratio * risk) / (expected * sample.total)).interval(level, LOG)
+    return sample.estimate(ratio, (event - ratio * risk) / (expected * sample.total)).interval(
+        level, LOG
+    )
 
 
 def spiegelhalter(risk: Floats, event: Bools, sample: Rows) -> tuple[float, float]:
@@ -164,7 +169,8 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Rows) -> tuple[float, floa
     """
     from scipy.special import ndtr, stdtr
 
-    w, lean = sample.weights, 1.0 - 2.0 * risk
+    w = sample.weights
+    lean = 1.0 - 2.0 * risk
     variance = risk * (1.0 - risk) * lean**2
     squared = w if sample.kind == "frequency" else w**2
     error = float(np.sqrt(squared @ variance))
@@ -186,7 +192,8 @@ def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[Ris
     of_slope = "Wald" if sample.is_simple else "Sandwich"
     described = {
         "auroc": (
-            "AUROC", f"rows with the event have the higher risk in {percent(area.value)} of pairs",
+            "AUROC",
+            f"rows with the event have the higher risk in {percent(area.value)} of pairs",
             f"Ties count half. Interval: {'DeLong' if sample.is_simple else 'DeLong by units (Obuchowski 1997)'}, on "
             "the logit scale.",
         ),
@@ -196,17 +203,23 @@ def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[Ris
             "Mean of (p - y)²; half the sum over both classes.",
         ),
         "scaled_brier": (
-            "Scaled Brier score", f"1 is perfect, 0 as good as the event rate{worse}",
+            "Scaled Brier score",
+            f"1 is perfect, 0 as good as the event rate{worse}",
             "1 - Brier / (rate (1 - rate)), with the event rate of the same rows; also called IPA or Brier skill.",
         ),
         "log_loss": (
-            "Log loss", f"the event rate as every risk would have {number(float(entr([rate, 1.0 - rate]).sum()))}",
+            "Log loss",
+            f"the event rate as every risk would have {number(float(entr([rate, 1.0 - rate]).sum()))}",
             f"Mean negative log-likelihood in nats; a probability below {PROBABILITY_FLOOR:g} counts as this.",
         ),
         "oe": (
             "O:E",
-            _judged(ratio, 1.0, f"{percent(abs(ratio.value - 1.0), 0)} {'more' if ratio.value > 1 else 'fewer'} events "
-                    "than the risks add up to"),
+            _judged(
+                ratio,
+                1.0,
+                f"{percent(abs(ratio.value - 1.0), 0)} {'more' if ratio.value > 1 else 'fewer'} events "
+                "than the risks add up to",
+            ),
             "Events over the sum of the risks. Interval: linearised on the log scale; the sum of the risks varies too.",
         ),
         "citl": (
@@ -217,15 +230,22 @@ def described(found: dict[str, Interval], rate: float, sample: Rows) -> list[Ris
         ),
         "slope": (
             "Calibration slope",
-            "risks fall where the event rate rises" if slope.high < 0 else
-            _judged(slope, 1.0, f"risks are too {'extreme' if slope.value < 1 else 'close to each other'}"),
+            "risks fall where the event rate rises"
+            if slope.high < 0
+            else _judged(
+                slope,
+                1.0,
+                f"risks are too {'extreme' if slope.value < 1 else 'close to each other'}",
+            ),
             f"Slope of the recalibrated log-odds, fitted with its intercept. {of_slope} interval.",
         ),
-    }  # fmt: skip
+    }
     return [_measure(key, found[key], *words) for key, words in described.items()]
 
 
-def _measure(key: str, interval: Interval, title: str, meaning: str, convention: str) -> RiskMeasure:
+def _measure(
+    key: str, interval: Interval, title: str, meaning: str, convention: str
+) -> RiskMeasure:
     exists = interval.value == interval.value
     return RiskMeasure(key, title, *interval, meaning if exists else "", convention)
 

@@ -145,7 +145,9 @@ class RiskModelPanel:
         for measure in self.measures:
             if measure.key == key:
                 return measure
-        raise KeyError(f"There is no measure {key!r}; these are {', '.join(one.key for one in self.measures)}.")
+        raise KeyError(
+            f"There is no measure {key!r}; these are {', '.join(one.key for one in self.measures)}."
+        )
 
     @property
     def table(self) -> pd.DataFrame:
@@ -156,7 +158,10 @@ class RiskModelPanel:
         return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
 
     def __repr__(self) -> str:
-        rows = [[f"  {one.title}", with_interval((one.value, one.low, one.high), fixed)] for one in self.measures]
+        rows = [
+            [f"  {one.title}", with_interval((one.value, one.low, one.high), fixed)]
+            for one in self.measures
+        ]
         rates = f"event rate {self.event_rate:.1%}, mean risk {self.mean_risk:.1%}"
         head = f"Risk model on {plural(self.n, 'row')}: {rates}"
         return "\n".join([head, *aligned(rows), *self.notes])
@@ -231,12 +236,14 @@ def risk_model(
     check_number("n_resamples", n_resamples, 0, MOST_RESAMPLES, whole=True)
     risk, event = check_event(probs, labels)
     kept, sample = Rows.checked(event, weights, weight_kind, clusters)
-    risk, event = risk[kept], event[kept]
+    risk = risk[kept]
+    event = event[kept]
     if floor is not None:
         check_number("floor", floor, 0, 0.5, ends=False)
     floor = default_floor(risk) if floor is None else float(floor)
     found, again = closed_form(risk, event, sample, floor)
-    rate, mean_risk = sample.mean(event), sample.mean(risk)
+    rate = sample.mean(event)
+    mean_risk = sample.mean(risk)
     family = _distance_measures(risk, event, sample, floor, n_resamples)
     effective = sample.effective_rows(event)
     return RiskModelPanel(
@@ -251,10 +258,14 @@ def risk_model(
         measures=(*described(found, rate, sample), *family),
         spiegelhalter=_test(*spiegelhalter(risk, event, sample)),
         recalibration=again,
-        curve=_curve(risk, event, sample, fit_spline(log_odds_of(risk, floor), event, sample), floor),
+        curve=_curve(
+            risk, event, sample, fit_spline(log_odds_of(risk, floor), event, sample), floor
+        ),
         floor=floor,
         clipping=_clipping(risk, floor),
-        notes=_notes(len(risk), rate, mean_risk, sample, effective, clusters is not None, has_log_odds(risk)),
+        notes=_notes(
+            len(risk), rate, mean_risk, sample, effective, clusters is not None, has_log_odds(risk)
+        ),
     )
 
 
@@ -275,7 +286,11 @@ def default_floor(risk: Floats) -> float:
 def _test(z: float, p: float) -> CalibrationTest:
     if z != z:
         return CalibrationTest(z, p, "does not exist: every risk is 0, ½ or 1")
-    said = "outcomes do not fit the risks" if p < 0.05 else "no contradiction between outcomes and risks"
+    said = (
+        "outcomes do not fit the risks"
+        if p < 0.05
+        else "no contradiction between outcomes and risks"
+    )
     of_p = "below 0.001" if p < 0.001 else number(p, 2)
     return CalibrationTest(z, p, f"p {of_p}: {said}")
 
@@ -288,7 +303,9 @@ _FAMILY = (
 )
 
 
-def _distance_measures(risk: Floats, event: Bools, sample: Rows, floor: float, n_resamples: int) -> list[RiskMeasure]:
+def _distance_measures(
+    risk: Floats, event: Bools, sample: Rows, floor: float, n_resamples: int
+) -> list[RiskMeasure]:
     """ICI, E50, E90 and Emax; with resamples their intervals, and what a calibrated model would have."""
 
     def means(cell: Ints, values: Floats | Bools) -> Floats:
@@ -300,11 +317,14 @@ def _distance_measures(risk: Floats, event: Bools, sample: Rows, floor: float, n
     if n_resamples:
         cell = narrow_cells(risk)
         x = means(cell, risk)
-        chance = np.quantile(calibrated_distances(risk, sample, cell, x, floor), [0.5, 0.95], axis=0)
+        chance = np.quantile(
+            calibrated_distances(risk, sample, cell, x, floor), [0.5, 0.95], axis=0
+        )
         draws = resampled_distances(event, sample, cell, x, floor, n_resamples)
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
-        value, calibrated = exact[place], None
+        value = exact[place]
+        calibrated = None
         known = Interval(value, math.nan, math.nan)
         if n_resamples:
             median, most = calibrated = float(chance[0, place]), float(chance[1, place])
@@ -314,38 +334,46 @@ def _distance_measures(risk: Floats, event: Bools, sample: Rows, floor: float, n
                 known = interval_of_draws(value, draws[:, place])
         found.append(
             RiskMeasure(
-                key, title, *known,
+                key,
+                title,
+                *known,
                 meaning,
                 "|risk - curve| over the rows, of a restricted cubic spline on the log-odds. Interval: percentiles of "
                 f"a bootstrap of {'clusters' if sample.clustered else 'rows'}; it cannot reach 0 and sits high, so "
                 "compare with what a calibrated model would have.",
                 calibrated,
             )
-        )  # fmt: skip
+        )
     return found
 
 
 def _curve(risk: Floats, event: Bools, sample: Rows, spline: Spline, floor: float) -> RiskCurve:
-    low, high = float(risk.min()), float(risk.max())
+    low = float(risk.min())
+    high = float(risk.max())
     first, last = log_odds_of(np.array([low, high]), floor).tolist()
     even = np.r_[np.linspace(low, high, 101), sigmoid(np.linspace(first, last, 101))]
     grid = np.unique(np.clip(even, low, high))
     fitted = spline.at(log_odds_of(grid, floor))
     edges = np.unique(np.r_[np.linspace(0.0, 1.0, 101), sigmoid(np.linspace(-14.0, 14.0, 113))])
     place = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, len(edges) - 2)
-    with_event, without = (np.bincount(place, sample.weights * part, len(edges) - 1) for part in (event, ~event))
+    with_event, without = (
+        np.bincount(place, sample.weights * part, len(edges) - 1) for part in (event, ~event)
+    )
     return RiskCurve(grid, *fitted, len(spline.knots), edges, with_event, without)
 
 
 def _clipping(risk: Floats, floor: float) -> str:
-    zeros, ones = int((risk == 0.0).sum()), int((risk == 1.0).sum())
+    zeros = int((risk == 0.0).sum())
+    ones = int((risk == 1.0).sum())
     moved = int(((risk < floor) | (risk > 1.0 - floor)).sum())
     kinds = (
         (zeros, "exactly 0"),
         (ones, "exactly 1"),
         (moved - zeros - ones, f"nearer to 0 or 1 than {floor:g}"),
     )
-    counted = listed([f"{count:,} {'is' if count == 1 else 'are'} {name}" for count, name in kinds if count])
+    counted = listed(
+        [f"{count:,} {'is' if count == 1 else 'are'} {name}" for count, name in kinds if count]
+    )
     said = f"Of these risks {counted}: in log-odds they count as {floor:g} and {1.0 - floor:g}."
     return said if moved else ""
 
@@ -366,14 +394,24 @@ def _notes(
             "whether there are more events than expected."
         )
     if rate in (0.0, 1.0):
-        notes.append(f"There is no {'non-event' if rate else 'event'}, so several measures do not exist.")
+        notes.append(
+            f"There is no {'non-event' if rate else 'event'}, so several measures do not exist."
+        )
     if sample.kind == "frequency":
         notes.append(f"By frequency weights these {n:,} rows stand for {sample.total:,.0f}.")
     if sample.kind not in (None, "frequency") or sample.clustered:
         by = " and ".join(
-            filter(None, [f"{sample.kind} weights" if sample.kind else "", "clusters" if sample.clustered else ""])
+            filter(
+                None,
+                [
+                    f"{sample.kind} weights" if sample.kind else "",
+                    "clusters" if sample.clustered else "",
+                ],
+            )
         )
-        notes.append(f"By {by} these {n:,} rows tell as much of the event rate as {effective:,.0f} equal ones.")
+        notes.append(
+            f"By {by} these {n:,} rows tell as much of the event rate as {effective:,.0f} equal ones."
+        )
     if sample.clustered and sample.n_telling < NORMAL_FROM:
         notes.append(
             f"Only {sample.n_telling} of {sample.n_units} clusters have the rarer outcome: intervals are of Student's t"

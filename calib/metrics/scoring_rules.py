@@ -71,7 +71,9 @@ def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats]:
     """Brier score and probability of the label of each row, two (n,) arrays."""
     of_label = probs[np.arange(len(probs)), labels].astype(np.float64)
     # sum_k (p_k - [k = y])^2 without the one-hot matrix; rounding must not make it negative.
-    squares = np.maximum(np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0)
+    squares = np.maximum(
+        np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0
+    )
     return squares / 2.0 if probs.shape[1] == 2 else squares, of_label
 
 
@@ -193,7 +195,8 @@ def placements(risk: Floats, event: Bools, sample: Rows) -> tuple[float, Floats]
     sample : how these rows count.
     """
     w = sample.weights
-    events, others = float(w @ event), float(w @ ~event)
+    events = float(w @ event)
+    others = float(w @ ~event)
     if not events or not others:
         return math.nan, np.full(len(risk), math.nan)
     cell = np.unique(risk, return_inverse=True)[1]
@@ -218,22 +221,27 @@ def precisions(risk: Floats, event: Bools, weights: Floats | None = None) -> tup
     risk, event : (n,) risks and outcomes.
     weights : (n,) weight of each row; None counts all alike.
     """
-    cell, own = np.unique(risk, return_inverse=True)[1], event if weights is None else weights * event
-    events, rows = np.bincount(cell, own), np.bincount(cell, weights)
+    cell = np.unique(risk, return_inverse=True)[1]
+    own = event if weights is None else weights * event
+    events = np.bincount(cell, own)
+    rows = np.bincount(cell, weights)
     if not events.any():
         return math.nan, np.full(len(risk), math.nan)
     rows_above, events_above = (np.cumsum(each[::-1])[::-1] for each in (rows, events))
     rows_above = np.where(rows_above > 0, rows_above, 1.0)
     precision = events_above / rows_above
     value = float(events @ precision / events.sum())
-    upto, upto_precision = np.cumsum(events / rows_above)[cell], np.cumsum(events * precision / rows_above)[cell]
+    upto = np.cumsum(events / rows_above)[cell]
+    upto_precision = np.cumsum(events * precision / rows_above)[cell]
     return value, (event * (precision[cell] - value + upto) - upto_precision) / events.sum()
 
 
 def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:
     """Whether fewer than k classes come before the label, shape (n,): by probability, second key and number."""
-    at, own = np.arange(len(probs)), labels[:, None]
-    of_label, its_key = probs[at, labels][:, None], ranking[at, labels][:, None]
+    at = np.arange(len(probs))
+    own = labels[:, None]
+    of_label = probs[at, labels][:, None]
+    its_key = ranking[at, labels][:, None]
     ahead = (ranking > its_key) | ((ranking == its_key) & (np.arange(probs.shape[1]) < own))
     ahead = (probs > of_label) | ((probs == of_label) & ahead)
     return np.asarray(np.count_nonzero(ahead, axis=1) < k)

@@ -11,7 +11,17 @@ import plotly.graph_objects as go
 from calib.numerics import Floats
 from calib.plots.annotations import carry, draw_line, draw_marks, fill_between, label_line_ends
 from calib.plots.axes import span
-from calib.plots.style import Limits, Style, fade, one_each, plain, quiet, set_layout, set_x, three_digits
+from calib.plots.style import (
+    Limits,
+    Style,
+    fade,
+    one_each,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    three_digits,
+)
 
 _RUG = 0.03
 """Share of the plot's height that the calibration batches of one arm take, beneath the curves."""
@@ -68,25 +78,50 @@ def learning_curves(arms: Sequence[ArmLine], name: str, *, percent: bool = True)
     for arm in arms:
         known = np.isfinite(arm.low) & np.isfinite(arm.high)
         if known.sum() >= 2:
-            fill_between(fig, arm.labels[known], arm.low[known], arm.high[known], fade(arm.style.color, 0.13), limits)
+            fill_between(
+                fig,
+                arm.labels[known],
+                arm.low[known],
+                arm.high[known],
+                fade(arm.style.color, 0.13),
+                limits,
+            )
         _rounds(fig, arm, name, value)
     for arm in arms:
         faint = Style(fade(arm.style.color, 0.45), dash="dot")
         draw_line(fig, [arm.labels[-1], reach[1]], [arm.mean[-1]] * 2, faint, width=1)
         _line(fig, arm, name, value)
     said = one_each({arm.title: _said(arm, percent) for arm in arms}) or _NOTHING
-    quiet(fig, HEIGHT, alt=f"{name} against labels asked for. {said}.", title=f"{name} by labels asked for")
+    quiet(
+        fig,
+        HEIGHT,
+        alt=f"{name} against labels asked for. {said}.",
+        title=f"{name} by labels asked for",
+    )
     if not arms:
         fig.add_annotation(text=_NOTHING, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     floor = _rug(fig, [arm for arm in arms if len(arm.calibrated)])
     # Whole numbers of labels, also where there are few.
     ticks = {"dtick": 1} if reach[1] - reach[0] < 7 else {"nticks": 7}
-    set_x(fig, title_text="labels asked for", range=reach, tickformat=",d", **ticks, anchor="free", position=0)
+    set_x(
+        fig,
+        title_text="labels asked for",
+        range=reach,
+        tickformat=",d",
+        **ticks,
+        anchor="free",
+        position=0,
+    )
     fig.layout.yaxis.update(
-        range=limits, domain=[floor, 1], nticks=6, tickformat=".3~p" if percent else "~g",
+        range=limits,
+        domain=[floor, 1],
+        nticks=6,
+        tickformat=".3~p" if percent else "~g",
         title_text=name if name.isupper() else name.lower(),
-    )  # fmt: skip
-    label_line_ends(fig, [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms], limits)
+    )
+    label_line_ends(
+        fig, [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms], limits
+    )
     return fig
 
 
@@ -97,8 +132,10 @@ def _rounds(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
     number = np.repeat(np.arange(1, len(shuffles) + 1), [len(labels) for labels, _ in shuffles])
     told = carry(
         f"{plain(arm.title)}<br>shuffle {{shuffle}}, {{labels:,d}} labels: {plain(name)} {{value:{value}}}",
-        labels=labels, value=values, shuffle=number,
-    )  # fmt: skip
+        labels=labels,
+        value=values,
+        shuffle=number,
+    )
     faint = Style(fade(arm.style.color, max(0.18, 0.55 / np.sqrt(len(shuffles)))))
     draw_marks(fig, labels, values, faint, f"{arm.title}, rounds", told, size=4.5)
 
@@ -107,28 +144,60 @@ def _line(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
     interval = f" ({{low:{value}}} to {{high:{value}}})" if np.isfinite(arm.low).all() else ""
     told = carry(
         f"{plain(arm.title)}<br>{{labels:,.0f}} labels: {plain(name)} {{value:{value}}}{interval}",
-        labels=arm.labels, value=arm.mean, low=arm.low, high=arm.high,
-    )  # fmt: skip
+        labels=arm.labels,
+        value=arm.mean,
+        low=arm.low,
+        high=arm.high,
+    )
     draw_line(fig, arm.labels, arm.mean, arm.style, arm.title, told, width=2.2)
-    draw_marks(fig, arm.labels[-1:], arm.mean[-1:], arm.style, f"{arm.title}, end", size=11, cliponaxis=False)
+    draw_marks(
+        fig,
+        arm.labels[-1:],
+        arm.mean[-1:],
+        arm.style,
+        f"{arm.title}, end",
+        size=11,
+        cliponaxis=False,
+    )
 
 
 def _rug(fig: go.Figure, arms: Sequence[ArmLine]) -> float:
     """Strokes beneath the curves on an axis of their own; the share of the height that they take."""
     for place, arm in enumerate(arms):
-        told = {"hovertemplate": f"{plain(arm.title)}<br>a batch for calibration, then %{{x:,d}} labels<extra></extra>"}
+        told = {
+            "hovertemplate": f"{plain(arm.title)}<br>a batch for calibration, then %{{x:,d}} labels<extra></extra>"
+        }
         draw_marks(
-            fig, arm.calibrated, np.full(len(arm.calibrated), -place), arm.style, arm.title, told, size=9,
-            symbol="line-ns-open", yaxis="y2", cliponaxis=False,
-        )  # fmt: skip
+            fig,
+            arm.calibrated,
+            np.full(len(arm.calibrated), -place),
+            arm.style,
+            arm.title,
+            told,
+            size=9,
+            symbol="line-ns-open",
+            yaxis="y2",
+            cliponaxis=False,
+        )
     if not arms:
         return 0.0
     limits: Limits = (0.5 - len(arms), 0.5)
-    set_layout(fig, yaxis2={"domain": [0, _RUG * len(arms)], "range": limits, "visible": False, "fixedrange": True,
-                            "anchor": "x"})  # fmt: skip
+    set_layout(
+        fig,
+        yaxis2={
+            "domain": [0, _RUG * len(arms)],
+            "range": limits,
+            "visible": False,
+            "fixedrange": True,
+            "anchor": "x",
+        },
+    )
     return _RUG * (len(arms) + 0.5)
 
 
 def _said(arm: ArmLine, percent: bool) -> str:
-    first, last = (f"{three_digits(100 * end)} %" if percent else three_digits(end) for end in arm.mean[[0, -1]])
+    first, last = (
+        f"{three_digits(100 * end)} %" if percent else three_digits(end)
+        for end in arm.mean[[0, -1]]
+    )
     return f"from {first} to {last} after {arm.labels[-1]:,.0f}"

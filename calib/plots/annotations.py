@@ -48,7 +48,9 @@ def carry(hover: str = "", /, **columns: Any) -> dict[str, Any]:
     rows = [list(row) for row in zip(*(_short(values) for values in columns.values()), strict=True)]
     carried: dict[str, Any] = {"customdata": rows, "meta": {"columns": names}}
     if hover:
-        carried["hovertemplate"] = _COLUMN.sub(lambda found: _read_from(found, names), hover) + "<extra></extra>"
+        carried["hovertemplate"] = (
+            _COLUMN.sub(lambda found: _read_from(found, names), hover) + "<extra></extra>"
+        )
     return carried
 
 
@@ -72,7 +74,11 @@ def figure_data(fig: go.Figure) -> pd.DataFrame:
 
     rows = []
     for trace in fig.data:
-        name, meta, carried = trace.name, trace.meta, trace.customdata  # plotly makes each of them when it is asked for
+        name, meta, carried = (
+            trace.name,
+            trace.meta,
+            trace.customdata,
+        )  # plotly makes each of them when it is asked for
         if meta is not None and carried is not None:
             names = ["trace", *meta["columns"]]
             rows += [dict(zip(names, (name, *row), strict=True)) for row in carried]
@@ -91,21 +97,48 @@ SILENT: dict[str, Any] = {"hoverinfo": "skip"}
 
 
 def draw_line(
-    fig: go.Figure, x: Any, y: Any, style: Style, name: str = "", carried: dict[str, Any] = SILENT, *,
-    width: float = 2, markers: float = 0, shape: str = "linear", **more: Any,
-) -> None:  # fmt: skip
+    fig: go.Figure,
+    x: Any,
+    y: Any,
+    style: Style,
+    name: str = "",
+    carried: dict[str, Any] = SILENT,
+    *,
+    width: float = 2,
+    markers: float = 0,
+    shape: str = "linear",
+    **more: Any,
+) -> None:
     """Draw a line in the colour and dash of a style, with its marker at each point where ``markers`` is their size."""
-    marks = {"marker": {"color": style.color, "symbol": style.symbol, "size": markers}} if markers else {}
+    marks = (
+        {"marker": {"color": style.color, "symbol": style.symbol, "size": markers}}
+        if markers
+        else {}
+    )
     fig.add_scatter(
-        x=x, y=y, name=name or None, mode="lines+markers" if markers else "lines",
-        line={"color": style.color, "dash": style.dash, "width": width, "shape": shape}, **marks, **carried, **more,
-    )  # fmt: skip
+        x=x,
+        y=y,
+        name=name or None,
+        mode="lines+markers" if markers else "lines",
+        line={"color": style.color, "dash": style.dash, "width": width, "shape": shape},
+        **marks,
+        **carried,
+        **more,
+    )
 
 
 def draw_marks(
-    fig: go.Figure, x: Any, y: Any, style: Style, name: str = "", carried: dict[str, Any] = SILENT, *,
-    size: Any = 9, symbol: Any = None, **more: Any,
-) -> None:  # fmt: skip
+    fig: go.Figure,
+    x: Any,
+    y: Any,
+    style: Style,
+    name: str = "",
+    carried: dict[str, Any] = SILENT,
+    *,
+    size: Any = 9,
+    symbol: Any = None,
+    **more: Any,
+) -> None:
     """Draw a style's marker, or other symbols, at each point; whiskers are plotly's ``error_x`` and ``error_y``."""
     marker = {"color": style.color, "symbol": symbol or style.symbol, "size": size}
     if isinstance(symbol, str) and symbol.endswith("open"):
@@ -114,7 +147,13 @@ def draw_marks(
 
 
 def whiskers(
-    value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0, ends: Limits | None = None
+    value: Any,
+    low: Any,
+    high: Any,
+    color: str,
+    thickness: float = 2,
+    width: float = 0,
+    ends: Limits | None = None,
 ) -> dict[str, Any]:
     """Error bars from ``low`` to ``high`` around ``value``, for plotly's ``error_x`` or ``error_y``.
 
@@ -124,28 +163,51 @@ def whiskers(
     """
     value, low, high = (np.atleast_1d(np.asarray(part, dtype=float)) for part in (value, low, high))
     if ends is not None:
-        low, high = np.clip(low, *ends), np.clip(high, *ends)
+        low = np.clip(low, *ends)
+        high = np.clip(high, *ends)
     return {
-        "type": "data", "symmetric": False, "array": high - value, "arrayminus": value - low,
-        "color": color, "thickness": thickness, "width": width,
-    }  # fmt: skip
+        "type": "data",
+        "symmetric": False,
+        "array": high - value,
+        "arrayminus": value - low,
+        "color": color,
+        "thickness": thickness,
+        "width": width,
+    }
 
 
 def fill_between(
-    fig: go.Figure, x: Floats, low: Floats, high: Floats, color: str, ends: Limits = (-np.inf, np.inf)
+    fig: go.Figure,
+    x: Floats,
+    low: Floats,
+    high: Floats,
+    color: str,
+    ends: Limits = (-np.inf, np.inf),
 ) -> None:
     """Fill between two lines over x, all of shape (m,): a polygon for each stretch without NaN, cut at the ``ends``."""
     known = np.isfinite(x) & ~np.isnan(low) & ~np.isnan(high)
     for part in np.split(np.arange(len(x)), np.flatnonzero(np.diff(known)) + 1):
         if len(part) and known[part[0]]:
             fig.add_scatter(
-                x=np.r_[x[part], x[part][::-1]], y=np.clip(np.r_[low[part], high[part][::-1]], *ends),
-                fill="toself", mode="lines", line_width=0, fillcolor=color, hoverinfo="skip",
-            )  # fmt: skip
+                x=np.r_[x[part], x[part][::-1]],
+                y=np.clip(np.r_[low[part], high[part][::-1]], *ends),
+                fill="toself",
+                mode="lines",
+                line_width=0,
+                fillcolor=color,
+                hoverinfo="skip",
+            )
 
 
 def write(
-    fig: go.Figure, text: str, x: float, y: float, *, size: int = 12, color: str | None = None, **place: Any
+    fig: go.Figure,
+    text: str,
+    x: float,
+    y: float,
+    *,
+    size: int = 12,
+    color: str | None = None,
+    **place: Any,
 ) -> None:
     """Text without an arrow, in the theme's ink or a colour; ``place`` are further properties of an annotation."""
     text = text if color is None else colored(text, color)
@@ -161,11 +223,21 @@ def explain_open(fig: go.Figure, beyond: Bools, rates: Floats) -> None:
     rates : (m,) observed rates; log-odds have no place for 0 and 1.
     """
     if beyond.any():
-        why = "none or all of its rows" if np.isin(rates[beyond], (0, 1)).all() else "beyond the axis"
+        why = (
+            "none or all of its rows" if np.isin(rates[beyond], (0, 1)).all() else "beyond the axis"
+        )
         write(
-            fig, f"open: {why} ({beyond.sum()} of {plural(len(beyond), 'bin')})", 0, 1, size=11,
-            xref="x domain", xanchor="left", yref="y domain", yanchor="bottom", yshift=6,
-        )  # fmt: skip
+            fig,
+            f"open: {why} ({beyond.sum()} of {plural(len(beyond), 'bin')})",
+            0,
+            1,
+            size=11,
+            xref="x domain",
+            xanchor="left",
+            yref="y domain",
+            yanchor="bottom",
+            yshift=6,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,9 +263,15 @@ _NAME_PIXELS = 15
 
 
 def draw_counts(
-    fig: go.Figure, places: Floats, edges: Floats, groups: Sequence[Counted], unit: str, yaxis: str = "y",
-    named: bool = True, **axis: Any,
-) -> None:  # fmt: skip
+    fig: go.Figure,
+    places: Floats,
+    edges: Floats,
+    groups: Sequence[Counted],
+    unit: str,
+    yaxis: str = "y",
+    named: bool = True,
+    **axis: Any,
+) -> None:
     """Draw one group of counts upwards, and a second one downwards, each on a height and with ticks of its own.
 
     Groups differ in size by far; on one height, the smaller one could not be seen.
@@ -208,27 +286,51 @@ def draw_counts(
     named : whether each group's name and number of rows stand beside its bars.
     axis : further properties of the vertical axis.
     """
-    ticks = {} if len(groups) > 1 else {0.0: "0"}  # of two groups, a line is there, and a tick would touch the others
+    ticks = (
+        {} if len(groups) > 1 else {0.0: "0"}
+    )  # of two groups, a line is there, and a tick would touch the others
     for group, side in zip(groups, (1, -1), strict=False):
         highest = max(float(group.count.max(initial=0)), 1.0)
         ticks[side * _round_count(highest) / highest] = f"{_round_count(highest):,}"
         fig.add_bar(
-            x=(places[:-1] + places[1:]) / 2, y=side * group.count / highest, width=np.diff(places), name=group.name,
-            yaxis=yaxis, marker={"color": group.color, "line_width": 0},
-            **carry(f"{{count:,.0f}} {group.told}<br>{unit} {{low:.3r}} to {{high:.3r}}",
-                    low=edges[:-1], high=edges[1:], count=group.count),
-        )  # fmt: skip
+            x=(places[:-1] + places[1:]) / 2,
+            y=side * group.count / highest,
+            width=np.diff(places),
+            name=group.name,
+            yaxis=yaxis,
+            marker={"color": group.color, "line_width": 0},
+            **carry(
+                f"{{count:,.0f}} {group.told}<br>{unit} {{low:.3r}} to {{high:.3r}}",
+                low=edges[:-1],
+                high=edges[1:],
+                count=group.count,
+            ),
+        )
         if named:
             _name_group(fig, group, side, yaxis)
     ticks = dict(sorted(ticks.items()))
     bottom, top = axis.get("domain", (0.0, 1.0))
     pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
-    room = max(1.3, pixels / (pixels - 2 * _NAME_PIXELS)) if named else 1.1  # for the names, above and below the bars
-    set_layout(fig, **{f"yaxis{yaxis[1:]}": {
-        "range": [-room if len(groups) > 1 else 0, room], "tickvals": list(ticks),
-        "ticktext": list(ticks.values()), "tickfont_size": 10, "showgrid": False, "zeroline": len(groups) > 1,
-        "zerolinecolor": GRID, "fixedrange": True, "title": {"text": "rows", "font_size": 12, "standoff": 4}, **axis,
-    }})  # fmt: skip
+    room = (
+        max(1.3, pixels / (pixels - 2 * _NAME_PIXELS)) if named else 1.1
+    )  # for the names, above and below the bars
+    set_layout(
+        fig,
+        **{
+            f"yaxis{yaxis[1:]}": {
+                "range": [-room if len(groups) > 1 else 0, room],
+                "tickvals": list(ticks),
+                "ticktext": list(ticks.values()),
+                "tickfont_size": 10,
+                "showgrid": False,
+                "zeroline": len(groups) > 1,
+                "zerolinecolor": GRID,
+                "fixedrange": True,
+                "title": {"text": "rows", "font_size": 12, "standoff": 4},
+                **axis,
+            }
+        },
+    )
 
 
 def _name_group(fig: go.Figure, group: Counted, side: int, yaxis: str) -> None:
@@ -239,9 +341,17 @@ def _name_group(fig: go.Figure, group: Counted, side: int, yaxis: str) -> None:
     n = len(group.count)
     to_right = group.count[: n // 2].sum() > group.count[n // 2 :].sum()
     beside = 1.5 / n
-    write(fig, f"{group.count.sum():,.0f} {group.name}", 1 - beside if to_right else beside, max(side, 0), size=11,
-          xref="x domain", xanchor="right" if to_right else "left", yref=f"{yaxis} domain",
-          yanchor="top" if side > 0 else "bottom")  # fmt: skip
+    write(
+        fig,
+        f"{group.count.sum():,.0f} {group.name}",
+        1 - beside if to_right else beside,
+        max(side, 0),
+        size=11,
+        xref="x domain",
+        xanchor="right" if to_right else "left",
+        yref=f"{yaxis} domain",
+        yanchor="top" if side > 0 else "bottom",
+    )
 
 
 def _round_count(most: float) -> int:
@@ -263,12 +373,24 @@ def write_key(fig: go.Figure, entries: Iterable[tuple[str, str, str]]) -> None:
         letters = min(len(name), LONGEST_NAME) + 4
         length += letters
         if lines[-1] and length > _LINE:
-            lines, length = [*lines, []], letters
+            lines = [*lines, []]
+            length = letters
         lines[-1].append(key_entry(mark, name, color))
     text = "<br>".join("   ".join(line) for line in lines)
     room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
     set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
-    write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
+    write(
+        fig,
+        text,
+        0,
+        1,
+        xref="paper",
+        xanchor="left",
+        yref="paper",
+        yanchor="bottom",
+        yshift=4,
+        align="left",
+    )
 
 
 _LONGEST_LABEL = 22
@@ -297,7 +419,9 @@ def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: fl
     gap = min(gap, (high - low) / max(1, len(wanted) - 1))
     order = np.argsort(wanted, kind="stable")
     offsets = gap * np.arange(len(wanted))
-    placed = np.clip(isotonic_regression(wanted[order] - offsets).x, low, high - offsets[-1]) + offsets
+    placed = (
+        np.clip(isotonic_regression(wanted[order] - offsets).x, low, high - offsets[-1]) + offsets
+    )
     result = np.empty_like(placed)
     result[order] = placed
     return result
@@ -321,8 +445,18 @@ def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], sp
     low, high = span
     places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
     for (text, _, color), place in zip(labels, places, strict=True):
-        write(fig, label(text, _LONGEST_LABEL), 1, place, color=color, xref="paper", xshift=6, yref="y",
-              xanchor="left", yanchor="middle")  # fmt: skip
+        write(
+            fig,
+            label(text, _LONGEST_LABEL),
+            1,
+            place,
+            color=color,
+            xref="paper",
+            xshift=6,
+            yref="y",
+            xanchor="left",
+            yanchor="middle",
+        )
 
 
 _LONGEST = 16

@@ -16,7 +16,9 @@ Scale = Literal["linear", "logit"]
 LEAST = 1e-6
 """An axis of log-odds reaches no further than to this probability, and to 1 minus it."""
 _LINEAR_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)
-_LETTER, _SPACE, _PLOT = 6.5, 8, 330
+_LETTER = 6.5
+_SPACE = 8
+_PLOT = 330
 """Pixels of a letter of a tick, between two ticks, and of the narrowest plot."""
 
 
@@ -28,11 +30,14 @@ def span(*values: Any, pad: float = 0.05, least: float = 1e-9) -> Limits:
     pad : the room, as a share of the distance between the smallest and the largest value.
     least : room where all values are equal.
     """
-    every = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in values] or [np.zeros(0)])
+    every = np.concatenate(
+        [np.ravel(np.asarray(part, dtype=float)) for part in values] or [np.zeros(0)]
+    )
     every = every[np.isfinite(every)]
     if not every.size:
         return 0.0, 1.0
-    low, high = float(every.min()), float(every.max())
+    low = float(every.min())
+    high = float(every.max())
     room = max(pad * (high - low), least, 1e-9 * max(abs(low), abs(high)))
     return low - room, high + room
 
@@ -62,8 +67,13 @@ def probability_limits(probabilities: Any, scale: Scale, *, rare: bool = False) 
     if not inside.size:
         return 0.1, 0.9
     low, high = (float(np.clip(end, LEAST, 1 - LEAST)) for end in (inside.min(), inside.max()))
-    low, high = _round_below(low), 1 - _round_below(1 - high)
-    return (low, high) if low < high else (_round_below(_further(low)), 1 - _round_below(_further(1 - high)))
+    low = _round_below(low)
+    high = 1 - _round_below(1 - high)
+    return (
+        (low, high)
+        if low < high
+        else (_round_below(_further(low)), 1 - _round_below(_further(1 - high)))
+    )
 
 
 def _further(probability: float) -> float:
@@ -76,9 +86,13 @@ def _round_below(probability: float) -> float:
     if probability > 0.5:
         rest = 1 - probability
         power = 10.0 ** np.floor(np.log10(rest))
-        return float(1 - next(step * power for step in (1, 2, 5, 10) if step * power >= rest * (1 - 1e-9)))
+        return float(
+            1 - next(step * power for step in (1, 2, 5, 10) if step * power >= rest * (1 - 1e-9))
+        )
     power = 10.0 ** np.floor(np.log10(probability))
-    return float(next(step * power for step in (5, 2, 1, 0.5) if step * power <= probability * (1 + 1e-9)))
+    return float(
+        next(step * power for step in (5, 2, 1, 0.5) if step * power <= probability * (1 + 1e-9))
+    )
 
 
 def logit(probability: float) -> float:
@@ -104,14 +118,19 @@ def probability_axis(scale: Scale, limits: Limits, pad: float = 0.0) -> dict[str
     ends = float(low - room), float(high + room)
     if scale == "logit":
         return {"range": list(ends), **logit_ticks(*ends)}
-    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2) if high - low <= 5 * step + 1e-9 or step == 0.2)
+    step = next(
+        step
+        for step in (0.01, 0.02, 0.05, 0.1, 0.2)
+        if high - low <= 5 * step + 1e-9 or step == 0.2
+    )
     return {"range": list(ends), "dtick": 0.004 if high <= 0.02 else step, "tick0": 0}
 
 
 _TENS = [10.0**-power for power in range(1, 13)]
 _TICKS = (
     [0.5, *(tick for ten in _TENS for tick in (ten, 1 - ten))],
-    [tick for ten in _TENS for part in (0.2, 0.5) for tick in (part * ten, 1 - part * ten)] + [0.2, 0.3, 0.7, 0.8],
+    [tick for ten in _TENS for part in (0.2, 0.5) for tick in (part * ten, 1 - part * ten)]
+    + [0.2, 0.3, 0.7, 0.8],
 )
 """Ticks of log-odds as probabilities, the most welcome first."""
 
@@ -123,13 +142,17 @@ def logit_ticks(low: float, high: float) -> dict[str, Any]:
         if len(chosen) >= 3:
             break
         for tick in more:
-            place, text = logit(tick), np.format_float_positional(tick, precision=12, trim="-")
+            place = logit(tick)
+            text = np.format_float_positional(tick, precision=12, trim="-")
             width = (_LETTER * len(text) + _SPACE) / _PLOT * (high - low)
             apart = all(abs(place - other) >= (width + taken) / 2 for other, taken, _ in chosen)
             if low - 1e-9 <= place <= high + 1e-9 and apart:
                 chosen.append((place, width, text))
     chosen.sort()
-    return {"tickvals": [place for place, _, _ in chosen], "ticktext": [text for _, _, text in chosen]}
+    return {
+        "tickvals": [place for place, _, _ in chosen],
+        "ticktext": [text for _, _, text in chosen],
+    }
 
 
 def log10_ticks(values: Sequence[int], low: float, high: float) -> dict[str, Any]:
@@ -153,10 +176,12 @@ def regrid(edges: Floats, counts: npt.ArrayLike, grid: Floats) -> Floats:
     -------
     (n,) counts, which sum to those given.
     """
-    low, high = edges[:-1], edges[1:]
+    low = edges[:-1]
+    high = edges[1:]
     cell = np.clip(np.searchsorted(grid, low, side="right") - 1, 0, len(grid) - 2)
     flat = high - low < 1e-12
-    low, high = np.where(flat, grid[cell], low), np.where(flat, grid[cell + 1], high)
+    low = np.where(flat, grid[cell], low)
+    high = np.where(flat, grid[cell + 1], high)
     covered = np.minimum(high[:, None], grid[1:]) - np.maximum(low[:, None], grid[:-1])
     return (np.asarray(counts) / (high - low)) @ np.maximum(covered, 0.0)
 
@@ -167,7 +192,12 @@ def histogram_median(edges: Floats, counts: npt.ArrayLike) -> float:
     return float(np.interp(upto[-1] / 2, upto, edges)) if upto[-1] > 0 else float("nan")
 
 
-_STEPS = ((3.4, (1,)), (1.2, (1, 3)), (0.6, (1, 2, 3, 5)), (0.0, (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)))
+_STEPS = (
+    (3.4, (1,)),
+    (1.2, (1, 3)),
+    (0.6, (1, 2, 3, 5)),
+    (0.0, (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)),
+)
 """(least span in decades, leading digits of the ticks)"""
 _MOST = 7
 
@@ -181,7 +211,8 @@ def log_axis(low: float, high: float, *, typed: bool = True) -> dict[str, Any]:
     typed : whether plotly takes the logarithms; otherwise they are what is drawn.
     """
     room = max(0.0, 0.4 - (high - low)) / 2
-    low, high = low - room, high + room
+    low = low - room
+    high = high + room
     digits = next(digits for span, digits in _STEPS if high - low >= span)
     powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
     ticks = [digit * 10.0**power for power in powers for digit in digits]

@@ -64,7 +64,9 @@ def span_of(density: LogOddsDensity, edges: Sequence[Floats] = ()) -> Limits:
     for count in (density.count_label, density.count_other):
         if count.sum():
             below = np.cumsum(count) / count.sum()
-            ends += [float(density.middles[below.searchsorted(share)]) for share in (_TAIL, 1 - _TAIL)]
+            ends += [
+                float(density.middles[below.searchsorted(share)]) for share in (_TAIL, 1 - _TAIL)
+            ]
     pad = max(_PAD * (max(ends) - min(ends)), density.cell_width)
     return min(ends) - pad, max(ends) + pad
 
@@ -82,38 +84,88 @@ def _draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits) -> None:
     for row, (name, bins, style) in enumerate(rails):
         _draw_rail(fig, name, bins, style, span, row + _DROP)
         note = f"keeps {bins.label_information:.3g} nats"
-        for text, x, anchor, color in ((label(name), 0, "left", style.color), (note, 1, "right", None)):
-            write(fig, text, x, row - 0.22, color=color, xref="paper", xanchor=anchor, yref="y2", yanchor="middle")
+        for text, x, anchor, color in (
+            (label(name), 0, "left", style.color),
+            (note, 1, "right", None),
+        ):
+            write(
+                fig,
+                text,
+                x,
+                row - 0.22,
+                color=color,
+                xref="paper",
+                xanchor=anchor,
+                yref="y2",
+                yanchor="middle",
+            )
 
 
-def _draw_rail(fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float) -> None:
-    low, high = np.r_[-np.inf, bins.edges], np.r_[bins.edges, np.inf]
-    drawn_low, drawn_high = np.clip(low, *span), np.clip(high, *span)
+def _draw_rail(
+    fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float
+) -> None:
+    low = np.r_[-np.inf, bins.edges]
+    high = np.r_[bins.edges, np.inf]
+    drawn_low = np.clip(low, *span)
+    drawn_high = np.clip(high, *span)
     least, most = _ALPHAS
     fig.add_bar(
-        base=drawn_low, x=drawn_high - drawn_low, y=np.full(len(low), y), width=_THICK, orientation="h", yaxis="y2",
-        name=name, marker={"color": [fade(style.color, least + (most - least) * root) for root in np.sqrt(bins.mass)],
-                           "line_width": 0},
+        base=drawn_low,
+        x=drawn_high - drawn_low,
+        y=np.full(len(low), y),
+        width=_THICK,
+        orientation="h",
+        yaxis="y2",
+        name=name,
+        marker={
+            "color": [
+                fade(style.color, least + (most - least) * root) for root in np.sqrt(bins.mass)
+            ],
+            "line_width": 0,
+        },
         **carry(
             f"{plain(name)}: log-odds %{{hovertext}}<br>{{pairs:,d}} pairs ({{share:.3p}}), {{positives:,d}} with y = 1"
             "<br>representative {representative:.3r}, the model says {model_says:.3r}",
-            low=low, high=high, width=bins.width, pairs=bins.count, share=bins.mass, positives=bins.positives,
-            representative=bins.representatives, model_says=bins.predicted,
+            low=low,
+            high=high,
+            width=bins.width,
+            pairs=bins.count,
+            share=bins.mass,
+            positives=bins.positives,
+            representative=bins.representatives,
+            model_says=bins.predicted,
         ),
         text=[percent(share, 0 if share >= 0.0995 else 1) for share in bins.mass],
-        textposition="inside", insidetextanchor="middle", textangle=0, insidetextfont={"size": 11},
-        hovertext=[f"{_end(a)} to {_end(b)}" + (f" (width {b - a:.3g})" if np.isfinite(b - a) else "")
-                   for a, b in zip(low, high, strict=True)],
-    )  # fmt: skip
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        insidetextfont={"size": 11},
+        hovertext=[
+            f"{_end(a)} to {_end(b)}" + (f" (width {b - a:.3g})" if np.isfinite(b - a) else "")
+            for a, b in zip(low, high, strict=True)
+        ],
+    )
     reach = 0.6 * _THICK
     _draw_edges(fig, bins.edges, (y - reach, y + reach), style.color, width=1.8, yaxis="y2")
 
 
 def _draw_edges(
-    fig: go.Figure, edges: Floats, reach: Limits, color: str, width: float = 1, yaxis: str | None = None
+    fig: go.Figure,
+    edges: Floats,
+    reach: Limits,
+    color: str,
+    width: float = 1,
+    yaxis: str | None = None,
 ) -> None:
     """A vertical line at each edge, from and to these heights."""
-    draw_line(fig, np.repeat(edges, 3), [*reach, None] * len(edges), Style(color), width=width, yaxis=yaxis)
+    draw_line(
+        fig,
+        np.repeat(edges, 3),
+        [*reach, None] * len(edges),
+        Style(color),
+        width=width,
+        yaxis=yaxis,
+    )
 
 
 def _end(value: float) -> str:
@@ -143,19 +195,31 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
     _draw_rails(fig, rails, span)
     below = RAIL_PIXELS * len(rails)
     plot = _PLOT + _GAP + below
-    said = one_each({
-        name: f"from {three_digits(bins.edges[0])} to {three_digits(bins.edges[-1])} keeps"
-        f" {three_digits(bins.label_information)} nats"
-        for name, bins, _ in rails
-        if len(bins.edges)
-    })  # fmt: skip
+    said = one_each(
+        {
+            name: f"from {three_digits(bins.edges[0])} to {three_digits(bins.edges[-1])} keeps"
+            f" {three_digits(bins.label_information)} nats"
+            for name, bins, _ in rails
+            if len(bins.edges)
+        }
+    )
     alt = f"Densities of one-vs-rest log-odds for y = 0 and y = 1, and beneath them the edges of bins: {said}."
     quiet(fig, FRAME + plot, alt=alt, left=58, right=14)
     set_layout(
         fig,
         xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
-        yaxis={"domain": [1 - _PLOT / plot, 1], "range": [0, 1.08 * top], "title_text": "density", "nticks": 5},
-        yaxis2={"domain": (0, below / plot), "range": [len(rails) - 0.5, -0.5], "visible": False, "fixedrange": True},
+        yaxis={
+            "domain": [1 - _PLOT / plot, 1],
+            "range": [0, 1.08 * top],
+            "title_text": "density",
+            "nticks": 5,
+        },
+        yaxis2={
+            "domain": (0, below / plot),
+            "range": [len(rails) - 0.5, -0.5],
+            "visible": False,
+            "fixedrange": True,
+        },
     )
     counts = int(density.count_other.sum()), int(density.count_label.sum())
     outcomes = zip(OUTCOMES, counts, LABEL_COLORS, strict=True)
@@ -167,9 +231,13 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> fl
     """Draw the kernel density of both outcomes, filled; returns the highest."""
     x = np.linspace(*span, N_POINTS)
     tops = []
-    for name, smooth, color in zip(OUTCOMES, (density.density_other, density.density_label), LABEL_COLORS, strict=True):
+    for name, smooth, color in zip(
+        OUTCOMES, (density.density_other, density.density_label), LABEL_COLORS, strict=True
+    ):
         y = np.interp(x, density.middles, smooth, left=0, right=0)
-        told = carry(f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y)
+        told = carry(
+            f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y
+        )
         draw_line(fig, x, y, Style(color), name, told, fill="tozeroy", fillcolor=fade(color, 0.22))
         tops.append(float(y.max()))
     return max(tops) or 1.0
@@ -179,7 +247,9 @@ _FLAT_BEYOND = 6.0
 """Log-odds beyond which probabilities look like 0 and 1 on a linear axis."""
 
 
-def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear") -> go.Figure:
+def representatives(
+    density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear"
+) -> go.Figure:
     """Representatives over the log-odds, beside the sigmoid (the model as it is) and the frequencies of the densities.
 
     Parameters
@@ -201,25 +271,36 @@ def representatives(density: LogOddsDensity, rails: Sequence[Rail], scale: Scale
         ("kernel densities", posterior, Style(LABEL_COLORS[1], dash="dot")),
     ):
         shown = np.isfinite(y)
-        told = carry(f"{name} {{probability:.3r}}<br>at {{log_odds:.3r}}", log_odds=x[shown], probability=y[shown])
+        told = carry(
+            f"{name} {{probability:.3r}}<br>at {{log_odds:.3r}}",
+            log_odds=x[shown],
+            probability=y[shown],
+        )
         draw_line(fig, x[shown], on_scale(y[shown], scale, limits), look, name, told)
     for name, bins, style in reversed(rails):
         shown = np.flatnonzero((bins.edges > span[0]) & (bins.edges < span[1]))
         at = np.searchsorted(bins.edges, span[0], side="right") + np.arange(len(shown) + 1)
         at = np.append(at, at[-1])  # the last bin ends where the axis does
-        ends, first = np.r_[span[0], bins.edges[shown], span[1]], bins is rails[0][1]
+        ends = np.r_[span[0], bins.edges[shown], span[1]]
+        first = bins is rails[0][1]
         values = bins.representatives[at]
         told = carry(
             f"{plain(name)} says {{representative:.3r}}<br>{{pairs:,d}} pairs from log-odds {{from_log_odds:.3r}} on",
-            from_log_odds=ends, representative=values, pairs=bins.count[at],
-        )  # fmt: skip
+            from_log_odds=ends,
+            representative=values,
+            pairs=bins.count[at],
+        )
         look = Style(style.color, dash="solid" if first else style.dash)
         y = on_scale(values, scale, limits)
         draw_line(fig, ends, y, look, name, told, width=2.4 if first else 1.8, shape="hv")
-    found = {name: f"from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
-             for name, bins, _ in rails}  # fmt: skip
+    found = {
+        name: f"from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
+        for name, bins, _ in rails
+    }
     alt = f"Representatives over the log-odds, which rise from the first bin to the last: {one_each(found)}."
-    quiet(fig, REPRESENTATIVES_HEIGHT, alt=alt, title="Representatives of the bins", left=62, right=14)
+    quiet(
+        fig, REPRESENTATIVES_HEIGHT, alt=alt, title="Representatives of the bins", left=62, right=14
+    )
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     pad = 0.02 if scale == "linear" else 0.03
     set_y(fig, title_text="probability that y = 1", **probability_axis(scale, limits, pad))

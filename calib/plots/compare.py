@@ -46,7 +46,9 @@ _LOG_FROM = 4
 """Scores that differ by more than this factor have a logarithmic axis."""
 
 
-def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None) -> go.Figure:
+def size_curves(
+    table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None
+) -> go.Figure:
     """One line with its band for each method; the first method, which no labels change, is a dotted level line.
 
     Where few labels make a method many times worse, the axis is logarithmic.
@@ -59,7 +61,8 @@ def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | N
     """
     rows = _of_score(table, score)
     baseline = table["method"].iloc[0]
-    values, sizes = rows["value"].to_numpy(float), sorted(rows["size"].unique())
+    values = rows["value"].to_numpy(float)
+    sizes = sorted(rows["size"].unique())
     logarithmic = bool(len(values) and values.min() > 0 and values.max() > _LOG_FROM * values.min())
 
     def place(score: Any) -> Any:
@@ -69,17 +72,27 @@ def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | N
 
     last = rows[rows["size"] == rows["size"].max()]
     limits = span(place(values), *(() if logarithmic else (last["low"], last["high"])), pad=0.05)
-    fig, ends, said = go.Figure(), [], {}
+    fig = go.Figure()
+    ends = []
+    said = {}
     for name, one in rows.groupby("method", sort=False):
         one = one.sort_values("size")
-        title, style = str(one["title"].iloc[0]), _style(styles, str(name), str(name))
-        size, value = np.log10(one["size"].to_numpy(float)), one["value"].to_numpy(float)
+        title = str(one["title"].iloc[0])
+        style = _style(styles, str(name), str(name))
+        size = np.log10(one["size"].to_numpy(float))
+        value = one["value"].to_numpy(float)
         if name == baseline:
             style = Style(style.color, style.symbol, "dot")
         else:
-            fill_between(fig, size, place(one["low"]), place(one["high"]), fade(style.color, 0.08), limits)
-        told = carry(f"{plain(title)}<br>{{labels:,d}} labels: {_INTERVAL}", labels=one["size"], **_numbers(one),
-                     splits=one["n_splits"])  # fmt: skip
+            fill_between(
+                fig, size, place(one["low"]), place(one["high"]), fade(style.color, 0.08), limits
+            )
+        told = carry(
+            f"{plain(title)}<br>{{labels:,d}} labels: {_INTERVAL}",
+            labels=one["size"],
+            **_numbers(one),
+            splits=one["n_splits"],
+        )
         draw_line(fig, size, place(value), style, title, told, markers=0 if name == baseline else 7)
         ends.append((title, float(place(value[-1])), style.color))
         said[title] = f"{three_digits(value[0])} to {three_digits(value[-1])}"
@@ -88,8 +101,13 @@ def size_curves(table: pd.DataFrame, score: str, styles: Mapping[str, Style] | N
     label_line_ends(fig, ends, limits)
     # Every size is a tick: they are few, and halves of each other.
     across = span(np.log10(np.array(sizes, dtype=float)), least=0.04) if sizes else (1.0, 2.0)
-    set_x(fig, range=across, tickvals=np.log10(sizes), ticktext=[f"{size:,}" for size in sizes],
-          title_text="calibration rows")  # fmt: skip
+    set_x(
+        fig,
+        range=across,
+        tickvals=np.log10(sizes),
+        ticktext=[f"{size:,}" for size in sizes],
+        title_text="calibration rows",
+    )
     set_y(fig, range=limits, nticks=6, title_text=plain(score))
     if logarithmic:
         set_y(fig, **log_axis(*limits, typed=False))

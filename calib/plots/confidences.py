@@ -40,7 +40,9 @@ def confidence_densities(
         Counted(view.right, histogram.right, style.color, view.right),
         Counted(view.wrong, histogram.wrong, NEUTRAL, view.wrong),
     ]
-    medians = from_scale(np.array([histogram_median(edges, group.count) for group in groups]), scale)
+    medians = from_scale(
+        np.array([histogram_median(edges, group.count) for group in groups]), scale
+    )
     said = "; ".join(
         f"{int(group.count.sum()):,} rows {group.name}, median {three_digits(median)}"
         for group, median in zip(groups, medians, strict=True)
@@ -56,7 +58,11 @@ def confidence_densities(
 
 
 def confidence_drift(
-    before: ConfidenceHistogram, now: ConfidenceHistogram, style: Style, height: int = HEIGHT, view: View = TOP_LABEL
+    before: ConfidenceHistogram,
+    now: ConfidenceHistogram,
+    style: Style,
+    height: int = HEIGHT,
+    view: View = TOP_LABEL,
 ) -> go.Figure:
     """Rows over confidence: now upwards, before downwards, so that a shift breaks the symmetry.
 
@@ -70,7 +76,10 @@ def confidence_drift(
     held = np.flatnonzero(before.count + now.count)
     cells = slice(held[0], held[-1] + 1)
     shown = edges[held[0] : held[-1] + 2]
-    middles = [float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum()) for h in (before, now)]
+    middles = [
+        float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum())
+        for h in (before, now)
+    ]
     fig = go.Figure()
     alt = (
         f"{view.said.capitalize()}: its mean log-odds moved from {three_digits(middles[0])} before to"

@@ -60,7 +60,9 @@ def decision_curves(
     values = np.concatenate([found.model.value for _, found, _ in methods])
     top = 1.15 * max(float(values.max()), float(banded.event_rate.value)) or 1.0
     floor = min(-0.15 * top, 1.05 * float(values.min()))
-    fill_between(fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14), (floor, top))
+    fill_between(
+        fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14), (floor, top)
+    )
     shown = (treat_all >= floor) & (treat_all <= top)
     draw_line(fig, thresholds[shown], treat_all[shown], DOTTED, "act on all", width=1.5)
     fig.add_hline(y=0.0, line={"color": GUIDE, "width": 1})
@@ -69,26 +71,55 @@ def decision_curves(
         told = carry(
             f"{plain(name)}<br>threshold {{threshold:.1%}}<br>net benefit {{benefit:.4f}} ({{low:.4f}} to {{high:.4f}})"
             "<br>acting on all {all:.4f}",
-            threshold=thresholds, benefit=model.value, low=model.low, high=model.high, all=treat_all,
+            threshold=thresholds,
+            benefit=model.value,
+            low=model.low,
+            high=model.high,
+            all=treat_all,
             avoided=found.avoided.value,
-        )  # fmt: skip
+        )
         draw_line(fig, thresholds, model.value, line, name, told)
     if cut is not None:
         fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
-        write(fig, f"threshold {100 * cut:.3g} %", cut, 1.0, yref="paper", xanchor="left", yanchor="top", xshift=4)
+        write(
+            fig,
+            f"threshold {100 * cut:.3g} %",
+            cut,
+            1.0,
+            yref="paper",
+            xanchor="left",
+            yanchor="top",
+            xshift=4,
+        )
     at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
     benefits = {
         name: f"{found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
         for name, found, _ in methods
     }
-    quiet(fig, height, alt=f"Net benefit over the threshold: {one_each(benefits)}.", title="Net benefit")
+    quiet(
+        fig,
+        height,
+        alt=f"Net benefit over the threshold: {one_each(benefits)}.",
+        title="Net benefit",
+    )
     ends = [(name, float(found.model.value[-1]), line.color) for name, found, line in methods]
     label_line_ends(fig, ends, (floor, top))
     if shown.any():  # it may lie below all that is drawn, where events are rare
         last = int(np.flatnonzero(shown)[-1])
-        write(fig, "act on all", float(thresholds[last]), float(treat_all[last]), xanchor="left", yanchor="bottom")
-    set_x(fig, title_text="threshold: act where the probability is at least this", tickformat=".0%",
-          range=[0, max(float(thresholds[-1]), cut or 0.0)])  # fmt: skip
+        write(
+            fig,
+            "act on all",
+            float(thresholds[last]),
+            float(treat_all[last]),
+            xanchor="left",
+            yanchor="bottom",
+        )
+    set_x(
+        fig,
+        title_text="threshold: act where the probability is at least this",
+        tickformat=".0%",
+        range=[0, max(float(thresholds[-1]), cut or 0.0)],
+    )
     set_y(fig, title_text="net benefit per case", range=[floor, top])
     return fig
 
@@ -112,12 +143,28 @@ def set_sizes(methods: Sequence[tuple[str, Ints, Style]]) -> go.Figure:
     for name, counts, style in methods:
         total = int(counts.sum())
         rows = np.append(counts[:last], counts[last:].sum())
-        told = carry(f"{plain(name)}<br>%{{x}} classes: {{share:.1%}} of rows ({{rows:,d}})", rows=rows,
-                     share=rows / total)  # fmt: skip
-        fig.add_bar(x=names, y=rows / total, name=name, marker={"color": style.color, "line": {"width": 0}}, **told)
+        told = carry(
+            f"{plain(name)}<br>%{{x}} classes: {{share:.1%}} of rows ({{rows:,d}})",
+            rows=rows,
+            share=rows / total,
+        )
+        fig.add_bar(
+            x=names,
+            y=rows / total,
+            name=name,
+            marker={"color": style.color, "line": {"width": 0}},
+            **told,
+        )
         mean = float(counts @ np.arange(len(counts))) / total
-        said[name] = f"{mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class"
-    quiet(fig, SIZES_HEIGHT, alt=f"Number of classes in prediction sets: {one_each(said)}.", title="Classes in a set")
+        said[name] = (
+            f"{mean:.2f} classes on average, {counts[1] / total:.1%} of sets with one class"
+        )
+    quiet(
+        fig,
+        SIZES_HEIGHT,
+        alt=f"Number of classes in prediction sets: {one_each(said)}.",
+        title="Classes in a set",
+    )
     write_key(fig, [("■", name, style.color) for name, _, style in methods])
     set_x(fig, title_text="classes in a set", type="category")
     set_y(fig, title_text="share of rows", tickformat=".0%", rangemode="tozero")
@@ -149,11 +196,20 @@ def risk_diagram(
     _, chosen, style = curves[-1]
     drawn = [_thinned(curve) for _, curve, _ in curves]
     marks = [curve.last_within(accepted) for _, curve, _ in curves]
-    highest = [float(curve.risk[points].max()) for (_, curve, _), points in zip(curves, drawn, strict=True)]
+    highest = [
+        float(curve.risk[points].max()) for (_, curve, _), points in zip(curves, drawn, strict=True)
+    ]
     top = max(accepted, *highest, chosen.high[-1]) or 1.0
     limits = -0.02 * top, 1.08 * top
     points = drawn[-1]
-    fill_between(fig, chosen.coverage[points], chosen.low[points], chosen.high[points], fade(style.color, 0.14), limits)
+    fill_between(
+        fig,
+        chosen.coverage[points],
+        chosen.low[points],
+        chosen.high[points],
+        fade(style.color, 0.14),
+        limits,
+    )
     shares = np.linspace(0.0, 1.0, 201)
     draw_line(fig, shares, chosen.best_risk(shares), DOTTED, "best possible order", width=1.5)
     fig.add_hline(y=accepted, line={"color": GUIDE, "width": 1})
@@ -161,16 +217,38 @@ def risk_diagram(
         told = carry(
             f"{plain(name)}<br>answers {{coverage:.1%}} ({{answered:,d}} rows)<br>error {{error:.2%}} ({{low:.2%}} to"
             " {high:.2%})<br>where confidence ≥ {threshold:.4r}",
-            coverage=curve.coverage[at], error=curve.risk[at], low=curve.low[at], high=curve.high[at],
-            threshold=curve.threshold[at], answered=curve.answered[at], wrong=curve.wrong[at],
-        )  # fmt: skip
+            coverage=curve.coverage[at],
+            error=curve.risk[at],
+            low=curve.low[at],
+            high=curve.high[at],
+            threshold=curve.threshold[at],
+            answered=curve.answered[at],
+            wrong=curve.wrong[at],
+        )
         draw_line(fig, curve.coverage[at], curve.risk[at], line, name, told)
         if entry is not None:
-            draw_marks(fig, [curve.coverage[entry]], [curve.risk[entry]], line, size=11, cliponaxis=False)
+            draw_marks(
+                fig, [curve.coverage[entry]], [curve.risk[entry]], line, size=11, cliponaxis=False
+            )
     found = one_each({name: _said(curve, accepted) for name, curve, _ in curves})
-    quiet(fig, height, alt=f"Error among the inputs answered against their share: {found}.", title=title)
-    label_line_ends(fig, [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves], limits)
-    write(fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, xref="paper", xanchor="left", yanchor="bottom")
+    quiet(
+        fig,
+        height,
+        alt=f"Error among the inputs answered against their share: {found}.",
+        title=title,
+    )
+    label_line_ends(
+        fig, [(name, float(curve.risk[-1]), line.color) for name, curve, line in curves], limits
+    )
+    write(
+        fig,
+        f"accepted: {100 * accepted:.3g} %",
+        0,
+        accepted,
+        xref="paper",
+        xanchor="left",
+        yanchor="bottom",
+    )
     set_x(fig, range=[0, 1.005], title_text="coverage: share of inputs answered", tickformat=".0%")
     set_y(fig, range=limits, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
     return fig
@@ -212,7 +290,8 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
     """
     edges, reached = counts.edges, counts.reached
     scale: Scale = "logit" if counts.scale == "logit" else "linear"
-    at, fig = counts.at, go.Figure()
+    at = counts.at
+    fig = go.Figure()
     done = [int(part[reached].sum()) for part in (counts.right, counts.wrong)]
     words = f"{action} from {100 * counts.threshold:.4g} %"
     alt = (
@@ -221,23 +300,56 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
     )
     quiet(fig, THRESHOLD_HEIGHT, alt=alt)
     groups = [
-        Counted(name, part, [color if there else fade(color, _FADED) for there in reached], f"rows {name}")
-        for name, part, color in ((view.right, counts.right, style.color), (view.wrong, counts.wrong, NEUTRAL))
+        Counted(
+            name,
+            part,
+            [color if there else fade(color, _FADED) for there in reached],
+            f"rows {name}",
+        )
+        for name, part, color in (
+            (view.right, counts.right, style.color),
+            (view.wrong, counts.wrong, NEUTRAL),
+        )
     ]
     draw_counts(fig, edges, from_scale(edges, scale), groups, view.said)
     fig.add_shape(
-        type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": style.color, "width": 3}, name="threshold"
+        type="line",
+        x0=at,
+        x1=at,
+        y0=0,
+        y1=1,
+        yref="paper",
+        line={"color": style.color, "width": 3},
+        name="threshold",
     )
     early = at < (edges[0] + edges[-1]) / 2
-    write(fig, f"<b>{words} ⇔</b>", at, 1, yref="paper", yanchor="bottom", xanchor="left" if early else "right",
-          yshift=2)  # fmt: skip
+    write(
+        fig,
+        f"<b>{words} ⇔</b>",
+        at,
+        1,
+        yref="paper",
+        yanchor="bottom",
+        xanchor="left" if early else "right",
+        yshift=2,
+    )
     ticks = logit_ticks(edges[0], edges[-1]) if scale == "logit" else {"nticks": 8}
     room = 0.01 * (edges[-1] - edges[0])
-    set_x(fig, title_text=said_axis(view), range=[edges[0] - room, edges[-1] + room], fixedrange=True, **ticks)
+    set_x(
+        fig,
+        title_text=said_axis(view),
+        range=[edges[0] - room, edges[-1] + room],
+        fixedrange=True,
+        **ticks,
+    )
     set_layout(fig, dragmode=False)
     return fig
 
 
 def dragged_to(place: float, scale: str) -> float:
     """The probability to which the line was dragged, inside 0.01 to 99.99 %."""
-    return float(np.clip(from_scale(np.array(place), "logit" if scale == "logit" else "linear"), 1e-4, 1 - 1e-4))
+    return float(
+        np.clip(
+            from_scale(np.array(place), "logit" if scale == "logit" else "linear"), 1e-4, 1 - 1e-4
+        )
+    )

@@ -33,15 +33,31 @@ def member_rows(members: Sequence[Judged]) -> go.Figure:
         told = carry(
             f"{plain(member.title)}<br>NLL {{nll:.4f}} (standard error {{error:.4f}})<br>above the best {{behind:.4f}}"
             " ({low:.4f} to {high:.4f})<br>weight {weight:.1%}",
-            nll=[member.nll], error=[member.error], behind=[member.behind], low=[low], high=[high],
+            nll=[member.nll],
+            error=[member.error],
+            behind=[member.behind],
+            low=[low],
+            high=[high],
             weight=[member.weight],
-        )  # fmt: skip
+        )
         symbol = style.symbol if member.weight else f"{style.symbol}-open"
-        draw_row(fig, place, (member.behind, low, high), style, member.title, told, size=11, symbol=symbol)
+        draw_row(
+            fig,
+            place,
+            (member.behind, low, high),
+            style,
+            member.title,
+            told,
+            size=11,
+            symbol=symbol,
+        )
         note = f"weight {percent(member.weight, 0)}" if member.weight else "not in the mean"
         labels.append(RowLabel(member.title, note, style.color))
     line_through_rows(fig, 0.0, len(members), THIN)
-    behind = {m.title: f"{three_digits(m.behind)} above the best, weight {percent(m.weight, 0)}" for m in members}
+    behind = {
+        m.title: f"{three_digits(m.behind)} above the best, weight {percent(m.weight, 0)}"
+        for m in members
+    }
     alt = f"NLL outside the folds, by member: {one_each(behind)}."
     frame_rows(fig, labels, alt=alt, title="NLL on rows outside the fit")
     set_x(fig, title_text="NLL above the best member's, in nats   ← better", nticks=5)

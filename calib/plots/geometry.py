@@ -31,7 +31,11 @@ MapCurve = tuple[str, Style, Floats]
 
 
 def success_curve(
-    rates: Frequencies, histogram: SidedCounts, separation: Floats, maps: Sequence[MapCurve], kind: str
+    rates: Frequencies,
+    histogram: SidedCounts,
+    separation: Floats,
+    maps: Sequence[MapCurve],
+    kind: str,
 ) -> go.Figure:
     """Success rates of test rows in bins of separation, and maps fitted to calibration rows.
 
@@ -47,7 +51,8 @@ def success_curve(
     fig = go.Figure()
     rate = rates.frequency
     said = f"from {rate[0]:.3g} at {rates.score[0]:.3g} to {rate[-1]:.3g} at {rates.score[-1]:.3g}"
-    n_right, n_wrong = int(histogram.right.sum()), int(histogram.wrong.sum())
+    n_right = int(histogram.right.sum())
+    n_wrong = int(histogram.wrong.sum())
     alt = (
         f"Success rate of {int(rates.count.sum()):,} test rows, {n_right:,} right and {n_wrong:,} wrong, in "
         f"{len(rates.count)} bins of separation, {said}."
@@ -58,28 +63,60 @@ def success_curve(
     across = min(separation[0], histogram.edges[0]), max(separation[-1], histogram.edges[-1])
     _draw_dangerous_side(fig, *across)
     for name, style, values in maps:
-        told = carry(f"{plain(name)}: {{success_rate:.3r}}<br>at {{separation:.3r}}", separation=separation,
-                     success_rate=values)  # fmt: skip
+        told = carry(
+            f"{plain(name)}: {{success_rate:.3r}}<br>at {{separation:.3r}}",
+            separation=separation,
+            success_rate=values,
+        )
         draw_line(fig, separation, values, style, name, told)
     told = carry(
         "{right:,d} of {rows:,d} test rows are right: {success_rate:.3r}<br>95 %: {low:.3r} to {high:.3r}"
         "<br>separation {separation:.3r}",
-        separation=rates.score, right=rates.positives, rows=rates.count, success_rate=rate,
-        low=rates.low, high=rates.high,
-    )  # fmt: skip
+        separation=rates.score,
+        right=rates.positives,
+        rows=rates.count,
+        success_rate=rate,
+        low=rates.low,
+        high=rates.high,
+    )
     draw_marks(
-        fig, rates.score, rate, Style(NEUTRAL), "test rows", told, size=8,
+        fig,
+        rates.score,
+        rate,
+        Style(NEUTRAL),
+        "test rows",
+        told,
+        size=8,
         error_y=whiskers(rate, rates.low, rates.high, NEUTRAL, 1.5, width=3),
-    )  # fmt: skip
-    groups = [Counted("right", histogram.right, RIGHT, "right"), Counted("wrong", histogram.wrong, NEUTRAL, "wrong")]
-    draw_counts(fig, histogram.edges, histogram.edges, groups, "separation", "y2", anchor="x", domain=(0.0, 0.22))
+    )
+    groups = [
+        Counted("right", histogram.right, RIGHT, "right"),
+        Counted("wrong", histogram.wrong, NEUTRAL, "wrong"),
+    ]
+    draw_counts(
+        fig,
+        histogram.edges,
+        histogram.edges,
+        groups,
+        "separation",
+        "y2",
+        anchor="x",
+        domain=(0.0, 0.22),
+    )
     set_layout(
         fig,
         xaxis={"title_text": kind, "range": across, "nticks": 7, "anchor": "y2"},
-        yaxis={"title_text": "share of right predictions", "range": limits, "tickformat": ".3~g", "nticks": 7,
-               "domain": (0.3, 1.0)},
-    )  # fmt: skip
-    label_line_ends(fig, [(name, float(values[-1]), style.color) for name, style, values in maps], limits)
+        yaxis={
+            "title_text": "share of right predictions",
+            "range": limits,
+            "tickformat": ".3~g",
+            "nticks": 7,
+            "domain": (0.3, 1.0),
+        },
+    )
+    label_line_ends(
+        fig, [(name, float(values[-1]), style.color) for name, style, values in maps], limits
+    )
     return fig
 
 
@@ -88,11 +125,35 @@ def _draw_dangerous_side(fig: go.Figure, low: float, high: float) -> None:
     if low >= 0:
         return
     fig.add_shape(
-        type="rect", x0=low, x1=min(0.0, high), y0=0, y1=1, yref="paper", layer="below",
-        fillcolor=fade(DANGER, 0.08), line_width=0,
-    )  # fmt: skip
+        type="rect",
+        x0=low,
+        x1=min(0.0, high),
+        y0=0,
+        y1=1,
+        yref="paper",
+        layer="below",
+        fillcolor=fade(DANGER, 0.08),
+        line_width=0,
+    )
     if high > 0:
-        fig.add_shape(type="line", x0=0, x1=0, y0=0, y1=1, yref="paper",
-                      line={"color": GUIDE, "width": 1.5, "dash": "dot"})  # fmt: skip
+        fig.add_shape(
+            type="line",
+            x0=0,
+            x1=0,
+            y0=0,
+            y1=1,
+            yref="paper",
+            line={"color": GUIDE, "width": 1.5, "dash": "dot"},
+        )
     # Above the plot, where no line can be, however narrow the side is.
-    write(fig, "← dangerous", 0, 1, color=DANGER, xref="paper", xanchor="left", yref="paper", yanchor="bottom")
+    write(
+        fig,
+        "← dangerous",
+        0,
+        1,
+        color=DANGER,
+        xref="paper",
+        xanchor="left",
+        yref="paper",
+        yanchor="bottom",
+    )

@@ -48,7 +48,9 @@ Line = tuple[str, LatentCurve, Style]
 """Name, function and style of one fit."""
 
 
-def latent_function(lines: Sequence[Line], temperature_style: Style, height: int = 480) -> go.Figure:
+def latent_function(
+    lines: Sequence[Line], temperature_style: Style, height: int = 480
+) -> go.Figure:
     """Posterior means with bands at 1 and 2 standard deviations, over the data they were learned from.
 
     The first fit has filled bands and whiskers on its inducing points; of the others, the outline of the wider band
@@ -63,16 +65,24 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, height: int
     _, curve, style = lines[0]
     references = {
         name: values
-        for name, values in ((curve.prior_name, curve.prior), ("temperature", curve.temperature),
-                             ("truth", curve.truth))
+        for name, values in (
+            (curve.prior_name, curve.prior),
+            ("temperature", curve.temperature),
+            ("truth", curve.truth),
+        )
         if values is not None
-    }  # fmt: skip
+    }
     drawn = [values for _, each, _ in lines for values in (each.mean, _at_inducing(each)[0])]
     limits = span(*drawn, *references.values(), pad=0.06)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        _draw_bands(fig, seen.inputs, _bands(seen.mean, seen.sd), look, filled=not later, ends=limits)
-    ends = [_draw_reference(fig, curve, name, references[name], temperature_style)
-            for name in references if name != "truth"]  # fmt: skip
+        _draw_bands(
+            fig, seen.inputs, _bands(seen.mean, seen.sd), look, filled=not later, ends=limits
+        )
+    ends = [
+        _draw_reference(fig, curve, name, references[name], temperature_style)
+        for name in references
+        if name != "truth"
+    ]
     ends += [_draw_mean(fig, *line) for line in lines]
     if "truth" in references:  # last: a good fit would hide it
         ends.append(_draw_reference(fig, curve, "truth", references["truth"], temperature_style))
@@ -86,7 +96,9 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, height: int
         Counted("true class", curve.density_label, style.color, f"{of} that are the true class"),
         Counted("other classes", curve.density_other, NEUTRAL, f"{of} that are other classes"),
     ]
-    draw_counts(fig, curve.density_edges, curve.density_edges, groups, x_title, "y2", domain=[0, 0.17])
+    draw_counts(
+        fig, curve.density_edges, curve.density_edges, groups, x_title, "y2", domain=[0, 0.17]
+    )
     across = [float(curve.inputs[0]), float(curve.inputs[-1])]
     set_layout(
         fig,
@@ -103,7 +115,9 @@ def _bands(mean: Floats, sd: Floats) -> tuple[tuple[Floats, Floats], ...]:
 
 def _at_inducing(curve: LatentCurve) -> tuple[Floats, Floats]:
     """Mean and standard deviation at the inducing points, between those of the curve."""
-    mean, sd = (np.interp(curve.inducing, curve.inputs, values) for values in (curve.mean, curve.sd))
+    mean, sd = (
+        np.interp(curve.inducing, curve.inputs, values) for values in (curve.mean, curve.sd)
+    )
     return mean, sd
 
 
@@ -112,9 +126,14 @@ def _described(lines: Sequence[Line], x_title: str, y_title: str) -> str:
     name, curve, _ = lines[0]
     place, mean, low, high, given = (
         three_digits(float(value))
-        for value in (curve.inputs[-1], curve.mean[-1], curve.mean[-1] - curve.sd[-1], curve.mean[-1] + curve.sd[-1],
-                      curve.prior[-1])
-    )  # fmt: skip
+        for value in (
+            curve.inputs[-1],
+            curve.mean[-1],
+            curve.mean[-1] - curve.sd[-1],
+            curve.mean[-1] + curve.sd[-1],
+            curve.prior[-1],
+        )
+    )
     beside = f", beside {', '.join(name for name, _, _ in lines[1:])}" if len(lines) > 1 else ""
     return (
         f"{y_title.capitalize()}, over {x_title} for {name}{beside}: at {place} it gives {mean} (1 sd: {low} to {high})"
@@ -131,12 +150,19 @@ def _draw_reference(
     return name, float(values[-1]), style.color
 
 
-def _draw_mean(fig: go.Figure, name: str, curve: LatentCurve, style: Style) -> tuple[str, float, str]:
+def _draw_mean(
+    fig: go.Figure, name: str, curve: LatentCurve, style: Style
+) -> tuple[str, float, str]:
     (low2, high2), (low, high) = _bands(curve.mean, curve.sd)
     told = carry(
         f"{plain(name)} {{value:.3r}} (1 sd: {{low:.3r}} to {{high:.3r}})<br>at {{input:.3r}}",
-        input=curve.inputs, value=curve.mean, low=low, high=high, low_2_sd=low2, high_2_sd=high2,
-    )  # fmt: skip
+        input=curve.inputs,
+        value=curve.mean,
+        low=low,
+        high=high,
+        low_2_sd=low2,
+        high_2_sd=high2,
+    )
     draw_line(fig, curve.inputs, curve.mean, style, name, told, width=2.6)
     return name, float(curve.mean[-1]), style.color
 
@@ -155,12 +181,24 @@ def _draw_inducing_points(
     told = carry(
         f"inducing point of {plain(name)} at {{input:.3r}}<br>{{value:.3r}}<br>1 sd: {{low:.3r}} to {{high:.3r}}"
         "<br>2 sd: {low_2_sd:.3r} to {high_2_sd:.3r}",
-        input=x, value=y, low=low, high=high, low_2_sd=low2, high_2_sd=high2,
-    )  # fmt: skip
+        input=x,
+        value=y,
+        low=low,
+        high=high,
+        low_2_sd=low2,
+        high_2_sd=high2,
+    )
     draw_marks(
-        fig, x, y, style, f"inducing points of {name}", told, size=10 if first else 7,
-        symbol="diamond-open" if first else f"{style.symbol}-open", error_y=narrow if first else None,
-    )  # fmt: skip
+        fig,
+        x,
+        y,
+        style,
+        f"inducing points of {name}",
+        told,
+        size=10 if first else 7,
+        symbol="diamond-open" if first else f"{style.symbol}-open",
+        error_y=narrow if first else None,
+    )
 
 
 _BAND_ALPHAS = (0.14, 0.22)
@@ -168,7 +206,12 @@ _BAND_ALPHAS = (0.14, 0.22)
 
 
 def _draw_bands(
-    fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]], style: Style, filled: bool, ends: Limits
+    fig: go.Figure,
+    x: Floats,
+    bands: Sequence[tuple[Floats, Floats]],
+    style: Style,
+    filled: bool,
+    ends: Limits,
 ) -> None:
     """Bands at 2 and 1 standard deviations, cut at the ends of the axis; of all but one fit the wider's outline."""
     if not filled:
@@ -182,13 +225,17 @@ def _draw_bands(
 
 def _reference_style(name: str, temperature: Style) -> Style:
     """How what fits are compared with is drawn; anything but temperature and truth is a guide."""
-    return {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}.get(name, DOTTED)
+    return {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}.get(
+        name, DOTTED
+    )
 
 
 EFFECT_HEIGHT = 400
 
 
-def effect_chart(lines: Sequence[tuple[str, EffectCurve, Style]], temperature_style: Style) -> go.Figure:
+def effect_chart(
+    lines: Sequence[tuple[str, EffectCurve, Style]], temperature_style: Style
+) -> go.Figure:
     """Mean confidence after calibration over the mean before, in bins of rows, against the diagonal.
 
     The first fit has filled bands that hold 68 and 95 % of the drawn functions, the others the outline of the wider.
@@ -201,11 +248,15 @@ def effect_chart(lines: Sequence[tuple[str, EffectCurve, Style]], temperature_st
     """
     curve = lines[0][1]
     scale = curve.scale
-    references = {name: values for name, values in (("temperature", curve.temperature), ("truth", curve.truth))
-                  if values is not None}  # fmt: skip
+    references = {
+        name: values
+        for name, values in (("temperature", curve.temperature), ("truth", curve.truth))
+        if values is not None
+    }
     after = [curve.accuracy, *references.values(), *(one.after for _, one, _ in lines)]
     (x_limits, x_axis), (y_limits, y_axis) = (
-        _effect_axis(values, scale) for values in (curve.before, np.concatenate([curve.before, *after]))
+        _effect_axis(values, scale)
+        for values in (curve.before, np.concatenate([curve.before, *after]))
     )
     across, up = (partial(on_scale, scale=scale, limits=limits) for limits in (x_limits, y_limits))
     ends = tuple(y_axis["range"])
@@ -214,31 +265,55 @@ def effect_chart(lines: Sequence[tuple[str, EffectCurve, Style]], temperature_st
     draw_line(fig, across(shared), up(shared), DOTTED, width=1.5)
     x = across(curve.before)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
-        _draw_bands(fig, x, [(up(low), up(high)) for low, high in seen.bands], look, filled=not later, ends=ends)
+        _draw_bands(
+            fig,
+            x,
+            [(up(low), up(high)) for low, high in seen.bands],
+            look,
+            filled=not later,
+            ends=ends,
+        )
     told = carry(
         "right {accuracy:.3r} (95 %: {low:.3r} to {high:.3r})<br>of {rows:,d} rows at confidence {before:.3r}",
-        before=curve.before, accuracy=curve.accuracy, low=curve.accuracy_low, high=curve.accuracy_high,
+        before=curve.before,
+        accuracy=curve.accuracy,
+        low=curve.accuracy_low,
+        high=curve.accuracy_high,
         rows=curve.count,
-    )  # fmt: skip
+    )
     y = up(curve.accuracy)
     draw_marks(
-        fig, x, y, Style(NEUTRAL), "right", told, size=5,
+        fig,
+        x,
+        y,
+        Style(NEUTRAL),
+        "right",
+        told,
+        size=5,
         error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), NEUTRAL, 1),
-    )  # fmt: skip
+    )
     labels = [("identity", float(up(shared)[-1]), NEUTRAL)]
     few = 7 if len(x) <= 3 else 0
     for name, values in references.items():
         style = _reference_style(name, temperature_style)
-        told = carry(f"{name}: {{before:.3r}} becomes {{after:.3r}}", before=curve.before, after=values)
+        told = carry(
+            f"{name}: {{before:.3r}} becomes {{after:.3r}}", before=curve.before, after=values
+        )
         draw_line(fig, x, up(values), style, name, told, width=1.8, markers=few)
         labels.append((name, float(up(values)[-1]), style.color))
     for name, seen, style in lines:
         (low2, high2), (low, high) = seen.bands
         told = carry(
             f"{plain(name)}: {{before:.3r}} becomes {{after:.3r}} ± {{sd:.2r}}<br>{{rows:,d}} rows",
-            before=seen.before, after=seen.after, sd=seen.sd, low=low, high=high, low_2_sd=low2, high_2_sd=high2,
+            before=seen.before,
+            after=seen.after,
+            sd=seen.sd,
+            low=low,
+            high=high,
+            low_2_sd=low2,
+            high_2_sd=high2,
             rows=seen.count,
-        )  # fmt: skip
+        )
         draw_line(fig, x, up(seen.after), style, name, told, width=2.6, markers=few)
         labels.append((name, float(up(seen.after)[-1]), style.color))
     quiet(fig, EFFECT_HEIGHT, alt=_effects_described(lines))
@@ -262,7 +337,9 @@ def _effects_described(lines: Sequence[tuple[str, EffectCurve, Style]]) -> str:
     found = {}
     for name, curve, _ in lines:
         middle = len(curve.before) // 2
-        before, after, sd = (three_digits(float(v[middle])) for v in (curve.before, curve.after, curve.sd))
+        before, after, sd = (
+            three_digits(float(v[middle])) for v in (curve.before, curve.after, curve.sd)
+        )
         found[name] = f"makes {after} ± {sd} of {before}"
     bins = plural(len(lines[0][1].before), "bin")
     return f"Calibrated over raw confidence in {bins} of rows: {one_each(found)}."

@@ -128,7 +128,8 @@ def calibration_maps(
     posterior : of a Bayes-Iso among the lines, with its style.
     """
     seen = picture.frequencies
-    axis, places = picture.axis, picture.axis.place(seen.score)
+    axis = picture.axis
+    places = picture.axis.place(seen.score)
     # The axis leaves out the far tails of the scores, but no dot.
     across = min(axis.limits[0], float(places.min())), max(axis.limits[1], float(places.max()))
     x = axis.place(picture.log_odds)
@@ -143,7 +144,9 @@ def calibration_maps(
     last = np.flatnonzero(inside)[-1]
     ends = []
     if picture.truth is not None:
-        _draw_map(fig, picture, "truth", picture.truth, inside, up, Style(fade(TRUTH, 0.5)), 8, False)
+        _draw_map(
+            fig, picture, "truth", picture.truth, inside, up, Style(fade(TRUTH, 0.5)), 8, False
+        )
         ends.append(("truth", float(up(picture.truth[last])), TRUTH))
     for line in lines:
         steps = bool((np.diff(line.probs) == 0).mean() > _STEPS)
@@ -152,14 +155,20 @@ def calibration_maps(
             _draw_map(fig, picture, f"{line.name} {name}", probs, inside, up, thin, 1, True)
         _draw_map(fig, picture, line.name, line.probs, inside, up, line.style, 2, steps)
         ends.append((line.name, float(up(line.probs[last])), line.style.color))
-    quiet(fig, height, alt=_alt(picture, lines), title=title, left=72 if scale == "logit" else 52)  # 0.000001 is long
+    quiet(
+        fig, height, alt=_alt(picture, lines), title=title, left=72 if scale == "logit" else 52
+    )  # 0.000001 is long
     name = label(picture.class_name)
     groups = [
         Counted(name, picture.positives, POSITIVE, "rows of the class"),
         Counted("others", picture.others, NEUTRAL, "other rows"),
     ]
-    draw_counts(fig, picture.cells, picture.cells, groups, TITLES[axis.kind], "y2", anchor="x", domain=_ROWS)
-    ticks = {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if axis.kind == "rank" else {"nticks": 9}
+    draw_counts(
+        fig, picture.cells, picture.cells, groups, TITLES[axis.kind], "y2", anchor="x", domain=_ROWS
+    )
+    ticks = (
+        {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if axis.kind == "rank" else {"nticks": 9}
+    )
     vertical = probability_axis(scale, limits, 0.02)
     set_layout(
         fig,
@@ -171,16 +180,28 @@ def calibration_maps(
 
 
 def _draw_map(
-    fig: go.Figure, picture: MapPicture, name: str, probs: Floats, inside: Any, up: Any, style: Style, width: float,
+    fig: go.Figure,
+    picture: MapPicture,
+    name: str,
+    probs: Floats,
+    inside: Any,
+    up: Any,
+    style: Style,
+    width: float,
     steps: bool,
-) -> None:  # fmt: skip
-    log_odds, probs = picture.log_odds[inside], probs[inside]
+) -> None:
+    log_odds = picture.log_odds[inside]
+    probs = probs[inside]
     told = carry(
         f"{plain(name)}: {{probability:.3r}}<br>raw {{raw_probability:.3r}} (log-odds {{log_odds:.3r}})",
-        log_odds=log_odds, raw_probability=sigmoid(log_odds), probability=probs,
-    )  # fmt: skip
+        log_odds=log_odds,
+        raw_probability=sigmoid(log_odds),
+        probability=probs,
+    )
     shape = "hvh" if steps else "linear"
-    draw_line(fig, picture.axis.place(log_odds), up(probs), style, name, told, width=width, shape=shape)
+    draw_line(
+        fig, picture.axis.place(log_odds), up(probs), style, name, told, width=width, shape=shape
+    )
 
 
 def _draw_posterior(
@@ -191,26 +212,43 @@ def _draw_posterior(
     shown = (x >= across[0]) & (x <= across[1])
     low, high, mean = (part[shown] for part in (posterior.low, posterior.high, posterior.mean))
     fill_between(fig, x[shown], up(low), up(high), fade(style.color, 0.2))
-    told = carry("posterior mean {mean:.3r}<br>90 %: {low:.3r} to {high:.3r}", log_odds=posterior.log_odds[shown],
-                 mean=mean, low=low, high=high)  # fmt: skip
+    told = carry(
+        "posterior mean {mean:.3r}<br>90 %: {low:.3r} to {high:.3r}",
+        log_odds=posterior.log_odds[shown],
+        mean=mean,
+        low=low,
+        high=high,
+    )
     draw_marks(fig, x[shown], up(mean), Style("rgba(0,0,0,0)"), "posterior", told)
 
 
-def _draw_frequencies(fig: go.Figure, picture: MapPicture, places: Floats, limits: Limits, up: Any) -> None:
+def _draw_frequencies(
+    fig: go.Figure, picture: MapPicture, places: Floats, limits: Limits, up: Any
+) -> None:
     seen = picture.frequencies
     y, low, high = (up(part) for part in (seen.frequency, seen.low, seen.high))
     beyond = (seen.frequency < limits[0]) | (seen.frequency > limits[1])
     told = carry(
         f"{{positives:,d}} of {{rows:,d}} {picture.rows} rows are {plain(picture.class_name)}<br>{{frequency:.3r}}"
         " (95 %: {low:.3r} to {high:.3r})",
-        log_odds=seen.score, frequency=seen.frequency, low=seen.low, high=seen.high, rows=seen.count,
+        log_odds=seen.score,
+        frequency=seen.frequency,
+        low=seen.low,
+        high=seen.high,
+        rows=seen.count,
         positives=seen.positives,
-    )  # fmt: skip
+    )
     draw_marks(
-        fig, places, y, Style(NEUTRAL), "frequency", told, size=8,
+        fig,
+        places,
+        y,
+        Style(NEUTRAL),
+        "frequency",
+        told,
+        size=8,
         symbol=np.where(beyond, "circle-open", "circle").tolist(),
         error_y=whiskers(y, low, high, NEUTRAL, 1.5, width=3),
-    )  # fmt: skip
+    )
     explain_open(fig, beyond, seen.frequency)
 
 
@@ -218,7 +256,11 @@ def _alt(picture: MapPicture, lines: Sequence[MapLine]) -> str:
     seen = picture.frequencies
     means = "; ".join(
         f"{line.name} from {line.probs[0]:.3g} to {line.probs[-1]:.3g}"
-        + (f" with a pair of lines up to {np.max(line.pair[1] - line.pair[0]):.2g} apart" if line.pair else "")
+        + (
+            f" with a pair of lines up to {np.max(line.pair[1] - line.pair[0]):.2g} apart"
+            if line.pair
+            else ""
+        )
         for line in lines
     )
     return (
@@ -248,22 +290,48 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
     """
     fig = go.Figure()
     fig.add_shape(
-        type="rect", x0=share.low, x1=share.high, y0=-0.5, y1=len(rows) - 0.5, line_width=0,
-        fillcolor=fade(NEUTRAL, 0.18), layer="below",
-    )  # fmt: skip
+        type="rect",
+        x0=share.low,
+        x1=share.high,
+        y0=-0.5,
+        y1=len(rows) - 0.5,
+        line_width=0,
+        fillcolor=fade(NEUTRAL, 0.18),
+        layer="below",
+    )
     line_through_rows(fig, share.value, len(rows), Style(NEUTRAL))
-    told = carry("{value:.3r} of {rows:,d} rows (95 %: {low:.3r} to {high:.3r})", value=[share.value], low=[share.low],
-                 high=[share.high], rows=[n_rows])  # fmt: skip
+    told = carry(
+        "{value:.3r} of {rows:,d} rows (95 %: {low:.3r} to {high:.3r})",
+        value=[share.value],
+        low=[share.low],
+        high=[share.high],
+        rows=[n_rows],
+    )
     middle = (len(rows) - 1) / 2 + DROP
     draw_marks(fig, [share.value], [middle], Style("rgba(0,0,0,0)"), "share", told, size=14)
     for place, row in enumerate(rows):
-        told = carry(f"{plain(row.name)} says {{value:.3r}} on average<br>{row.verdict}", value=[row.mean])
+        told = carry(
+            f"{plain(row.name)} says {{value:.3r}} on average<br>{row.verdict}", value=[row.mean]
+        )
         draw_row(fig, place, (row.mean,) * 3, row.style, row.name, told)
-    labels = [RowLabel(row.name, f"{probability_text(row.mean)}, {row.verdict}", row.style.color) for row in rows]
-    frame_rows(fig, labels, title=title, alt=(
-        f"{title}: {three_digits(share.value)} of {n_rows:,} rows ({three_digits(share.low)} to"
-        f" {three_digits(share.high)}) are of the class. {one_each({row.name: row.note for row in labels})}."
-    ))  # fmt: skip
+    labels = [
+        RowLabel(row.name, f"{probability_text(row.mean)}, {row.verdict}", row.style.color)
+        for row in rows
+    ]
+    frame_rows(
+        fig,
+        labels,
+        title=title,
+        alt=(
+            f"{title}: {three_digits(share.value)} of {n_rows:,} rows ({three_digits(share.low)} to"
+            f" {three_digits(share.high)}) are of the class. {one_each({row.name: row.note for row in labels})}."
+        ),
+    )
     low, high = span([share.low, share.high], [row.mean for row in rows], pad=0.06, least=1e-6)
-    set_x(fig, range=[low, high], nticks=5, title_text="mean probability   (| share of the class, band 95 %)")
+    set_x(
+        fig,
+        range=[low, high],
+        nticks=5,
+        title_text="mean probability   (| share of the class, band 95 %)",
+    )
     return fig

@@ -52,7 +52,15 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
     last = f"{three_digits(float(e_value[-1]))}{raised}"
     alt = f"E-values after {_counted(found)}: {last}. The limit is {1 / found.alpha:g}."
     quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration", right=24)
-    write(fig, f"alarm from {1 / found.alpha:g}", 0, limit, xref="paper", xanchor="left", yanchor="bottom")
+    write(
+        fig,
+        f"alarm from {1 / found.alpha:g}",
+        0,
+        limit,
+        xref="paper",
+        xanchor="left",
+        yanchor="bottom",
+    )
     _batch_axis(fig, found)
     set_y(fig, title_text="e-value", **log_axis(low, high, typed=False))
     return fig
@@ -63,14 +71,20 @@ def o_e_chart(found: SequentialTests, style: Style) -> go.Figure:
     fig = go.Figure()
     at = np.arange(1, len(found) + 1).astype(float)
     late = slice(int(_EARLY * len(found)), None)
-    limits = span(found.o_e, found.low[late], np.minimum(found.high[late], 3.0), [0.9, 1.1], pad=0.04)
+    limits = span(
+        found.o_e, found.low[late], np.minimum(found.high[late], 3.0), [0.9, 1.1], pad=0.04
+    )
     limits = max(0.0, limits[0]), limits[1]
     fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
     fill_between(fig, at, found.low, found.high, fade(style.color, 0.16), limits)
     told = carry(
         "up to {batch}<br>O:E %{y:.3r} ({low:.3r} to {high:.3r})<br>{rows:,d} rows",
-        batch=_names(found), **{"O:E": found.o_e}, low=found.low, high=found.high, rows=np.cumsum(found.rows),
-    )  # fmt: skip
+        batch=_names(found),
+        **{"O:E": found.o_e},
+        low=found.low,
+        high=found.high,
+        rows=np.cumsum(found.rows),
+    )
     draw_line(fig, at, found.o_e, Style(style.color), "O:E", told)
     end = f"{three_digits(found.o_e[-1])} ({three_digits(found.low[-1])} to {three_digits(found.high[-1])})"
     alt = f"Cumulative O:E after {_counted(found)}: {end}."
@@ -92,4 +106,6 @@ def _batch_axis(fig: go.Figure, found: SequentialTests) -> None:
     n = len(found)
     ticks = np.unique(np.linspace(1, n, min(_TICKS, n)).round().astype(int))
     names = [label(found.batches[tick - 1].split(" to ")[-1], 14) for tick in ticks]
-    set_x(fig, range=[1 - 0.02 * n, n + 0.02 * n], tickvals=ticks, ticktext=names, title_text="batch")
+    set_x(
+        fig, range=[1 - 0.02 * n, n + 0.02 * n], tickvals=ticks, ticktext=names, title_text="batch"
+    )

@@ -59,7 +59,9 @@ def before_after(rows: Sequence[Row], quantity: str, view: View = TOP_LABEL) -> 
         if np.isfinite(value.value):
             n = result.n_wrong if quantity == "over" else result.n_right
             _way(fig, values[0].value, value.value, place, style)
-            told = _told(name, word, value, f"mean of {n:,} rows", getattr(result.change, quantity, None))
+            told = _told(
+                name, word, value, f"mean of {n:,} rows", getattr(result.change, quantity, None)
+            )
             draw_row(fig, place, value, style, name, told)
     alt = f"{word.capitalize()} of each method. {one_each({row.name: row.note for row in labels})}."
     frame_rows(fig, labels, alt=alt, title=f"{word.capitalize()} {quantity[0]}")
@@ -83,13 +85,26 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     for place, (name, result, style) in enumerate(rows):
         ratio, odds = result.ratio, result.odds
         known = np.isfinite(ratio.value)
-        found = f"{three_digits(ratio.value)}, odds {three_digits(odds.value)}" if known else _missing(result, view)
+        found = (
+            f"{three_digits(ratio.value)}, odds {three_digits(odds.value)}"
+            if known
+            else _missing(result, view)
+        )
         labels.append(RowLabel(name, found, style.color))
         if np.isfinite(odds.value) and odds.value > 0:
-            hover = f"{plain(name)}<br>{view.odds} {{odds:.3r}} ({{odds_low:.3r}} to {{odds_high:.3r}})"
+            hover = (
+                f"{plain(name)}<br>{view.odds} {{odds:.3r}} ({{odds_low:.3r}} to {{odds_high:.3r}})"
+            )
             told = carry(hover, odds=[odds.value], odds_low=[odds.low], odds_high=[odds.high])
             draw_marks(
-                fig, [odds.value], [place + DROP], Style(GUIDE), f"{name}, odds", told, size=15, symbol="line-ns-open"
+                fig,
+                [odds.value],
+                [place + DROP],
+                Style(GUIDE),
+                f"{name}, odds",
+                told,
+                size=15,
+                symbol="line-ns-open",
             )
         if known:
             _way(fig, odds.value, ratio.value, place, style)
@@ -97,7 +112,9 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
             draw_row(fig, place, ratio, style, name, _told(name, "o / u", ratio, times))
     alt = f"Ratio o / u beside the odds it should equal. {one_each({row.name: row.note for row in labels})}."
     frame_rows(fig, labels, alt=alt, title="Ratio o / u")
-    shown = np.array([end for _, b, _ in rows for interval in (b.ratio, b.odds) for end in interval])
+    shown = np.array(
+        [end for _, b, _ in rows for interval in (b.ratio, b.odds) for end in interval]
+    )
     shown = np.log10(shown[np.isfinite(shown) & (shown > 0)])
     low, high = (float(shown.min()), float(shown.max())) if shown.size else (0.0, 1.0)
     pad = 0.03 * (high - low) + 0.1
@@ -105,12 +122,20 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     return fig
 
 
-def _told(name: str, word: str, value: Interval, more: str, change: Interval | None = None) -> dict[str, Any]:
+def _told(
+    name: str, word: str, value: Interval, more: str, change: Interval | None = None
+) -> dict[str, Any]:
     columns = {"value": [value.value], "low": [value.low], "high": [value.high]}
     if change is not None:
-        columns |= {"change": [change.value], "change_low": [change.low], "change_high": [change.high]}
+        columns |= {
+            "change": [change.value],
+            "change_low": [change.low],
+            "change_high": [change.high],
+        }
         more += "<br>change {change:+.3r} ({change_low:+.3r} to {change_high:+.3r})"
-    return carry(f"{plain(name)}<br>{word} {{value:.3r}} ({{low:.3r}} to {{high:.3r}})<br>{more}", **columns)
+    return carry(
+        f"{plain(name)}<br>{word} {{value:.3r}} ({{low:.3r}} to {{high:.3r}})<br>{more}", **columns
+    )
 
 
 def _reference_line(fig: go.Figure, rows: Sequence[Row], values: Sequence[Interval]) -> None:
@@ -157,26 +182,47 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
     offsets = (-_HALF, _HALF) if len(methods) > 1 else (0.0,)
     for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
         value = gaps.contribution[shown]
-        ends = (np.where(gaps.rows, gaps.share * end, 0.0)[shown] for end in (gaps.gap_low, gaps.gap_high))
+        ends = (
+            np.where(gaps.rows, gaps.share * end, 0.0)[shown]
+            for end in (gaps.gap_low, gaps.gap_high)
+        )
         at, low, high = (100 * part for part in (value, *ends))  # in points, as the table has them
         said, outcome = view.said, view.outcome
         told = carry(
             f"{plain(name)}, {said} {{band}}<br>{{rows:,d}} rows, {view.mean_said} {{{said}:.3r}}, {outcome}"
             f" {{{outcome}:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}<br>adds {{adds:+.2r}} to the gap",
-            band=np.array([bands[k] for k in shown], dtype=object), adds=value, rows=gaps.rows[shown],
-            **{outcome: gaps.accuracy[shown], said: gaps.confidence[shown]}, over=gaps.over[shown],
-            under=gaps.under[shown], gap=gaps.gap[shown], gap_low=gaps.gap_low[shown], gap_high=gaps.gap_high[shown],
-        )  # fmt: skip
+            band=np.array([bands[k] for k in shown], dtype=object),
+            adds=value,
+            rows=gaps.rows[shown],
+            **{outcome: gaps.accuracy[shown], said: gaps.confidence[shown]},
+            over=gaps.over[shown],
+            under=gaps.under[shown],
+            gap=gaps.gap[shown],
+            gap_low=gaps.gap_low[shown],
+            gap_high=gaps.gap_high[shown],
+        )
         fig.add_bar(
-            x=at, y=np.arange(len(shown)) + _MIDDLE + offset, orientation="h", width=0.17, name=name,
-            marker=overlapping(style.color), error_x=whiskers(at, low, high, style.color, 1.5), **told,
-        )  # fmt: skip
+            x=at,
+            y=np.arange(len(shown)) + _MIDDLE + offset,
+            orientation="h",
+            width=0.17,
+            name=name,
+            marker=overlapping(style.color),
+            error_x=whiskers(at, low, high, style.color, 1.5),
+            **told,
+        )
     name, gaps, style = methods[-1]
     labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in shown]
     title = f"What each band of {view.said} adds"
     adds = one_each({bands[k]: three_digits(gaps.contribution[k]) for k in shown})
-    frame_rows(fig, labels, alt=f"{title} to the gap of {name}: {adds}.", title=title, pixels=_BAND_PIXELS,
-               drop=_MIDDLE)  # fmt: skip
+    frame_rows(
+        fig,
+        labels,
+        alt=f"{title} to the gap of {name}: {adds}.",
+        title=title,
+        pixels=_BAND_PIXELS,
+        drop=_MIDDLE,
+    )
     set_x(fig, title_text=f"adds to the gap, in points<br>← {view.too_low}     {view.too_high} →")
     add_line(fig)
     name_colors(fig, [(name, style) for name, _, style in methods])
@@ -221,20 +267,37 @@ def per_class_chart(
             f"%{{text}}, {plain(name)}<br>gap {{gap:+.2r}} ({{gap_low:+.2r}} to {{gap_high:+.2r}})<br>{{rows:,d}} rows,"
             f" {{wrong:,d}} {view.wrong}: {view.mean_said} {{confidence:.3r}}, {view.outcome} {{accuracy:.3r}}"
             "<br>o {over:.3r}, u {under:.3r}",
-            **{"class": np.array(names, dtype=object)}, gap=gap, gap_low=low, gap_high=high,
-            rows=gaps.rows[order], wrong=gaps.wrong[order], confidence=gaps.confidence[order],
-            accuracy=gaps.accuracy[order], over=gaps.over[order], under=gaps.under[order],
-        )  # fmt: skip
+            **{"class": np.array(names, dtype=object)},
+            gap=gap,
+            gap_low=low,
+            gap_high=high,
+            rows=gaps.rows[order],
+            wrong=gaps.wrong[order],
+            confidence=gaps.confidence[order],
+            accuracy=gaps.accuracy[order],
+            over=gaps.over[order],
+            under=gaps.under[order],
+        )
         in_points = 100 * gap
         draw_marks(
-            fig, in_points, np.arange(len(order)) + DROP + offset, style, name, told, size=7 if offset < 0 else 9,
-            error_x=whiskers(in_points, 100 * low, 100 * high, style.color), text=[plain(each) for each in names],
-        )  # fmt: skip
+            fig,
+            in_points,
+            np.arange(len(order)) + DROP + offset,
+            style,
+            name,
+            told,
+            size=7 if offset < 0 else 9,
+            error_x=whiskers(in_points, 100 * low, 100 * high, style.color),
+            text=[plain(each) for each in names],
+        )
     name, gaps, _ = methods[-1]
     worst = one_each({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
     said = f"{view.mean_said.capitalize()} minus {view.outcome}"
     alt = f"{said} of {len(order)} rows, {name}, the worst first: {worst}."
-    labels = [RowLabel(class_name, f"{gaps.rows[k]:,} rows") for k, class_name in zip(order, names, strict=True)]
+    labels = [
+        RowLabel(class_name, f"{gaps.rows[k]:,} rows")
+        for k, class_name in zip(order, names, strict=True)
+    ]
     frame_rows(fig, labels, alt=alt if len(order) else "No class has enough rows.", title=title)
     set_x(fig, title_text=f"{view.said} − {view.outcome}, in points   {view.too_high} →", nticks=7)
     name_colors(fig, [(name, style) for name, _, style in methods])
@@ -248,7 +311,9 @@ _TOUCHING = 0.03
 """Marks nearer than this share of the axis have one label."""
 
 
-def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], view: View = TOP_LABEL) -> go.Figure:
+def theorem_chain(
+    chains: Sequence[tuple[str, TheoremOne, Style]], view: View = TOP_LABEL
+) -> go.Figure:
     """The bound as four marks in a row per method, none to the left of the one before.
 
     The method's own marker is the gap; the ticks 1, 2 and ∞ are the calibration errors. The axis is
@@ -261,27 +326,55 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], view: View = 
     """
     lowest = min((max(theorem.chain[0], _LEFT_END) for _, theorem, _ in chains), default=_LEFT_END)
     highest = max((theorem.chain[-1] for _, theorem, _ in chains), default=1.0)
-    low, high = np.log10(lowest) - 0.12, np.log10(max(highest, 2 * lowest)) + 0.12
+    low = np.log10(lowest) - 0.12
+    high = np.log10(max(highest, 2 * lowest)) + 0.12
     fig = go.Figure()
     texts: list[dict[str, Any]] = []
     for place, (name, theorem, style) in enumerate(chains):
         x = np.maximum(theorem.chain, _LEFT_END)
-        told = carry(f"{plain(name)}<br>{{quantity}} = {{value:.3r}}", quantity=np.array(LINKS), value=theorem.chain)
+        told = carry(
+            f"{plain(name)}<br>{{quantity}} = {{value:.3r}}",
+            quantity=np.array(LINKS),
+            value=theorem.chain,
+        )
         fig.add_scatter(
-            x=x, y=np.full(4, place + DROP), name=name, mode="lines+markers",
+            x=x,
+            y=np.full(4, place + DROP),
+            name=name,
+            mode="lines+markers",
             line={"color": fade(style.color, 0.45), "width": 3},
-            marker={"color": style.color, "symbol": [style.symbol] + 3 * ["line-ns-open"], "size": [11, 12, 12, 12],
-                    "line_width": 2, "opacity": 1}, **told,
-        )  # fmt: skip
+            marker={
+                "color": style.color,
+                "symbol": [style.symbol] + 3 * ["line-ns-open"],
+                "size": [11, 12, 12, 12],
+                "line_width": 2,
+                "opacity": 1,
+            },
+            **told,
+        )
         texts += [
-            {"text": colored(text, style.color), "x": at, "y": place + DROP, "yshift": -13, "showarrow": False,
-             "font": {"size": 11}}
+            {
+                "text": colored(text, style.color),
+                "x": at,
+                "y": place + DROP,
+                "yshift": -13,
+                "showarrow": False,
+                "font": {"size": 11},
+            }
             for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
-        ]  # fmt: skip
+        ]
     fig.layout.annotations = texts
-    alt = one_each({name: " ≤ ".join(map(three_digits, theorem.chain)) for name, theorem, _ in chains})
+    alt = one_each(
+        {name: " ≤ ".join(map(three_digits, theorem.chain)) for name, theorem, _ in chains}
+    )
     labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
-    frame_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {alt}.", title="The chain holds in every row", pixels=50)
+    frame_rows(
+        fig,
+        labels,
+        alt=f"{' ≤ '.join(LINKS)}. {alt}.",
+        title="The chain holds in every row",
+        pixels=50,
+    )
     set_x(fig, **log_axis(low, high), title_text=" ≤ ".join(LINKS))
     return fig
 
@@ -294,7 +387,10 @@ def _tick_labels(places: Floats, touching: float) -> list[tuple[str, float]]:
             clusters[-1].append(i)
         else:
             clusters.append([i])
-    return [(" ".join(_SYMBOLS[i] for i in cluster), float(places[cluster].mean())) for cluster in clusters]
+    return [
+        (" ".join(_SYMBOLS[i] for i in cluster), float(places[cluster].mean()))
+        for cluster in clusters
+    ]
 
 
 def _side(theorem: TheoremOne, view: View) -> str:

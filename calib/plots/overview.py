@@ -20,7 +20,19 @@ from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import carry
-from calib.plots.style import GLYPHS, GUIDE, NEUTRAL, Limits, Style, colored, fade, label, plain, quiet, set_layout
+from calib.plots.style import (
+    GLYPHS,
+    GUIDE,
+    NEUTRAL,
+    Limits,
+    Style,
+    colored,
+    fade,
+    label,
+    plain,
+    quiet,
+    set_layout,
+)
 
 if TYPE_CHECKING:
     from calib.diagnostics.judgement import GapCurve
@@ -55,7 +67,9 @@ def decimals_of(relevant: float) -> int:
     return max(1, 1 - math.floor(math.log10(relevant) + 1e-9)) if relevant > 0 else 4
 
 
-def difference_strip(rows: Sequence[Difference], styles: Mapping[str, Style], score: Score) -> go.Figure:
+def difference_strip(
+    rows: Sequence[Difference], styles: Mapping[str, Style], score: Score
+) -> go.Figure:
     """One row per method: its score minus the raw model's, with the joint interval, the number and what it shows.
 
     What is clicked carries the row's number in ``customdata[0]``.
@@ -66,26 +80,59 @@ def difference_strip(rows: Sequence[Difference], styles: Mapping[str, Style], sc
     styles : by the method of the row.
     score : as it is seen in the view; differences below the smallest relevant one are shaded.
     """
-    unit, relevant = score.unit, rows[0].relevant
+    unit = score.unit
+    relevant = rows[0].relevant
     decimals = decimals_of(relevant * unit.scale)
     ends = _strip_range([row.difference for row in rows], relevant, score.better)
     places = list(range(len(rows)))
-    told = [f"<b>{plain(row.title)}</b><br>{_told(row, unit, decimals)}<br>click to see its diagram" for row in rows]
+    told = [
+        f"<b>{plain(row.title)}</b><br>{_told(row, unit, decimals)}<br>click to see its diagram"
+        for row in rows
+    ]
     names = [name_with_glyph(row.title, styles[row.method]) for row in rows]
     traces = [
-        *(_strip_row(row, styles[row.method], place, unit, ends) for row, place in zip(rows, places, strict=True)),
+        *(
+            _strip_row(row, styles[row.method], place, unit, ends)
+            for row, place in zip(rows, places, strict=True)
+        ),
         _texts(names, [0.0] * len(rows), places, "middle right"),
-        _texts([_number(row, unit, decimals) for row in rows], [_NUMBERS] * len(rows), places, "middle left"),
-        _texts([_word(row) if _known(row) else "" for row in rows], [_NUMBERS] * len(rows), places, "middle right"),
-        _texts(["" if _known(row) else _word(row) for row in rows], [1.0] * len(rows), places, "middle left"),
-        _targets(told, [[((i + 0.5) / _ACROSS, place) for i in range(_ACROSS)] for place in places], ROW_PIXELS - 1),
+        _texts(
+            [_number(row, unit, decimals) for row in rows],
+            [_NUMBERS] * len(rows),
+            places,
+            "middle left",
+        ),
+        _texts(
+            [_word(row) if _known(row) else "" for row in rows],
+            [_NUMBERS] * len(rows),
+            places,
+            "middle right",
+        ),
+        _texts(
+            ["" if _known(row) else _word(row) for row in rows],
+            [1.0] * len(rows),
+            places,
+            "middle left",
+        ),
+        _targets(
+            told,
+            [[((i + 0.5) / _ACROSS, place) for i in range(_ACROSS)] for place in places],
+            ROW_PIXELS - 1,
+        ),
     ]
     for trace in traces[-5:]:
         trace["xaxis"] = "x2"
     edge = relevant * unit.scale
     whole = {"y0": 0, "y1": 1, "yref": "paper", "layer": "below"}
     shapes = [
-        {"type": "rect", "x0": -edge, "x1": edge, "fillcolor": fade(NEUTRAL, 0.18), "line_width": 0, **whole},
+        {
+            "type": "rect",
+            "x0": -edge,
+            "x1": edge,
+            "fillcolor": fade(NEUTRAL, 0.18),
+            "line_width": 0,
+            **whole,
+        },
         {"type": "line", "x0": 0, "x1": 0, "line": {"color": GUIDE, "width": 1.2}, **whole},
     ]
     fig = go.Figure({"data": traces, "layout": {"shapes": shapes}})
@@ -95,18 +142,27 @@ def difference_strip(rows: Sequence[Difference], styles: Mapping[str, Style], sc
     alt = f"{score.title} of {len(rows)} methods, in their order, minus that of the raw model: {counts}; {first}."
     quiet(fig, _STRIP_TOP + _STRIP_BOTTOM + ROW_PIXELS * len(rows), alt=alt)
     arrow = {"lower": "← better", "higher": "better →"}.get(score.better, "")
-    name = " ".join(filter(None, ["difference", f"in {unit.name}" if unit.name else "", "  ", arrow]))
+    name = " ".join(
+        filter(None, ["difference", f"in {unit.name}" if unit.name else "", "  ", arrow])
+    )
     longest = min(max(len(row.title) for row in rows), LONGEST_NAME)
     hidden = {"visible": False, "fixedrange": True}
     set_layout(
-        fig, dragmode=False, margin={"l": 0, "r": 0, "t": _STRIP_TOP, "b": _STRIP_BOTTOM},
+        fig,
+        dragmode=False,
+        margin={"l": 0, "r": 0, "t": _STRIP_TOP, "b": _STRIP_BOTTOM},
         # Between the names and the words; the figure is 350 pixels wide and more.
-        xaxis={"domain": [min(0.06 + 0.0155 * longest, 0.38), _NUMBERS - 0.14],
-               "range": [end * unit.scale for end in ends], "tickvals": _ticks(ends, unit),
-               "fixedrange": True, "title_text": name, "showgrid": True},
+        xaxis={
+            "domain": [min(0.06 + 0.0155 * longest, 0.38), _NUMBERS - 0.14],
+            "range": [end * unit.scale for end in ends],
+            "tickvals": _ticks(ends, unit),
+            "fixedrange": True,
+            "title_text": name,
+            "showgrid": True,
+        },
         xaxis2={"domain": [0, 1], "range": [0, 1], "anchor": "y", **hidden},
         yaxis={"range": [len(rows) - 0.5, -0.5], **hidden},
-    )  # fmt: skip
+    )
     return fig
 
 
@@ -127,26 +183,49 @@ def _strip_range(differences: Sequence[Interval], relevant: float, better: str) 
     most = max(_FAR * float(np.median(reach)) if reach.size else 0.0, 3 * relevant)
     sides = {"lower": (-np.inf, most), "higher": (-most, np.inf)}.get(better, (-np.inf, np.inf))
     kept = np.clip(np.r_[values, 0.0], *sides)
-    low, high = min(kept.min(), -1.5 * relevant), max(kept.max(), 1.5 * relevant)
+    low = min(kept.min(), -1.5 * relevant)
+    high = max(kept.max(), 1.5 * relevant)
     wide = 0.5 * (high - low)
     inside = np.clip(np.r_[ends, low, high], low - wide, high + wide)
     inside = np.clip(inside, *sides)
-    low, high = float(inside.min()), float(inside.max())
+    low = float(inside.min())
+    high = float(inside.max())
     pad = 0.06 * (high - low) or 1.0
     return low - pad, high + pad
 
 
-def _strip_row(row: Difference, style: Style, place: int, unit: Unit, ends: Limits) -> dict[str, Any]:
+def _strip_row(
+    row: Difference, style: Style, place: int, unit: Unit, ends: Limits
+) -> dict[str, Any]:
     """The marker on its interval; beyond an end of the axis it is drawn open, at the end."""
-    inside = np.clip([row.difference.low, row.difference.value, row.difference.high], *ends) * unit.scale
+    inside = (
+        np.clip([row.difference.low, row.difference.value, row.difference.high], *ends) * unit.scale
+    )
     symbol = style.symbol + ("" if ends[0] <= row.difference.value <= ends[1] else "-open")
     value, low, high = ([part] for part in row.difference)
     return {
-        "type": "scatter", "x": inside.tolist(), "y": [place] * 3, "name": row.title, "mode": "lines+markers",
-        "line": {"color": style.color, "width": 2.5}, "hoverinfo": "skip", "cliponaxis": False,
-        "marker": {"color": style.color, "symbol": symbol, "size": [0, 10, 0], "line": {"width": 0}},
-        **carry(value=[row.value], difference=value, low=low, high=high, shows=np.array([row.verdict], dtype=object)),
-    }  # fmt: skip
+        "type": "scatter",
+        "x": inside.tolist(),
+        "y": [place] * 3,
+        "name": row.title,
+        "mode": "lines+markers",
+        "line": {"color": style.color, "width": 2.5},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+        "marker": {
+            "color": style.color,
+            "symbol": symbol,
+            "size": [0, 10, 0],
+            "line": {"width": 0},
+        },
+        **carry(
+            value=[row.value],
+            difference=value,
+            low=low,
+            high=high,
+            shows=np.array([row.verdict], dtype=object),
+        ),
+    }
 
 
 def _known(row: Difference) -> bool:
@@ -173,12 +252,21 @@ def _told(row: Difference, unit: Unit, decimals: int) -> str:
     return f"{numbers} {unit.name}".strip() + (f", {row.verdict}" if row.verdict else "")
 
 
-def _texts(texts: list[str], x: Sequence[float], y: Sequence[float], position: str) -> dict[str, Any]:
+def _texts(
+    texts: list[str], x: Sequence[float], y: Sequence[float], position: str
+) -> dict[str, Any]:
     """Texts in the ink of the theme, as one trace: plotly takes far longer over as many annotations."""
     return {
-        "type": "scatter", "mode": "text", "text": texts, "x": list(x), "y": list(y), "textposition": position,
-        "textfont": {"size": 12}, "hoverinfo": "skip", "cliponaxis": False,
-    }  # fmt: skip
+        "type": "scatter",
+        "mode": "text",
+        "text": texts,
+        "x": list(x),
+        "y": list(y),
+        "textposition": position,
+        "textfont": {"size": 12},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
 
 
 def _targets(
@@ -188,10 +276,16 @@ def _targets(
     x, y = zip(*(place for of_one in places for place in of_one), strict=True)
     number = [k for k, of_one in enumerate(places) for _ in of_one]
     return {
-        "type": "scatter", "mode": "markers", "x": x, "y": y, "customdata": [[k] for k in number],
-        "marker": {"size": size, "symbol": "square", "opacity": 0}, "text": [told[k] for k in number],
-        "hovertemplate": "%{text}<extra></extra>", "cliponaxis": False,
-    }  # fmt: skip
+        "type": "scatter",
+        "mode": "markers",
+        "x": x,
+        "y": y,
+        "customdata": [[k] for k in number],
+        "marker": {"size": size, "symbol": "square", "opacity": 0},
+        "text": [told[k] for k in number],
+        "hovertemplate": "%{text}<extra></extra>",
+        "cliponaxis": False,
+    }
 
 
 ACROSS_PANELS = 2
@@ -229,10 +323,14 @@ def panel_height(n: int) -> int:
 
 def gap_reach(panels: Sequence[Panel]) -> float:
     """How far the common axis reaches to both sides of 0."""
-    return max(1.08 * float(np.abs(np.concatenate([panel.curve.gap for panel in panels])).max()), _STEPS[0])
+    return max(
+        1.08 * float(np.abs(np.concatenate([panel.curve.gap for panel in panels])).max()), _STEPS[0]
+    )
 
 
-def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view: View = TOP_LABEL) -> go.Figure:
+def reliability_panels(
+    panels: Sequence[Panel], reach: float, pixels: int, view: View = TOP_LABEL
+) -> go.Figure:
     """Confidence minus accuracy over the ranks of the confidence, a panel for each method, all on one scale.
 
     The panels are parts of one plane, whose ticks are repeated: plotly takes 3 ms over each pair of axes. What is
@@ -248,24 +346,44 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
     n_rows = math.ceil(len(panels) / ACROSS_PANELS)
     plot = pixels - _NAME_PIXELS - _GAP_PIXELS
     per_pixel = 2 * reach / plot
-    corners = [(_STRIDE * (k % ACROSS_PANELS), -pixels * per_pixel * (k // ACROSS_PANELS)) for k in range(len(panels))]
+    corners = [
+        (_STRIDE * (k % ACROSS_PANELS), -pixels * per_pixel * (k // ACROSS_PANELS))
+        for k in range(len(panels))
+    ]
     name = SCORES["ECE"].seen(view).title
-    eces = [f"{name} {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels]
-    names = [f"{name_with_glyph(panel.title, panel.style)}<br>{ece}" for panel, ece in zip(panels, eces, strict=True)]
-    told = [f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to see its diagram" for panel in panels]
+    eces = [
+        f"{name} {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels
+    ]
+    names = [
+        f"{name_with_glyph(panel.title, panel.style)}<br>{ece}"
+        for panel, ece in zip(panels, eces, strict=True)
+    ]
+    told = [
+        f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to see its diagram"
+        for panel in panels
+    ]
     heads = [y + reach + _NAME_PIXELS * per_pixel for _, y in corners]
     spots = [
-        [(x + across, y + up * reach) for across in (0.15, 0.5, 0.85) for up in (-0.6, 0.4, 1.4)] for x, y in corners
+        [(x + across, y + up * reach) for across in (0.15, 0.5, 0.85) for up in (-0.6, 0.4, 1.4)]
+        for x, y in corners
     ]
     traces = [
         _bands(panels, corners, reach),
-        {"type": "scatter", "x": [place for x, _ in corners for place in (x, x + 1, None)],
-         "y": [place for _, y in corners for place in (y, y, None)], "mode": "lines",
-         "line": {"color": GUIDE, "width": 1}, "hoverinfo": "skip"},
-        *(_curve(k, panel, *corner, view) for k, (panel, corner) in enumerate(zip(panels, corners, strict=True))),
+        {
+            "type": "scatter",
+            "x": [place for x, _ in corners for place in (x, x + 1, None)],
+            "y": [place for _, y in corners for place in (y, y, None)],
+            "mode": "lines",
+            "line": {"color": GUIDE, "width": 1},
+            "hoverinfo": "skip",
+        },
+        *(
+            _curve(k, panel, *corner, view)
+            for k, (panel, corner) in enumerate(zip(panels, corners, strict=True))
+        ),
         _texts(names, [x for x, _ in corners], heads, "bottom right"),
         _targets(told, spots),
-    ]  # fmt: skip
+    ]
     fig = go.Figure({"data": traces})
     least, most = (pick(panels, key=lambda panel: abs(panel.curve.mean_gap)) for pick in (min, max))
     alt = (
@@ -275,16 +393,30 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
     quiet(fig, pixels * n_rows + _BOTTOM, alt=alt)
     step = max((step for step in _STEPS if step <= reach), default=_STEPS[0])
     ticks = [
-        (y + value, signed_text(100 * value, 0)) for _, y in corners[::ACROSS_PANELS] for value in (-step, 0, step)
+        (y + value, signed_text(100 * value, 0))
+        for _, y in corners[::ACROSS_PANELS]
+        for value in (-step, 0, step)
     ]
     low = corners[-1][1] - reach - _GAP_PIXELS * per_pixel
     set_layout(
-        fig, dragmode=False, margin={"l": _LEFT, "r": 2, "t": 0, "b": _BOTTOM},
-        xaxis={"range": [0, max(x for x, _ in corners) + 1], "showticklabels": False, "fixedrange": True,
-               "title_text": f"rows by rising {view.said} →", "title_standoff": 2},
-        yaxis={"range": [low, heads[0]], "tickvals": [place for place, _ in ticks],
-               "ticktext": [text for _, text in ticks], "fixedrange": True, "tickfont_size": 11},
-    )  # fmt: skip
+        fig,
+        dragmode=False,
+        margin={"l": _LEFT, "r": 2, "t": 0, "b": _BOTTOM},
+        xaxis={
+            "range": [0, max(x for x, _ in corners) + 1],
+            "showticklabels": False,
+            "fixedrange": True,
+            "title_text": f"rows by rising {view.said} →",
+            "title_standoff": 2,
+        },
+        yaxis={
+            "range": [low, heads[0]],
+            "tickvals": [place for place, _ in ticks],
+            "ticktext": [text for _, text in ticks],
+            "fixedrange": True,
+            "tickfont_size": 11,
+        },
+    )
     return fig
 
 
@@ -293,28 +425,50 @@ def _lean(panel: Panel, view: View) -> str:
     return f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points"
 
 
-def _bands(panels: Sequence[Panel], corners: Sequence[tuple[float, float]], reach: float) -> dict[str, Any]:
+def _bands(
+    panels: Sequence[Panel], corners: Sequence[tuple[float, float]], reach: float
+) -> dict[str, Any]:
     """Consistency bands of all panels: polygons apart from each other in one trace."""
     x: list[float | None] = []
     y: list[float | None] = []
     for panel, (right, up) in zip(panels, corners, strict=True):
-        rank, low, high = panel.curve.rank, panel.curve.chance_low, panel.curve.chance_high
+        rank = panel.curve.rank
+        low = panel.curve.chance_low
+        high = panel.curve.chance_high
         x += [*(np.r_[rank, rank[::-1]] + right).tolist(), None]
         y += [*(np.clip(np.r_[low, high[::-1]], -reach, reach) + up).tolist(), None]
     return {
-        "type": "scatter", "x": x, "y": y, "fill": "toself", "mode": "lines", "line": {"width": 0},
-        "fillcolor": fade(NEUTRAL, 0.28), "hoverinfo": "skip",
-    }  # fmt: skip
+        "type": "scatter",
+        "x": x,
+        "y": y,
+        "fill": "toself",
+        "mode": "lines",
+        "line": {"width": 0},
+        "fillcolor": fade(NEUTRAL, 0.28),
+        "hoverinfo": "skip",
+    }
 
 
 def _curve(number: int, panel: Panel, right: float, up: float, view: View) -> dict[str, Any]:
-    curve, said, outcome = panel.curve, view.mean_said, view.outcome
+    curve = panel.curve
+    said = view.mean_said
+    outcome = view.outcome
     hover = f"{plain(panel.title)}<br>{{rows:,d}} rows<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}"
     return {
-        "type": "scatter", "x": (curve.rank + right).tolist(), "y": (curve.gap + up).tolist(), "name": panel.title,
-        "mode": "lines+markers", "line": {"color": panel.style.color, "width": 1.6},
+        "type": "scatter",
+        "x": (curve.rank + right).tolist(),
+        "y": (curve.gap + up).tolist(),
+        "name": panel.title,
+        "mode": "lines+markers",
+        "line": {"color": panel.style.color, "width": 1.6},
         "marker": {"color": panel.style.color, "symbol": panel.style.symbol, "size": 5},
-        **carry(hover, panel=np.full(len(curve.count), number), rows=curve.count,
-                **{said: curve.confidence, outcome: curve.accuracy}, gap=curve.gap, chance_low=curve.chance_low,
-                chance_high=curve.chance_high),
-    }  # fmt: skip
+        **carry(
+            hover,
+            panel=np.full(len(curve.count), number),
+            rows=curve.count,
+            **{said: curve.confidence, outcome: curve.accuracy},
+            gap=curve.gap,
+            chance_low=curve.chance_low,
+            chance_high=curve.chance_high,
+        ),
+    }

@@ -12,7 +12,14 @@ import plotly.graph_objects as go
 from calib.evaluation import SCORES
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, draw_marks, explain_open, fill_between, whiskers
+from calib.plots.annotations import (
+    carry,
+    draw_line,
+    draw_marks,
+    explain_open,
+    fill_between,
+    whiskers,
+)
 from calib.plots.axes import Scale, on_scale
 from calib.plots.reliability_frame import common_limits, draw_diagonal, frame_diagram
 from calib.plots.style import (
@@ -81,11 +88,16 @@ def reliability_diagram(
     if band is not None:
         x, low, high = map(place, (band.confidence, band.low, band.high))
         fill_between(fig, x, low, high, fade(NEUTRAL, 0.22))
-        told = carry("calibrated: {low:.3r} to {high:.3r}", mean_confidence=band.confidence, low=band.low,
-                     high=band.high)  # fmt: skip
+        told = carry(
+            "calibrated: {low:.3r} to {high:.3r}",
+            mean_confidence=band.confidence,
+            low=band.low,
+            high=band.high,
+        )
         draw_line(fig, x, high, NO_LINE, "consistency band", told, width=0)
     elif line is not None:
-        x, y = place(line.confidence), place(line.accuracy)
+        x = place(line.confidence)
+        y = place(line.accuracy)
         fill_between(fig, x, x, y, fade(style.color, 0.16))
     draw_diagonal(fig, scale, limits)
     words = (view.said, view.outcome) if curve.target is None else ("probability", "frequency")
@@ -94,11 +106,35 @@ def reliability_diagram(
     else:
         _draw_steps(fig, line, style, place, words)
     if marked is not None:
-        x, y = place(np.array(marked[:1])), place(np.array(marked[1:]))
-        told = carry(f"the rows chosen<br>mean {words[0]} {{x:.3r}}<br>{words[1]} {{y:.3r}}", x=x, y=y)
-        draw_marks(fig, x, y, Style(style.color, "circle-open"), "the rows chosen", told, size=22, cliponaxis=False)
+        x = place(np.array(marked[:1]))
+        y = place(np.array(marked[1:]))
+        told = carry(
+            f"the rows chosen<br>mean {words[0]} {{x:.3r}}<br>{words[1]} {{y:.3r}}", x=x, y=y
+        )
+        draw_marks(
+            fig,
+            x,
+            y,
+            Style(style.color, "circle-open"),
+            "the rows chosen",
+            told,
+            size=22,
+            cliponaxis=False,
+        )
     alt = _described(curve, line, f" of {title}" if title else "", view)
-    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view, square=square)
+    frame_diagram(
+        fig,
+        curve,
+        style,
+        scale,
+        limits,
+        histogram,
+        height,
+        alt=alt,
+        title=title,
+        view=view,
+        square=square,
+    )
     return fig
 
 
@@ -121,15 +157,25 @@ def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
         (before, Style(NEUTRAL), "before", "left"),
         (after, style, "after", "right"),
     ):
-        told = carry(f"{name}<br>predicted {{predicted:.2r}}<br>observed {{observed:.2r}}",
-                     predicted=curve[:, 0], observed=curve[:, 1])  # fmt: skip
-        draw_line(fig, curve[:, 0], curve[:, 1], Style(look.color), name, told, width=2.2, markers=8)
+        told = carry(
+            f"{name}<br>predicted {{predicted:.2r}}<br>observed {{observed:.2r}}",
+            predicted=curve[:, 0],
+            observed=curve[:, 1],
+        )
+        draw_line(
+            fig, curve[:, 0], curve[:, 1], Style(look.color), name, told, width=2.2, markers=8
+        )
         x, y = curve[named]
         fig.add_annotation(
-            x=x, y=y, text=f"<b>{colored(name, look.color)}</b>", showarrow=False, font_size=13,
-            xanchor="right" if side == "left" else "left", xshift=-10 if side == "left" else 10,
+            x=x,
+            y=y,
+            text=f"<b>{colored(name, look.color)}</b>",
+            showarrow=False,
+            font_size=13,
+            xanchor="right" if side == "left" else "left",
+            xshift=-10 if side == "left" else 10,
             yshift=8 if side == "left" else -8,
-        )  # fmt: skip
+        )
     worst = int(np.abs(before[:, 0] - before[:, 1]).argmax())
     alt = (
         f"Reliability before and after calibration: a predicted risk of {three_digits(before[worst, 0])} came true in"
@@ -150,36 +196,59 @@ def _told(curve: ReliabilityCurve, view: View, more: str, words: tuple[str, str]
         f" ({{low:.3r}} to {{high:.3r}})<br>{more}"
     )
     return carry(
-        hover, bin=np.arange(len(curve.count)), count=curve.count, **{said: curve.confidence, outcome: curve.accuracy},
-        low=curve.low, high=curve.high,
-    )  # fmt: skip
+        hover,
+        bin=np.arange(len(curve.count)),
+        count=curve.count,
+        **{said: curve.confidence, outcome: curve.accuracy},
+        low=curve.low,
+        high=curve.high,
+    )
 
 
 def _draw_bins(
-    fig: go.Figure, curve: ReliabilityCurve, style: Style, place: Place, limits: Limits, view: View,
+    fig: go.Figure,
+    curve: ReliabilityCurve,
+    style: Style,
+    place: Place,
+    limits: Limits,
+    view: View,
     words: tuple[str, str],
-) -> None:  # fmt: skip
+) -> None:
     x, y, low, high = map(place, (curve.confidence, curve.accuracy, curve.low, curve.high))
-    outside = np.any([(part < limits[0]) | (part > limits[1]) for part in (curve.confidence, curve.accuracy)], axis=0)
+    outside = np.any(
+        [(part < limits[0]) | (part > limits[1]) for part in (curve.confidence, curve.accuracy)],
+        axis=0,
+    )
     inside = np.where(outside, np.nan, y)
     fill_between(fig, x, x, inside, fade(style.color, 0.16))
     draw_line(fig, x, inside, style, width=1.6)
     draw_marks(
-        fig, x, y, style, "bins", _told(curve, view, "%{text}", words), size=8, cliponaxis=False,
+        fig,
+        x,
+        y,
+        style,
+        "bins",
+        _told(curve, view, "%{text}", words),
+        size=8,
+        cliponaxis=False,
         symbol=[style.symbol + "-open" if out else style.symbol for out in outside],
         error_y=whiskers(y, low, high, style.color, 1.4),
         text=["drawn open: beyond the end of the axis" if out else "" for out in outside],
-    )  # fmt: skip
+    )
     explain_open(fig, outside, curve.accuracy)
 
 
-def _draw_steps(fig: go.Figure, steps: CorpCurve, style: Style, place: Place, words: tuple[str, str]) -> None:
+def _draw_steps(
+    fig: go.Figure, steps: CorpCurve, style: Style, place: Place, words: tuple[str, str]
+) -> None:
     said, outcome = words
     told = carry(
         f"{{rows:,d}} rows of a step<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}",
-        **{said: steps.confidence, outcome: steps.accuracy}, rows=steps.count,
-    )  # fmt: skip
-    x, y = place(steps.confidence), place(steps.accuracy)
+        **{said: steps.confidence, outcome: steps.accuracy},
+        rows=steps.count,
+    )
+    x = place(steps.confidence)
+    y = place(steps.accuracy)
     draw_line(fig, x, y, Style(style.color), "isotonic", told, markers=4, cliponaxis=False)
 
 

@@ -13,8 +13,26 @@ from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import Counted, draw_counts, draw_line, write
-from calib.plots.axes import Scale, crowded, from_scale, on_scale, probability_axis, probability_limits, regrid
-from calib.plots.style import DOTTED, NEUTRAL, Limits, Style, fade, label, quiet, set_layout, three_digits
+from calib.plots.axes import (
+    Scale,
+    crowded,
+    from_scale,
+    on_scale,
+    probability_axis,
+    probability_limits,
+    regrid,
+)
+from calib.plots.style import (
+    DOTTED,
+    NEUTRAL,
+    Limits,
+    Style,
+    fade,
+    label,
+    quiet,
+    set_layout,
+    three_digits,
+)
 
 if TYPE_CHECKING:
     from calib.diagnostics.corp import CorpCurve
@@ -33,7 +51,9 @@ def prefers_logit_scale(curve: ReliabilityCurve) -> bool:
     return crowded(curve.confidence, curve.count)
 
 
-def common_limits(curves: Sequence[Curve], scale: Scale = "linear", view: View = TOP_LABEL) -> Limits:
+def common_limits(
+    curves: Sequence[Curve], scale: Scale = "linear", view: View = TOP_LABEL
+) -> Limits:
     """Ends of the axes, as probabilities, that hold all curves, so that diagrams side by side agree.
 
     The linear axis of an event or of one class ends where the curves do, with the intervals of bins that hold two
@@ -43,7 +63,9 @@ def common_limits(curves: Sequence[Curve], scale: Scale = "linear", view: View =
     binned = [curve for curve in curves if isinstance(curve, ReliabilityCurve)]
     large = [curve.high[curve.count >= 0.02 * curve.n] for curve in binned]
     rare = view.is_event or any(curve.target is not None for curve in binned)
-    return probability_limits(np.concatenate([*ends, *(large if scale == "linear" else [])]), scale, rare=rare)
+    return probability_limits(
+        np.concatenate([*ends, *(large if scale == "linear" else [])]), scale, rare=rare
+    )
 
 
 def said_axis(view: View) -> str:
@@ -51,15 +73,20 @@ def said_axis(view: View) -> str:
     return f"P({label(view.event_name or 'event', 20)})" if view.is_event else view.said
 
 
-def set_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str, square: bool = True) -> None:
+def set_axes(
+    fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str, square: bool = True
+) -> None:
     """Give both axes of probabilities their titles, above the rows; and one unit, unless they use all the width."""
     axis = probability_axis(scale, limits)
     stretched = ", log-odds scale" if scale == "logit" else ""
-    one_unit = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"} if square else {}
+    one_unit = (
+        {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"} if square else {}
+    )
     set_layout(
-        fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
+        fig,
+        xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
         yaxis={**axis, "domain": [0.33, 1], "title_text": up, **one_unit},
-    )  # fmt: skip
+    )
 
 
 def draw_diagonal(fig: go.Figure, scale: Scale, limits: Limits) -> None:
@@ -69,7 +96,13 @@ def draw_diagonal(fig: go.Figure, scale: Scale, limits: Limits) -> None:
 
 
 def draw_rows(
-    fig: go.Figure, edges: Floats, groups: Sequence[Counted], unit: str, scale: Scale, limits: Limits, **axis: Any
+    fig: go.Figure,
+    edges: Floats,
+    groups: Sequence[Counted],
+    unit: str,
+    scale: Scale,
+    limits: Limits,
+    **axis: Any,
 ) -> None:
     """Draw how many rows have which probability beneath the diagram; those beyond the axis are in its last cells.
 
@@ -81,9 +114,21 @@ def draw_rows(
     first, last = on_scale(np.array(limits), scale, limits)
     grid = np.linspace(first, last, _CELLS + 1)
     placed = on_scale(edges, scale, limits)
-    cells = [Counted(one.name, regrid(placed, one.count, grid), one.color, one.told) for one in groups]
-    draw_counts(fig, grid, from_scale(grid, scale), cells, unit, "y2", named=len(groups) > 1,
-                anchor="x", domain=[0, 0.23], **axis)  # fmt: skip
+    cells = [
+        Counted(one.name, regrid(placed, one.count, grid), one.color, one.told) for one in groups
+    ]
+    draw_counts(
+        fig,
+        grid,
+        from_scale(grid, scale),
+        cells,
+        unit,
+        "y2",
+        named=len(groups) > 1,
+        anchor="x",
+        domain=[0, 0.23],
+        **axis,
+    )
 
 
 def frame_diagram(
@@ -111,9 +156,13 @@ def frame_diagram(
     square : whether both axes have one unit.
     """
     quiet(fig, height, alt=alt, title=title, left=58)
-    across, up = (said_axis(view), view.outcome) if curve.target is None else ("probability", "frequency")
+    across, up = (
+        (said_axis(view), view.outcome) if curve.target is None else ("probability", "frequency")
+    )
     said, outcome = view.marks if curve.target is None else (across, up)
-    edges, counts = _nominal_bins(curve) if histogram is None else (_edges_of(histogram), histogram.count)
+    edges, counts = (
+        _nominal_bins(curve) if histogram is None else (_edges_of(histogram), histogram.count)
+    )
     groups = [Counted("confidences", counts, style.color, "rows")]
     if view.is_event and histogram is not None:
         groups = [
@@ -133,9 +182,16 @@ def frame_diagram(
         draw_line(fig, [place, place], bars, look, name, told, yaxis="y2")
     set_axes(fig, scale, limits, across, up, square)
     write(
-        fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,
-        size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",
-    )  # fmt: skip
+        fig,
+        f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}",
+        0,
+        1,
+        size=11,
+        xref="x domain",
+        xanchor="left",
+        yref="y2 domain",
+        yanchor="bottom",
+    )
 
 
 def _edges_of(histogram: ConfidenceHistogram) -> Floats:

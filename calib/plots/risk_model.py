@@ -65,16 +65,22 @@ def risk_model_diagram(
     draw_diagonal(fig, scale, limits)
     told = carry(
         f"spline<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}} ({{low:.3r}} to {{high:.3r}})",
-        **{said: curve.risk, outcome: curve.spline}, low=curve.low, high=curve.high,
-    )  # fmt: skip
+        **{said: curve.risk, outcome: curve.spline},
+        low=curve.low,
+        high=curve.high,
+    )
     draw_line(fig, x, place(curve.spline), Style(style.color), "spline", told, width=2.2)
-    events, others = float(curve.with_event.sum()), float(curve.without.sum())
+    events = float(curve.with_event.sum())
+    others = float(curve.without.sum())
     quiet(
-        fig, height, title=title, left=58,
+        fig,
+        height,
+        title=title,
+        left=58,
         alt=f"Calibration curve{' of ' + title if title else ''}: {events + others:,.0f} rows, {events:,.0f}"
         f" {view.right}; {said} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}."
         f" {_farthest(curve)}",
-    )  # fmt: skip
+    )
     groups = [
         Counted(view.right, curve.with_event, style.color, f"rows {view.right}"),
         Counted(view.wrong, curve.without, NEUTRAL, f"rows {view.wrong}"),
@@ -82,9 +88,23 @@ def risk_model_diagram(
     draw_rows(fig, curve.edges, groups, said, scale, limits)
     set_axes(fig, scale, limits, said_axis(view), outcome)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
-    key = key_entry("━", f"{knots}, 95 % band", style.color) if np.isfinite(curve.spline).any() else ""
-    write(fig, key, 0.02, 0.98, size=11, xref="x domain", yref="y domain", xanchor="left", yanchor="top",
-          align="left")  # fmt: skip
+    key = (
+        key_entry("━", f"{knots}, 95 % band", style.color)
+        if np.isfinite(curve.spline).any()
+        else ""
+    )
+    write(
+        fig,
+        key,
+        0.02,
+        0.98,
+        size=11,
+        xref="x domain",
+        yref="y domain",
+        xanchor="left",
+        yanchor="top",
+        align="left",
+    )
     return fig
 
 
@@ -93,5 +113,7 @@ def _farthest(curve: RiskCurve) -> str:
     if not np.isfinite(gap).any():
         return "There is no spline, because the risks separate the outcomes or hardly differ."
     at = int(np.nanargmax(gap))
-    risk, rate, low, high = (three_digits(part[at]) for part in (curve.risk, curve.spline, curve.low, curve.high))
+    risk, rate, low, high = (
+        three_digits(part[at]) for part in (curve.risk, curve.spline, curve.low, curve.high)
+    )
     return f"At {risk} the spline is farthest from it, at {rate} ({low} to {high})."

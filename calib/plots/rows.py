@@ -10,7 +10,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.annotations import draw_line, draw_marks, whiskers
-from calib.plots.style import FRAME, GRID, Style, add_line, colored, key_entry, label, quiet, set_x, set_y
+from calib.plots.style import (
+    FRAME,
+    GRID,
+    Style,
+    add_line,
+    colored,
+    key_entry,
+    label,
+    quiet,
+    set_x,
+    set_y,
+)
 
 ROW_PIXELS = 40
 DROP = 0.18
@@ -31,15 +42,30 @@ class RowLabel:
 
 
 def draw_row(
-    fig: go.Figure, place: float, interval: Sequence[float], style: Style, name: str, carried: dict[str, Any], *,
-    size: float = 10, symbol: str | None = None, drop: float = DROP,
-) -> None:  # fmt: skip
+    fig: go.Figure,
+    place: float,
+    interval: Sequence[float],
+    style: Style,
+    name: str,
+    carried: dict[str, Any],
+    *,
+    size: float = 10,
+    symbol: str | None = None,
+    drop: float = DROP,
+) -> None:
     """Draw the mark of a row on its interval, given as value, low and high."""
     value, low, high = interval
     draw_marks(
-        fig, [value], [place + drop], style, name, carried, size=size, symbol=symbol,
+        fig,
+        [value],
+        [place + drop],
+        style,
+        name,
+        carried,
+        size=size,
+        symbol=symbol,
         error_x=whiskers(value, low, high, style.color),
-    )  # fmt: skip
+    )
 
 
 def frame_rows(
@@ -61,20 +87,40 @@ def frame_rows(
     drop : where in a row its base line is.
     """
     quiet(fig, FRAME + pixels * max(len(labels), 1), alt=alt, title=title, left=14, right=14)
-    texts, lines = [], []
+    texts = []
+    lines = []
     for place, row in enumerate(labels):
         name = label(row.name, _LONGEST_NAME)
-        for text, x, anchor in ((colored(name, row.color) if row.color else name, 0, "left"),
-                                (label(row.note, 60), 1, "right")):  # fmt: skip
+        for text, x, anchor in (
+            (colored(name, row.color) if row.color else name, 0, "left"),
+            (label(row.note, 60), 1, "right"),
+        ):
             if text:
                 texts.append(
-                    {"text": text, "x": x, "xref": "paper", "xanchor": anchor, "y": place, "yshift": _LIFT,
-                     "yanchor": "middle", "showarrow": False, "font": {"size": 12}}
-                )  # fmt: skip
+                    {
+                        "text": text,
+                        "x": x,
+                        "xref": "paper",
+                        "xanchor": anchor,
+                        "y": place,
+                        "yshift": _LIFT,
+                        "yanchor": "middle",
+                        "showarrow": False,
+                        "font": {"size": 12},
+                    }
+                )
         lines.append(
-            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place + drop, "y1": place + drop,
-             "layer": "below", "line": {"color": GRID, "width": 1}}
-        )  # fmt: skip
+            {
+                "type": "line",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": place + drop,
+                "y1": place + drop,
+                "layer": "below",
+                "line": {"color": GRID, "width": 1},
+            }
+        )
     # All at once: plotly checks every one again with each that is added.
     fig.layout.annotations = [*fig.layout.annotations, *texts]
     fig.layout.shapes = [*fig.layout.shapes, *lines]
@@ -83,7 +129,9 @@ def frame_rows(
     set_x(fig, ticks="outside", ticklen=5, tickcolor=GRID, nticks=6)
 
 
-def line_through_rows(fig: go.Figure, x: float, n_rows: int, style: Style, drop: float = DROP) -> None:
+def line_through_rows(
+    fig: go.Figure, x: float, n_rows: int, style: Style, drop: float = DROP
+) -> None:
     """A thin vertical line at a value, left out where the rows' text is."""
     middles = np.arange(n_rows) + drop
     ends = np.stack([middles - _REACH, middles + _REACH, np.full(n_rows, np.nan)], axis=1)

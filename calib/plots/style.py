@@ -78,7 +78,9 @@ PAGES = {"light": ("#ffffff", "#f4f6fa"), "dark": ("#12151c", "#1b1f2a")}
 TEXT_SHADE = 0.25
 """Share of black or white that gives text in every colour a contrast of 4.5 with its page (WCAG 2.2, 1.4.3)."""
 
-_TOP, _BOTTOM, _LINE = 42, 48, 16
+_TOP = 42
+_BOTTOM = 48
+_LINE = 16
 FRAME = _TOP + _BOTTOM
 """Pixels of every figure's height that its plot does not have."""
 
@@ -94,7 +96,8 @@ class Style:
     dash: str = "solid"
 
 
-DOTTED, THIN = Style(GUIDE, dash="dot"), Style(GUIDE)
+DOTTED = Style(GUIDE, dash="dot")
+THIN = Style(GUIDE)
 """Lines to compare with."""
 
 
@@ -114,7 +117,8 @@ def method_style(name: str, variant_index: int = 0) -> Style:
     else:
         letters = zlib.crc32(name.encode())
         color = 1 + letters % (len(COLORS) - 1)
-        symbol, dash = letters // 16, letters // 256
+        symbol = letters // 16
+        dash = letters // 256
     return Style(
         color_at(color),
         SYMBOLS[(symbol + variant_index) % len(SYMBOLS)],
@@ -183,7 +187,9 @@ def label(name: str, longest: int = LONGEST_NAME) -> str:
     return plain(shorten(name, longest))
 
 
-def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int = 12, left: int = 52) -> go.Figure:
+def quiet(
+    fig: go.Figure, height: int, *, alt: str, title: str = "", right: int = 12, left: int = 52
+) -> go.Figure:
     """Give a figure the common frame: transparent, no boxes, thin grid, no legend, ink left to the theme.
 
     Margins do not depend on the title, so figures side by side stay aligned.
@@ -196,7 +202,8 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
     right, left : margins in pixels; the right one holds direct labels.
     """
     set_layout(
-        fig, height=height,
+        fig,
+        height=height,
         margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
@@ -207,10 +214,24 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
         # plotly derives the tool bar's colours from the paper, and from a transparent one it makes a dark box.
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": GUIDE, "activecolor": NEUTRAL},
         meta={"alt": alt},
-        title={"text": label(title, 44), "x": 0, "xref": "paper", "y": 1, "yref": "container", "yanchor": "top",
-               "pad": {"t": 6}, "font": {"size": 14}},
-    )  # fmt: skip
-    axis = {"showline": False, "zeroline": False, "gridcolor": GRID, "gridwidth": 1, "automargin": False}
+        title={
+            "text": label(title, 44),
+            "x": 0,
+            "xref": "paper",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 6},
+            "font": {"size": 14},
+        },
+    )
+    axis = {
+        "showline": False,
+        "zeroline": False,
+        "gridcolor": GRID,
+        "gridwidth": 1,
+        "automargin": False,
+    }
     set_x(fig, showgrid=False, tickangle=0, title_standoff=10, title_font_size=12, **axis)
     set_y(fig, title_standoff=4, title_font_size=12, **axis)
     return fig

@@ -8,4 +8,12 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(missing_package(error), name=error.name) from error
 
-__all__ = ["Report", "ReportedMethod", "Source", "commands", "html", "html_of_fits", "method_option"]
+__all__ = [
+    "Report",
+    "ReportedMethod",
+    "Source",
+    "commands",
+    "html",
+    "html_of_fits",
+    "method_option",
+]

@@ -45,15 +45,21 @@ def _first(report: Report) -> Iterator[Block]:
     assert report.rows is not None
     calibration, test = report.rows
     models = report.before_and_after
-    curves, usual = [_curve(model) for model in models], usual_error(_curve(models[0]))
+    curves = [_curve(model) for model in models]
+    usual = usual_error(_curve(models[0]))
     if len(models) > 1:
         yield parts.tiles(report, models[-1], FIRST)
     for model in models:
         subject = "The raw model" if model is models[0] else model.title
         gap = report.score(model, "signed gap")
-        yield confidence_sentence(model.evaluation, subject, Interval(gap["value"], gap["low"], gap["high"]))
+        yield confidence_sentence(
+            model.evaluation, subject, Interval(gap["value"], gap["low"], gap["high"])
+        )
     errors = accepted_errors(usual, float(curves[0].risk[-1]))
-    promised = {error: judged_answers(models[-1].calibrator, test, calibration, error, DELTA) for error in errors}
+    promised = {
+        error: judged_answers(models[-1].calibrator, test, calibration, error, DELTA)
+        for error in errors
+    }
     yield f"With {models[-1].title}: {promised[usual].made.said()}"
     lines = [(model.title, curve, model.style) for model, curve in zip(models, curves, strict=True)]
     drawn = risk_diagram(lines, usual, title="Error among the answered", height=parts.HEIGHT)
@@ -72,7 +78,10 @@ def _share(share: Interval) -> Cell:
 
 
 def _answered(
-    models: list[ReportedMethod], curves: list[RiskCoverage], promised: dict[float, Certified], clusters: str
+    models: list[ReportedMethod],
+    curves: list[RiskCoverage],
+    promised: dict[float, Certified],
+    clusters: str,
 ) -> Table:
     """What can be answered at each accepted error, found on all test rows, and guaranteed."""
     rows: list[list[str | Cell]] = []
@@ -83,13 +92,20 @@ def _answered(
         if found is not None and rule is not None:
             sure = [number(rule.threshold, 4), _share(found.coverage), _share(found.error)]
         rows.append([round_percent(error), *shares, *sure])
-    head = ["accepted error", *(f"answered, {model.title}" for model in models),
-            "guaranteed from a confidence of", "then answered", "error there"]  # fmt: skip
+    head = [
+        "accepted error",
+        *(f"answered, {model.title}" for model in models),
+        "guaranteed from a confidence of",
+        "then answered",
+        "error there",
+    ]
     return Table(
-        "answers", head, rows,
+        "answers",
+        head,
+        rows,
         "The shares answered are the largest with no more error on all test rows; looking for them makes them look "
         f"safer than they are. A guaranteed threshold, of {models[-1].title}, is certified on half of these rows and "
         f"judged on the other half: with {round_percent(1 - DELTA)} confidence its error on new rows is at most the "
         "accepted one, if these come as the test rows do (fixed-sequence testing). Each guarantee holds by itself; "
         f"choose the error before looking. Brackets are 95 % intervals. {clusters}",
-    )  # fmt: skip
+    )

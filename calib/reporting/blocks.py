@@ -14,7 +14,9 @@ from markupsafe import Markup
 from calib.formatting import NO_BREAK
 from calib.reporting import figures
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+)
 """Controls and lone surrogates, which are no HTML, and marks that turn the direction of the text around them."""
 
 
@@ -81,13 +83,21 @@ def printable(value: Any) -> Any:
     """
     if hasattr(value, "__html__"):
         return value
-    return "" if value is None else re.sub(r"(?<=\d) %", f"{NO_BREAK}%", _UNPRINTABLE.sub("\ufffd", str(value)))
+    return (
+        ""
+        if value is None
+        else re.sub(r"(?<=\d) %", f"{NO_BREAK}%", _UNPRINTABLE.sub("\ufffd", str(value)))
+    )
 
 
 @cache
 def environment() -> Environment:
     """The templates, in which every text is escaped unless it is markup made here."""
     return Environment(
-        loader=FileSystemLoader(figures.TEMPLATES), autoescape=True, finalize=printable, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(figures.TEMPLATES),
+        autoescape=True,
+        finalize=printable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -177,11 +177,14 @@ class Report(Displayed):
         """
         view = methods[0].evaluation.view
         calibration, test, none = (
-            replace(part, features=None, train_features=None, train_labels=None) for part in (*parts, data.take([]))
+            replace(part, features=None, train_features=None, train_labels=None)
+            for part in (*parts, data.take([]))
         )
         rows = None if view.name == "top-label" else (calibration, test)
         facts = _facts(data, parts, view, about.get("source", Source()))
-        return cls(none, facts, len(calibration), len(test), methods, table, test.groups, rows, **about)
+        return cls(
+            none, facts, len(calibration), len(test), methods, table, test.groups, rows, **about
+        )
 
     @classmethod
     def from_comparison(
@@ -225,13 +228,20 @@ class Report(Displayed):
         """
         test = parts[1]
         raw = {BASELINE: raw_model(test)}
-        fitted, titles = {**raw, **calibrators}, dict(zip(found.table["method"], found.table["title"], strict=True))
+        fitted = {**raw, **calibrators}
+        titles = dict(zip(found.table["method"], found.table["title"], strict=True))
         methods: list[ReportedMethod] = []
         for key, evaluation in found.evaluations.items():
             name = registry_name(fitted[key]) or key
             style = method_style(name, sum(other.name == name for other in methods))
-            methods.append(ReportedMethod(key, name, titles[key], style, fitted[key], evaluation, *found.seconds[key]))
-        return cls.from_parts(data, parts, methods, found.table, recommendation=found.recommendation, **about)
+            methods.append(
+                ReportedMethod(
+                    key, name, titles[key], style, fitted[key], evaluation, *found.seconds[key]
+                )
+            )
+        return cls.from_parts(
+            data, parts, methods, found.table, recommendation=found.recommendation, **about
+        )
 
     def __repr__(self) -> str:
         shown = [method.title for method in self.methods]
@@ -272,11 +282,15 @@ class Report(Displayed):
         raw, *others = self.methods
         chosen = self.recommended
         if chosen is raw and self.recommendation is not None:
-            chosen = next((method for method in others if method.key == self.recommendation.best), raw)
+            chosen = next(
+                (method for method in others if method.key == self.recommendation.best), raw
+            )
         return [raw, *([chosen] if chosen is not raw else others[:1])]
 
 
-def _facts(data: Predictions, parts: tuple[Predictions, Predictions], view: View, source: Source) -> dict[str, str]:
+def _facts(
+    data: Predictions, parts: tuple[Predictions, Predictions], view: View, source: Source
+) -> dict[str, str]:
     calibration, test = parts
     facts = {
         "name": data.name,
@@ -296,7 +310,9 @@ def _facts(data: Predictions, parts: tuple[Predictions, Predictions], view: View
         facts["zero probabilities"] = f"became {data.floor:.4g} before the logarithm"
     if source.files and source.sample is None:
         facts["files"] = ", ".join(f"{name} ({role})" for role, name in source.files.items())
-    facts |= {f"decided by hand: {name}": str(value) for name, value in source.choices.given().items()}
+    facts |= {
+        f"decided by hand: {name}": str(value) for name, value in source.choices.given().items()
+    }
     for use, part in (("calibration", calibration), ("test", test)):
         if part.times is not None and len(part.times):
             times = sorted(map(str, np.unique(part.times)), key=lambda time: (len(time), time))
@@ -308,7 +324,9 @@ def _facts(data: Predictions, parts: tuple[Predictions, Predictions], view: View
 
 def _rows(part: Predictions, view: View) -> str:
     """How many rows, with the event, in how many clusters."""
-    events = [f"{int((part.labels == view.column).sum()):,} with the event"] if view.is_event else []
+    events = (
+        [f"{int((part.labels == view.column).sum()):,} with the event"] if view.is_event else []
+    )
     clusters = [] if part.clusters is None else [plural(len(np.unique(part.clusters)), "cluster")]
     return ", ".join([f"{len(part):,}", *events, *clusters])
 
@@ -341,20 +359,26 @@ def commands(report: Report) -> list[str]:
     source = report.source
     if source.call:
         return [source.call]
-    lines, sample = [], SAMPLES.get(source.sample or "")
+    lines = []
+    sample = SAMPLES.get(source.sample or "")
     files = dict(source.files)
     if sample is not None and not files:
         files = {"source": f"{FOLDER}/{sample.file}"}
         if sample.build is not None:
             files = {"source": sample.file}
             lines.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
-    options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files]
+    options = [
+        f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files
+    ]
     choices = source.choices.given()
     options += [written({name: choices[name]}) for name in choices]
     options += [] if source.part is None else [f"--calibration {source.part!r}"]
     options += [] if report.view == view_of(report.data) else ["--view top-label"]
     options += [f"--seed {source.seed}"]
-    options += [f"--relevant {shlex.quote(f'{key}={value!r}')}" for key, value in _relevant(report.table).items()]
+    options += [
+        f"--relevant {shlex.quote(f'{key}={value!r}')}"
+        for key, value in _relevant(report.table).items()
+    ]
     options += [
         f"--method {shlex.quote(method_option(method.name, method.calibrator, source.seed))}"
         for method in report.methods
@@ -368,7 +392,9 @@ def commands(report: Report) -> list[str]:
 def _relevant(table: pd.DataFrame) -> dict[str, float]:
     """The smallest relevant differences that were changed, by score."""
     used = table.drop_duplicates("score").set_index("score")["relevant"]
-    return {str(key): float(value) for key, value in used.items() if value != SCORES[str(key)].relevant}
+    return {
+        str(key): float(value) for key, value in used.items() if value != SCORES[str(key)].relevant
+    }
 
 
 def method_option(name: str, calibrator: Calibrator, seed: int) -> str:
@@ -390,7 +416,9 @@ def method_option(name: str, calibrator: Calibrator, seed: int) -> str:
     """
     usual = {f.name: seed if f.name == "random_state" else f.default for f in fields(calibrator)}
     changed = {key: value for key, value in calibrator.get_params().items() if value != usual[key]}
-    return name + (":" + ",".join(f"{key}={value}" for key, value in changed.items()) if changed else "")
+    return name + (
+        ":" + ",".join(f"{key}={value}" for key, value in changed.items()) if changed else ""
+    )
 
 
 def _path(name: str) -> str:

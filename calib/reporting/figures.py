@@ -22,7 +22,13 @@ from calib.plots import alt_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 FONT = {"family": 'system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif', "size": 12}
-_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_IN_SCRIPT = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 """What could end a script element, or begin another, as JSON writes it without these characters."""
 
 
@@ -35,7 +41,9 @@ def scripts() -> tuple[Markup, Markup]:
 @cache
 def policy() -> str:
     """The content security policy of a page with these two scripts."""
-    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts())
+    hashes = (
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts()
+    )
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -47,7 +55,9 @@ def figure_html(fig: Any, caption: str = "") -> Markup:
     """
     spec = fig.to_plotly_json()
     layout = {**spec["layout"], "template": {}, "font": FONT | spec["layout"].get("font", {})}
-    numbers = to_json_plotly({"data": spec["data"], "layout": layout}).translate(str.maketrans(_IN_SCRIPT))
+    numbers = to_json_plotly({"data": spec["data"], "layout": layout}).translate(
+        str.maketrans(_IN_SCRIPT)
+    )
     above = Markup("<figcaption>{}</figcaption>").format(caption) if caption else ""
     return Markup(
         '<figure>{}<div class="chart" role="img" aria-label="{}"></div><script type="application/json">{}</script>'

@@ -103,19 +103,27 @@ def report(
         path.write_text(html(made), encoding="utf-8")
     except OSError as error:
         why = error.strerror or type(error).__name__
-        raise CalibrationError(f"The report cannot be written to {str(path)!r} ({why}); give another path.") from error
+        raise CalibrationError(
+            f"The report cannot be written to {str(path)!r} ({why}); give another path."
+        ) from error
     return made
 
 
 def _target(path: str | Path) -> Path:
     """The file to write, refused before anything is computed where it cannot be one."""
     if not isinstance(path, (str, os.PathLike)):
-        raise CalibrationError(f"path must name the file to write; got {path!r}. Give path='report.html'.")
+        raise CalibrationError(
+            f"path must name the file to write; got {path!r}. Give path='report.html'."
+        )
     target = Path(path)
     if target.suffix.lower() not in ENDINGS:
-        raise CalibrationError(f"The report is HTML and {target.name!r} ends otherwise; give path='report.html'.")
+        raise CalibrationError(
+            f"The report is HTML and {target.name!r} ends otherwise; give path='report.html'."
+        )
     if not target.parent.is_dir():
-        raise CalibrationError(f"There is no folder {str(target.parent)!r} for the report; make it first.")
+        raise CalibrationError(
+            f"There is no folder {str(target.parent)!r} for the report; make it first."
+        )
     return target
 
 
@@ -134,7 +142,9 @@ def _calibrators(
                 )
         return dict(methods)
     if methods is not None and not isinstance(methods, Iterable):
-        raise CalibrationError(f"methods must be a list of names, or calibrators by name; got {methods!r}.")
+        raise CalibrationError(
+            f"methods must be a list of names, or calibrators by name; got {methods!r}."
+        )
     names = presets(rows)["Fast"] if methods is None else list(dict.fromkeys(methods))
     return {name: calibrator(name, random_state=seed) for name in names if name != BASELINE}
 
@@ -145,7 +155,11 @@ def _call(data: Any, methods: Any, given: dict[str, Any]) -> str:
     if isinstance(data, (str, Path)):
         what = repr(str(data))
     usual = {"part": None, "random_state": 0, "view": "event", "name": None}
-    changed = {key: value for key, value in given.items() if key not in usual or value != usual[key]}
+    changed = {
+        key: value for key, value in given.items() if key not in usual or value != usual[key]
+    }
     if methods is not None:
         changed["methods"] = dict(methods) if isinstance(methods, Mapping) else list(methods)
-    return f"calib.report({what}, {', '.join(f'{key}={value!r}' for key, value in changed.items())})"
+    return (
+        f"calib.report({what}, {', '.join(f'{key}={value!r}' for key, value in changed.items())})"
+    )

@@ -20,4 +20,8 @@ def html_of(result: Recommendation | Comparison | Report) -> str:
         view = result.view if isinstance(result, Report) else result.evaluations[BASELINE].view
         said = verdict_paragraphs(result.table, result.recommendation)
         table = score_table(result.table, view, id="")
-    return environment().get_template("notebook.html").render(title=repr(result), said=said, table=table)
+    return (
+        environment()
+        .get_template("notebook.html")
+        .render(title=repr(result), said=said, table=table)
+    )

@@ -55,7 +55,9 @@ INTERVALS = (
 )
 
 
-def interval_cell(interval: Sequence[float], write: Callable[[float], str] = number, mark: str = "") -> Cell:
+def interval_cell(
+    interval: Sequence[float], write: Callable[[float], str] = number, mark: str = ""
+) -> Cell:
     """A value with its interval; a dash where there is none."""
     value, low, high = interval
     if value != value:
@@ -69,17 +71,23 @@ def of_weights(report: Report) -> str:
         return ""
     said = f"Rows have {report.data.weight_kind} weights. "
     if report.view.is_event:
-        said += "The measures of the first page, its figures and the net benefit count rows by them. "
+        said += (
+            "The measures of the first page, its figures and the net benefit count rows by them. "
+        )
     return f"{said}What is recommended, scores, their intervals and differences, and groups count each row once."
 
 
-def score_table(table: pd.DataFrame, view: View, keys: Sequence[str] = MAIN, id: str = "overview") -> Table:
+def score_table(
+    table: pd.DataFrame, view: View, keys: Sequence[str] = MAIN, id: str = "overview"
+) -> Table:
     """Methods by scores with their marks; of a method that failed the reason."""
     keys = first_scores(table, keys)
     rows: list[list[str | Cell]] = []
     for row in score_rows(table, keys):
         cells = [
-            interval_cell(cell.value, mark=" ".join(MARKS[mark] for mark in cell.marks))._replace(strong=cell.is_best)
+            interval_cell(cell.value, mark=" ".join(MARKS[mark] for mark in cell.marks))._replace(
+                strong=cell.is_best
+            )
             for cell in row.cells.values()
         ]
         rows.append([Cell(row.title, row.failed), *cells])
@@ -91,11 +99,21 @@ def scores(report: Report) -> Iterator[Block]:
     yield score_table(report.table, report.view)
     one = report.methods[0].evaluation
     once = "" if one.weights is None else "Each row counts once, whatever its weight."
-    yield Note(" ".join(filter(None, [once, INTERVALS, said_of_intervals(one.n_clusters), said_of_kind(report.data)])))
+    yield Note(
+        " ".join(
+            filter(
+                None,
+                [once, INTERVALS, said_of_intervals(one.n_clusters), said_of_kind(report.data)],
+            )
+        )
+    )
     head, *rows = weighted_rows(report.table) or [[]]
     if rows:
         yield Table(
-            "weighted", head, rows, "Scores that count rows by their weights; in brackets each row counts once."
+            "weighted",
+            head,
+            rows,
+            "Scores that count rows by their weights; in brackets each row counts once.",
         )
     csv = base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode()
     yield Markup(
@@ -113,8 +131,11 @@ def strip(report: Report, key: str) -> tuple[Any, str] | None:
     """The differences of all methods from the raw model by one score, as on the page Compare; None of one method."""
     if len(report.methods) < 2:
         return None
-    styles, score = {method.key: method.style for method in report.methods}, SCORES[key].seen(report.view)
-    rows = [row for row in differences(report.table, key) if row.method in styles]  # without those that failed
+    styles = {method.key: method.style for method in report.methods}
+    score = SCORES[key].seen(report.view)
+    rows = [
+        row for row in differences(report.table, key) if row.method in styles
+    ]  # without those that failed
     caption = f"{score.title}: difference from the raw model. Shaded: too small to matter"
     return difference_strip(rows, styles, score), caption
 
@@ -131,7 +152,9 @@ def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
         histogram = confidence_histogram(said, outcome, scale=scale, logit_limits=view.logit_limits)
         band = binned_consistency(curve, said)
         drawn.append(
-            reliability_diagram(curve, method.style, scale, method.title, limits, histogram, HEIGHT, band, view)
+            reliability_diagram(
+                curve, method.style, scale, method.title, limits, histogram, HEIGHT, band, view
+            )
         )
     return drawn
 
@@ -144,9 +167,13 @@ def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
         write: Callable[[float], str] = number
         signed_as: Callable[[float], str] = signed
         if key == "signed gap":
-            title, write, signed_as = f"{title}, points", points, points
+            title = f"{title}, points"
+            write = points
+            signed_as = points
         texts = write(before), write(after.value), with_interval(after.difference, signed_as)
-        found.append(Tile(title, *(text.replace("−", "-") for text in texts)))  # as all tables write minus
+        found.append(
+            Tile(title, *(text.replace("−", "-") for text in texts))
+        )  # as all tables write minus
     return Tiles(
         found,
         f"From the raw model to {chosen.title}, and the paired change with the 95 % interval that holds for all "
@@ -176,19 +203,31 @@ def groups(report: Report) -> Iterator[Block]:
         gaps = [interval_cell(each.gap, points) for each in (*before, group)]
         rows.append([group.name, f"{group.rows:,}", percent(group.observed), *gaps])
     head = ["group", "rows", view.outcome, *(f"gap, {method.title}" for method in methods)]
-    yield Table("groups", head, rows[: min(judged, MOST_GROUPS)], (
-        f"The gap is the {view.mean_said} minus the {view.outcome} in points, above 0 {view.too_high}. Its 95 % "
-        f"intervals hold for all groups together. {len(last.names):,} groups; at most {MOST_GROUPS} are shown."
-    ))  # fmt: skip
+    yield Table(
+        "groups",
+        head,
+        rows[: min(judged, MOST_GROUPS)],
+        (
+            f"The gap is the {view.mean_said} minus the {view.outcome} in points, above 0 {view.too_high}. Its 95 % "
+            f"intervals hold for all groups together. {len(last.names):,} groups; at most {MOST_GROUPS} are shown."
+        ),
+    )
 
 
 def facts(report: Report) -> list[Block]:
     """What the data are and what was noticed while reading them."""
     blocks: list[Block] = [Table("data", [], list(report.facts.items()))]
     if report.source.simulated:
-        blocks.insert(0, "These data are simulated: drawn from known distributions, not predicted by a model.")
+        blocks.insert(
+            0, "These data are simulated: drawn from known distributions, not predicted by a model."
+        )
     if report.data.findings:
-        blocks.append([f"{one.level.capitalize()}: {one.message} {one.action}" for one in report.data.findings])
+        blocks.append(
+            [
+                f"{one.level.capitalize()}: {one.message} {one.action}"
+                for one in report.data.findings
+            ]
+        )
     return blocks
 
 
@@ -196,25 +235,47 @@ def about_methods(report: Report) -> list[Block]:
     """What each method does, its parameters, notes and what it took."""
     rows: list[list[str | Cell]] = []
     for method in report.methods:
-        about, made = METHODS[method.name], method.calibrator
+        about = METHODS[method.name]
+        made = method.calibrator
         usual = {f.name: f.default for f in fields(made)}
-        changed = [f"{name} {value} (by default {usual[name]})" if value != usual[name] else f"{name} {value}"
-                   for name, value in made.get_params().items()]  # fmt: skip
+        changed = [
+            f"{name} {value} (by default {usual[name]})"
+            if value != usual[name]
+            else f"{name} {value}"
+            for name, value in made.get_params().items()
+        ]
         measured = method.fit_seconds == method.fit_seconds and method.name != "identity"
         said = f"{about.summary} {about.paper}." if about.paper else about.summary
-        rows.append([
-            method.title, Cell(said, " ".join(made.notes())), ", ".join(changed),
-            number(method.fit_seconds) if measured else "–", device_of(made) if measured else "–",
-            number(method.predict_seconds),
-        ])  # fmt: skip
+        rows.append(
+            [
+                method.title,
+                Cell(said, " ".join(made.notes())),
+                ", ".join(changed),
+                number(method.fit_seconds) if measured else "–",
+                device_of(made) if measured else "–",
+                number(method.predict_seconds),
+            ]
+        )
     head = ["method", "what it does", "parameters", "fit, seconds", "fitted on", "predict, seconds"]
-    return [Table("costs", head, rows, "Seconds are those of the fit and of predicting the test rows.")]
+    return [
+        Table("costs", head, rows, "Seconds are those of the fit and of predicting the test rows.")
+    ]
 
 
 def again(report: Report) -> list[Block]:
     """The commands that give the same numbers, and all versions."""
-    where = "In Python, with the same data" if report.source.call else "In a POSIX shell, in the files' folder"
-    lines = Markup("").join(Markup("<pre><code>{}</code></pre>").format(line) for line in commands(report))
+    where = (
+        "In Python, with the same data"
+        if report.source.call
+        else "In a POSIX shell, in the files' folder"
+    )
+    lines = Markup("").join(
+        Markup("<pre><code>{}</code></pre>").format(line) for line in commands(report)
+    )
     said = f"{where}, with calib and the packages below. The same versions give the same numbers; seconds differ."
-    installed = {**versions(), "plotly": plotly.__version__, "system": f"{platform.system()} {platform.machine()}"}
+    installed = {
+        **versions(),
+        "plotly": plotly.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
     return [said, lines, Table("versions", [], list(installed.items()))]

@@ -53,8 +53,10 @@ class Model:
 
 def first(report: Report, models: list[Model]) -> Section:
     """The first page."""
-    one, panel = report.methods[0].evaluation, models[0].panel
-    events, by_weight = int(one.pair[1].sum()), ""
+    one = report.methods[0].evaluation
+    panel = models[0].panel
+    events = int(one.pair[1].sum())
+    by_weight = ""
     if one.weights is not None:
         by_weight = f", {percent(panel.event_rate)} by weight"
     about = (
@@ -66,8 +68,15 @@ def first(report: Report, models: list[Model]) -> Section:
 
 def more(models: list[Model]) -> Iterator[Section]:
     """What a paper tells of a validation beyond that."""
-    yield Section("measures", "Measures", "TRIPOD+AI 12e: which definitions they are", [_conventions(models[0].panel)])
-    yield Section("benefit", "Net benefit", "TRIPOD+AI 23a: at round thresholds", [_benefit(models)])
+    yield Section(
+        "measures",
+        "Measures",
+        "TRIPOD+AI 12e: which definitions they are",
+        [_conventions(models[0].panel)],
+    )
+    yield Section(
+        "benefit", "Net benefit", "TRIPOD+AI 23a: at round thresholds", [_benefit(models)]
+    )
 
 
 def models_of(report: Report) -> list[Model]:
@@ -77,22 +86,36 @@ def models_of(report: Report) -> list[Model]:
         one = method.evaluation
         risks, came = one.pair
         kind = None if one.weights is None else report.data.weight_kind
-        models.append(Model(method, risks, risk_model(risks, came, one.weights, kind, one.clusters)))
+        models.append(
+            Model(method, risks, risk_model(risks, came, one.weights, kind, one.clusters))
+        )
     return models
 
 
 def _first(report: Report, models: list[Model]) -> Iterator[Block]:
-    raw, last = models[0].panel, models[-1].panel
+    raw = models[0].panel
+    last = models[-1].panel
     if len(models) > 1:
-        found = [Tile(raw[key].title, number(raw[key].value), number(last[key].value),
-                      parts.interval_cell(last[key].interval).small) for key in FIRST]  # fmt: skip
+        found = [
+            Tile(
+                raw[key].title,
+                number(raw[key].value),
+                number(last[key].value),
+                parts.interval_cell(last[key].interval).small,
+            )
+            for key in FIRST
+        ]
         weighted = ", weighted" if models[0].method.evaluation.weights is not None else ""
         said = f"From the raw model to {models[-1].title}{weighted}, with the 95 % interval of the second."
         yield Tiles(found, f"{said} A calibrated model has an O:E and a slope of 1.")
     yield finding(models[0], f"The model's risks of “{report.view.event_name}”")
     if len(models) > 1:
         yield finding(models[-1], f"After {models[-1].title}")
-    chosen = "" if report.recommendation is None else verdict_paragraphs(report.table, report.recommendation)[0]
+    chosen = (
+        ""
+        if report.recommendation is None
+        else verdict_paragraphs(report.table, report.recommendation)[0]
+    )
     thresholds, _ = thresholds_of(raw.event_rate)
     curves = [model.net_benefit(thresholds) for model in models]
     if chosen and models[0].method.evaluation.weights is not None:
@@ -101,7 +124,9 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     scale: Scale = "logit" if prefers_logit(raw.curve) else "linear"
     limits = risk_limits([model.panel.curve for model in models], scale)
     drawn = [
-        risk_model_diagram(m.panel.curve, m.method.style, scale, m.title, parts.HEIGHT, report.view, limits)
+        risk_model_diagram(
+            m.panel.curve, m.method.style, scale, m.title, parts.HEIGHT, report.view, limits
+        )
         for m in models
     ]
     lines = [(m.title, curve, m.method.style) for m, curve in zip(models, curves, strict=True)]
@@ -122,7 +147,9 @@ def _panel(models: list[Model]) -> Table:
         rows.append([measure.title, *(_said(one.interval, one.meaning) for one in each)])
     tests = [model.panel.spiegelhalter for model in models]
     rows.append(["Spiegelhalter's z", *(Cell(number(test.z), test.meaning) for test in tests)])
-    clipped = [f"{model.title}: {sentence}" for model in models if (sentence := model.panel.clipping)]
+    clipped = [
+        f"{model.title}: {sentence}" for model in models if (sentence := model.panel.clipping)
+    ]
     weighted = ["Weighted."] if models[0].method.evaluation.weights is not None else []
     note = " ".join([*weighted, "Brackets hold 95 % intervals.", *models[0].panel.notes, *clipped])
     return Table("panel", ["measure", *(model.title for model in models)], rows, note)
@@ -176,24 +203,34 @@ def _conventions(panel: RiskModelPanel) -> Table:
 
 def _benefit(models: list[Model]) -> Table:
     """Net benefit of each model and of acting on all, the difference, and interventions avoided."""
-    first, last = models[0], models[-1]
+    first = models[0]
+    last = models[-1]
     one, (_, few) = last.method.evaluation, thresholds_of(first.panel.event_rate)
     each = [model.net_benefit(few) for model in models]
     head = ["threshold", *(model.title for model in models), "acting on all"]
-    note = f"Net benefit per row{'' if one.weights is None else ', weighted'}; acting on none has 0."
+    note = (
+        f"Net benefit per row{'' if one.weights is None else ', weighted'}; acting on none has 0."
+    )
     gain = None
     if len(models) > 1:
-        gain = net_benefit_difference(last.risks, first.risks, one.pair[1], few, one.weights, one.clusters).difference
+        gain = net_benefit_difference(
+            last.risks, first.risks, one.pair[1], few, one.weights, one.clusters
+        ).difference
         head.append("difference")
         note += f" The difference is {last.title} less {first.title}, paired by row."
     rows = []
     for place, threshold in enumerate(few.tolist()):
-        cells = [round_percent(threshold), *(with_interval(found.model.at(place)) for found in each)]
+        cells = [
+            round_percent(threshold),
+            *(with_interval(found.model.at(place)) for found in each),
+        ]
         cells.append(number(float(each[-1].treat_all.value[place])))
         cells += [] if gain is None else [with_interval(gain.at(place))]
         rows.append([*cells, with_interval([100.0 * end for end in each[-1].avoided.at(place)])])
     return Table(
-        "net-benefit", [*head, "interventions avoided of 100"], rows,
+        "net-benefit",
+        [*head, "interventions avoided of 100"],
+        rows,
         f"{note} Interventions avoided: by {last.title} against acting on all rows, at no loss of events acted on. "
         "Brackets are 95 % intervals at each threshold by itself.",
-    )  # fmt: skip
+    )

@@ -32,21 +32,40 @@ def sections(report: Report) -> Iterator[Section]:
         about = f"{_about(report)} {parts.of_weights(report)}".strip()
         yield Section("answer", "Calibration of", about, list(_first(report)))
     of_checklist = ", TRIPOD+AI 5, 7, 8 and 11" if view.is_event else ""
-    yield Section("data-section", "Data", f"content, split, hash, and what was noticed while reading{of_checklist}",
-                  parts.facts(report))  # fmt: skip
+    yield Section(
+        "data-section",
+        "Data",
+        f"content, split, hash, and what was noticed while reading{of_checklist}",
+        parts.facts(report),
+    )
     yield from more
     if report.groups is not None:
-        yield Section("groups-section", "Groups", "how far confidence is off in each", list(parts.groups(report)))
-    yield Section("scores", "Methods and scores", "every score with its differences",
-                  list(_scores(report)))  # fmt: skip
-    yield Section("methods", "Methods", "what each does, its parameters, its notes and what it took",
-                  parts.about_methods(report))  # fmt: skip
-    yield Section("again", "Make it again", "the command that gives the same numbers, and the versions",
-                  parts.again(report))  # fmt: skip
+        yield Section(
+            "groups-section",
+            "Groups",
+            "how far confidence is off in each",
+            list(parts.groups(report)),
+        )
+    yield Section(
+        "scores", "Methods and scores", "every score with its differences", list(_scores(report))
+    )
+    yield Section(
+        "methods",
+        "Methods",
+        "what each does, its parameters, its notes and what it took",
+        parts.about_methods(report),
+    )
+    yield Section(
+        "again",
+        "Make it again",
+        "the command that gives the same numbers, and the versions",
+        parts.again(report),
+    )
 
 
 def _about(report: Report) -> str:
-    rows, others = report.n_calibration + report.n_test, plural(len(report.methods) - 1, "calibrator")
+    rows = report.n_calibration + report.n_test
+    others = plural(len(report.methods) - 1, "calibrator")
     said = f"{plural(rows, 'row')}, {plural(report.data.n_classes, 'class', 'classes')}."
     if len(report.methods) == 1:
         return said
@@ -58,11 +77,15 @@ def _first(report: Report) -> Iterator[Block]:
     if report.recommended is not report.methods[0]:
         yield parts.tiles(report, report.recommended, GAINED)
     yield from verdict_paragraphs(report.table, report.recommendation)
-    methods = list({method.key: method for method in (report.methods[0], report.recommended)}.values())
+    methods = list(
+        {method.key: method for method in (report.methods[0], report.recommended)}.values()
+    )
     yield figures_html([*parts.reliability(methods), *filter(None, [parts.strip(report, "NLL")])])
     yield Note(parts.of_diagrams(report.view))
     yield from parts.scores(report)
-    if report.data.n_classes > 2 and any(isinstance(m.calibrator, OneVsRest) for m in report.methods):
+    if report.data.n_classes > 2 and any(
+        isinstance(m.calibrator, OneVsRest) for m in report.methods
+    ):
         yield Note(SHARING)
 
 
@@ -80,7 +103,9 @@ def _scores(report: Report) -> Iterator[Block]:
     if len(report.methods) > 1:
         yield _changes(report, [key for key in there if key in parts.MAIN])
     for first in range(0, len(others), len(parts.MAIN)):
-        yield parts.score_table(report.table, report.view, others[first : first + len(parts.MAIN)], f"others-{first}")
+        yield parts.score_table(
+            report.table, report.view, others[first : first + len(parts.MAIN)], f"others-{first}"
+        )
     seen = [SCORES[key].seen(report.view) for key in there]
     yield Table("meanings", [], [(score.title, score.meaning) for score in seen])
 
@@ -88,7 +113,8 @@ def _scores(report: Report) -> Iterator[Block]:
 def _changes(report: Report, keys: list[str]) -> Table:
     """Differences of all methods from the raw model, with joint intervals and what they show."""
     rows: list[list[str | Cell]] = [
-        [method.title, *(_change(report.score(method, key)) for key in keys)] for method in report.methods[1:]
+        [method.title, *(_change(report.score(method, key)) for key in keys)]
+        for method in report.methods[1:]
     ]
     titles = [SCORES[key].seen(report.view).title for key in keys]
     return Table("changes", ["against the raw model", *titles], rows)

@@ -56,7 +56,9 @@ class ReliabilityDisplay:
     view: View = TOP_LABEL
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
+    ) -> Self:
         """Draw the diagram of a fitted classifier.
 
         Parameters
@@ -87,7 +89,11 @@ class ReliabilityDisplay:
                 f"{type(estimator).__name__} has no predict_proba, so there is no probability to draw; wrap it in "
                 "calib.sklearn.CalibratedModel, or choose a classifier that has one."
             )
-        options = {"name": name or type(estimator).__name__, "classes": estimator.classes_, **options}
+        options = {
+            "name": name or type(estimator).__name__,
+            "classes": estimator.classes_,
+            **options,
+        }
         return cls.from_predictions(y, estimator.predict_proba(X), **options)
 
     @classmethod
@@ -139,7 +145,10 @@ class ReliabilityDisplay:
         probs = np.atleast_1d(as_numbers(y_prob, "y_prob")).astype(np.float64)
         check_labels_known(labels, "y_true")
         known = np.unique(labels) if classes is None else np.asarray(classes)
-        if probs.shape[1:] not in ([(), (2,)] if len(known) == 2 else [(len(known),)]) or len(probs) != labels.size:
+        if (
+            probs.shape[1:] not in ([(), (2,)] if len(known) == 2 else [(len(known),)])
+            or len(probs) != labels.size
+        ):
             raise CalibrationError(
                 f"y_true has the shape {labels.shape} and {plural(len(known), 'class', 'classes')}, y_prob the shape "
                 f"{probs.shape}; give (n,) labels and (n, n_classes) probabilities, or the (n,) of one class of two. "
@@ -148,16 +157,24 @@ class ReliabilityDisplay:
         codes = class_indices(labels, known)
         if len(known) == 2 and pos_label is None:
             pos_label = known[-1]
-        pair, view = (probs, codes), TOP_LABEL
+        pair = (probs, codes)
+        view = TOP_LABEL
         if pos_label is not None:
             column = next((k for k, label in enumerate(known.tolist()) if label == pos_label), None)
             if column is None:
-                raise CalibrationError(f"pos_label {shown(pos_label)} is none of {', '.join(map(str, known[:10]))}.")
+                raise CalibrationError(
+                    f"pos_label {shown(pos_label)} is none of {', '.join(map(str, known[:10]))}."
+                )
             pair = probs if probs.ndim == 1 else probs[:, column], codes == column
             view = replace(EVENT, column=column, event_name=str(pos_label))
         bins = default_bins(len(labels)) if n_bins is None else n_bins
         curve = reliability_curve(*pair, n_bins=bins, binning=binning, weights=sample_weight)
-        return cls(curve, confidence_histogram(*pair, logit_limits=view.logit_limits), name or "Classifier", view)
+        return cls(
+            curve,
+            confidence_histogram(*pair, logit_limits=view.logit_limits),
+            name or "Classifier",
+            view,
+        )
 
     @cached_property
     def figure_(self) -> Any:
@@ -174,7 +191,9 @@ class ReliabilityDisplay:
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error
         style = Style("#0072B2", "circle", "solid")
-        return reliability_diagram(self.curve, style, title=self.name, histogram=self.histogram, view=self.view)
+        return reliability_diagram(
+            self.curve, style, title=self.name, histogram=self.histogram, view=self.view
+        )
 
     def __repr__(self) -> str:
         ece = f"{SCORES['ECE'].seen(self.view).title} {number(self.curve.ece)}"

@@ -144,9 +144,15 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             As scikit-learn asks for it.
         """
         fitted = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=fitted)
+        router = (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=fitted)
+        )
         splitter = self.cv if hasattr(self.cv, "split") else None
-        return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router.add(
+            splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split")
+        )
 
     def fit(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Self:
         """Fit the estimator and its calibrator.
@@ -192,12 +198,17 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return self._finish(made, self.estimator, _outputs(self.estimator, X), y, extras)
         splits = self._splits(X, y, groups, fit_params.get("sample_weight"))
         folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_fold)(self.estimator, X, y, train, test, fit_params) for train, test in splits
+            delayed(_fit_fold)(self.estimator, X, y, train, test, fit_params)
+            for train, test in splits
         )
         if self.ensemble:
             self.calibrated_ = [
                 clone(self)._finish(
-                    self._calibrator(), estimator, outputs, y[test], {name: of[test] for name, of in extras.items()}
+                    self._calibrator(),
+                    estimator,
+                    outputs,
+                    y[test],
+                    {name: of[test] for name, of in extras.items()},
                 )
                 for (estimator, outputs), (_, test) in zip(folds, splits, strict=True)
             ]
@@ -205,7 +216,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return self
         tests = np.concatenate([test for _, test in splits])
         order = np.argsort(tests, kind="stable")
-        tests, kind = tests[order], folds[0][1][0]
+        tests = tests[order]
+        kind = folds[0][1][0]
         outputs = np.concatenate([values for _, (_, values) in folds])[order]
         estimator = clone(self.estimator).fit(X, y, **fit_params)
         extras = {name: of[tests] for name, of in extras.items()}
@@ -225,7 +237,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = estimator
         self.outputs_: dict[str, Any] = {
             "kind": kind,
-            "floor": zero_floor(values, kind) if kind in ("probabilities", "log_probabilities") else None,
+            "floor": zero_floor(values, kind)
+            if kind in ("probabilities", "log_probabilities")
+            else None,
             "class_names": tuple(map(str, self.classes_)),
         }
         if self.method == "identity":  # which is the estimator as it is, exact zeros included
@@ -333,7 +347,11 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _of_rows(self, made: Calibrator, groups: Any, weights: Any, n: int) -> dict[str, Any]:
         """The arrays of rows that the calibrator takes, by name; refuses weights that it cannot honour."""
-        extras = {"clusters": np.asarray(groups)} if groups is not None and "clusters" in made.takes else {}
+        extras = (
+            {"clusters": np.asarray(groups)}
+            if groups is not None and "clusters" in made.takes
+            else {}
+        )
         if weights is None:
             return extras
         weights = check_of_rows("weights", weights, n)
@@ -360,10 +378,14 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))
         if not splits:
-            raise CalibrationError(f"cv={shown(self.cv)} gives no folds; give a number of them, or a splitter.")
+            raise CalibrationError(
+                f"cv={shown(self.cv)} gives no folds; give a number of them, or a splitter."
+            )
         held = np.ones(len(y), bool) if weights is None else np.asarray(weights) > 0
         for number, (train, test) in enumerate(splits, 1):
-            if self.ensemble and (n_test := int(held[test].sum())) < 2:  # scikit-learn wants sample_weight to be named
+            if (
+                self.ensemble and (n_test := int(held[test].sum())) < 2
+            ):  # scikit-learn wants sample_weight to be named
                 raise CalibrationError(
                     f"The test part of fold {number} of {len(splits)} holds {plural(n_test, 'row')} with a "
                     "sample_weight above 0, and its calibrator needs two; use other folds, or ensemble=False."
@@ -378,7 +400,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _logits(self, outputs: Floats) -> Floats:
         """Canonical logits (n, n_classes) of the estimator's outputs."""
-        kind, floor = self.outputs_["kind"], self.outputs_["floor"]
+        kind = self.outputs_["kind"]
+        floor = self.outputs_["floor"]
         check_values(outputs, kind)
         logits = to_canonical(outputs, kind, floor)
         if logits.shape[1] != len(self.classes_):

@@ -19,8 +19,12 @@ from calib.parameters import shown
 def check_labels_known(labels: npt.NDArray[Any], name: str) -> None:
     """Raise :class:`CalibrationError` where labels are missing: None, NaN, NaT or pandas.NA."""
     # What is compared with itself is neither true nor false for pandas.NA.
-    if missing := sum(label is None or (label == label) is not True for label in labels.ravel().tolist()):
-        raise CalibrationError(f"{missing:,} of {len(labels):,} labels of {name} are missing; leave out these rows.")
+    if missing := sum(
+        label is None or (label == label) is not True for label in labels.ravel().tolist()
+    ):
+        raise CalibrationError(
+            f"{missing:,} of {len(labels):,} labels of {name} are missing; leave out these rows."
+        )
 
 
 def class_indices(labels: Any, classes: npt.NDArray[Any]) -> Ints:
@@ -38,7 +42,8 @@ def class_indices(labels: Any, classes: npt.NDArray[Any]) -> Ints:
     """
     labels = np.asarray(labels)
     check_labels_known(labels, "y")
-    given, place = labels.ravel().tolist(), {label: k for k, label in enumerate(classes.tolist())}
+    given = labels.ravel().tolist()
+    place = {label: k for k, label in enumerate(classes.tolist())}
     if unknown := [label for label in given if label not in place]:
         found = ", ".join(map(shown, sorted(set(unknown), key=str)[:3]))
         raise CalibrationError(
@@ -107,7 +112,12 @@ class Scorer:
             For labels that are missing, or none of the classes.
         """
         weighted = {} if sample_weight is None else {"weights": sample_weight}
-        return -self.score(estimator.predict_proba(X), class_indices(y, estimator.classes_), **self.options, **weighted)
+        return -self.score(
+            estimator.predict_proba(X),
+            class_indices(y, estimator.classes_),
+            **self.options,
+            **weighted,
+        )
 
     def get_metadata_routing(self) -> MetadataRequest:
         """What the scorer asks for, where scikit-learn's metadata routing is enabled.

@@ -108,7 +108,10 @@ def put_job(store: Store, job: Job) -> None:
         assert job.calibrator is not None
         job.calibrator.check_state()
         judgement = None if job.judgement is None else state_of(job.judgement)
-        return {"said": said, "result": {"calibrator": job.calibrator.get_state(), "judgement": judgement}}
+        return {
+            "said": said,
+            "result": {"calibrator": job.calibrator.get_state(), "judgement": judgement},
+        }
 
     store.put(job.key, made)
 
@@ -121,7 +124,8 @@ def get_job(store: Store, spec: FitSpec | TaskSpec) -> Job | None:
     def job(stored: Mapping[str, Any]) -> Job:
         result = stored["result"]
         if isinstance(spec, FitSpec):
-            made, judgement = calibrator(spec.method, **spec.params), result["judgement"]
+            made = calibrator(spec.method, **spec.params)
+            judgement = result["judgement"]
             made.set_state(result["calibrator"])
             result = Fitted(made, None if judgement is None else from_state(judgement))
         elif tuple(result) == COLUMNS:

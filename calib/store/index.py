@@ -73,8 +73,12 @@ class Store:
     """
 
     def __init__(self, root: Path, max_bytes: int = 10 * 10**9, max_days: float = 30.0):
-        self.root, self.max_bytes, self.max_days = root, max_bytes, max_days
-        self._path, self._records, self._links = root / "index.sqlite", root / "records", root / "links"
+        self.root = root
+        self.max_bytes = max_bytes
+        self.max_days = max_days
+        self._path = root / "index.sqlite"
+        self._records = root / "records"
+        self._links = root / "links"
 
     def put(self, key: str, make: Callable[[], Any]) -> None:
         """Store what is made, if a link leads there and it is not stored yet. On return it is on disk.
@@ -122,12 +126,17 @@ class Store:
         NotKept
             If the link was deleted, in another tab or on another server.
         """
-        with self._transaction() as db, _written(_file(self._links, name), (sorted(keys), entry)) as place:
+        with (
+            self._transaction() as db,
+            _written(_file(self._links, name), (sorted(keys), entry)) as place,
+        ):
             if _one(db, "SELECT 1 FROM uses WHERE link = ? AND NOT live", name):
                 raise NotKept("it was deleted in another window")
             place()
             self._use(db, name, keys)
-            db.executemany("DELETE FROM uses WHERE link = ?", [(key,) for key in keys])  # they have an owner again
+            db.executemany(
+                "DELETE FROM uses WHERE link = ?", [(key,) for key in keys]
+            )  # they have an owner again
 
     def get_link(self, name: str, expected: type[T]) -> T | None:
         """What a link leads to, or None where that was deleted, damaged or never stored."""
@@ -149,7 +158,9 @@ class Store:
         with self._transaction() as db:
             self._rebuild(db)
             most = self.max_days * DAY
-            unused = db.execute("SELECT link FROM uses WHERE time < ?", (self._time(db) - most,)).fetchall()
+            unused = db.execute(
+                "SELECT link FROM uses WHERE time < ?", (self._time(db) - most,)
+            ).fetchall()
             self._drop(db, [name for (name,) in unused if _age(self._links / name) > most])
 
     def make_room(self, need: int = 0) -> bool:
@@ -184,7 +195,9 @@ class Store:
         """Delete links, the records that no other leads to, and what dead processes were writing."""
         db.executemany("DELETE FROM uses WHERE link = ?", [(name,) for name in names])
         leads = "link IN (SELECT link FROM uses)"
-        keys = db.execute(f"SELECT key FROM holds EXCEPT SELECT key FROM holds WHERE {leads}").fetchall()
+        keys = db.execute(
+            f"SELECT key FROM holds EXCEPT SELECT key FROM holds WHERE {leads}"
+        ).fetchall()
         db.execute(f"DELETE FROM holds WHERE NOT {leads}")
         for folder, gone in ((self._links, {*names}), (self._records, {key for (key,) in keys})):
             for path in folder.glob("*"):
@@ -197,17 +210,34 @@ class Store:
         A record without a link stays under its own name, until a new link leads to it.
         """
         for folder in (self._links, self._records):  # a link says which records are its own
-            known = {name for (name,) in db.execute("SELECT link FROM uses UNION SELECT key FROM holds")}
-            lost = [path for path in folder.glob("*") if path.name not in known and path.suffix != PART]
+            known = {
+                name for (name,) in db.execute("SELECT link FROM uses UNION SELECT key FROM holds")
+            }
+            lost = [
+                path for path in folder.glob("*") if path.name not in known and path.suffix != PART
+            ]
             if lost:
-                log.warning("the index lacked %d %s on disk: it was rebuilt from them", len(lost), folder.name)
+                log.warning(
+                    "the index lacked %d %s on disk: it was rebuilt from them",
+                    len(lost),
+                    folder.name,
+                )
             for path in lost:
-                keys = None if folder == self._records else _read(path, tuple[list[str], object], itemgetter(0))
+                keys = (
+                    None
+                    if folder == self._records
+                    else _read(path, tuple[list[str], object], itemgetter(0))
+                )
                 self._use(db, path.name, [path.name] if keys is None else keys)
 
     def _nbytes(self) -> int:
         """Bytes of all files."""
-        files = [path for folder in (self._links, self._records) for path in folder.glob("*") if path.suffix != PART]
+        files = [
+            path
+            for folder in (self._links, self._records)
+            for path in folder.glob("*")
+            if path.suffix != PART
+        ]
         return sum(path.stat().st_size for path in (self._path, *files))
 
     @contextmanager
@@ -225,7 +255,9 @@ class Store:
                 self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._path.touch(0o600)
             with closing(sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous = EXTRA")  # a power cut takes back nothing that was committed
+                db.execute(
+                    "PRAGMA synchronous = EXTRA"
+                )  # a power cut takes back nothing that was committed
                 db.execute("PRAGMA secure_delete = ON")
                 if not _one(db, "SELECT 1 FROM sqlite_master WHERE name = 'clock'"):
                     db.executescript(_SETUP)
@@ -305,7 +337,9 @@ def server_store() -> Store | None:
     folder = text("CALIB_WORKSPACE")
     if folder.lower() == "off":
         return None
-    folder = folder or str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
+    folder = folder or str(
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib"
+    )
     most = int(limit("CALIB_WORKSPACE_GB") * 1e9)
     store = Store(Path(folder).expanduser().resolve(), most, limit("CALIB_WORKSPACE_DAYS"))
     threading.Thread(target=_sweep_often, args=(store,), name="calib-sweep", daemon=True).start()
@@ -330,4 +364,6 @@ def _sweep_often(store: Store) -> None:
             log.error("the store could not be tidied\n%s", trace(error))
         asleep = time.time()
         time.sleep(SWEEP_SECONDS)
-    log.error("the clock jumped by more than a day: nothing is deleted for its age until the next start")
+    log.error(
+        "the clock jumped by more than a day: nothing is deleted for its age until the next start"
+    )

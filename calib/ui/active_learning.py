@@ -70,16 +70,27 @@ class Rows:
         """Those of :func:`calib.active_learning.pool_from_predictions`."""
         data = session.data
         if data.train_features is not None and data.train_labels is not None:
-            n_pool, n_test, key = len(data.train_labels), len(data), data.sha256
-            pool, judge = "the training set that came with the data", "all rows of the data"
+            n_pool = len(data.train_labels)
+            n_test = len(data)
+            key = data.sha256
+            pool = "the training set that came with the data"
+            judge = "all rows of the data"
         else:
-            n_pool, n_test, key = len(session.calibration), len(session.test), session.split_key
-            pool, judge = "the calibration part of the split", "the test part"
-        return cls(n_pool, n_test, key, (
-            f"Pool: {plural(n_pool, 'row')}, {pool}. Judged on {plural(n_test, 'row')}, {judge}; "
-            f"{plural(data.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
-            "outputs of your own model take no part."
-        ))  # fmt: skip
+            n_pool = len(session.calibration)
+            n_test = len(session.test)
+            key = session.split_key
+            pool = "the calibration part of the split"
+            judge = "the test part"
+        return cls(
+            n_pool,
+            n_test,
+            key,
+            (
+                f"Pool: {plural(n_pool, 'row')}, {pool}. Judged on {plural(n_test, 'row')}, {judge}; "
+                f"{plural(data.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
+                "outputs of your own model take no part."
+            ),
+        )
 
 
 def simulations() -> list[Job]:
@@ -99,7 +110,9 @@ def study_of(jobs: list[Job]) -> ArmStudy | None:
     if not done:
         return None
     key = ("active study", *(job.key for job in done.values()))
-    return fits.ready(key, "the curves of the arms", study_arms, {run: job.result for run, job in done.items()})
+    return fits.ready(
+        key, "the curves of the arms", study_arms, {run: job.result for run, job in done.items()}
+    )
 
 
 def headline(rows: Rows, jobs: list[Job]) -> None:
@@ -161,22 +174,34 @@ def _pictures(study: ArmStudy, keys: tuple[str, ...]) -> None:
     with st.grid(2, min_column_width=400, gap="large"):
         for measure in chosen:
             widgets.show_kept(
-                ("active figure", measure, *keys), partial(_figure, study, measure), f"active-{measure}",
+                ("active figure", measure, *keys),
+                partial(_figure, study, measure),
+                f"active-{measure}",
                 HOW_TO_READ.format(meaning=MEASURES[measure].meaning),
-            )  # fmt: skip
+            )
 
 
 def _figure(study: ArmStudy, measure: str) -> go.Figure:
     """One measure against labels, for all arms."""
-    about, lines = MEASURES[measure], []
+    about = MEASURES[measure]
+    lines = []
     arms = list(study.table["arm"].unique())
     for arm in sorted(arms, key=lambda arm: STYLES[arm].dash != "solid"):
         curve = study.curves[arm, measure]
         spent = study.table[(study.table["arm"] == arm) & (study.table["spent"] == "calibration")]
-        lines.append(ArmLine(
-            ARMS[arm].title, SHORT[arm], STYLES[arm], curve.labels, curve.mean, curve.low, curve.high, curve.shuffles,
-            spent[LABELS].to_numpy(np.float64),
-        ))  # fmt: skip
+        lines.append(
+            ArmLine(
+                ARMS[arm].title,
+                SHORT[arm],
+                STYLES[arm],
+                curve.labels,
+                curve.mean,
+                curve.low,
+                curve.high,
+                curve.shuffles,
+                spent[LABELS].to_numpy(np.float64),
+            )
+        )
     return learning_curves(lines, about.title, percent=about.percent)
 
 
@@ -188,14 +213,19 @@ def _beneath(study: ArmStudy, jobs: list[Job]) -> None:
     made = ", ".join(f"{name} {TITLES.get(value, value)}" for name, value in given.items())
     st.caption(f"Simulated with {made}. {HONEST}")
     table = study.table.assign(shuffle=study.table["shuffle"] + 1, **settings)
-    widgets.csv("All rounds as CSV", "active/csv", "active-learning.csv", lambda: table, of=(study.table,))
+    widgets.csv(
+        "All rounds as CSV", "active/csv", "active-learning.csv", lambda: table, of=(study.table,)
+    )
 
 
 def notes(table: pd.DataFrame, settings: dict[str, Any]) -> list[str]:
     """Arms that hardly asked, and rounds without a calibrator."""
-    rounds, found = table.groupby("arm", sort=False), []
+    rounds = table.groupby("arm", sort=False)
+    found = []
     first_batch = settings["pretraining"] + settings["batch"]
-    silent = [ARMS[str(arm)].title for arm, most in rounds["n_labels"].max().items() if most < first_batch]
+    silent = [
+        ARMS[str(arm)].title for arm, most in rounds["n_labels"].max().items() if most < first_batch
+    ]
     if silent and settings["budget"] is None:
         found.append(
             f"{listed(silent)} never asked for a full batch: from the start, nearly every row had an uncertainty below "
@@ -203,7 +233,9 @@ def notes(table: pd.DataFrame, settings: dict[str, Any]) -> list[str]:
         )
     for arm, why in table[table["note"] != ""].groupby("arm", sort=False)["note"]:
         title = ARMS[str(arm)].title
-        found.append(f"{title} had no calibrator in {plural(len(why), 'round')}, mostly because: {why.mode()[0]}")
+        found.append(
+            f"{title} had no calibrator in {plural(len(why), 'round')}, mostly because: {why.mode()[0]}"
+        )
     return found
 
 
@@ -211,9 +243,17 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
     """The settings of the plan, the arms, and the button; what is done or under way is not paid twice."""
     declared = {f.name: f for f in fields(Plan) if f.name != "params"}
     # The paper's 500 and 250; of a small pool a twelfth and a twenty-fifth.
-    begin = {"pretraining": max(1, min(500, rows.n_pool // 2, max(2 * session.data.n_classes, rows.n_pool // 12))),
-             "batch": max(1, min(250, rows.n_pool // 25))}  # fmt: skip
-    usable = {"classifier": [name for name in CLASSIFIERS if name != "mondrian" or find_spec("river") is not None]}
+    begin = {
+        "pretraining": max(
+            1, min(500, rows.n_pool // 2, max(2 * session.data.n_classes, rows.n_pool // 12))
+        ),
+        "batch": max(1, min(250, rows.n_pool // 25)),
+    }
+    usable = {
+        "classifier": [
+            name for name in CLASSIFIERS if name != "mondrian" or find_spec("river") is not None
+        ]
+    }
 
     def draw(name: str) -> Any:
         meta = dict(declared[name].metadata)
@@ -221,18 +261,33 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
             meta["choices"] = usable.get(name, meta["choices"])
         of = f"{rows.n_pool}/" if name in begin else ""
         return widgets.declared(
-            name, begin.get(name, declared[name].default), meta, f"active/{of}{name}", lambda it: TITLES.get(it, it)
+            name,
+            begin.get(name, declared[name].default),
+            meta,
+            f"active/{of}{name}",
+            lambda it: TITLES.get(it, it),
         )
 
     with st.grid(6, min_column_width=150, gap="small"):
         settings = {name: draw(name) for name in FIRST}
-        n_shuffles = widgets.whole_number("shuffles", 1, MOST_SHUFFLES, ENOUGH, "active/shuffles", help=(
-            f"Each shuffle of the pool is a run of every arm. Fewer than {ENOUGH} show little; the paper has 10."
-        ))  # fmt: skip
-    st.caption(f"{TITLES[settings['classifier']]}: {CLASSIFIERS[settings['classifier']].summary}" + (
-        "" if "mondrian" in usable["classifier"] else
-        " Mondrian forest, the paper's, needs the package river, which is not installed here."
-    ))  # fmt: skip
+        n_shuffles = widgets.whole_number(
+            "shuffles",
+            1,
+            MOST_SHUFFLES,
+            ENOUGH,
+            "active/shuffles",
+            help=(
+                f"Each shuffle of the pool is a run of every arm. Fewer than {ENOUGH} show little; the paper has 10."
+            ),
+        )
+    st.caption(
+        f"{TITLES[settings['classifier']]}: {CLASSIFIERS[settings['classifier']].summary}"
+        + (
+            ""
+            if "mondrian" in usable["classifier"]
+            else " Mondrian forest, the paper's, needs the package river, which is not installed here."
+        )
+    )
     titles = {name: arm.title for name, arm in ARMS.items()}
     arms = widgets.several(titles, "active/arms", "Arms to compare") or ["plain"]
     st.caption(" ".join(f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in arms))
@@ -240,9 +295,13 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
         settings |= {name: draw(name) for name in declared if name not in FIRST}
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            f"Run {plural(len(arms) * n_shuffles, 'simulation')}", key="active/start", icon=":material/play_arrow:",
-            type="primary", on_click=start, args=(rows, settings, arms, n_shuffles),
-        )  # fmt: skip
+            f"Run {plural(len(arms) * n_shuffles, 'simulation')}",
+            key="active/start",
+            icon=":material/play_arrow:",
+            type="primary",
+            on_click=start,
+            args=(rows, settings, arms, n_shuffles),
+        )
         st.caption("In the background; simulations that are done are not run again.")
 
 
@@ -252,7 +311,9 @@ def start(rows: Rows, settings: dict[str, Any], arms: list[str], n_shuffles: int
     specs = {}
     for seed in range(n_shuffles):
         for arm in arms:
-            spec = TaskSpec(run_arm, (settings, arm, seed), rows.key, f"{ARMS[arm].title}, shuffle {seed + 1}")
+            spec = TaskSpec(
+                run_arm, (settings, arm, seed), rows.key, f"{ARMS[arm].title}, shuffle {seed + 1}"
+            )
             specs[KIND + spec.key] = spec
     for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
         progress.stop(kind)

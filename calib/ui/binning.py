@@ -11,10 +11,22 @@ import streamlit as st
 
 from calib.calibrators.imax import IMaxBinning
 from calib.data import Predictions
-from calib.diagnostics.binning import BinnedPairs, BinningPicture, information_by_bins, picture_of_rows, uncertain_span
+from calib.diagnostics.binning import (
+    BinnedPairs,
+    BinningPicture,
+    information_by_bins,
+    picture_of_rows,
+    uncertain_span,
+)
 from calib.formatting import listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
-from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES, Rail, bins_over_densities, representatives
+from calib.plots.binning import (
+    SCHEME_NAMES,
+    SCHEME_STYLES,
+    Rail,
+    bins_over_densities,
+    representatives,
+)
 from calib.plots.information_by_bins import information_chart
 from calib.plots.style import three_digits
 from calib.ui import widgets
@@ -44,7 +56,10 @@ def edges_where_uncertain(picture: BinningPicture) -> str:
     """
     low, high = uncertain_span(picture.density)
     schemes = {name: picture.schemes[name] for name in SCHEME_NAMES}
-    inside = {name: int(((bins.edges >= low) & (bins.edges <= high)).sum()) for name, bins in schemes.items()}
+    inside = {
+        name: int(((bins.edges >= low) & (bins.edges <= high)).sum())
+        for name, bins in schemes.items()
+    }
     counts = [f"{SCHEME_NAMES[name]} {n or 'none'}" for name, n in inside.items() if name != "imax"]
     ends = " to ".join(number(float(sigmoid(np.array(end)))) for end in (low, high))
     said = (
@@ -52,8 +67,11 @@ def edges_where_uncertain(picture: BinningPicture) -> str:
         f"I-Max has {inside['imax'] or 'none'} of its {plural(len(schemes['imax'].edges), 'edge')}, {listed(counts)}."
     )
     more = [name for name in SCHEME_NAMES if inside[name] > inside["imax"]]
-    worse = [SCHEME_NAMES[name] for name in more
-             if schemes[name].label_information < schemes["imax"].label_information]  # fmt: skip
+    worse = [
+        SCHEME_NAMES[name]
+        for name in more
+        if schemes[name].label_information < schemes["imax"].label_information
+    ]
     if not worse:
         return said
     have, keep = ("has", "keeps") if len(worse) == 1 else ("have", "keep")
@@ -131,9 +149,13 @@ def controls(data: Predictions) -> BinningChoice:
         target = POOLED
         if data.n_classes > 2:
             target = st.selectbox(
-                "Pairs of", [POOLED, *range(data.n_classes)], format_func=title, key=f"binning/target/{data.n_classes}",
-                persist_state="session", width=340,
-            )  # fmt: skip
+                "Pairs of",
+                [POOLED, *range(data.n_classes)],
+                format_func=title,
+                key=f"binning/target/{data.n_classes}",
+                persist_state="session",
+                width=340,
+            )
         n_bins = whole_number("Number of bins", 2, MOST_BINS, 15, "binning/bins", width=150)
     return BinningChoice(None if target in (POOLED, None) else int(target), n_bins)
 
@@ -146,10 +168,16 @@ def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -
     CalibrationError
         Where all pairs have the same outcome.
     """
-    given = {fit.title: bins for fit in fits if (bins := own_bins(fit, choice.target, data.n_classes)) is not None}
+    given = {
+        fit.title: bins
+        for fit in fits
+        if (bins := own_bins(fit, choice.target, data.n_classes)) is not None
+    }
     shown = tuple(fit.key for fit in fits if fit.title in given)
     key = ("binning", choice.target, choice.n_bins, *shown)
-    return ready(key, "the bins", picture_of_rows, choice.target, choice.n_bins, given, data=rows_of(data))
+    return ready(
+        key, "the bins", picture_of_rows, choice.target, choice.n_bins, given, data=rows_of(data)
+    )
 
 
 def own_bins(fit: ShownFit, target: int | None, n_classes: int) -> tuple[Floats, Floats] | None:
@@ -166,7 +194,9 @@ def own_bins(fit: ShownFit, target: int | None, n_classes: int) -> tuple[Floats,
 def rails_of(picture: BinningPicture, fits: list[ShownFit]) -> list[Rail]:
     """The schemes, and the visitor's own bins where these are others than I-Max's."""
     imax = picture.schemes["imax"]
-    rails = [(SCHEME_NAMES[name], picture.schemes[name], SCHEME_STYLES[name]) for name in SCHEME_NAMES]
+    rails = [
+        (SCHEME_NAMES[name], picture.schemes[name], SCHEME_STYLES[name]) for name in SCHEME_NAMES
+    ]
     return rails + [
         (f"{fit.title}, fitted", picture.schemes[fit.title], fit.style)
         for fit in fits
@@ -179,7 +209,10 @@ def _same(bins: BinnedPairs, others: BinnedPairs) -> bool:
         return False
     return all(
         np.allclose(mine, theirs, atol=0.005)
-        for mine, theirs in ((bins.edges, others.edges), (bins.representatives, others.representatives))
+        for mine, theirs in (
+            (bins.edges, others.edges),
+            (bins.representatives, others.representatives),
+        )
     )
 
 
@@ -192,14 +225,20 @@ def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> N
 def questions(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """What can be asked further of these bins."""
     folded("What does each bin say?", "binning/meaning", partial(meaning, picture, rails, choice))
-    folded("How much does any number of bins keep?", "binning/numbers", partial(numbers_of_bins, picture, choice))
+    folded(
+        "How much does any number of bins keep?",
+        "binning/numbers",
+        partial(numbers_of_bins, picture, choice),
+    )
 
 
 def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """The representatives of the bins, and every bin of one scheme in numbers."""
     scale = scale_of_probabilities("linear", "binning/scale")
     draw = partial(representatives, picture.density, rails, scale)
-    widgets.show_kept(("steps", scale, *_key(choice, rails)), draw, "representatives", HOW_TO_READ_STEPS)
+    widgets.show_kept(
+        ("steps", scale, *_key(choice, rails)), draw, "representatives", HOW_TO_READ_STEPS
+    )
     names = [name for name, _, _ in rails]
     chosen = segments("Scheme", names, names[0], f"binning/table/{len(names)}", wrap=True)
     draw_table(bin_table(rails[names.index(chosen) if chosen in names else 0][1]))
@@ -223,9 +262,13 @@ def bin_table(bins: BinnedPairs) -> pd.DataFrame:
 def numbers_of_bins(picture: BinningPicture, choice: BinningChoice) -> None:
     """What 2 to 64 bins keep."""
     what = "2 to 64 bins placed in every way"
-    found = ready(("information by bins", choice.target), what, information_by_bins, picture.density)
+    found = ready(
+        ("information by bins", choice.target), what, information_by_bins, picture.density
+    )
     draw = partial(information_chart, found)
-    widgets.show_kept(("information figure", choice.target), draw, "information-by-bins", HOW_TO_READ_NUMBERS)
+    widgets.show_kept(
+        ("information figure", choice.target), draw, "information-by-bins", HOW_TO_READ_NUMBERS
+    )
 
 
 def _key(choice: BinningChoice, rails: list[Rail]) -> tuple:

@@ -46,9 +46,12 @@ def offer_file(
     unit : of what the function reports, one of them: "row".
     **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
     """
-    session, kind = current_session(), f"file/{key}"
+    session = current_session()
+    kind = f"file/{key}"
     # Of this visitor alone: what a file says of its sources is not for others with the same rows.
-    spec = TaskSpec(function, arguments, f"{session.visitor} {session.split_key} {of!r}", file_name, "file")
+    spec = TaskSpec(
+        function, arguments, f"{session.visitor} {session.split_key} {of!r}", file_name, "file"
+    )
 
     def data() -> Data:
         return Data(f"{spec.key} of {file_name}", given())
@@ -72,8 +75,13 @@ def offer_file(
         keep_built(session, key, of, content)
     content = session.built[key][1]
     if large:
-        size = f"{len(content) / 2**10:,.1f} kB" if len(content) < 2**20 else f"{len(content) / 2**20:,.1f} MB"
-        label, looks = f"Save {file_name}, {size}", looks | {"type": "primary"}
+        size = (
+            f"{len(content) / 2**10:,.1f} kB"
+            if len(content) < 2**20
+            else f"{len(content) / 2**20:,.1f} MB"
+        )
+        label = f"Save {file_name}, {size}"
+        looks = looks | {"type": "primary"}
     widgets.offer(label, content, file_name, key, **looks)
 
 

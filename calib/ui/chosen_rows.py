@@ -39,7 +39,9 @@ def chosen_rows() -> ChosenRows | None:
     return rows if rows is not None and rows.split == session.split_key else None
 
 
-def choose_rows(fit: ShownFit, what: str, held: Bools, pair: tuple[Floats, Bools] | None = None) -> None:
+def choose_rows(
+    fit: ShownFit, what: str, held: Bools, pair: tuple[Floats, Bools] | None = None
+) -> None:
     """Choose rows for all pages, if there are any.
 
     Parameters
@@ -49,10 +51,16 @@ def choose_rows(fit: ShownFit, what: str, held: Bools, pair: tuple[Floats, Bools
     held : (n,) whether a test row is one of them.
     pair : what is said of every row and what came true, if not those of the view.
     """
-    session, view, places = current_session(), fit.evaluation.view, np.flatnonzero(held)
+    session = current_session()
+    view = fit.evaluation.view
+    places = np.flatnonzero(held)
     if not len(places):
         return
-    (said, outcome), test, names = pair or fit.evaluation.pair, session.test, np.array(session.test.class_names)
+    (said, outcome), test, names = (
+        pair or fit.evaluation.pair,
+        session.test,
+        np.array(session.test.class_names),
+    )
     gaps = gaps_by_group(said, outcome, held.astype(np.int64), 2, clusters=fit.evaluation.clusters)
     gap = f"{points(gaps.gap[1])} points (95\u00a0%: {points_between(gaps.gap_low[1], gaps.gap_high[1])})"
     means = f"{view.mean_said} {percent(gaps.confidence[1])}, {view.outcome} {percent(gaps.accuracy[1])}"
@@ -65,7 +73,11 @@ def choose_rows(fit: ShownFit, what: str, held: Bools, pair: tuple[Floats, Bools
             "predicted": names[fit.evaluation.predicted[places]],
             view.said: said[places],
             view.outcome_of_row: outcome[places],
-            **{columns.get(role, role): of[places] for role, of in held_too.items() if of is not None},
+            **{
+                columns.get(role, role): of[places]
+                for role, of in held_too.items()
+                if of is not None
+            },
         }
     )
     about = f"**{fit.title}, {what}**: {plural(len(places), 'row')}, {means}, gap {gap}."
@@ -78,7 +90,11 @@ def clear() -> None:
 
 
 def show_clickable(
-    key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str, choose: Callable[[str, Any], None]
+    key: Hashable,
+    draw: Callable[[], go.Figure],
+    name: str,
+    how_to_read: str,
+    choose: Callable[[str, Any], None],
 ) -> None:
     """Show a figure whose marks stand for rows; see :func:`calib.ui.widgets.show_kept`.
 

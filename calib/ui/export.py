@@ -93,7 +93,9 @@ class Packed:
         **looks: Any,
     ) -> None:
         """Offer one of its files, at once where it is small; a grey button and the reason where a check fails."""
-        key, name, icon = f"export/calibrator.{ending}", name or f"calibrator.{ending}", f":material/{icon}:"
+        key = f"export/calibrator.{ending}"
+        name = name or f"calibrator.{ending}"
+        icon = f":material/{icon}:"
         try:
             for check in checks:
                 check()
@@ -102,9 +104,17 @@ class Packed:
             st.caption(escape_markdown(str(error)))
             return
         offer_file(
-            label, key, name, writer.written, lambda: {"exported": self.exported}, self.key, large=self.size > SMALL,
-            arguments=(ending,), icon=icon, **looks,
-        )  # fmt: skip
+            label,
+            key,
+            name,
+            writer.written,
+            lambda: {"exported": self.exported},
+            self.key,
+            large=self.size > SMALL,
+            arguments=(ending,),
+            icon=icon,
+            **looks,
+        )
 
 
 def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
@@ -136,7 +146,11 @@ def files(made: Packed, advised: bool = True) -> None:
     if "train_features" in exported.calibrator.needs:
         st.caption("The pickle holds the training rows too.")
     shell, python = st.tabs(["The bundle in a shell", "In Python"])
-    shell.code(SHELL.format(file="new.csv" if exported.columns else "outputs.npy"), language="bash", wrap_lines=True)
+    shell.code(
+        SHELL.format(file="new.csv" if exported.columns else "outputs.npy"),
+        language="bash",
+        wrap_lines=True,
+    )
     of_rows = PROBABILITIES if exported.calibrator.gives_probabilities else CONFIDENCE
     call = OF_PAIRS if exported.kind == "pairs" else of_rows
     python.code(PYTHON.format(call=call), language="python", wrap_lines=True)
@@ -150,7 +164,11 @@ def _limits(exported: ExportedCalibrator) -> str:
     if seen is not None:
         low, high = (f"{end:.4g}".replace("-", "−") for end in (seen.low, seen.high))
         between = f" The model's outputs ranged from {low} to {high}; others were not tested."
-    classes = "" if exported.kind == "pairs" else f", with {plural(exported.n_classes, 'class', 'classes')}"
+    classes = (
+        ""
+        if exported.kind == "pairs"
+        else f", with {plural(exported.n_classes, 'class', 'classes')}"
+    )
     return (
         f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}{classes}.{between} "
         f"Outputs that look like another kind than {KINDS[exported.kind]} are refused."
@@ -174,7 +192,8 @@ def other_languages(made: Packed) -> None:
 
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
     """What an export records: the data, the split, and the scores before and after with their intervals."""
-    before, after = intervals_of(raw), intervals_of(fit)
+    before = intervals_of(raw)
+    after = intervals_of(fit)
     carried = session.carried.get(fit.key, Carried())
     return {
         **described(session),
@@ -182,9 +201,16 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
         "sets": carried.sets,
         "n_calibration": len(session.calibration),
         "n_test": len(session.test),
-        "split": {"part": session.part if session.part is not None else "as given", "random_state": session.seed},
+        "split": {
+            "part": session.part if session.part is not None else "as given",
+            "random_state": session.seed,
+        },
         "view": session.view.name,
-        "scores": {key: {"before": list(before[key]), "after": list(after[key])} for key in after if key in before},
+        "scores": {
+            key: {"before": list(before[key]), "after": list(after[key])}
+            for key in after
+            if key in before
+        },
     }
 
 
@@ -199,15 +225,20 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     whole = fit.calibrator.gives_probabilities and not pairs
     st.header("Calibrated probabilities" if whole else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
-    chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
+    chosen = st.segmented_control(
+        "Of", [*parts, "an upload"], default="test rows", required=True, key="export/of"
+    )
     of: Hashable
     if chosen in parts:
         part = parts[chosen]
         ids = {"row": np.arange(1, len(part) + 1) if part is session.data else session.test_numbers}
-        rows, of = Rows(part.logits, part.labels, part.features, part.weights, ids), (fit.key, chosen)
+        rows = Rows(part.logits, part.labels, part.features, part.weights, ids)
+        of = (fit.key, chosen)
     else:
         asks = "with features, " if "features" in fit.calibrator.needs else ""
-        outputs = f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
+        outputs = (
+            f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
+        )
         uploaded = uploaded_rows(session, fit, "export", outputs)
         if uploaded is None:
             return
@@ -217,14 +248,25 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     with st.container(horizontal=not large):
         for form, build in (("npz", to_npz), ("csv", to_csv)):
             offer_file(
-                f"{'Build' if large else 'Download'} {form}", f"export/{form}", f"calibrated.{form}", build,
-                lambda: given, of, large=large, unit="row", icon=":material/download:",
-            )  # fmt: skip
-    classes = "" if is_pairs(session.data) else f", {plural(session.data.n_classes, 'class', 'classes')}"
+                f"{'Build' if large else 'Download'} {form}",
+                f"export/{form}",
+                f"calibrated.{form}",
+                build,
+                lambda: given,
+                of,
+                large=large,
+                unit="row",
+                icon=":material/download:",
+            )
+    classes = (
+        "" if is_pairs(session.data) else f", {plural(session.data.n_classes, 'class', 'classes')}"
+    )
     st.caption(f"{plural(len(rows.logits), 'row')}{classes}.")
 
 
-def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> tuple[Rows, Hashable] | None:
+def uploaded_rows(
+    session: OpenSession, fit: ShownFit, page: str, what: str
+) -> tuple[Rows, Hashable] | None:
     """Canonical logits and features of an upload, made by the exported calibrator itself; and which upload.
 
     Parameters
@@ -236,11 +278,15 @@ def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> 
     if file is None:
         return None
     exported = provenance.exported(fit.calibrator, described(session))
-    marked = f"{page}/sure of"  # the upload whose outputs somebody said are of the calibrator's kind
+    marked = (
+        f"{page}/sure of"  # the upload whose outputs somebody said are of the calibrator's kind
+    )
     sure = st.session_state.get(marked) == file.file_id
     of = fit.key, file.file_id, sure
     try:
-        return keep(("upload", *of), lambda: _read(exported, file, exported.kind if sure else None)), of
+        return keep(
+            ("upload", *of), lambda: _read(exported, file, exported.kind if sure else None)
+        ), of
     except AmbiguousOutputs as error:
         st.warning(escape_markdown(str(error)), icon=":material/help:")
         if st.button(f"They are {KINDS[exported.kind]}: go on with them", key=f"{page}/sure"):
@@ -285,7 +331,9 @@ def offer_decision(
     label = f"Export {escape_markdown(fit.title)} with {called if sets is None else 'these sets'}"
     if st.button(label, key=f"decide/carry/{name}", icon=":material/download:", type="primary"):
         held = session.carried.get(fit.key, Carried())
-        session.carried[fit.key] = replace(held, decision=decision) if sets is None else replace(held, sets=sets)
+        session.carried[fit.key] = (
+            replace(held, decision=decision) if sets is None else replace(held, sets=sets)
+        )
         session.picked[EXPORTED] = fit.key
         st.switch_page(EXPORT)
 
@@ -297,13 +345,16 @@ def decided(session: OpenSession, fit: ShownFit) -> None:
         return
     parts = []
     if held.decision is not None:
-        names, event = list(session.data.class_names), session.data.event
+        names = list(session.data.class_names)
+        event = session.data.event
         if event is not None:
             names[event.column] = event.name
         parts.append(held.decision.said(tuple(names)))
     if held.sets is not None:
         parts.append(held.sets.said())
     st.markdown(f"**These files also decide:** {escape_markdown(' '.join(parts))}")
-    if st.button("Leave the decision out", key="export/leave out", icon=":material/close:", type="tertiary"):
+    if st.button(
+        "Leave the decision out", key="export/leave out", icon=":material/close:", type="tertiary"
+    ):
         del session.carried[fit.key]
         st.rerun()

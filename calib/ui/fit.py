@@ -12,7 +12,14 @@ from calib.base import Calibrator
 from calib.calibrators.backend import DEVICES, gpu_present
 from calib.data import Predictions
 from calib.formatting import listed, plural
-from calib.registry import METHODS, can_learn, methods_that_take, missing_arrays, said_of_kind, short_of_rows
+from calib.registry import (
+    METHODS,
+    can_learn,
+    methods_that_take,
+    missing_arrays,
+    said_of_kind,
+    short_of_rows,
+)
 from calib.ui import fits
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
@@ -31,9 +38,13 @@ def device_choice(methods: list[str]) -> str:
     if not able or not gpu_present():
         return "auto"
     chosen = segments(
-        "Device", DEVICES, "auto", "fit/device", DEVICE_NAMES.__getitem__,
+        "Device",
+        DEVICES,
+        "auto",
+        "fit/device",
+        DEVICE_NAMES.__getitem__,
         help="Auto takes the GPU for slow fits, and for quick ones where the data are big enough to pay for its start.",
-    )  # fmt: skip
+    )
     rest = "; the others are fitted on the CPU" if len(able) < len(methods) else ""
     st.caption(f"{listed(able)} can use the GPU{rest}.")
     return chosen
@@ -46,7 +57,9 @@ def parameter_widgets(cls: type[Calibrator], name: str) -> dict[str, Any]:
     """
     chosen = {}
     columns = st.columns(2)
-    shown = sorted((f for f in fields(cls) if f.name != "device"), key=lambda f: f.name == "random_state")
+    shown = sorted(
+        (f for f in fields(cls) if f.name != "device"), key=lambda f: f.name == "random_state"
+    )
     for i, f in enumerate(shown):
         with columns[i % 2]:
             chosen[f.name] = declared(f.name, f.default, f.metadata, f"param/{name}/{f.name}")
@@ -62,7 +75,12 @@ def choose_and_start(session: OpenSession) -> None:
         _choose([name for name in chosen if name in offered["All"]])
     with st.container(horizontal=True):
         for preset, names in offered.items():
-            st.button(f"{preset} ({len(names)})", key=f"fit/preset/{preset}", on_click=_choose, args=(names,))
+            st.button(
+                f"{preset} ({len(names)})",
+                key=f"fit/preset/{preset}",
+                on_click=_choose,
+                args=(names,),
+            )
     methods = st.pills(
         "Methods",
         offered["All"],
@@ -131,15 +149,21 @@ def _others(names: Sequence[str]) -> None:
     """What the methods that are not chosen do, a line for each."""
     if names:
         with st.expander("What the methods not chosen do"):
-            st.markdown("\n".join(f"- **{METHODS[name].title}**: {METHODS[name].summary}" for name in names))
+            st.markdown(
+                "\n".join(f"- **{METHODS[name].title}**: {METHODS[name].summary}" for name in names)
+            )
 
 
 def _left_out(data: Predictions) -> None:
     """The methods that the data do not allow, in grey, with what they need; and where such arrays come in."""
     if said := said_of_kind(data):
         st.caption(said)
-    able = [name for name, method in METHODS.items() if can_learn(method.cls, data)]  # of the others it is said above
-    lacking = {METHODS[name].title: missing for name in able if (missing := missing_arrays(name, data))}
+    able = [
+        name for name, method in METHODS.items() if can_learn(method.cls, data)
+    ]  # of the others it is said above
+    lacking = {
+        METHODS[name].title: missing for name in able if (missing := missing_arrays(name, data))
+    }
     for title, missing in lacking.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(

@@ -120,7 +120,10 @@ def start(chosen: list[tuple[str, Mapping[str, Any]]]) -> None:
             submit(name, dict(params))
         except QueueFull as error:
             rest = [METHODS[later].title for later, _ in chosen[place:]]
-            add_notice(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}", "error")
+            add_notice(
+                f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}",
+                "error",
+            )
             break
         except CalibrationError as error:
             add_notice(f"{METHODS[name].title} was not started: {error}", "error")
@@ -137,7 +140,9 @@ def submit(method: str, params: dict[str, Any]) -> None:
     unfitted = calibrator(method, **changed)
     label = title_of(unfitted, method, session.calibration.n_classes)
     spec = FitSpec(method, changed, data_key=session.split_key, label=label)
-    for key in [key for key, other in session.specs.items() if other.title == spec.title and key != spec.key]:
+    for key in [
+        key for key, other in session.specs.items() if other.title == spec.title and key != spec.key
+    ]:
         cancel(key)
         remove(key)
     ask(spec)
@@ -158,10 +163,12 @@ def ask(spec: FitSpec | TaskSpec, data: Data | None = None) -> None:
 
 def _data_of(session: OpenSession, spec: FitSpec | TaskSpec) -> Data:
     if isinstance(spec, FitSpec):
-        part, unfitted = session.calibration, calibrator(spec.method, **spec.params)
+        part = session.calibration
+        unfitted = calibrator(spec.method, **spec.params)
         extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
     else:
-        part, extras = session.data, pool_arrays(session.data)
+        part = session.data
+        extras = pool_arrays(session.data)
     return Data.of(spec.data_key, logits=part.logits, labels=part.labels, **extras)
 
 
@@ -195,7 +202,9 @@ def where(specs: Iterable[FitSpec | TaskSpec]) -> list[Job]:
 
 
 def _as_stored(spec: FitSpec | TaskSpec) -> Job:
-    store, job, why = server_store(), None, LOST
+    store = server_store()
+    job = None
+    why = LOST
     try:
         job = None if store is None else get_job(store, spec)
     except OSError as error:
@@ -205,7 +214,9 @@ def _as_stored(spec: FitSpec | TaskSpec) -> Job:
     return job
 
 
-def change_split(session: OpenSession, part: float | None, seed: int, most: int | None = None) -> None:
+def change_split(
+    session: OpenSession, part: float | None, seed: int, most: int | None = None
+) -> None:
     """Split anew; fits that still run on the old split are cancelled, and found again on it as finished ones are."""
     if (part, seed, most) != (session.part, session.seed, session.most):
         stop(session, "the split was changed")
@@ -226,7 +237,9 @@ def stop(session: OpenSession, because: str = "") -> None:
     for job in running:
         cancel(job.key)
     ended = {job.key for job in running}
-    session.studies = {kind: spec for kind, spec in session.studies.items() if spec.key not in ended}
+    session.studies = {
+        kind: spec for kind, spec in session.studies.items() if spec.key not in ended
+    }
     if running and because:
         add_notice(f"Stopped, because {because}: {listed([job.spec.title for job in running])}.")
 
@@ -249,33 +262,65 @@ def jobs() -> list[Job]:
 
 def shown_fits(session: OpenSession) -> list[ShownFit]:
     """The raw model and every finished fit, in the order of their methods, judged on the test set."""
-    start, what = partial(_judge_raw, session), "the scores of the raw model"
+    start = partial(_judge_raw, session)
+    what = "the scores of the raw model"
     judged = keep(RAW, lambda: awaited(session, session.seen(RAW), what, start))
-    raw = _shown(session, RAW, "identity", METHODS["identity"].title, 0, raw_model(session.data), judged)
-    finished, of_method = [], Counter[str]()
+    raw = _shown(
+        session, RAW, "identity", METHODS["identity"].title, 0, raw_model(session.data), judged
+    )
+    finished = []
+    of_method = Counter[str]()
     for job in jobs():
         spec = session.specs[job.key]
-        number, of_method[spec.method] = of_method[spec.method], of_method[spec.method] + 1
+        number = of_method[spec.method]
+        of_method[spec.method] = of_method[spec.method] + 1
         if (fitted := job.calibrator) is not None:
             seconds = job.seconds, job.cpu_seconds
-            finished.append(_shown(session, job.key, spec.method, spec.title, number, fitted, job.judgement, *seconds))
+            finished.append(
+                _shown(
+                    session,
+                    job.key,
+                    spec.method,
+                    spec.title,
+                    number,
+                    fitted,
+                    job.judgement,
+                    *seconds,
+                )
+            )
     return [raw, *sorted(finished, key=lambda fit: OFFERED.index(fit.method))]
 
 
 def _shown(
-    session: OpenSession, key: str, method: str, title: str, number: int, fitted: Calibrator, judged: Judgement,
-    seconds: float = 0.0, cpu_seconds: float = 0.0,
-) -> ShownFit:  # fmt: skip
+    session: OpenSession,
+    key: str,
+    method: str,
+    title: str,
+    number: int,
+    fitted: Calibrator,
+    judged: Judgement,
+    seconds: float = 0.0,
+    cpu_seconds: float = 0.0,
+) -> ShownFit:
     return ShownFit(
-        key, method, title, method_style(method, number), fitted, judged.evaluation.seen(session.view), seconds,
-        judged.predict_seconds, cpu_seconds, judged,
-    )  # fmt: skip
+        key,
+        method,
+        title,
+        method_style(method, number),
+        fitted,
+        judged.evaluation.seen(session.view),
+        seconds,
+        judged.predict_seconds,
+        cpu_seconds,
+        judged,
+    )
 
 
 def on_all_rows(session: OpenSession) -> Evaluation:
     """The raw model on all rows of the open data, in the view that the visitor looks at."""
     rows = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
-    what, raw = "the scores of the raw model on all rows", raw_model(session.data)
+    what = "the scores of the raw model on all rows"
+    raw = raw_model(session.data)
     whole = ready("raw on all rows", what, raw_on_all_rows, raw, data=rows)
     return whole.seen(session.view)
 
@@ -292,7 +337,11 @@ def _judge_raw(session: OpenSession) -> Future[Any]:
 
 
 def compute(
-    visitor: Visitor, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, most_seconds: float = 0.0
+    visitor: Visitor,
+    function: Callable[..., Any],
+    *arguments: Any,
+    data: Data = NO_DATA,
+    most_seconds: float = 0.0,
 ) -> Future[Any]:
     """Have a worker compute something for a page; with many rows, or a limit, not where pages with few rows wait."""
     short = not most_seconds and nbytes(arguments, dict(data.arrays)) < LONG
@@ -344,14 +393,18 @@ def ready(
 
 def gap_and_extremes_of(evaluation: Evaluation, rows: str = "test rows") -> tuple[Interval, str]:
     """The raw model's average gap, and whether its risks are too extreme or too moderate; "" where neither shows."""
-    return ready(("gap and extremes", rows), f"the average gap of the {rows}", gap_and_extremes, evaluation)
+    return ready(
+        ("gap and extremes", rows), f"the average gap of the {rows}", gap_and_extremes, evaluation
+    )
 
 
 def tells_nothing(raw: ShownFit) -> str:
     """A sentence where the outputs are not shown to tell rows with different outcomes apart; "" elsewhere."""
-    evaluation, intervals = raw.evaluation, intervals_of(raw)
+    evaluation = raw.evaluation
+    intervals = intervals_of(raw)
     if evaluation.view.is_event and (auroc := intervals.get("AUROC")) is not None:
-        name, found = literal(evaluation.view.event_name), f"AUROC {with_interval(auroc)}, where chance gives 0.5"
+        name = literal(evaluation.view.event_name)
+        found = f"AUROC {with_interval(auroc)}, where chance gives 0.5"
         if auroc.high < 0.5:
             return (
                 f"The risks rank cases the wrong way round: {found}. Check whether they are those of the other class, "
@@ -359,7 +412,8 @@ def tells_nothing(raw: ShownFit) -> str:
             )
         if auroc.low <= 0.5:
             return (
-                f"The risks are not shown to tell cases of {name} from others: {found}. Calibration cannot mend that."
+                f"The risks are not shown to tell cases of {name} from others: {found}. "
+                "Calibration cannot mend that."
             )
     if evaluation.view.name == "top-label" and (accuracy := intervals.get("accuracy")) is not None:
         usual = float(np.bincount(evaluation.labels).max() / len(evaluation))

@@ -60,7 +60,9 @@ def _mostly_dangerous(sides: Sides) -> str:
     safe, rest = sides.safe, sides.dangerous
     many = f"{rest.rows:,} of {plural(sides.everyone.rows, 'test row')}"
     opening = f"**{many} {'is' if rest.rows == 1 else 'are'} dangerous**: nearer to another class than to the predicted"
-    opening = f"{opening} one. {percent(rest.rate.value)} of these are right ({_interval(rest.rate)})"
+    opening = (
+        f"{opening} one. {percent(rest.rate.value)} of these are right ({_interval(rest.rate)})"
+    )
     if not safe.rows:
         return f"{opening}."
     of_safe = f"{percent(safe.rate.value)} of the safe ones ({_interval(safe.rate)})"
@@ -104,9 +106,12 @@ def whose(measured: Measured, learned: Measured, n_train: int) -> str:
     return text
 
 
-def row_sentence(row: ExplainedInput, class_names: tuple[str, ...], isotonic: float, sigmoid: float, kind: str) -> str:
+def row_sentence(
+    row: ExplainedInput, class_names: tuple[str, ...], isotonic: float, sigmoid: float, kind: str
+) -> str:
     """What is known of one test row; ``kind`` names the separation that the maps look at."""
-    predicted, label = literal(class_names[row.predicted]), literal(class_names[row.label])
+    predicted = literal(class_names[row.predicted])
+    label = literal(class_names[row.label])
     verdict = "rightly" if row.predicted == row.label else f"wrongly (its label is {label})"
     why = row.why
     text = f"**Test row {row.number:,}** is predicted as **{predicted}**, {verdict}, "
@@ -207,17 +212,25 @@ def offer_fit(fits: list[ShownFit]) -> None:
         fit_here("geometric", f"{title} turns this into a calibrator, to be compared and exported.")
 
 
-def one_input(session: OpenSession, study: SeparationStudy, kind: str, fits: list[ShownFit]) -> None:
+def one_input(
+    session: OpenSession, study: SeparationStudy, kind: str, fits: list[ShownFit]
+) -> None:
     """Say why a test row has its separation, and show it beside the training inputs that decide it."""
     chosen = choose_row(session, study, kind)
     if chosen is None:
         return
-    key, what = ("geometry row", chosen, kind), f"what decides the separation of row {chosen:,}"
+    key = ("geometry row", chosen, kind)
+    what = f"what decides the separation of row {chosen:,}"
     row = ready(key, what, explain_input, chosen, kind, data=_arrays(session))
-    at, names = np.array([row.separation]), session.data.class_names
+    at = np.array([row.separation])
+    names = session.data.class_names
     isotonic, logistic = (float(study.map_at(name, at)[0]) for name in ("isotonic", "sigmoid"))
     st.markdown(row_sentence(row, names, isotonic, logistic, axis_title(kind)))
-    fitted = [(fit.title, float(fit.evaluation.confidence[chosen])) for fit in fits if fit.method == "geometric"]
+    fitted = [
+        (fit.title, float(fit.evaluation.confidence[chosen]))
+        for fit in fits
+        if fit.method == "geometric"
+    ]
     if fitted:
         st.markdown(fitted_sentence(fitted))
     roles = deciding_rows(row)
@@ -230,13 +243,19 @@ def choose_row(session: OpenSession, study: SeparationStudy, kind: str) -> int |
     way = segments("Choose an input", (*WAYS, BY_NUMBER), WAYS[0], "geometry/way", wrap=True)
     if way == BY_NUMBER:
         n = len(session.test)
-        return int(st.number_input("Test row", 0, n - 1, value=0, key=f"geometry/row/{n}", width=200))
+        return int(
+            st.number_input("Test row", 0, n - 1, value=0, key=f"geometry/row/{n}", width=200)
+        )
     places = study.listed[way]
     if not len(places):
-        st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in way else 'wrong'}.")
+        st.caption(
+            f"There is none: no test row looked at is {'safe and wrong' if 'safe' in way else 'wrong'}."
+        )
         return None
-    names, rows = np.array(session.data.class_names), study.test.rows[places]
-    predicted, labels = study.predicted[places], study.labels[places]
+    names = np.array(session.data.class_names)
+    rows = study.test.rows[places]
+    predicted = study.predicted[places]
+    labels = study.labels[places]
     table = pd.DataFrame(
         {
             "test row": rows,
@@ -248,10 +267,16 @@ def choose_row(session: OpenSession, study: SeparationStudy, kind: str) -> int |
         }
     )
     event = draw_table(
-        table, height=TABLE_PIXELS, key=f"geometry/table/{kind}/{way}", on_select="rerun",
+        table,
+        height=TABLE_PIXELS,
+        key=f"geometry/table/{kind}/{way}",
+        on_select="rerun",
         selection_mode="single-row",
-        column_config={name: st.column_config.NumberColumn(format="%.3f") for name in ("confidence", "separation")},
-    )  # fmt: skip
+        column_config={
+            name: st.column_config.NumberColumn(format="%.3f")
+            for name in ("confidence", "separation")
+        },
+    )
     chosen = event.selection.rows
     return int(rows[chosen[0]] if chosen and chosen[0] < len(rows) else rows[0])
 
@@ -272,7 +297,8 @@ def deciding_rows(row: ExplainedInput) -> dict[int, str]:
 
 def _show_features(session: OpenSession, row: ExplainedInput, roles: dict[int, str]) -> None:
     """The input and the training inputs that decide, as images, or as the numbers in which they differ most."""
-    features, train = session.test.features, session.test.train_features
+    features = session.test.features
+    train = session.test.train_features
     labels = session.test.train_labels
     assert features is not None and train is not None and labels is not None
     both = np.concatenate([features[[row.number]], train[list(roles)]])
@@ -280,8 +306,10 @@ def _show_features(session: OpenSession, row: ExplainedInput, roles: dict[int, s
     said = [f"{role}, {number(row.away[place])} away" for place, role in roles.items()]
     if features.ndim in (3, 4) and features.shape[3:] in ((), (1,), (3,)):
         shown = [("the input", "the input")]
-        shown += [(f"{literal(name)} · {role}", f"{role}, of the class {name}")
-                  for name, role in zip(names, said, strict=True)]  # fmt: skip
+        shown += [
+            (f"{literal(name)} · {role}", f"{role}, of the class {name}")
+            for name, role in zip(names, said, strict=True)
+        ]
         with st.container(horizontal=True, gap="medium"):
             for tile, (caption, alt) in zip(tiles(both), shown, strict=True):
                 st.image(tile, caption=caption, width=SHOWN_WIDTH, alt=f"Image of {alt}")
@@ -292,14 +320,20 @@ def _show_features(session: OpenSession, row: ExplainedInput, roles: dict[int, s
     table.insert(0, "input", ["the input", *said])
     draw_table(table, height="content")
     if flat.shape[1] > len(most):
-        st.caption(f"The {len(most)} of {flat.shape[1]:,} numbers in which these inputs differ most.")
+        st.caption(
+            f"The {len(most)} of {flat.shape[1]:,} numbers in which these inputs differ most."
+        )
 
 
 def tiles(images: np.ndarray) -> list[np.ndarray]:
     """Images (n, H, W[, C]) one by one, on one scale of brightness and about ``SHOWN_WIDTH`` pixels wide."""
     step = -(-max(images.shape[1:3]) // SHOWN_WIDTH)
     images = images[:, ::step, ::step].astype(np.float64)
-    low, high = float(images.min()), float(images.max())
+    low = float(images.min())
+    high = float(images.max())
     shades = np.rint(255 * ((images - low) / ((high - low) or 1.0))).astype(np.uint8)
     pixel = max(1, SHOWN_WIDTH // images.shape[2])
-    return [np.atleast_2d(image.squeeze()).repeat(pixel, axis=0).repeat(pixel, axis=1) for image in shades]
+    return [
+        np.atleast_2d(image.squeeze()).repeat(pixel, axis=0).repeat(pixel, axis=1)
+        for image in shades
+    ]

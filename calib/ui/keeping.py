@@ -72,7 +72,9 @@ def where_data_are_kept() -> None:
                     st.button("Delete now", key="link/delete", type="primary", on_click=delete)
         remember()
         if private():
-            st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
+            st.caption(
+                ":material/visibility_off: Private: nothing is kept, and the address leads to nothing."
+            )
         elif (current := find_link()) is not None:
             not_saved = ":material/cloud_off: Not saved: see above."
             st.caption(not_saved if current.trouble else ":material/cloud_done: Saved.")

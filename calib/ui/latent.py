@@ -43,7 +43,9 @@ def against_temperature(outside: float | None) -> str:
     if outside > SAME:
         where = f"outside the 95\u00a0% band at {percent(outside, 0)}"
     weights = "weights p\u00a0(1\u00a0−\u00a0p)"
-    return f"Temperature scaling, shifted to the same level, lies {where} of the logits ({weights})."
+    return (
+        f"Temperature scaling, shifted to the same level, lies {where} of the logits ({weights})."
+    )
 
 
 def temperature_on_rows(curve: EffectCurve) -> str:
@@ -51,7 +53,10 @@ def temperature_on_rows(curve: EffectCurve) -> str:
     if curve.temperature is None:
         return ""
     (low, high), _ = curve.bands
-    inside = curve.count[(curve.temperature >= low) & (curve.temperature <= high)].sum() / curve.count.sum()
+    inside = (
+        curve.count[(curve.temperature >= low) & (curve.temperature <= high)].sum()
+        / curve.count.sum()
+    )
     return (
         "On average over test rows of like confidence, temperature scaling lies in the pointwise 95\u00a0% band for "
         f"{percent(float(inside), 0)} of them."
@@ -93,12 +98,16 @@ def _in_words(groups: list[GroupChange]) -> str:
 
 def _change(group: GroupChange) -> tuple[str, str]:
     """What is done to the confidences of a range, and by how much."""
-    low, high = group.change - 2 * group.sd, group.change + 2 * group.sd
+    low = group.change - 2 * group.sd
+    high = group.change + 2 * group.sd
     most = max(abs(low), abs(high))
     if most < HALF_A_POINT:
         return "leaves", f"as they are (within {points(most)} points)"
     if group.certain:
-        return "raises" if group.change > 0 else "lowers", f"by {points(group.change)} points (sd {points(group.sd)})"
+        return (
+            "raises" if group.change > 0 else "lowers",
+            f"by {points(group.change)} points (sd {points(group.sd)})",
+        )
     return "may move", f"by anything from {_signed(low)} to {_signed(high)} points"
 
 
@@ -146,16 +155,21 @@ def latent_fits(fits: list[ShownFit]) -> list[ShownFit]:
 def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit]) -> list[LatentFit]:
     """The chosen fits with short names, beside the temperature of the first scaling that is fitted."""
     scalings = (fit.calibrator for fit in fits)
-    temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
+    temperature = next(
+        (float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None
+    )
     scale = "logit" if crowded(fits[0].evaluation.confidence) else "linear"
     names = short_names(
-        METHODS["gpcalib"].title, [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in chosen]
+        METHODS["gpcalib"].title,
+        [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in chosen],
     )
     made = []
     for fit, name in zip(chosen, names, strict=True):
         assert isinstance(fit.calibrator, GPCalib)
-        what, about = f"the latent function of {name}", (fit.calibrator, temperature, session.sample)
-        key, rows = (fit.key, temperature), (rows_of(session.calibration), rows_of(session.test))
+        what = f"the latent function of {name}"
+        about = (fit.calibrator, temperature, session.sample)
+        key = (fit.key, temperature)
+        rows = (rows_of(session.calibration), rows_of(session.test))
         curve = ready(("latent", *key), what, of_rows, latent_curve, *about, data=rows[0])
         effect = ready(("effect", *key), what, of_rows, study_effect, *about, scale, data=rows[1])
         made.append(LatentFit(fit, fit.calibrator, name, curve, effect))
@@ -168,7 +182,10 @@ def show_finding(fits: list[LatentFit]) -> None:
     if first.gp.collapsed_:
         st.markdown(collapsed(first.name, first.gp.scale_))
     else:
-        said = (finding(first.name, first.effect), against_temperature(first.curve.temperature_outside))
+        said = (
+            finding(first.name, first.effect),
+            against_temperature(first.curve.temperature_outside),
+        )
         st.markdown(" ".join(filter(None, said)))
     for fit in fits:
         for note in fit.gp.notes():
@@ -186,7 +203,9 @@ def functions(fits: list[LatentFit]) -> None:
             lines = [(fit.name, fit.curve, fit.fit.style) for fit in within]
             return latent_function(lines, method_style("temperature"), height)
 
-        widgets.show_kept(("latent figure", height, *_key(within)), build, f"latent-{inputs}", HOW_TO_READ)
+        widgets.show_kept(
+            ("latent figure", height, *_key(within)), build, f"latent-{inputs}", HOW_TO_READ
+        )
     if not fits[0].gp.collapsed_:
         sure = least_sure(fits[0].name, fits[0].effect.curve)
         st.caption(f"Shaded: 1 and 2 posterior standard deviations (68 and 95\u00a0%). {sure}")
@@ -196,7 +215,9 @@ def effects(fits: list[LatentFit]) -> None:
     """All confidences of the test rows, before and after, and what each fit reports."""
     curves = [(fit.name, fit.effect.curve, fit.fit.style) for fit in fits]
     draw = partial(effect_chart, curves, method_style("temperature"))
-    widgets.show_kept(("effect figure", *_key(fits)), draw, "effect-on-confidence", HOW_TO_READ_EFFECT)
+    widgets.show_kept(
+        ("effect figure", *_key(fits)), draw, "effect-on-confidence", HOW_TO_READ_EFFECT
+    )
     if not fits[0].gp.collapsed_ and (said := temperature_on_rows(fits[0].effect.curve)):
         st.caption(said)
     for fit in fits:

@@ -24,7 +24,15 @@ from calib.formatting import plural
 from calib.isolation.logs import trace
 from calib.records import without_arrays
 from calib.registry import calibrator, extras_for
-from calib.store.contents import Entry, get_data, link_name, new_link, plain_findings, put_data, put_job
+from calib.store.contents import (
+    Entry,
+    get_data,
+    link_name,
+    new_link,
+    plain_findings,
+    put_data,
+    put_job,
+)
 from calib.store.index import NotKept, in_words, server_store
 from calib.ui import fits
 from calib.ui.server.memory import admit
@@ -86,7 +94,11 @@ def _names() -> set[str]:
 
 def find_link() -> Link | None:
     """The link of the open data, or None where nothing is kept."""
-    return list(links().values())[-1] if links() and server_store() is not None and not private() else None
+    return (
+        list(links().values())[-1]
+        if links() and server_store() is not None and not private()
+        else None
+    )
 
 
 def arrive() -> None:
@@ -94,7 +106,8 @@ def arrive() -> None:
 
     Later, where the browser's Back or Forward leads to data that were open before in this tab, open them again.
     """
-    token, arrived = st.query_params.get(PARAMETER), st.session_state.get(ARRIVED, SESSION in st.session_state)
+    token = st.query_params.get(PARAMETER)
+    arrived = st.session_state.get(ARRIVED, SESSION in st.session_state)
     st.session_state[ARRIVED] = True
     link = find_link()
     back = link is not None and token is not None and link_name(token) in _names() - {link.name}
@@ -123,7 +136,10 @@ def _follow(token: str) -> str:
 
 def _bring_back(token: str) -> str:
     """Open what a token leads to; else why it leads nowhere."""
-    store, name, entry, data = server_store(), link_name(token), None, None
+    store = server_store()
+    name = link_name(token)
+    entry = None
+    data = None
     if store is not None and (entry := store.get_link(name, Entry)) is not None:
         data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
     if entry is None or data is None:
@@ -152,7 +168,8 @@ def open_data(opened: OpenSession) -> None:
     Data that are or were open in this tab have their split, fits, studies and decisions again. Fits and studies on
     others are stopped.
     """
-    before, data = find_session(), opened.data
+    before = find_session()
+    data = opened.data
     others = before is not None and before.data.sha256 != data.sha256
     st.session_state.pop(REJECTED, None)
     st.session_state[FROM_THE_TOP] = True
@@ -165,7 +182,9 @@ def open_data(opened: OpenSession) -> None:
     st.session_state[SESSION] = opened
     if others and (link := links().get(data.sha256)) is not None:
         entry = link.entry
-        opened.visitor = entry.visitor  # or what was done before would be another's, and stay when that is deleted
+        opened.visitor = (
+            entry.visitor
+        )  # or what was done before would be another's, and stay when that is deleted
         opened.split(entry.part, entry.seed, entry.most)
         _take_in(opened, entry)
         add_notice("These data were open before, and are as you left them.")
@@ -185,12 +204,15 @@ def remember() -> None:
     _keep(session)
     link = find_link()
     if link is not None and st.query_params.get(PARAMETER) != link.token:
-        st.query_params[PARAMETER] = link.token  # links to other pages carry it; an address typed in does not
+        st.query_params[PARAMETER] = (
+            link.token
+        )  # links to other pages carry it; an address typed in does not
 
 
 def _keep(session: OpenSession) -> None:
     """Store what a link is to lead to, unless it is stored."""
-    link, store = _noted(session), server_store()
+    link = _noted(session)
+    store = server_store()
     if store is None or private():
         return
     try:
@@ -225,7 +247,9 @@ def delete_links() -> None:
     store = server_store()
     if store is not None and links():
         store.delete(_names())
-    fresh = {key: Link(*new_link(), replace(link.entry, earlier=())) for key, link in links().items()}
+    fresh = {
+        key: Link(*new_link(), replace(link.entry, earlier=())) for key, link in links().items()
+    }
     st.session_state[LINKS] = fresh  # what was deleted is never written again under its link
     if PARAMETER in st.query_params:
         del st.query_params[PARAMETER]
@@ -266,7 +290,9 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
         seed=session.seed,
         most=session.most,
         fits={spec.key: spec for spec in session.all_specs if isinstance(spec, FitSpec)},
-        studies={kind: (spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()},
+        studies={
+            kind: (spec.arguments, spec.data_key, spec.title) for kind, spec in studies.items()
+        },
         decisions={
             key: (rule_state(held.decision), held.sets and without_arrays(asdict(held.sets)))
             for key, held in session.carried.items()
@@ -282,8 +308,14 @@ def session_of(entry: Entry, data: Predictions) -> OpenSession:
     if not entry.sample:
         data = replace(data, name=entry.name, findings=entry.findings)
     elif choices.event or choices.weight_kind:  # of an upload these are stored with the data
-        data = data.decided(choices.event if choices.event in data.class_names else None, choices.weight_kind)
-    about: dict[str, Any] = {"sample": entry.sample, "visitor": entry.visitor, "reading": Reading(choices=choices)}
+        data = data.decided(
+            choices.event if choices.event in data.class_names else None, choices.weight_kind
+        )
+    about: dict[str, Any] = {
+        "sample": entry.sample,
+        "visitor": entry.visitor,
+        "reading": Reading(choices=choices),
+    }
     session = OpenSession.from_data(data, entry.part, entry.seed, entry.most, **about)
     _take_in(session, entry)
     return session
@@ -303,9 +335,14 @@ def _take_in(session: OpenSession, entry: Entry, known: Entry | None = None) -> 
     for key, (rule, sets) in entry.decisions.items():
         if key in session.specs and key not in session.carried and key not in known.decisions:
             with suppress(CalibrationError):  # what this version cannot decide for the fit
-                made = Carried(rule_from_state(rule), None if sets is None else made_of(PredictionSets, sets))
-                of, data = session.specs[key], session.data
+                made = Carried(
+                    rule_from_state(rule), None if sets is None else made_of(PredictionSets, sets)
+                )
+                of = session.specs[key]
+                data = session.data
                 probabilities = calibrator(of.method, **of.params).gives_probabilities
-                check_decisions(None, made.decision, made.sets, data.n_classes, data.kind, probabilities)
+                check_decisions(
+                    None, made.decision, made.sets, data.n_classes, data.kind, probabilities
+                )
                 session.carried[key] = made
                 session.picked[EXPORTED] = key  # the page Export shows the one that decides

@@ -34,7 +34,14 @@ from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import short_names
 from calib.plots.axes import Scale
 from calib.plots.forest import member_rows
-from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, probability_text
+from calib.plots.maps import (
+    EndRow,
+    MapLine,
+    MapPicture,
+    calibration_maps,
+    end_rows,
+    probability_text,
+)
 from calib.registry import METHODS, variant_of
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
@@ -66,10 +73,27 @@ class _Whose:
     @classmethod
     def of(cls, class_name: str | None) -> _Whose:
         if class_name is None:
-            subject, unit = "probabilities of all classes, pooled,", "of test row and class"
-            return cls(subject, "are", "agree", "they are", f"pair {unit}", f"pairs {unit}", "have the class as label")
+            subject = "probabilities of all classes, pooled,"
+            unit = "of test row and class"
+            return cls(
+                subject,
+                "are",
+                "agree",
+                "they are",
+                f"pair {unit}",
+                f"pairs {unit}",
+                "have the class as label",
+            )
         name = literal(class_name)
-        return cls(f"probability of {name}", "is", "agrees", "it is", "test row", "test rows", f"are {name}")
+        return cls(
+            f"probability of {name}",
+            "is",
+            "agrees",
+            "it is",
+            "test row",
+            "test rows",
+            f"are {name}",
+        )
 
 
 def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | None) -> str:
@@ -79,8 +103,11 @@ def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | 
     ----------
     class_name : whose map it is; None where all classes are pooled.
     """
-    n_bins, outside, whose = len(seen.count), seen.outside(raw.means), _Whose.of(class_name)
-    off, allowed = int(outside.sum()), most_by_chance(n_bins)
+    n_bins = len(seen.count)
+    outside = seen.outside(raw.means)
+    whose = _Whose.of(class_name)
+    off = int(outside.sum())
+    allowed = most_by_chance(n_bins)
     if off > allowed:
         where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
         first = (
@@ -107,7 +134,11 @@ def _fitted(others: Named, seen: Frequencies, allowed: int) -> str:
     depart = [(name, off) for name, off in counts if off > allowed]
     clauses = []
     if agree:
-        every = f"All {len(agree)} fitted maps" if len(agree) > MOST_NAMED and not depart else listed(agree)
+        every = (
+            f"All {len(agree)} fitted maps"
+            if len(agree) > MOST_NAMED and not depart
+            else listed(agree)
+        )
         clauses.append(
             f"{every} {'agrees' if len(agree) == 1 else 'agree'} with the test rows as far as these can tell: "
             f"{'at most ' if most_off and len(agree) > 1 else ''}{_outside(most_off)}"
@@ -126,9 +157,15 @@ def _outside(off: int) -> str:
 
 def shown(seen: Frequencies, class_name: str | None, n_classes: int, n_calibration: int) -> str:
     """Whose map is shown and on what it is judged, in one line."""
-    total, hits, whose = int(seen.count.sum()), int(seen.positives.sum()), _Whose.of(class_name)
+    total = int(seen.count.sum())
+    hits = int(seen.positives.sum())
+    whose = _Whose.of(class_name)
     name = f"each of {n_classes:,} classes" if class_name is None else literal(class_name)
-    after = "" if n_classes == 2 else " Maps are shown before the probabilities of a row are made to sum to one."
+    after = (
+        ""
+        if n_classes == 2
+        else " Maps are shown before the probabilities of a row are made to sum to one."
+    )
     return (
         f"Shown is {name} against {'the other class' if n_classes == 2 else 'the rest'}: maps learned from"
         f" {plural(n_calibration, 'calibration row')}, judged on {plural(total, whose.unit, whose.units)}, of which"
@@ -151,7 +188,9 @@ def mapless(fits: list[ShownFit], pooled: bool) -> str:
         )
     if confident:
         gives = "gives" if len(confident) == 1 else "give"
-        said.append(f"{listed(confident)} {gives} a confidence in the predicted class only, and so no map of a class.")
+        said.append(
+            f"{listed(confident)} {gives} a confidence in the predicted class only, and so no map of a class."
+        )
     return " ".join([*said, "Reliability and Compare judge such methods."]) if said else ""
 
 
@@ -176,7 +215,8 @@ def knows(name: str, posterior: BayesIsoMap) -> str:
 def pair(name: str, low: Floats, high: Floats) -> str:
     """How far apart Venn-Abers' two probabilities are, and what they are not."""
     width = high - low
-    median, most = _points(float(np.median(width))), _points(float(width.max()))
+    median = _points(float(np.median(width)))
+    most = _points(float(width.max()))
     return (
         f"**{name}** has two probabilities for each score (thin lines): one with the row counted as the other class, "
         f"one with it counted as this one. Their median distance over the scores drawn is {median} points, the largest "
@@ -197,7 +237,8 @@ def dominated(name: str, posterior: BayesIsoMap) -> str:
 
 def verdict(judged: JudgedMap, end: str, view: View = TOP_LABEL) -> str:
     """Over- or underconfident at one end, or an event's probability too high or low, where the interval shows it."""
-    mean, share = judged.ends[end].mean, judged.ends[end].share
+    mean = judged.ends[end].mean
+    share = judged.ends[end].share
     if share.low <= mean <= share.high:
         return "in the band"
     if view.is_event:
@@ -226,7 +267,9 @@ def show_members(fits: list[ShownFit]) -> None:
     """The finding in words and the figure, or the button that gets a fit."""
     means = [fit for fit in fits if isinstance(fit.calibrator, AutoCalibration)]
     if not means:
-        fit_here("auto", "Auto chooses a mean of several methods, and no fit of it is finished yet.")
+        fit_here(
+            "auto", "Auto chooses a mean of several methods, and no fit of it is finished yet."
+        )
         return
     opening = st.container()
     fit = widgets.one_fit(means, "auto/fit", "Fit", means[0]) if len(means) > 1 else means[0]
@@ -235,7 +278,12 @@ def show_members(fits: list[ShownFit]) -> None:
     with opening:
         st.markdown("  \n".join(escape_markdown(note) for note in made.notes()))
         if made.judged:
-            widgets.show_kept(("members", fit.key), partial(member_rows, made.judged), "members", HOW_TO_READ_MEMBERS)
+            widgets.show_kept(
+                ("members", fit.key),
+                partial(member_rows, made.judged),
+                "members",
+                HOW_TO_READ_MEMBERS,
+            )
 
 
 POOLED = -1
@@ -271,7 +319,8 @@ class ShownMap:
 
 def show(session: OpenSession, fits: list[ShownFit]) -> None:
     """The finding, the maps over one another, and what can be asked further."""
-    words, picture = st.container(), st.container()
+    words = st.container()
+    picture = st.container()
     calibration = session.calibration
     with st.container(horizontal=True, gap="medium"):
         target = whose_map(calibration)
@@ -280,10 +329,26 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     name = None if target is None else class_in_words(session.data.name_of(target))
     rows = rows_of_class(session, target)
     raw = judged(session, fits[0], target, rows)
-    maps = [ShownMap(fit, short, judged(session, fit, target, rows)) for fit, short in named(chosen)]
-    words.markdown(finding(raw, [(one.name, one.judged) for one in maps if one.fit.key != RAW], rows.frequencies, name))
+    maps = [
+        ShownMap(fit, short, judged(session, fit, target, rows)) for fit, short in named(chosen)
+    ]
+    words.markdown(
+        finding(
+            raw,
+            [(one.name, one.judged) for one in maps if one.fit.key != RAW],
+            rows.frequencies,
+            name,
+        )
+    )
     with picture:
-        overlay(maps, rows, name, calibration, target, partial(choose_bin, session, fits[0], rows, target))
+        overlay(
+            maps,
+            rows,
+            name,
+            calibration,
+            target,
+            partial(choose_bin, session, fits[0], rows, target),
+        )
     others = mapless([fit for fit in fits if fit not in with_map], target is None)
     st.caption(f"{shown(rows.frequencies, name, calibration.n_classes, len(calibration))} {others}")
     if len(fits) == 1:
@@ -306,30 +371,46 @@ def whose_map(calibration: Predictions) -> int | None:
     if calibration.event is not None:
         usual = options.index(calibration.event.column)
     chosen = st.selectbox(
-        "Map of", options, index=usual, key=f"maps/target/{n_classes}", format_func=title, persist_state="session",
+        "Map of",
+        options,
+        index=usual,
+        key=f"maps/target/{n_classes}",
+        format_func=title,
+        persist_state="session",
         width=300,
-    )  # fmt: skip
+    )
     return None if chosen == POOLED else int(chosen)
 
 
 def rows_of_class(session: OpenSession, target: int | None) -> ClassRows:
     """Pairs of both parts, sorted and binned."""
     data = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
-    return ready(("map rows", target), "the scores of both parts", class_rows, target, session.sample, data=data)
+    return ready(
+        ("map rows", target),
+        "the scores of both parts",
+        class_rows,
+        target,
+        session.sample,
+        data=data,
+    )
 
 
 def judged(session: OpenSession, fit: ShownFit, target: int | None, rows: ClassRows) -> JudgedMap:
     """The fit's map, and how it fares on the test rows."""
-    key, what = ("map judged", fit.key, target), f"the map of {fit.title} on the test rows"
+    key = ("map judged", fit.key, target)
+    what = f"the map of {fit.title} on the test rows"
     data = rows_to_predict(session, fit.calibrator)
-    return ready(key, what, judged_map, fit.calibrator, target, rows.grid, rows.frequencies, data=data)
+    return ready(
+        key, what, judged_map, fit.calibrator, target, rows.grid, rows.frequencies, data=data
+    )
 
 
 def named(fits: list[ShownFit]) -> list[tuple[ShownFit, str]]:
     """Fits with names short enough to stand beside a line: the method, and what tells it from others of the method."""
     names: dict[str, str] = {}
     for method in dict.fromkeys(fit.method for fit in fits):
-        same, title = [fit for fit in fits if fit.method == method], METHODS[method].title
+        same = [fit for fit in fits if fit.method == method]
+        title = METHODS[method].title
         variants = [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in same]
         shorts = [title] if len(same) == 1 else short_names(title, variants)
         for fit, short in zip(same, shorts, strict=True):
@@ -338,7 +419,12 @@ def named(fits: list[ShownFit]) -> list[tuple[ShownFit, str]]:
 
 
 def choose_bin(
-    session: OpenSession, raw: ShownFit, rows: ClassRows, target: int | None, trace: str, log_odds: float
+    session: OpenSession,
+    raw: ShownFit,
+    rows: ClassRows,
+    target: int | None,
+    trace: str,
+    log_odds: float,
 ) -> None:
     """Choose the rows of one class's bin, by the log-odds of its dot."""
     if trace != "frequency" or target is None:
@@ -348,7 +434,9 @@ def choose_bin(
     which = int(np.abs(seen.score - log_odds).argmin())
     name = literal(class_in_words(session.data.name_of(target)))
     held = np.searchsorted(seen.edges, scores, side="right") == which
-    choose_rows(raw, f"log-odds of {name} about {number(log_odds)}", held, pair_of_class(raw, target))
+    choose_rows(
+        raw, f"log-odds of {name} about {number(log_odds)}", held, pair_of_class(raw, target)
+    )
 
 
 def overlay(
@@ -363,7 +451,11 @@ def overlay(
     figure = st.container()
     known = next((one for one in maps if one.judged.posterior is not None), None)
     n = len(calibration)
-    share = 1 / calibration.n_classes if target is None else float((calibration.labels == target).sum() / n)
+    share = (
+        1 / calibration.n_classes
+        if target is None
+        else float((calibration.labels == target).sum() / n)
+    )
     balanced = RARE < share < 1 - RARE
     with st.container(horizontal=True, gap="medium"):
         begin: Place = "rank" if balanced else "log_odds"
@@ -374,10 +466,19 @@ def overlay(
     def build() -> go.Figure:
         cells = rows.cells[place]
         picture = MapPicture(
-            name or "the class", rows.axes[place], rows.grid, rows.frequencies, "test", cells.edges, cells.inside,
-            cells.others, rows.truth,
-        )  # fmt: skip
-        lines = [MapLine(one.name, one.fit.style, one.judged.curve, one.judged.pair) for one in maps]
+            name or "the class",
+            rows.axes[place],
+            rows.grid,
+            rows.frequencies,
+            "test",
+            cells.edges,
+            cells.inside,
+            cells.others,
+            rows.truth,
+        )
+        lines = [
+            MapLine(one.name, one.fit.style, one.judged.curve, one.judged.pair) for one in maps
+        ]
         posterior = None
         if known is not None and known.judged.posterior is not None:
             posterior = (known.judged.posterior, known.fit.style)
@@ -403,12 +504,19 @@ def overlay(
 def ends(session: OpenSession, maps: list[ShownMap]) -> None:
     """Whether the maps are right at both ends."""
     with st.container(horizontal=True, gap="small"):
-        for end, title in (("first", f"Lowest {100 * END:g}\u00a0%"), ("last", f"Highest {100 * END:g}\u00a0%")):
+        for end, title in (
+            ("first", f"Lowest {100 * END:g}\u00a0%"),
+            ("last", f"Highest {100 * END:g}\u00a0%"),
+        ):
             rows = [
-                EndRow(one.name, one.fit.style, one.judged.ends[end].mean,
-                       verdict(one.judged, end, session.view))
+                EndRow(
+                    one.name,
+                    one.fit.style,
+                    one.judged.ends[end].mean,
+                    verdict(one.judged, end, session.view),
+                )
                 for one in maps
-            ]  # fmt: skip
+            ]
             first = maps[0].judged.ends[end]
             fig = end_rows(rows, first.share, first.n, f"{title} of the scores")
             with st.container(width=widgets.HALF):

@@ -112,5 +112,7 @@ def draw_menu(session: OpenSession | None) -> None:
                 else:
                     page_link(entry.path, entry.title_for(session), entry.icon, width="stretch")
     if left_out:
-        with st.popover(f"{plural(len(left_out), 'page')} left out", type="tertiary", icon=":material/block:"):
+        with st.popover(
+            f"{plural(len(left_out), 'page')} left out", type="tertiary", icon=":material/block:"
+        ):
             st.markdown("These data do not hold what some pages need.\n" + "\n".join(left_out))

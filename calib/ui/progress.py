@@ -62,20 +62,27 @@ def fit_here(method: str, what: str) -> None:
     While it runs, how far it is stands at the page's top, which takes it in when it ends.
     """
     st.info(what)
-    specs, title = current_session().specs, METHODS[method].title
+    specs = current_session().specs
+    title = METHODS[method].title
     asked_for = [job for job in fits.jobs() if specs[job.key].method == method]
     for job in asked_for:
         if job.active:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f":material/progress_activity: {title} is being fitted.", width="content")
+                st.markdown(
+                    f":material/progress_activity: {title} is being fitted.", width="content"
+                )
                 st.button("Cancel", key=f"Cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
         else:
             _row(job)
     if not asked_for:
         st.button(
-            f"Fit {title}", key=f"fit-here/{method}", type="primary", icon=":material/play_arrow:",
-            on_click=fits.start, args=([(method, {})],),
-        )  # fmt: skip
+            f"Fit {title}",
+            key=f"fit-here/{method}",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=fits.start,
+            args=([(method, {})],),
+        )
 
 
 def waits(job: Job) -> bool:
@@ -109,8 +116,15 @@ def _status(ended: int | None) -> None:
     done = sum(job.calibrator is not None for job in current)
     if active:
         share = (done + sum(job.fraction for job in active)) / (done + len(active))
-        counts = {f"{len(active) - waiting} fitting": len(active) - waiting, f"{waiting} waiting": waiting}
-        words = [*([fitted(current)] if done else []), *(text for text, n in counts.items() if n), f"{share:.0%}"]
+        counts = {
+            f"{len(active) - waiting} fitting": len(active) - waiting,
+            f"{waiting} waiting": waiting,
+        }
+        words = [
+            *([fitted(current)] if done else []),
+            *(text for text, n in counts.items() if n),
+            f"{share:.0%}",
+        ]
         st.progress(share, text=" · ".join(words))
     elif done:
         st.caption(f":material/check: {fitted(current)}", width="content")
@@ -175,7 +189,9 @@ def result_of(kind: str, unit: str = "fit", again: Callable[[], None] | None = N
     if job is None or job.state == "done":
         return None if job is None else job.result
     every = refresh_interval(0.5) if job.active else None
-    st.fragment(_study, run_every=every)(kind, job.active, unit, again or partial(fits.retry, job.key))
+    st.fragment(_study, run_every=every)(
+        kind, job.active, unit, again or partial(fits.retry, job.key)
+    )
     return None
 
 
@@ -193,7 +209,9 @@ def _study(kind: str, was_active: bool, unit: str, again: Callable[[], None]) ->
     else:
         st.warning(escape_markdown(job.message))
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Try again", key=f"study/{kind}/retry", icon=":material/refresh:", on_click=again)
+            st.button(
+                "Try again", key=f"study/{kind}/retry", icon=":material/refresh:", on_click=again
+            )
             st.caption(job.spec.title)
 
 

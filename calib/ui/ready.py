@@ -67,9 +67,13 @@ def awaited(visitor: Visitor, key: Hashable, what: str, start: Callable[[], Futu
     try:
         return future.result()
     except CancelledError as error:
-        raise CalibrationError(f"Computing {what} was stopped. Open the page again to try once more.") from error
+        raise CalibrationError(
+            f"Computing {what} was stopped. Open the page again to try once more."
+        ) from error
     except UnexpectedError as error:
-        logging.getLogger("calib").error("a worker could not compute what a page needs\n%s", error.trace)
+        logging.getLogger("calib").error(
+            "a worker could not compute what a page needs\n%s", error.trace
+        )
         raise
 
 
@@ -79,7 +83,9 @@ def asked(visitor: Visitor, key: Hashable, start: Callable[[], Future[Any]]) -> 
         visitor.waiting[key] = start()
         if runtime.exists() and (context := get_script_run_ctx()) is not None:
             given = visitor.waiting[key], context.session_id
-            threading.Thread(target=end_with_session, args=given, name="calib-leave", daemon=True).start()
+            threading.Thread(
+                target=end_with_session, args=given, name="calib-leave", daemon=True
+            ).start()
     return visitor.waiting[key]
 
 

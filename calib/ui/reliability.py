@@ -62,29 +62,49 @@ class Options:
 
 def controls(scale: Scale, session: OpenSession) -> Options:
     """The controls most people leave alone."""
-    names, binnings, target = session.data.class_names, list(BINNINGS), None
-    with st.expander("Bins, curve and class"), st.container(horizontal=True, vertical_alignment="bottom"):
+    names = session.data.class_names
+    binnings = list(BINNINGS)
+    target = None
+    with (
+        st.expander("Bins, curve and class"),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
         binning = st.selectbox(
-            "Bins", binnings, binnings.index("equal_mass"), binning_name, key="rel/binning", persist_state="session",
+            "Bins",
+            binnings,
+            binnings.index("equal_mass"),
+            binning_name,
+            key="rel/binning",
+            persist_state="session",
             help="Equal mass gives every bin the same number of rows; equal width is the papers' convention.",
             width=160,
-        )  # fmt: skip
+        )
         usual = default_bins(len(session.test)) if binning == "equal_mass" else 15
         n_bins = whole_number("Number of bins", 2, 100, usual, f"rel/bins/{binning}", width=160)
         if session.view.column is None:  # in the other views there is but one probability
             target = st.selectbox(
-                "Reliability of", [None, *range(len(names))], key="rel/target", persist_state="session", width=240,
+                "Reliability of",
+                [None, *range(len(names))],
+                key="rel/target",
+                persist_state="session",
+                width=240,
                 format_func=lambda k: "the predicted class" if k is None else names[k],
-            )  # fmt: skip
+            )
         shape = segments(
-            "Curve", ("Bins", "CORP"), "Bins", "rel/shape",
+            "Curve",
+            ("Bins", "CORP"),
+            "Bins",
+            "rel/shape",
             help="Bins average groups of rows; CORP pools rows until the curve rises, by isotonic regression, so that "
             "there are no bins to choose.",
-        )  # fmt: skip
+        )
         band = st.toggle(
-            "Consistency band (95\u00a0%)", value=shape == "CORP", key=f"rel/band/{shape}", persist_state="session",
+            "Consistency band (95\u00a0%)",
+            value=shape == "CORP",
+            key=f"rel/band/{shape}",
+            persist_state="session",
             help="A grey band: 95\u00a0% of the curves that a calibrated model with the same confidences would show.",
-        )  # fmt: skip
+        )
     return Options(scale, binning, n_bins, target, shape, band)
 
 
@@ -115,14 +135,20 @@ def binned(fit: ShownFit, options: Options) -> Binned:
     return ready(
         ("curve", fit.key, options.binning, options.n_bins, options.target),
         f"the curve of {fit.title}",
-        partial(binned_curve, n_bins=options.n_bins, binning=options.binning, clusters=fit.evaluation.clusters),
+        partial(
+            binned_curve,
+            n_bins=options.n_bins,
+            binning=options.binning,
+            clusters=fit.evaluation.clusters,
+        ),
         *pair_of(fit, options.target),
     )
 
 
 def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
     """The test without bins."""
-    key, what = ("cumulative", fit.key, options.target), f"the cumulative test of {fit.title}"
+    key = ("cumulative", fit.key, options.target)
+    what = f"the cumulative test of {fit.title}"
     return ready(key, what, cumulative_test, *pair_of(fit, options.target))
 
 
@@ -137,18 +163,23 @@ def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
     if not options.band:
         return None
     confidence, _ = pair_of(fit, options.target)
-    key, what = ("band", fit.key, options.shape, options.target), f"the consistency band of {fit.title}"
+    key = ("band", fit.key, options.shape, options.target)
+    what = f"the consistency band of {fit.title}"
     if options.shape == "CORP":
         return ready(key, what, corp_consistency, confidence)
     curve = binned(fit, options).curve
-    return ready((*key, options.binning, options.n_bins), what, binned_consistency, curve, confidence)
+    return ready(
+        (*key, options.binning, options.n_bins), what, binned_consistency, curve, confidence
+    )
 
 
 def histogram(fit: ShownFit, options: Options) -> ConfidenceHistogram | None:
     """What is said by outcome; of one class there is no such thing, and bins' counts are drawn."""
     if options.target is not None:
         return None
-    compute = partial(confidence_histogram, scale=options.scale, logit_limits=fit.evaluation.view.logit_limits)
+    compute = partial(
+        confidence_histogram, scale=options.scale, logit_limits=fit.evaluation.view.logit_limits
+    )
     key = ("histogram", fit.key, options.scale)
     return ready(key, f"the histogram of {fit.title}", compute, *fit.evaluation.pair)
 
@@ -212,7 +243,9 @@ def scores(fit: ShownFit, options: Options) -> str:
     """The line above a diagram: its error with the NLL, and the test without bins."""
     if options.shape == "CORP":
         parts = corp(fit, options).parts
-        beside = f"discrimination {brief(parts.discrimination)}, uncertainty {brief(parts.uncertainty)}"
+        beside = (
+            f"discrimination {brief(parts.discrimination)}, uncertainty {brief(parts.uncertainty)}"
+        )
         said = [f"Miscalibration **{brief(parts.miscalibration)}** ({beside})"]
     else:
         found = binned(fit, options)
@@ -234,7 +267,11 @@ def after(raw: ShownFit, chosen: list[ShownFit], options: Options) -> str:
     name = "miscalibration" if options.shape == "CORP" else _error_name(raw, options)
 
     def error(fit: ShownFit) -> float:
-        return corp(fit, options).parts.miscalibration if options.shape == "CORP" else binned(fit, options).curve.ece
+        return (
+            corp(fit, options).parts.miscalibration
+            if options.shape == "CORP"
+            else binned(fit, options).curve.ece
+        )
 
     others = sorted((error(fit), fit.title) for fit in chosen if fit.key != raw.key)
     if not others:
@@ -259,28 +296,45 @@ _CURVE = (
 
 def diagrams(chosen: list[ShownFit], options: Options) -> None:
     """Draw the diagrams, two in a row, with a ring where the rows lie that were chosen on any page."""
-    view, curves = chosen[0].evaluation.view, [curve_of(fit, options) for fit in chosen]
+    view = chosen[0].evaluation.view
+    curves = [curve_of(fit, options) for fit in chosen]
     lines = [corp(fit, options) for fit in chosen] if options.shape == "CORP" else []
     limits = common_limits(lines or curves, options.scale, view)
     rows = chosen_rows()
     for first in range(0, len(chosen), 2):
-        places = st.columns(2, gap="medium", vertical_alignment="bottom")  # scores take one line or two
+        places = st.columns(
+            2, gap="medium", vertical_alignment="bottom"
+        )  # scores take one line or two
         for place, k in zip(places, range(first, len(chosen)), strict=False):
             fit = chosen[k]
             with place:
                 widgets.method_title(fit.title, fit.style)
                 st.markdown(scores(fit, options))
                 said, outcome = pair_of(fit, options.target)
-                marked = None if rows is None else (float(said[rows.places].mean()), float(outcome[rows.places].mean()))
+                marked = (
+                    None
+                    if rows is None
+                    else (float(said[rows.places].mean()), float(outcome[rows.places].mean()))
+                )
                 draw = partial(
-                    reliability_diagram, curves[k], fit.style, options.scale, limits=limits,
-                    histogram=histogram(fit, options), height=DIAGRAM_PIXELS, band=band(fit, options), view=view,
-                    line=lines[k] if lines else None, marked=marked,
-                )  # fmt: skip
+                    reliability_diagram,
+                    curves[k],
+                    fit.style,
+                    options.scale,
+                    limits=limits,
+                    histogram=histogram(fit, options),
+                    height=DIAGRAM_PIXELS,
+                    band=band(fit, options),
+                    view=view,
+                    line=lines[k] if lines else None,
+                    marked=marked,
+                )
                 key = ("diagram", fit.key, fit.style, options, limits, marked)
                 name = f"reliability-{fit.title}-{options.shape}"
                 if options.shape == "Bins":
-                    show_clickable(key, draw, name, how_to_read(options, view), partial(_clicked, fit, options))
+                    show_clickable(
+                        key, draw, name, how_to_read(options, view), partial(_clicked, fit, options)
+                    )
                 else:
                     widgets.show_kept(key, draw, name, how_to_read(options, view))
     found = said_of_intervals(chosen[0].evaluation.n_clusters)
@@ -295,7 +349,8 @@ def _clicked(fit: ShownFit, options: Options, trace: str, which: Any) -> None:
 
 def _choose_bin(fit: ShownFit, options: Options, which: int) -> None:
     curve = curve_of(fit, options)
-    pair, what = pair_of(fit, options.target), f"bin {which + 1} of {len(curve.count)}"
+    pair = pair_of(fit, options.target)
+    what = f"bin {which + 1} of {len(curve.count)}"
     choose_rows(fit, what, curve.bin_of_row == which, pair)
 
 
@@ -307,11 +362,17 @@ def bin_rows(chosen: list[ShownFit], options: Options) -> None:
         left, right = st.columns(2)
         titles = {fit.title: fit for fit in chosen}
         fit = titles[left.selectbox("Method", list(titles))]
-        curve, said = curve_of(fit, options), fit.evaluation.view.said
+        curve = curve_of(fit, options)
+        said = fit.evaluation.view.said
         which = right.selectbox(
-            "Bin", range(len(curve.count)), index=None, placeholder="Choose a bin",
-            format_func=lambda b: f"{said} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows",
-        )  # fmt: skip
+            "Bin",
+            range(len(curve.count)),
+            index=None,
+            placeholder="Choose a bin",
+            format_func=lambda b: (
+                f"{said} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows"
+            ),
+        )
         choose = partial(_choose_bin, fit, options, which or 0)
         st.button("List its rows", key="rows/list", disabled=which is None, on_click=choose)
 
@@ -323,14 +384,18 @@ def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
     seen = fit.evaluation
     kind = None if seen.weights is None else session.test.weight_kind
     what = f"the panel of {fit.title}"
-    return ready(("risk panel", fit.key), what, risk_model, *seen.pair, seen.weights, kind, seen.clusters)
+    return ready(
+        ("risk panel", fit.key), what, risk_model, *seen.pair, seen.weights, kind, seen.clusters
+    )
 
 
 def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
     """The panel of the raw model, and of one method beside it; ``begin`` is the one to begin with."""
     shown = fits[:1]
     if len(fits) > 1:
-        shown = beside_raw(fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list"))
+        shown = beside_raw(
+            fits, widgets.one_fit(fits[1:], BESIDE, "Beside the raw model", begin, style="list")
+        )
     panels = [(fit, panel_of(session, fit)) for fit in shown]
     widgets.show_table(_panel_table(panels), "measure", height="content")
     with st.popover("Definitions and intervals", icon=":material/help:", type="tertiary"):
@@ -349,9 +414,13 @@ def _panel_table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
     first = panels[0][1].measures
     table = pd.DataFrame({"measure": [measure.title for measure in first]})
     for fit, panel in panels:
-        table[f"{fit.title}, 95\u00a0% interval"] = [with_interval((m.value, m.low, m.high)) for m in panel.measures]
+        table[f"{fit.title}, 95\u00a0% interval"] = [
+            with_interval((m.value, m.low, m.high)) for m in panel.measures
+        ]
     for fit, panel in panels:
-        table[f"{fit.title}, if calibrated"] = [_if_calibrated(measure) for measure in panel.measures]
+        table[f"{fit.title}, if calibrated"] = [
+            _if_calibrated(measure) for measure in panel.measures
+        ]
     return table
 
 
@@ -376,7 +445,8 @@ def _about(panel: RiskModelPanel) -> str:
 
 def _one_model(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
     """The curve of one method on axes that both have, what restricts its numbers, and each number in a sentence."""
-    view, key = fit.evaluation.view, f"risk-panel-{fit.title}"
+    view = fit.evaluation.view
+    key = f"risk-panel-{fit.title}"
     widgets.method_title(fit.title, fit.style)
     if panel.notes:
         restricts = " ".join(panel.notes)
@@ -384,12 +454,17 @@ def _one_model(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
             st.warning(restricts, icon=":material/warning:")
         else:
             st.caption(restricts)
-    stretched = " Axes of log-odds, since most risks are below 0.1 or above 0.9." if prefers_logit(panel.curve) else ""
+    stretched = (
+        " Axes of log-odds, since most risks are below 0.1 or above 0.9."
+        if prefers_logit(panel.curve)
+        else ""
+    )
     widgets.show_kept(
         (key, fit.key, fit.style, limits),
-        partial(risk_model_diagram, panel.curve, fit.style, view=view, limits=limits), key,
+        partial(risk_model_diagram, panel.curve, fit.style, view=view, limits=limits),
+        key,
         _CURVE + stretched,
-    )  # fmt: skip
+    )
     if panel.clipping:
         st.caption(escape_markdown(panel.clipping))
     sentences = [measure.sentence for measure in panel.measures] + [panel.spiegelhalter.sentence]

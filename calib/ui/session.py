@@ -135,7 +135,12 @@ class OpenSession(Visitor):
 
     @classmethod
     def from_data(
-        cls, data: Predictions, part: float | None = None, seed: int = 0, most: int | None = None, **about: Any
+        cls,
+        data: Predictions,
+        part: float | None = None,
+        seed: int = 0,
+        most: int | None = None,
+        **about: Any,
     ) -> OpenSession:
         """Open data with a split; ``part`` None is the split that came with them, or half where none did."""
         part = _usual_part(data, part)
@@ -147,7 +152,9 @@ class OpenSession(Visitor):
     def split_key(self) -> str:
         """Names the data and its split; the same content and split give the same key in every session."""
         most = "" if self.most is None else f"|{self.most}"
-        return hashlib.sha256(f"{self.data.sha256}|{self.part}|{self.seed}{most}".encode()).hexdigest()
+        return hashlib.sha256(
+            f"{self.data.sha256}|{self.part}|{self.seed}{most}".encode()
+        ).hexdigest()
 
     @property
     def specs(self) -> dict[str, FitSpec]:
@@ -181,9 +188,16 @@ class OpenSession(Visitor):
         if (self.part, self.seed, self.most) == (part, seed, most):
             return
         calibration, test, drawn = _split(self.data, part, seed, most)
-        self.part, self.seed, self.most, self.drawn = part, seed, most, drawn
+        self.part = part
+        self.seed = seed
+        self.most = most
+        self.drawn = drawn
         self.calibration, self.test = calibration, test
-        self.kept, self.built, self.studies, self.waiting, self.carried = {}, {}, {}, {}, {}
+        self.kept = {}
+        self.built = {}
+        self.studies = {}
+        self.waiting = {}
+        self.carried = {}
 
     def go_on_from(self, before: OpenSession) -> None:
         """Take over split, fits and studies of a session with the same data."""
@@ -191,10 +205,13 @@ class OpenSession(Visitor):
         self.split(before.part, before.seed, before.most)
         self.specs_of_splits = before.specs_of_splits
         if self.split_key == before.split_key:
-            self.studies, self.carried = before.studies, before.carried
+            self.studies = before.studies
+            self.carried = before.carried
 
 
-def _split(data: Predictions, part: float | None, seed: int, most: int | None) -> tuple[Predictions, Predictions, str]:
+def _split(
+    data: Predictions, part: float | None, seed: int, most: int | None
+) -> tuple[Predictions, Predictions, str]:
     """Both parts, with their large arrays in files that all workers map, and what was drawn of the first."""
     calibration, test = data.split(part, random_state=seed)
     calibration, drawn = fewer_rows(calibration, most, seed)
@@ -203,7 +220,9 @@ def _split(data: Predictions, part: float | None, seed: int, most: int | None) -
 
 def _shared(part: Predictions) -> Predictions:
     arrays = {name: getattr(part, name) for name in ("logits", "features", "train_features")}
-    shared: dict[str, Any] = {name: on_disk(array) for name, array in arrays.items() if array is not None}
+    shared: dict[str, Any] = {
+        name: on_disk(array) for name, array in arrays.items() if array is not None
+    }
     return replace(part, **shared)
 
 
@@ -242,7 +261,8 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     visitor = find_visitor()
     if visitor is None:
         return build()
-    key, kept = visitor.seen(key), visitor.kept
+    key = visitor.seen(key)
+    kept = visitor.kept
     if key in kept:
         kept[key] = kept.pop(key)  # to the end: used last
         return kept[key][0]

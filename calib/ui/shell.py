@@ -37,7 +37,12 @@ LAST_OF_JOURNEY = "Export"
 """The pages up to this one are the journey, in order; the others are looked up."""
 OF_CLASSES = ("Latent GP", "Geometry", "Active learning")
 """Pages that have no words of their own for an event."""
-IMPORTED = ("sklearn.model_selection", "plotly.graph_objs.scatter", "plotly.graph_objs.layout", "calib.reporting")
+IMPORTED = (
+    "sklearn.model_selection",
+    "plotly.graph_objs.scatter",
+    "plotly.graph_objs.layout",
+    "calib.reporting",
+)
 """What the first split, figure and comparison import, which takes more than a processor second."""
 TO_THE_TOP = """document.querySelector('[data-testid="stMain"]').scrollTo(0, 0)"""
 """Streamlit scrolls up when the page changes, and offers no way to do so on the same page."""
@@ -78,7 +83,8 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
     link.remember()
     _prepare()
     forget_unshown()
-    session, entry = find_session(), entry_of(title)
+    session = find_session()
+    entry = entry_of(title)
     if session is not None:
         _look_at(session, st.session_state.get(VIEWPOINT, "event"))
         fits.ask_for_raw(session)
@@ -125,9 +131,13 @@ def _about(session: OpenSession, title: str) -> None:
     st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
     if session.view.is_event and title in OF_CLASSES:
         name = literal(session.view.event_name)
-        st.caption(f"Shown for both classes, {name} and the other; confidence is that in the predicted class.")
+        st.caption(
+            f"Shown for both classes, {name} and the other; confidence is that in the predicted class."
+        )
     if session.view.name == "pairs" and title in OF_CLASSES:
-        st.caption("A confidence below 0.5 counts as confidence in the opposite: 0.2 as 0.8 that the answer is wrong.")
+        st.caption(
+            "A confidence below 0.5 counts as confidence in the opposite: 0.2 as 0.8 that the answer is wrong."
+        )
 
 
 def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:
@@ -135,7 +145,9 @@ def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:
     st.info(f"This page needs {missing}, which these data do not hold.")
     for finding in session.data.findings:
         if finding.left_out in entry.needs:
-            st.warning(escape_markdown(f"{finding.reason} {finding.action}"), icon=":material/warning:")
+            st.warning(
+                escape_markdown(f"{finding.reason} {finding.action}"), icon=":material/warning:"
+            )
     page_link("app.py", "Open data with them", ":material/upload_file:")
     _onward(entry, session)
     st.stop()
@@ -144,7 +156,9 @@ def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:
 def _onward(entry: Entry, session: OpenSession) -> None:
     """At a page's foot, the next one of the journey that the data allow: on a phone the menu is folded away."""
     journey = entries()[: entries().index(entry_of(LAST_OF_JOURNEY)) + 1]
-    following = journey[journey.index(entry) + 1 :] if entry in journey[1:] else []  # Data has its own buttons
+    following = (
+        journey[journey.index(entry) + 1 :] if entry in journey[1:] else []
+    )  # Data has its own buttons
     for page in following:
         if not page.missing(session):
             st.divider()
@@ -205,10 +219,16 @@ def view_switch(session: OpenSession) -> None:
     if data.event is None or data.kind == "pairs" or data.n_classes != 2:
         return
     titles = {"event": f"P({literal(data.event.name)})", "top-label": "Predicted class"}
-    segments("Calibration of", titles, "event", VIEWPOINT, help=(
-        "The event: is the observed rate 20\u00a0% where the predicted risk is 20\u00a0%? The predicted class: is the "
-        "accuracy 80\u00a0% where the confidence is 80\u00a0%?"
-    ))  # fmt: skip
+    segments(
+        "Calibration of",
+        titles,
+        "event",
+        VIEWPOINT,
+        help=(
+            "The event: is the observed rate 20\u00a0% where the predicted risk is 20\u00a0%? "
+            "The predicted class: is the accuracy 80\u00a0% where the confidence is 80\u00a0%?"
+        ),
+    )
 
 
 def need_data() -> None:

@@ -68,7 +68,10 @@ def literal(name: str, longest: int = 40) -> str:
 
 def show_notes(notes: Iterable[str], first: str = "") -> None:
     """What else a person should know, such as how a fit ended: plain sentences, one a line, after a first line."""
-    lines = [*([first] if first else []), *(f":material/info: {escape_markdown(note)}" for note in notes)]
+    lines = [
+        *([first] if first else []),
+        *(f":material/info: {escape_markdown(note)}" for note in notes),
+    ]
     if lines:
         st.caption("  \n".join(lines))
 

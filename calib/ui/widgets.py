@@ -111,7 +111,8 @@ def one(
     key : of the widget, unique in the app: Streamlit empties one whose key was on another page.
     shared : name of a choice that widgets of several pages show.
     """
-    picked, name = current_session().picked, shared or key
+    picked = current_session().picked
+    name = shared or key
     put(key, picked[name] if picked.get(name) in options else begin)
 
     def remember() -> None:
@@ -128,14 +129,21 @@ def one(
     return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
 
 
-def one_fit(fits: Sequence[ShownFit], key: str, label: str, begin: ShownFit, **looks: Any) -> ShownFit:
+def one_fit(
+    fits: Sequence[ShownFit], key: str, label: str, begin: ShownFit, **looks: Any
+) -> ShownFit:
     """Let the visitor pick one of the fits; see :func:`one`."""
     chosen = one({fit.key: fit.title for fit in fits}, key, label, begin.key, **looks)
     return next(fit for fit in fits if fit.key == chosen)
 
 
 def segments(
-    label: str, options: Sequence[T] | Mapping[T, str], begin: T, key: str, format_func: Any = str, **looks: Any
+    label: str,
+    options: Sequence[T] | Mapping[T, str],
+    begin: T,
+    key: str,
+    format_func: Any = str,
+    **looks: Any,
 ) -> T:
     """Let the visitor pick one of a few options, which stays picked on other pages; a mapping has their titles."""
     titles = options.__getitem__ if isinstance(options, Mapping) else format_func
@@ -182,14 +190,18 @@ def whole_number(label: str, low: int, high: int, begin: int, key: str, **looks:
     return int(st.number_input(label, low, high, begin, key=key, persist_state="session", **looks))
 
 
-def declared(name: str, default: Any, meta: Mapping[str, Any], key: str, title: Callable[[Any], str] = str) -> Any:
+def declared(
+    name: str, default: Any, meta: Mapping[str, Any], key: str, title: Callable[[Any], str] = str
+) -> Any:
     """Let the visitor set a parameter that is declared by :func:`calib.parameters.param`.
 
     Parameters
     ----------
     title : of each of its choices, if it has any.
     """
-    label, low, high = name.replace("_", " "), meta.get("low"), meta.get("high")
+    label = name.replace("_", " ")
+    low = meta.get("low")
+    high = meta.get("high")
     looks: dict[str, Any] = {"key": key, "help": meta.get("help"), "persist_state": "session"}
     if meta.get("choices") is not None:
         options = list(meta["choices"])
@@ -198,7 +210,10 @@ def declared(name: str, default: Any, meta: Mapping[str, Any], key: str, title: 
         return st.toggle(label, value=default, **looks)
     kind = float if isinstance(default, float) else int
     looks |= {"format": "%.4g"} if kind is float else {"format": "%d", "step": 1}
-    looks |= {"min_value": None if low is None else kind(low), "max_value": None if high is None else kind(high)}
+    looks |= {
+        "min_value": None if low is None else kind(low),
+        "max_value": None if high is None else kind(high),
+    }
     return st.number_input(label, value=default, placeholder="no end", **looks)
 
 
@@ -213,7 +228,9 @@ def put(key: str, value: Any) -> None:
     Not where it is there already: what is put in overrides a click that is on its way.
     """
     there = st.session_state.get(key)
-    if (sorted(there) != sorted(value)) if isinstance(there, list) else (there != value):  # widgets list in any order
+    if (
+        (sorted(there) != sorted(value)) if isinstance(there, list) else (there != value)
+    ):  # widgets list in any order
         st.session_state[key] = value
 
 
@@ -229,7 +246,9 @@ def drawn_with(key: str, value: N) -> N | None:
     return None
 
 
-def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame], of: tuple[object, ...]) -> None:
+def csv(
+    label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame], of: tuple[object, ...]
+) -> None:
     """Offer a table, free of formulas.
 
     Parameters
@@ -240,7 +259,11 @@ def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame],
     """
 
     kept = _built().get(key)
-    if kept is None or len(kept[0]) != len(of) or any(a is not b for a, b in zip(kept[0], of, strict=True)):
+    if (
+        kept is None
+        or len(kept[0]) != len(of)
+        or any(a is not b for a, b in zip(kept[0], of, strict=True))
+    ):
         kept = _built()[key] = of, safe_table(table()).to_csv(index=False)
     offer(label, kept[1], file_name, key, icon=":material/table:")
 
@@ -252,7 +275,9 @@ def _built() -> dict[str, tuple[Any, str | bytes]]:
 
 def offer(label: str, content: str | bytes, file_name: str, key: str, **looks: Any) -> None:
     """Offer a file that is there; ``looks`` are ``icon``, ``type``, ``width`` and ``help`` of the button."""
-    st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
+    st.download_button(
+        label, data=content, file_name=file_name, key=key, on_click="ignore", **looks
+    )
 
 
 def show_kept(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str) -> None:
@@ -281,7 +306,11 @@ def show(
     image = st.session_state.get(f"{key}/format", "png")
     options: dict[str, Any] = {
         "displaylogo": False,
-        "toImageButtonOptions": {"format": image, "filename": key, "scale": 2 if image == "png" else 1},
+        "toImageButtonOptions": {
+            "format": image,
+            "filename": key,
+            "scale": 2 if image == "png" else 1,
+        },
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
         "edits": {"shapePosition": on_drag is not None},
     }
@@ -343,7 +372,9 @@ def _listen(key: str, on_drag: Callable[[float], None]) -> None:
 def method_title(title: str, style: Style, more: str = "") -> None:
     """A method's name after a dot in its colour, and more beneath it in grey."""
     said = f'<div style="opacity:.7;font-size:.875rem">{escape(more)}</div>' if more else ""
-    st.html(f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>{said}')
+    st.html(
+        f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>{said}'
+    )
 
 
 def selected_bins(event: Any) -> list[int]:
@@ -377,8 +408,11 @@ def edited(table: pd.DataFrame, key: str, **looks: Any) -> pd.DataFrame:
     table : what it holds to begin with; its columns have names of ours, and titles in ``column_config``.
     key : unique in the app.
     """
-    picked, begin = current_session().picked, f"{key}/begin"
-    if key not in st.session_state or begin not in picked:  # Streamlit keeps what was changed, while it is shown
+    picked = current_session().picked
+    begin = f"{key}/begin"
+    if (
+        key not in st.session_state or begin not in picked
+    ):  # Streamlit keeps what was changed, while it is shown
         picked[begin] = picked.get(key, table)
     picked[key] = st.data_editor(safe_table(picked[begin]), hide_index=True, key=key, **looks)
     return picked[key]

@@ -11,15 +11,24 @@ from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
 
 
 def batches(pool, size=50, n=4):
-    return [(pool.features[i * size : (i + 1) * size], pool.labels[i * size : (i + 1) * size]) for i in range(n)]
+    return [
+        (pool.features[i * size : (i + 1) * size], pool.labels[i * size : (i + 1) * size])
+        for i in range(n)
+    ]
 
 
-@pytest.mark.parametrize("model", [GaussianNB(), make_pipeline(GaussianNB())], ids=["online", "anew"])
-def test_it_learns_in_batches_what_it_would_learn_at_once_and_one_class_until_there_is_another(pool, model):
+@pytest.mark.parametrize(
+    "model", [GaussianNB(), make_pipeline(GaussianNB())], ids=["online", "anew"]
+)
+def test_it_learns_in_batches_what_it_would_learn_at_once_and_one_class_until_there_is_another(
+    pool, model
+):
     learner = Learner(model, 5)
     of_two = pool.labels == 2
     learner.learn(pool.features[of_two][:20], pool.labels[of_two][:20])
-    np.testing.assert_array_equal(learner.probabilities(pool.test_features), np.eye(5)[np.full(200, 2)])
+    np.testing.assert_array_equal(
+        learner.probabilities(pool.test_features), np.eye(5)[np.full(200, 2)]
+    )
     learner.learn(pool.features[:100], pool.labels[:100])
     probs = learner.probabilities(pool.test_features)
     expected = GaussianNB().fit(

@@ -13,7 +13,8 @@ from calib.active_learning.results import ERROR_AT_EQUAL, mean_interval, study_a
 
 def rounds(labels, errors, n_calibration=0) -> list[Round]:
     return [
-        Round(n, n_calibration, "training", 0, e, e / 2, 0.5, 0.1, 1.0) for n, e in zip(labels, errors, strict=True)
+        Round(n, n_calibration, "training", 0, e, e / 2, 0.5, 0.1, 1.0)
+        for n, e in zip(labels, errors, strict=True)
     ]
 
 
@@ -24,7 +25,9 @@ def runs(arms: dict[str, tuple[float, float]], n_shuffles: int = 8, seed: int = 
     for shuffle in range(n_shuffles):
         for arm, (labels, error) in arms.items():
             end = int(labels + generator.normal() * 10)
-            found[arm, shuffle] = rounds([100, (100 + end) // 2, end], [0.3, 0.2, error + generator.normal() * 1e-3])
+            found[arm, shuffle] = rounds(
+                [100, (100 + end) // 2, end], [0.3, 0.2, error + generator.normal() * 1e-3]
+            )
     return rounds_table(found)
 
 
@@ -42,7 +45,10 @@ def test_differences_are_paired():
 
 def test_the_error_at_equal_labels_is_between_rounds():
     table = rounds_table(
-        {("plain", 0): rounds([100, 300], [0.4, 0.2]), ("set_points", 0): rounds([100, 200], [0.4, 0.25])}
+        {
+            ("plain", 0): rounds([100, 300], [0.4, 0.2]),
+            ("set_points", 0): rounds([100, 200], [0.4, 0.25]),
+        }
     )
     summary = compare_arms(table).set_index(["arm", "quantity"])["value"].unstack()
     assert dict(summary[ERROR_AT_EQUAL]) == pytest.approx({"plain": 0.3, "set_points": 0.25})
@@ -93,7 +99,10 @@ def test_each_outcome_in_words():
 def test_a_curve_is_the_mean_of_the_lines_with_its_t_interval():
     generator = np.random.default_rng(0)
     labels = np.arange(100, 1001, 50)
-    errors = [0.1 + 0.3 * np.exp(-labels / 300) + 0.01 * generator.normal(size=len(labels)) for _ in range(10)]
+    errors = [
+        0.1 + 0.3 * np.exp(-labels / 300) + 0.01 * generator.normal(size=len(labels))
+        for _ in range(10)
+    ]
     study = study_arms({("plain", s): rounds(labels, values) for s, values in enumerate(errors)})
     curve = study.curves["plain", "error"]
     assert (curve.labels[0], curve.labels[-1]) == (100, 1000)

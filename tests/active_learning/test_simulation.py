@@ -16,7 +16,13 @@ from calib.errors import CalibrationError, FitCancelled
 from calib.numerics import softmax
 from calib.registry import calibrator
 
-QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 40, "batch": 30, "threshold": 0.1}
+QUICK = {
+    "classifier": "naive_bayes",
+    "calibrator": "temperature",
+    "pretraining": 40,
+    "batch": 30,
+    "threshold": 0.1,
+}
 
 
 def plan(**changes) -> Plan:
@@ -42,9 +48,19 @@ def naive(plan: Plan, pool: Pool, seed: int) -> list[tuple[int, int, float]]:
             fitted.fit(to_canonical(probs["cal"], "probabilities", floor), pool.labels[calibrate])
             chain = fitted.predict_proba
         test = chain(to_canonical(model.predict_proba(pool.test_features), "probabilities", floor))
-        found.append((len(train) + len(calibrate), len(calibrate), float(np.mean(test.argmax(1) != pool.test_labels))))
+        found.append(
+            (
+                len(train) + len(calibrate),
+                len(calibrate),
+                float(np.mean(test.argmax(1) != pool.test_labels)),
+            )
+        )
         p = chain(to_canonical(probs["line"], "probabilities", floor))
-        unsure = [row for row, own in zip(line, p, strict=True) if -(own * np.log(own)).sum() / np.log(3) > 0.1]
+        unsure = [
+            row
+            for row, own in zip(line, p, strict=True)
+            if -(own * np.log(own)).sum() / np.log(3) > 0.1
+        ]
         batch = unsure[: plan.batch]
         if not batch or (last is not None and len(last) < plan.batch):
             return found
@@ -59,7 +75,9 @@ def test_against_the_description_step_by_step(pool):
     assert len(rounds) > 4
     expected = naive(made, pool, 5)
     assert [(now.n_labels, now.n_calibration) for now in rounds] == [own[:2] for own in expected]
-    np.testing.assert_allclose([now.error for now in rounds], [own[2] for own in expected], atol=1e-12)
+    np.testing.assert_allclose(
+        [now.error for now in rounds], [own[2] for own in expected], atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -93,19 +111,27 @@ def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
 
 def test_a_pool_without_rows_a_seed_below_zero_and_no_plan_are_refused(pool):
     with pytest.raises(CalibrationError, match="there are 0 and"):
-        Pool(pool.features[:0], pool.labels[:0], pool.test_features, pool.test_labels, pool.n_classes)
+        Pool(
+            pool.features[:0], pool.labels[:0], pool.test_features, pool.test_labels, pool.n_classes
+        )
     with pytest.raises(CalibrationError, match="seed=-1 must"):
         simulate(plan(), "plain", pool, seed=-1)
-    with pytest.raises(CalibrationError, match=r"^plan=None must be a calib\.active_learning\.Plan\.$"):
+    with pytest.raises(
+        CalibrationError, match=r"^plan=None must be a calib\.active_learning\.Plan\.$"
+    ):
         simulate(None, "plain", pool)
-    with pytest.raises(CalibrationError, match=r"^pool=None must be a calib\.active_learning\.Pool\.$"):
+    with pytest.raises(
+        CalibrationError, match=r"^pool=None must be a calib\.active_learning\.Pool\.$"
+    ):
         simulate(plan(), "plain", None)
 
 
 def test_progress_and_cancelling(pool):
     seen = []
     rounds = simulate(plan(budget=90), "set_points", pool, callback=lambda *now: seen.append(now))
-    told = [now for now, _ in itertools.groupby(seen)]  # a fit within a round tells the round before it again
+    told = [
+        now for now, _ in itertools.groupby(seen)
+    ]  # a fit within a round tells the round before it again
     assert told == [(now.n_labels, 130, now.error) for now in rounds]
     with pytest.raises(FitCancelled):
         simulate(plan(), "plain", pool, callback=Mock(side_effect=FitCancelled))
@@ -113,8 +139,14 @@ def test_progress_and_cancelling(pool):
 
 def test_a_training_set_is_the_pool(rng):
     features, labels = rng.normal(size=(150, 2, 3)), rng.integers(3, size=150)
-    inputs = {"features": features[90:], "train_features": features[:90], "train_labels": labels[:90]}
-    pool = pool_from_predictions(Predictions(np.zeros((60, 3)), labels[90:], ("a", "b", "c"), **inputs))
+    inputs = {
+        "features": features[90:],
+        "train_features": features[:90],
+        "train_labels": labels[:90],
+    }
+    pool = pool_from_predictions(
+        Predictions(np.zeros((60, 3)), labels[90:], ("a", "b", "c"), **inputs)
+    )
     np.testing.assert_array_equal(pool.features, features[:90].reshape(90, 6))
     np.testing.assert_array_equal(pool.test_features, features[90:].reshape(60, 6))
     assert (len(pool), pool.n_classes) == (90, 3)

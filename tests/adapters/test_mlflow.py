@@ -38,4 +38,6 @@ def test_an_evaluation_has_the_scores_with_their_intervals(n_classes, tmp_path, 
     for key, name in names.items():
         for end, column in (("", "value"), ("_low", "low"), ("_high", "high")):
             assert found.metrics[f"own/{name}{end}"] == pytest.approx(scores.loc[key, column])
-    assert mlflow.get_run(run.info.run_id).data.metrics["own/NLL"] == pytest.approx(scores.loc["NLL", "value"])
+    assert mlflow.get_run(run.info.run_id).data.metrics["own/NLL"] == pytest.approx(
+        scores.loc["NLL", "value"]
+    )

@@ -19,7 +19,9 @@ def test_batches_are_scored_together(one_column):
 
     from calib.adapters.torchmetrics import Calibration
 
-    logits, labels = (torch.from_numpy(array) for array in simulate(n=300, n_classes=2 if one_column else 4))
+    logits, labels = (
+        torch.from_numpy(array) for array in simulate(n=300, n_classes=2 if one_column else 4)
+    )
     probs = logits.softmax(dim=1)[:, 1] if one_column else logits.softmax(dim=1)
     metrics = MetricCollection({"ece": Calibration(n_bins=10), "brier": Calibration(brier)})
     for rows in torch.arange(300).split(70):
@@ -31,4 +33,6 @@ def test_batches_are_scored_together(one_column):
     assert float(found["ece"]) == pytest.approx(float(theirs(probs, labels)), abs=1e-6)
     metrics.reset()
     metrics.update(probs[:50], labels[:50])
-    assert float(metrics.compute()["ece"]) == ece(probs[:50].numpy(), labels[:50].numpy(), n_bins=10)
+    assert float(metrics.compute()["ece"]) == ece(
+        probs[:50].numpy(), labels[:50].numpy(), n_bins=10
+    )

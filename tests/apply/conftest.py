@@ -10,7 +10,9 @@ from calib.numerics import blocks
 @pytest.fixture
 def small_blocks(monkeypatch):
     """37 rows in each block, so that any file has many and the last one is shorter."""
-    monkeypatch.setattr("calib.apply.parts.blocks", lambda n_rows, *rest: blocks(n_rows, entries=37))
+    monkeypatch.setattr(
+        "calib.apply.parts.blocks", lambda n_rows, *rest: blocks(n_rows, entries=37)
+    )
     monkeypatch.setattr("calib.apply.parts.block_rows", lambda *rest: 37)
 
 

@@ -37,12 +37,19 @@ def test_rows_are_drawn_once_each_with_their_labels(tmp_path, data, small_blocks
     logits, labels = data
     path, seen = write(tmp_path / name, logits, labels), []
     given = None if name.endswith("parquet") else labels
-    sample = sample_rows(path, 120, labels=given, random_state=3, progress=lambda *step: seen.append(step))
+    sample = sample_rows(
+        path, 120, labels=given, random_state=3, progress=lambda *step: seen.append(step)
+    )
     places = [np.flatnonzero((logits == row).all(axis=1)).item() for row in sample.logits]
     assert len(set(places)) == 120 and places == sorted(places)
     np.testing.assert_array_equal(sample.labels, labels[places])
-    assert sample.name == path.stem and sample.kind == "logits" and sample.logits.dtype == np.float32
-    assert f"120 of the 500 rows of {name} were drawn at random (seed 3)" in sample.findings[-1].message
+    assert (
+        sample.name == path.stem and sample.kind == "logits" and sample.logits.dtype == np.float32
+    )
+    assert (
+        f"120 of the 500 rows of {name} were drawn at random (seed 3)"
+        in sample.findings[-1].message
+    )
     assert len(seen) > 10 and seen[-1] == (500, 500)
     again, other = (sample_rows(path, 120, labels=given, random_state=seed) for seed in (3, 4))
     np.testing.assert_array_equal(again.logits, sample.logits)
@@ -51,16 +58,22 @@ def test_rows_are_drawn_once_each_with_their_labels(tmp_path, data, small_blocks
 
 def test_every_row_is_as_likely(tmp_path, files):
     counts = sum(
-        np.isin(np.load(files[0])[:, 0], sample_rows(files[0], 50, labels=files[1], random_state=seed).logits[:, 0])
+        np.isin(
+            np.load(files[0])[:, 0],
+            sample_rows(files[0], 50, labels=files[1], random_state=seed).logits[:, 0],
+        )
         for seed in range(100)
     )
-    assert abs(counts.mean() - 10) < 1e-9 and abs(counts.var() - 9) < 2  # binomial, 100 draws of a tenth
+    assert (
+        abs(counts.mean() - 10) < 1e-9 and abs(counts.var() - 9) < 2
+    )  # binomial, 100 draws of a tenth
 
 
 def test_a_folder_is_one_table_with_its_clusters(tmp_path, data, small_blocks):
     logits, labels = data
     frame = pd.DataFrame(softmax(logits), columns=["p_ant", "p_bee", "p_cat", "p_dog"]).assign(
-        species=np.array(["ant", "bee", "cat", "dog"])[labels], patient=[f"patient {i // 2}" for i in range(500)]
+        species=np.array(["ant", "bee", "cat", "dog"])[labels],
+        patient=[f"patient {i // 2}" for i in range(500)],
     )
     (tmp_path / "parts").mkdir()
     for i in range(5):
@@ -89,7 +102,10 @@ def test_labels_mean_what_all_of_them_say(tmp_path, data, named):
     ("change", "said"),
     [
         (lambda outputs, labels: (outputs, labels[:-3]), "497 rows but big.npy has 500"),
-        (lambda outputs, labels: (np.where(outputs == outputs[70, 2], np.nan, outputs), labels), "NaN"),
+        (
+            lambda outputs, labels: (np.where(outputs == outputs[70, 2], np.nan, outputs), labels),
+            "NaN",
+        ),
         (lambda outputs, labels: (outputs, labels + 0.5), "mixed labels"),
         (lambda outputs, labels: (outputs, np.where(labels == 2, 9, labels)), r"outside 0\.\.3"),
     ],
@@ -129,7 +145,9 @@ def test_parts_whose_types_do_not_go_together_are_refused(tmp_path, data, column
         write(tmp_path / f"{i}.parquet", logits[rows], labels[rows])
     second = pd.read_parquet(tmp_path / "1.parquet")
     second.assign(**{column: [f"text {i}" for i in range(250)]}).to_parquet(tmp_path / "1.parquet")
-    with pytest.raises(DataError, match=rf"cannot be read as one table \(.*{column} has incompatible types"):
+    with pytest.raises(
+        DataError, match=rf"cannot be read as one table \(.*{column} has incompatible types"
+    ):
         sample_rows(tmp_path, 120)
 
 
@@ -157,12 +175,22 @@ def test_a_file_too_large_is_sampled_and_that_is_said(tmp_path, files, data, mon
     given = ("fit", files[0], "--labels", files[1], "--method", "temperature", "--out", out)
     assert run(*given, "--rows", "100") == 0
     said = capsys.readouterr().out
-    assert "200 of the 500 rows of big.npy were drawn at random (seed 0)" in said and "--rows N" in said
+    assert (
+        "200 of the 500 rows of big.npy were drawn at random (seed 0)" in said
+        and "--rows N" in said
+    )
     assert "fitted on 100 rows" in said and "On 100 test rows" in said
     assert run(*given, "--rows", "100", "--calibration", "all", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["rows"] == 100 and found["test_rows"] == 0 and "100 of the 500 rows" in found["notes"][0]
-    for more, reason in [(("--rows", "all"), "--rows all needs"), (("--test", files[0]), "--test needs")]:
+    assert (
+        found["rows"] == 100
+        and found["test_rows"] == 0
+        and "100 of the 500 rows" in found["notes"][0]
+    )
+    for more, reason in [
+        (("--rows", "all"), "--rows all needs"),
+        (("--test", files[0]), "--test needs"),
+    ]:
         assert run(*given, *more) == 2
         assert reason in capsys.readouterr().err
 
@@ -173,7 +201,19 @@ def test_a_folder_is_fitted_and_its_scale_kept(tmp_path, data, capsys):
     for i, rows in enumerate(np.array_split(np.arange(500), 3)):
         write(tmp_path / "parts" / f"{i}.parquet", 100 * softmax(logits[rows]), labels[rows])
     out = tmp_path / "c.npz"
-    assert run("fit", tmp_path / "parts", "--method", "temperature", "--calibration", "all", "--out", out) == 0
+    assert (
+        run(
+            "fit",
+            tmp_path / "parts",
+            "--method",
+            "temperature",
+            "--calibration",
+            "all",
+            "--out",
+            out,
+        )
+        == 0
+    )
     assert "fitted on 500 rows" in capsys.readouterr().out
     saved = calib.runtime.load(out)
     assert saved.scale == "percent"

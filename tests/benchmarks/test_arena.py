@@ -17,7 +17,9 @@ from benchmarks.truths import BINARY, CENTRE, SPREAD, binary
 
 
 def test_the_excess_of_two_classes_is_the_integral_over_the_density():
-    def loss(log_odds: float) -> float:  # of the uncalibrated model, whose log-odds are twice the truth's
+    def loss(
+        log_odds: float,
+    ) -> float:  # of the uncalibrated model, whose log-odds are twice the truth's
         p, q = expit(log_odds / 2), expit(log_odds)
         divergence = xlogy(p, p) + xlog1py(1 - p, -p) - p * np.log(q) - (1 - p) * np.log1p(-q)
         return norm.pdf(log_odds, CENTRE, SPREAD) * divergence
@@ -32,7 +34,9 @@ def test_calibration_rows_are_drawn_where_methods_are_judged():
     logits, labels = binary("parabola", 20_000, 3)[:2]
     log_odds = logits[:, 1] - logits[:, 0]
     inputs, truth = arena.judged_points("parabola", 2, 1_000)
-    np.testing.assert_allclose(log_odds.mean(), inputs[:, 1].mean(), atol=4 * SPREAD / np.sqrt(20_000))
+    np.testing.assert_allclose(
+        log_odds.mean(), inputs[:, 1].mean(), atol=4 * SPREAD / np.sqrt(20_000)
+    )
     np.testing.assert_allclose(log_odds.std(), inputs[:, 1].std(), rtol=0.02)
     np.testing.assert_allclose(labels.mean(), truth[:, 1].mean(), atol=4 * 0.5 / np.sqrt(20_000))
 
@@ -78,7 +82,12 @@ def test_ties_are_judged_by_paired_differences():
     failing = common - 5
     failing[0, 0] = np.nan
     found = records(
-        {"a": common, "b": common + noise[0] - noise[0].mean(), "c": common + 0.02 + noise[1], "d": failing}
+        {
+            "a": common,
+            "b": common + noise[0] - noise[0].mean(),
+            "c": common + 0.02 + noise[1],
+            "d": failing,
+        }
     )
     table = arena_tables.behind(found)
     # The common part of the error is a hundred times the difference.
@@ -87,10 +96,17 @@ def test_ties_are_judged_by_paired_differences():
     errors = common.var(axis=1, ddof=1).sum() / 20 / 36
     assert table.loc["a", "error"] == pytest.approx(np.sqrt(errors))
     ranks = arena_tables.mean_ranks(arena_tables.by_cell(found))
-    assert ranks["d"] == pytest.approx((4 + 5 * 1) / 6)  # last where a fit failed, and first elsewhere
+    assert ranks["d"] == pytest.approx(
+        (4 + 5 * 1) / 6
+    )  # last where a fit failed, and first elsewhere
 
 
 def test_the_critical_difference_is_that_of_the_published_quantiles():
-    for n_methods, quantile in {2: 1.960, 3: 2.343, 5: 2.728, 10: 3.164}.items():  # Demsar (2006), table 5 (a)
+    for n_methods, quantile in {
+        2: 1.960,
+        3: 2.343,
+        5: 2.728,
+        10: 3.164,
+    }.items():  # Demsar (2006), table 5 (a)
         expected = quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * 14))
         assert arena_tables.critical_difference(n_methods, 14) == pytest.approx(expected, abs=2e-3)

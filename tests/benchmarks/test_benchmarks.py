@@ -41,7 +41,9 @@ def test_the_excess_is_what_a_large_test_set_says():
     probs = made.predict_proba(np.stack([np.zeros(len(scores)), logit(scores)], axis=1))[:, 1]
     truth = bayes_iso_map(scores)
     brier = np.mean((probs - labels) ** 2 - (truth - labels) ** 2)
-    log_loss = np.mean(np.log(np.where(labels, truth, 1 - truth)) - np.log(np.where(labels, probs, 1 - probs)))
+    log_loss = np.mean(
+        np.log(np.where(labels, truth, 1 - truth)) - np.log(np.where(labels, probs, 1 - probs))
+    )
     assert excess(made) == pytest.approx((brier, log_loss), abs=0.001)
     assert log_loss > 0.01
 
@@ -73,10 +75,20 @@ def test_on_digits_the_separation_is_near_the_reference_and_sharper_than_the_bas
             score = 100 * metrics.ece(said, one.right[1]), 100 * np.mean((said - one.right[1]) ** 2)
             found.setdefault(name, []).append(score)
     mean = {name: np.mean(scores, axis=0) for name, scores in found.items()}
-    baselines = [name for name in mean if name not in ("fast separation", "exact separation", "fast + sigmoid")]
+    baselines = [
+        name
+        for name in mean
+        if name not in ("fast separation", "exact separation", "fast + sigmoid")
+    ]
     for place, name in enumerate(("uncalibrated", "fast separation", "exact separation")):
-        assert mean[name][0] == pytest.approx(reference[place], abs=2 if place == 0 else 0.9)  # one deviates by .6
-        assert name not in mean or place == 0 or mean[name][1] < 0.8 * min(mean[each][1] for each in baselines)
+        assert mean[name][0] == pytest.approx(
+            reference[place], abs=2 if place == 0 else 0.9
+        )  # one deviates by .6
+        assert (
+            name not in mean
+            or place == 0
+            or mean[name][1] < 0.8 * min(mean[each][1] for each in baselines)
+        )
 
 
 def test_errors_of_shared_bins_are_in_the_bins_themselves():
@@ -84,7 +96,10 @@ def test_errors_of_shared_bins_are_in_the_bins_themselves():
     fitted = calib.calibrator("imax", n_bins=6, normalize=False).fit(logits[:60], labels[:60])
     probs, labels = fitted.predict_proba(logits[60:]), labels[60:]
     confidence, right = probs.max(axis=1), probs.argmax(axis=1) == labels
-    own = sum(abs(np.sum((confidence - right)[confidence == each])) for each in np.unique(confidence)) / 240
+    own = (
+        sum(abs(np.sum((confidence - right)[confidence == each])) for each in np.unique(confidence))
+        / 240
+    )
     accuracy, ece, classwise, _ = imax_tables.scores(probs, labels, own_bins=True)
     assert ece == pytest.approx(own)
     assert accuracy == pytest.approx(100 * right.mean())

@@ -63,7 +63,9 @@ def test_counts_of_one_test_set():
     generator = np.random.default_rng(0)
 
     def scored(nll, gap):
-        influence = {key: 0.001 * generator.normal(size=500) / np.sqrt(500) for key in ("NLL", "gap")}
+        influence = {
+            key: 0.001 * generator.normal(size=500) / np.sqrt(500) for key in ("NLL", "gap")
+        }
         influence["accuracy"] = np.zeros(500)
         values = {"NLL": nll, "gap": gap, "accuracy": 0.8}
         return Scored(values, influence, {}, 1000)
@@ -71,7 +73,14 @@ def test_counts_of_one_test_set():
     made = {0: scored(0.5, 0.1), 1: scored(0.4, 0.2), 2: scored(0.4, 0.1)}
     truth = {"NLL": np.array([0.0, -0.1, -0.1]), "gap": np.zeros(3)}
     found = claims.measure(truth, made)
-    assert found["NLL"] == {"draws": 1, "missed": 0, "false_alone": 0, "false": 0, "shown": 2, "differing": 2}
+    assert found["NLL"] == {
+        "draws": 1,
+        "missed": 0,
+        "false_alone": 0,
+        "false": 0,
+        "shown": 2,
+        "differing": 2,
+    }
     assert found["gap"]["false_alone"] == 1 and found["gap"]["missed"] == 1
     assert found[""] == {"draws": 1, "false": 0}, "a score that claims nothing makes no false claim"
     wrong = claims.measure(truth | {"NLL": np.zeros(3)}, made)

@@ -45,7 +45,9 @@ def browser_path() -> str:
     if found is None and MAC.exists():
         found = str(MAC)
     if found is None:
-        pytest.fail("no Chrome or Chromium: install one, set CALIB_CHROME, or skip with CALIB_SKIP_BROWSER=1")
+        pytest.fail(
+            "no Chrome or Chromium: install one, set CALIB_CHROME, or skip with CALIB_SKIP_BROWSER=1"
+        )
     return found
 
 
@@ -62,7 +64,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def browser(server: str) -> Iterator[Browser]:
     """Headless Chrome or Chromium."""
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=browser_path(), headless=True, args=QUIET)
+        launched = playwright.chromium.launch(
+            executable_path=browser_path(), headless=True, args=QUIET
+        )
         yield launched
         launched.close()
 

@@ -52,9 +52,15 @@ def as_hex(color: str) -> str:
 
 def faint(page: Page) -> list[str]:
     """Texts of figures, into which axe-core does not look, with a contrast below 4.5."""
-    background = as_hex(page.get_by_test_id("stApp").evaluate("element => getComputedStyle(element).backgroundColor"))
+    background = as_hex(
+        page.get_by_test_id("stApp").evaluate(
+            "element => getComputedStyle(element).backgroundColor"
+        )
+    )
     written = {(text, as_hex(fill)) for text, fill in page.evaluate(WRITTEN)}
-    return [f"{text}: {color}" for text, color in sorted(written) if contrast(color, background) < 4.5]
+    return [
+        f"{text}: {color}" for text, color in sorted(written) if contrast(color, background) < 4.5
+    ]
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -66,7 +72,10 @@ def fitted(server: str, browser: Browser, request: pytest.FixtureRequest) -> Ite
     expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
     app = page.get_by_test_id("stApp")
-    assert as_hex(app.evaluate("element => getComputedStyle(element).backgroundColor")) == PAGES[request.param][0]
+    assert (
+        as_hex(app.evaluate("element => getComputedStyle(element).backgroundColor"))
+        == PAGES[request.param][0]
+    )
     go(page, "Fit")
     page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators")).click()
     expect(page.get_by_role("button", name="Remove").first).to_be_visible()
@@ -81,11 +90,15 @@ def test_no_page_has_a_serious_fault(fitted: Page) -> None:
         go(page, title)
         unfold(page)
         found[title] = faults(page) + faint(page)
-    broken = [f"{title}: {fault}" for title, faults_of_page in found.items() for fault in faults_of_page]
+    broken = [
+        f"{title}: {fault}" for title, faults_of_page in found.items() for fault in faults_of_page
+    ]
     assert not broken, "\n".join(broken)
 
 
-@pytest.mark.parametrize(("made", "theme"), [(make_report, "light"), (of_risks, "dark"), (of_answers, "dark")])
+@pytest.mark.parametrize(
+    ("made", "theme"), [(make_report, "light"), (of_risks, "dark"), (of_answers, "dark")]
+)
 def test_the_report_has_no_serious_fault(
     browser: Browser, tmp_path: Path, theme: str, made: Callable[[], Report]
 ) -> None:

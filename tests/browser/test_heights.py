@@ -49,7 +49,9 @@ DRAWN = """() => {
 def open_sample(page: Page, url: str, sample: str, fitted: bool = True) -> None:
     """Open a sample, fit what the Fit page offers first, and wait for it."""
     page.goto(url)
-    page.locator(f".st-key-sample-{sample} button").first.dispatch_event("click")  # with its help it is there twice
+    page.locator(f".st-key-sample-{sample} button").first.dispatch_event(
+        "click"
+    )  # with its help it is there twice
     expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
     if not fitted:
@@ -58,7 +60,9 @@ def open_sample(page: Page, url: str, sample: str, fitted: bool = True) -> None:
     start = page.locator(".st-key-fit-start button")
     n_fits = int(start.inner_text().split()[-2])
     start.click()
-    expect(page.get_by_test_id("stSidebar").get_by_text(re.compile(rf"\b{n_fits} fitted\s*$"))).to_be_visible()
+    expect(
+        page.get_by_test_id("stSidebar").get_by_text(re.compile(rf"\b{n_fits} fitted\s*$"))
+    ).to_be_visible()
 
 
 def link_to(page: Page, title: str) -> Locator:
@@ -98,7 +102,10 @@ def faults_of_pages(page: Page, titles: Sequence[str], widths: Sequence[int]) ->
             seen.add(title)
             size, most = page.evaluate(SIZE), MOST.get(width, float("inf"))
             found += [f"{title} at {width}: {size['height']:,} px tall"] * (size["height"] > most)
-            found += [f"{title} at {width}: {beyond} wider than the window" for beyond in sorted(set(size["wide"]))]
+            found += [
+                f"{title} at {width}: {beyond} wider than the window"
+                for beyond in sorted(set(size["wide"]))
+            ]
     assert seen >= set(titles) - {"Geometry", "Active learning"}
     return found
 
@@ -112,6 +119,8 @@ def test_a_page_is_short_and_as_wide_as_the_window(visitor: Page, server: str) -
 @pytest.mark.browser
 @pytest.mark.long
 @pytest.mark.parametrize("sample", ["digits-cnn", "clinic-tumours"])
-def test_every_page_is_short_and_as_wide_as_the_window(visitor: Page, server: str, sample: str) -> None:
+def test_every_page_is_short_and_as_wide_as_the_window(
+    visitor: Page, server: str, sample: str
+) -> None:
     open_sample(visitor, server, sample)
     assert faults_of_pages(visitor, PAGES, WIDTHS) == []

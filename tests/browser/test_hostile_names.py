@@ -83,7 +83,9 @@ def watch(server: str, browser: Browser) -> Iterator[Watch]:
 
 def give(page: Page, name: str, content: bytes, place: int = 0) -> None:
     kind = "application/octet-stream"
-    page.locator("input[type=file]").nth(place).set_input_files({"name": name, "mimeType": kind, "buffer": content})
+    page.locator("input[type=file]").nth(place).set_input_files(
+        {"name": name, "mimeType": kind, "buffer": content}
+    )
 
 
 def upload(page: Page, server: str, name: str, content: bytes) -> None:
@@ -96,7 +98,11 @@ def upload(page: Page, server: str, name: str, content: bytes) -> None:
 def fitted_classes(page: Page, server: str) -> None:
     """Open all that a page can show of four classes, with two fits."""
     data = everything(400, 4)
-    given = {"labels": np.array(NAMES)[data.labels], "class_names": np.array(NAMES), "groups": data.groups}
+    given = {
+        "labels": np.array(NAMES)[data.labels],
+        "class_names": np.array(NAMES),
+        "groups": data.groups,
+    }
     parts = ("features", "train_features", "train_labels")
     file = npz_bytes(logits=data.logits, **given, **{name: getattr(data, name) for name in parts})
     upload(page, server, f"{FILE}.npz", file)

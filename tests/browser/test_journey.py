@@ -28,7 +28,9 @@ COUNT_CLICKS = """() => {
 }"""
 
 
-def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: Page, tmp_path: Path) -> None:
+def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(
+    visitor: Page, tmp_path: Path
+) -> None:
     page, file = visitor, tmp_path / "outputs.npz"
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -37,11 +39,15 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
     np.savez(file, logits=outputs, labels=labels)
     n = len(recommended(calib.load(file)))
 
-    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)  # the file dialog is one click
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
+        file
+    )  # the file dialog is one click
     page.get_by_role("button", name=f"Fit the {n} recommended calibrators").click()
     expect(page.get_by_role("heading", name="Compare", exact=True, level=1)).to_be_visible()
     main, menu = page.get_by_test_id("stMain"), page.get_by_test_id("stSidebar")
-    expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()  # the page follows by itself
+    expect(
+        menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))
+    ).to_be_visible()  # the page follows by itself
     expect(main.get_by_test_id("stProgress")).to_have_count(0)
     settle(page)
     expect(page.locator(".js-plotly-plot")).to_have_count(3)  # two diagrams, and the differences
@@ -62,11 +68,17 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
         page.get_by_role("button", name="Download npz").click()
     calibrated.value.save_as(tmp_path / "calibrated.npz")
     with np.load(tmp_path / "calibrated.npz") as downloaded:
-        np.testing.assert_allclose(exported.calibrate(outputs), downloaded["probabilities"], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            exported.calibrate(outputs), downloaded["probabilities"], rtol=0, atol=1e-9
+        )
     no_trouble(page)
     own = page.url.partition("/Export")[0]
     assert len(asked) > 10
-    assert [url for url in asked if not url.startswith(own) and urlparse(url).scheme not in ("data", "blob")] == []
+    assert [
+        url
+        for url in asked
+        if not url.startswith(own) and urlparse(url).scheme not in ("data", "blob")
+    ] == []
 
 
 @pytest.mark.long
@@ -74,12 +86,17 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
     page, file = visitor, ROOT / "sample_data" / "simulated-loans.csv"
     page.evaluate(COUNT_CLICKS)
     n = len(recommended(calib.load(file)))
-    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)  # the file dialog is one click
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
+        file
+    )  # the file dialog is one click
     page.get_by_role("button", name=f"Fit the {n} recommended calibrators").click()
     menu = page.get_by_test_id("stSidebar")
     expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()
     menu.get_by_role("link", name="Decide", exact=True).click()
-    for label, value in (("False alarms that one miss is worth", "6"), ("Today's threshold, in %", "50")):
+    for label, value in (
+        ("False alarms that one miss is worth", "6"),
+        ("Today's threshold, in %", "50"),
+    ):
         box = page.get_by_role("spinbutton", name=label)
         box.click()
         box.fill(value)
@@ -99,11 +116,15 @@ def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Pa
     exported, data = runtime.load(tmp_path / "calibrator.zip"), calib.load(file)
     assert data.event is not None
     risk = exported.calibrator.predict_proba(data.logits)[:, data.event.column]
-    np.testing.assert_array_equal(exported.answer(data.logits, more=("actions",))["actions"], risk >= 1 / 7)
+    np.testing.assert_array_equal(
+        exported.answer(data.logits, more=("actions",))["actions"], risk >= 1 / 7
+    )
 
 
 @pytest.mark.long
-def test_a_click_on_a_method_shows_it_beside_the_raw_model_on_all_pages(visitor: Page, tmp_path: Path) -> None:
+def test_a_click_on_a_method_shows_it_beside_the_raw_model_on_all_pages(
+    visitor: Page, tmp_path: Path
+) -> None:
     page, file = visitor, tmp_path / "outputs.npz"
     outputs, labels = simulate(2000)
     np.savez(file, logits=outputs, labels=labels)
@@ -118,7 +139,9 @@ def test_a_click_on_a_method_shows_it_beside_the_raw_model_on_all_pages(visitor:
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     main = page.get_by_test_id("stMain")
     go(page, "Compare")
-    name = page.locator("[class*=st-key-compare-strip] .textpoint text").filter(has_text="Beta").first
+    name = (
+        page.locator("[class*=st-key-compare-strip] .textpoint text").filter(has_text="Beta").first
+    )
     name.click(force=True)  # an invisible square lies on it
     expect(main.get_by_text(re.compile("^From the raw model to Beta"))).to_be_visible()
     settle(page)
@@ -140,8 +163,13 @@ def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path:
     page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators")).click()
     go(page, "Reliability")
     lost = page.get_by_text("Connection error")
-    for choice in ("Logit", "Linear") * 60:  # without a wait, so that runs are asked for between runs
-        expect(lost).to_have_count(0)  # a dialog would lie over the menu until the test's patience ends
+    for choice in (
+        "Logit",
+        "Linear",
+    ) * 60:  # without a wait, so that runs are asked for between runs
+        expect(lost).to_have_count(
+            0
+        )  # a dialog would lie over the menu until the test's patience ends
         # While a run is under way, parts of the page may stand there twice, the old one below the new one.
         page.get_by_test_id("stMain").get_by_text(choice, exact=True).first.click()
     settle(page)

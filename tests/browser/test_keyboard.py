@@ -112,6 +112,8 @@ def test_every_control_is_reached_and_seen(visitor: Page, server: str) -> None:
             if len(reached) == len(controls):
                 break
         assert len(controls) > 15  # the menu's links alone
-        faults += [f"{title}: never reached: {said}" for k, said in enumerate(controls) if k not in reached]
+        faults += [
+            f"{title}: never reached: {said}" for k, said in enumerate(controls) if k not in reached
+        ]
         faults += [f"{title}: no visible focus: {controls[k]}" for k in sorted(reached - visible)]
     assert not faults, "\n".join(faults)

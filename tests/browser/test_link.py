@@ -34,7 +34,9 @@ def shows_what_was_open(page: Page, title: str) -> None:
 
 
 @pytest.mark.long
-def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart], browser: Browser) -> None:
+def test_a_link_outlives_refreshes_and_the_server(
+    own_server: tuple[str, Restart], browser: Browser
+) -> None:
     url, restart = own_server
     page = new_page(browser)
     page.goto(url)
@@ -53,9 +55,13 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     assert token(page) == mine
     page.reload()
     shows_what_was_open(page, "Reliability")
-    expect(page.get_by_test_id("stMain").get_by_text("Temperature", exact=True).first).to_be_visible()
+    expect(
+        page.get_by_test_id("stMain").get_by_text("Temperature", exact=True).first
+    ).to_be_visible()
     assert token(page) == mine
-    page.get_by_test_id("stMain").get_by_role("link", name=re.compile("^Next")).click()  # not one of the menu's
+    page.get_by_test_id("stMain").get_by_role(
+        "link", name=re.compile("^Next")
+    ).click()  # not one of the menu's
     shows_what_was_open(page, "Over- and underconfidence")
     assert token(page) == mine
 
@@ -63,7 +69,9 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     page.goto(f"{url}/Fit?w={mine}")
     shows_what_was_open(page, "Fit")
     expect(page.get_by_role("button", name="Remove")).to_have_count(2)
-    expect(page.get_by_role("button", name="Fit 2 calibrators")).to_be_visible()  # the choice of methods too
+    expect(
+        page.get_by_role("button", name="Fit 2 calibrators")
+    ).to_be_visible()  # the choice of methods too
 
     go(page, "Data")
     expect(page.get_by_text("Recognised as")).to_be_visible()

@@ -46,11 +46,17 @@ def upload(page: Page, path: Path) -> None:
 
 
 def workers_of(served: Served) -> list[int]:
-    listed = subprocess.run(["ps", "--ppid", str(served.pid), "-o", "pid=,args="], capture_output=True, text=True)
-    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "calib.engine.host" in line]
+    listed = subprocess.run(
+        ["ps", "--ppid", str(served.pid), "-o", "pid=,args="], capture_output=True, text=True
+    )
+    return [
+        int(line.split()[0]) for line in listed.stdout.splitlines() if "calib.engine.host" in line
+    ]
 
 
-def test_the_log_holds_nothing_of_what_was_uploaded(own: Served, browser: Browser, tmp_path: Path) -> None:
+def test_the_log_holds_nothing_of_what_was_uploaded(
+    own: Served, browser: Browser, tmp_path: Path
+) -> None:
     table, hostile = tmp_path / f"{CANARY}.csv", tmp_path / f"{CANARY}-hostile.npz"
     write_table(table)
     hostile.write_bytes(b"PK\x03\x04" + CANARY.encode() * 99)

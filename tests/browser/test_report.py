@@ -44,7 +44,13 @@ DRAWN = """() => document.querySelectorAll(".chart").length
 
 @pytest.mark.parametrize(
     ("width", "theme"),
-    [(420, "dark"), *(pytest.param(*each, marks=pytest.mark.long) for each in [(420, "light"), (1500, "light")])],
+    [
+        (420, "dark"),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in [(420, "light"), (1500, "light")]
+        ),
+    ],
 )
 def test_it_opens_from_disk_breaks_no_rule_of_its_policy_and_asks_nothing_of_the_network(
     browser: Browser, tmp_path: Path, width: int, theme: str
@@ -62,13 +68,18 @@ def test_it_opens_from_disk_breaks_no_rule_of_its_policy_and_asks_nothing_of_the
     figures = page.locator(".chart > .plot-container")
     assert figures.count() == len(Reading(document).figures) > 2
     boxes = [figure.bounding_box() for figure in figures.all()]
-    assert all(box and box["width"] > 250 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert all(
+        box and box["width"] > 250 and box["x"] >= 0 and box["x"] + box["width"] <= width
+        for box in boxes
+    )
     ink = page.evaluate("getComputedStyle(document.querySelector('.xtick text')).fill")
     assert ink == page.evaluate("getComputedStyle(document.body).color")
     page.context.close()
 
 
-def test_names_that_are_code_elsewhere_are_written_as_they_are(browser: Browser, tmp_path: Path) -> None:
+def test_names_that_are_code_elsewhere_are_written_as_they_are(
+    browser: Browser, tmp_path: Path
+) -> None:
     path = tmp_path / "report.html"
     groups = [name * 1 for name in DOLLARS]
     path.write_text(html(make_report(groups)), encoding="utf-8")
@@ -88,7 +99,9 @@ def of_answers() -> Report:
     return answer_report(pairs(), "platt", "isotonic")[0]
 
 
-@pytest.mark.parametrize("made", [make_report, of_risks, pytest.param(of_answers, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "made", [make_report, of_risks, pytest.param(of_answers, marks=pytest.mark.long)]
+)
 def test_it_is_short_on_paper_and_on_a_phone_and_a_sentence_without_scripts(
     browser: Browser, tmp_path: Path, made: Callable[[], Report]
 ) -> None:

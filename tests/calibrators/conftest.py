@@ -26,7 +26,9 @@ def as_logits(log_odds: np.ndarray) -> np.ndarray:
     return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
 
 
-def learned(calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
+def learned(
+    calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray
+) -> np.ndarray:
     """Probabilities of class 1 after a fit."""
     return calibrator.fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
 

@@ -42,7 +42,9 @@ def likelihoods(n=60, m=4, seed=0, spread=1.0):
 # -- the weights -------------------------------------------------------------------------------------------
 
 
-@given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 30.0]))
+@given(
+    st.integers(1, 40), st.integers(1, 6), st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 30.0])
+)
 def test_stacking_weights_meet_the_conditions_of_the_optimum(n, m, seed, spread):
     values = likelihoods(n, m, seed, spread)
     importance = np.random.default_rng(seed).gamma(1.0, size=n) + 1e-3
@@ -64,7 +66,10 @@ def naive_pseudo_bma(values, random_state):
     for _ in range(N_DRAWS):
         share = generator.standard_exponential(len(values))
         share /= share.sum()
-        summed = [len(values) * sum(a * value for a, value in zip(share, column, strict=True)) for column in values.T]
+        summed = [
+            len(values) * sum(a * value for a, value in zip(share, column, strict=True))
+            for column in values.T
+        ]
         top = max(summed)
         raised = [np.exp(each - top) for each in summed]
         weights.append([each / sum(raised) for each in raised])
@@ -73,7 +78,9 @@ def naive_pseudo_bma(values, random_state):
 
 def test_pseudo_bma_weights_against_a_naive_sum():
     values = likelihoods(n=12, m=3, spread=0.3)
-    np.testing.assert_allclose(pseudo_bma_weights(values, random_state=5), naive_pseudo_bma(values, 5), atol=1e-12)
+    np.testing.assert_allclose(
+        pseudo_bma_weights(values, random_state=5), naive_pseudo_bma(values, 5), atol=1e-12
+    )
 
 
 # -- the members -------------------------------------------------------------------------------------------
@@ -85,7 +92,9 @@ def test_members_are_declared_and_fit_for_a_mean():
             made = method.cls()
             assert POSITIVE in made.traits and made.gives_probabilities and not made.needs
             assert all(ROWS_SUM_TO_ONE in made.promises(n_classes) for n_classes in (2, 5))
-    assert {"isotonic", "histogram", "imax", "geometric", "identity", "auto"}.isdisjoint(candidates(3))
+    assert {"isotonic", "histogram", "imax", "geometric", "identity", "auto"}.isdisjoint(
+        candidates(3)
+    )
     assert candidates(3)[0] == candidates(2)[0] == "temperature"
     assert {"temperature", "beta", "vector"} <= set(candidates(3))
     assert not any(NEEDS_CLASSES in METHODS[name].cls.traits for name in candidates(2))
@@ -101,7 +110,11 @@ def outside_predictions(logits, labels, folds, name, **of_rows):
     """Log-probability of each label by the fit to the other folds, with what the method takes."""
     values = np.zeros(len(labels))
     for fold in set(folds):
-        given = {key: array[folds != fold] for key, array in of_rows.items() if key in METHODS[name].cls.takes}
+        given = {
+            key: array[folds != fold]
+            for key, array in of_rows.items()
+            if key in METHODS[name].cls.takes
+        }
         fitted = calib.calibrator(name).fit(logits[folds != fold], labels[folds != fold], **given)
         for row in np.flatnonzero(folds == fold):
             values[row] = np.log(fitted.predict_proba(logits[row : row + 1])[0, labels[row]])
@@ -115,7 +128,9 @@ def test_the_weights_are_those_of_the_folds(cheap, monkeypatch, stacked_from, ru
     fitted = calib.calibrator("auto", random_state=4).fit(logits, labels)
     folds = deal(row_units(30), 4, 3)
     values = np.column_stack([outside_predictions(logits, labels, folds, name) for name in CHEAP])
-    expected = stacking_weights(values) if rule == STACKING else pseudo_bma_weights(values, random_state=4)
+    expected = (
+        stacking_weights(values) if rule == STACKING else pseudo_bma_weights(values, random_state=4)
+    )
     expected = np.where(expected < SMALLEST_WEIGHT, 0, expected)
     expected /= expected.sum()
     assert fitted.rule_ == rule
@@ -123,14 +138,23 @@ def test_the_weights_are_those_of_the_folds(cheap, monkeypatch, stacked_from, ru
     np.testing.assert_allclose([found.get(name, 0.0) for name in CHEAP], expected, atol=1e-6)
     by_name = {each.method: each for each in fitted.judged}
     np.testing.assert_allclose([by_name[name].nll for name in CHEAP], -values.mean(axis=0))
-    np.testing.assert_allclose([by_name[name].error for name in CHEAP], values.std(axis=0, ddof=1) / np.sqrt(30))
-    behind = values[:, [values.mean(axis=0).argmax()]] - values
-    np.testing.assert_allclose([by_name[name].behind for name in CHEAP], behind.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(
-        [by_name[name].behind_error for name in CHEAP], behind.std(axis=0, ddof=1) / np.sqrt(30), atol=1e-12
+        [by_name[name].error for name in CHEAP], values.std(axis=0, ddof=1) / np.sqrt(30)
+    )
+    behind = values[:, [values.mean(axis=0).argmax()]] - values
+    np.testing.assert_allclose(
+        [by_name[name].behind for name in CHEAP], behind.mean(axis=0), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        [by_name[name].behind_error for name in CHEAP],
+        behind.std(axis=0, ddof=1) / np.sqrt(30),
+        atol=1e-12,
     )
     # The members are fitted on all rows, and the prediction is their mean.
-    probs = sum(found.get(name, 0) * calib.calibrator(name).fit(logits, labels).predict_proba(logits) for name in CHEAP)
+    probs = sum(
+        found.get(name, 0) * calib.calibrator(name).fit(logits, labels).predict_proba(logits)
+        for name in CHEAP
+    )
     np.testing.assert_allclose(fitted.predict_proba(logits), probs, atol=1e-12)
 
 
@@ -160,13 +184,22 @@ def test_clusters_stay_whole_and_weights_reach_the_likelihoods(cheap):
     folds = deal(row_units(60, clusters), 0, 3)
     assert all(len(set(folds[clusters == name])) == 1 for name in clusters)
     values = np.column_stack(
-        [outside_predictions(logits, labels, folds, name, clusters=clusters, weights=weights) for name in CHEAP]
+        [
+            outside_predictions(logits, labels, folds, name, clusters=clusters, weights=weights)
+            for name in CHEAP
+        ]
     )
-    by_cluster = np.array([(weights[:, None] * values)[clusters == name].sum(axis=0) for name in "abcdefghijkl"])
+    by_cluster = np.array(
+        [(weights[:, None] * values)[clusters == name].sum(axis=0) for name in "abcdefghijkl"]
+    )
     expected = pseudo_bma_weights(by_cluster)
-    np.testing.assert_allclose([fitted.parts().get(name, 0) for name in CHEAP], expected, atol=0.011)
+    np.testing.assert_allclose(
+        [fitted.parts().get(name, 0) for name in CHEAP], expected, atol=0.011
+    )
     nll = {each.method: each.nll for each in fitted.judged}
-    np.testing.assert_allclose([nll[name] for name in CHEAP], -np.average(values, axis=0, weights=weights))
+    np.testing.assert_allclose(
+        [nll[name] for name in CHEAP], -np.average(values, axis=0, weights=weights)
+    )
     assert "60 rows in 12 clusters" in fitted.notes()[0]
 
 
@@ -202,7 +235,12 @@ def test_a_matrix_over_many_classes_is_tried_on_enough_rows(monkeypatch, n, trie
     monkeypatch.setattr(auto, "candidates", lambda *_: ["temperature", "structured_matrix"])
     fitted = calib.calibrator("auto").fit(*simulate(n, 40))
     assert ("structured_matrix" in {judged.method for judged in fitted.judged}) == tried
-    assert any("too many numbers for so few rows: Structured matrix" in note for note in fitted.notes()) != tried
+    assert (
+        any(
+            "too many numbers for so few rows: Structured matrix" in note for note in fitted.notes()
+        )
+        != tried
+    )
 
 
 # -- what is learned ---------------------------------------------------------------------------------------

@@ -35,7 +35,9 @@ def some_loss(n: int, n_classes: int, size: float = 1.0):
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_the_loss_and_its_derivatives_are_those_of_the_formula(n_classes, monkeypatch):
-    monkeypatch.setattr(backend, "blocks", partial(blocks, entries=7 * n_classes))  # 7 rows each, the last of 2
+    monkeypatch.setattr(
+        backend, "blocks", partial(blocks, entries=7 * n_classes)
+    )  # 7 rows each, the last of 2
     (logits, labels, weights), scale, bias = some_loss(30, n_classes)
     loss = Loss(logits, labels, weights)
 
@@ -79,7 +81,9 @@ def test_tensorflow_computes_the_same(n, n_classes, size):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_fit_is_the_same_wherever_it_runs(name, pretend_gpu, overconfident):
     logits, labels = overconfident
-    here, there = (calib.calibrator(name, device=device).fit(logits, labels) for device in ("cpu", "gpu"))
+    here, there = (
+        calib.calibrator(name, device=device).fit(logits, labels) for device in ("cpu", "gpu")
+    )
     assert here.device_.startswith("CPU (")
     assert there.device_ == "Test GPU"
     assert here.notes() == there.notes()
@@ -87,7 +91,9 @@ def test_a_fit_is_the_same_wherever_it_runs(name, pretend_gpu, overconfident):
     assert here.variant(3) == there.variant(3)
 
 
-@pytest.mark.parametrize("name", [name for name, method in calib.METHODS.items() if method.uses_device])
+@pytest.mark.parametrize(
+    "name", [name for name, method in calib.METHODS.items() if method.uses_device]
+)
 def test_a_gpu_asked_for_and_missing_is_said(name, monkeypatch):
     assert calib.METHODS[name].cls().device == "auto"
     monkeypatch.setattr(backend, "gpu_present", lambda: False)
@@ -98,7 +104,9 @@ def test_a_gpu_asked_for_and_missing_is_said(name, monkeypatch):
     assert said not in calib.calibrator(name).fit(*simulate(60, 3)).notes()
 
 
-@pytest.mark.parametrize("hidden", ["find_spec", "first_gpu"], ids=["no TensorFlow", "no CUDA libraries"])
+@pytest.mark.parametrize(
+    "hidden", ["find_spec", "first_gpu"], ids=["no TensorFlow", "no CUDA libraries"]
+)
 def test_a_gpu_that_tensorflow_cannot_use_is_said(hidden, monkeypatch):
     monkeypatch.setattr(backend, "gpu_present", lambda: True)
     monkeypatch.setattr(backend, hidden, lambda *name: None)
@@ -113,7 +121,9 @@ def internal(message: str) -> Exception:
 
 def wrapped() -> Exception:
     error = RuntimeError("the optimiser failed")
-    error.__cause__ = backend.tensorflow().errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+    error.__cause__ = backend.tensorflow().errors.ResourceExhaustedError(
+        None, None, "OOM when allocating tensor"
+    )
     return error
 
 
@@ -167,7 +177,9 @@ def test_other_errors_are_not_tried_again(error, pretend_gpu):
         ("dev/nvidia0", "1,0", True),
     ],
 )
-def test_a_gpu_is_known_by_its_files_unless_it_is_hidden(file, visible, expected, tmp_path, monkeypatch):
+def test_a_gpu_is_known_by_its_files_unless_it_is_hidden(
+    file, visible, expected, tmp_path, monkeypatch
+):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)

@@ -25,12 +25,16 @@ def naive_histograms(scores: np.ndarray, labels: np.ndarray, test: np.ndarray):
     distinct = sorted(set(scores))
     n, n_positive = len(scores), int(labels.sum())
     shares = [
-        (labels[scores < s].sum() / n_positive + (1 - labels[scores < s]).sum() / (n - n_positive)) / 2
+        (labels[scores < s].sum() / n_positive + (1 - labels[scores < s]).sum() / (n - n_positive))
+        / 2
         for s in distinct
     ]
     evidence, answers = [], []
     for n_bins in N_BINS:
-        reached = [next((i for i, share in enumerate(shares) if share >= b / n_bins), 0) for b in range(1, n_bins)]
+        reached = [
+            next((i for i, share in enumerate(shares) if share >= b / n_bins), 0)
+            for b in range(1, n_bins)
+        ]
         lower = (3 - math.sqrt(5)) / 2
         inner = [
             float(logit(lower * expit(distinct[i - 1]) + (1 - lower) * expit(distinct[i])))
@@ -44,7 +48,9 @@ def naive_histograms(scores: np.ndarray, labels: np.ndarray, test: np.ndarray):
                 r = labels[inside].sum()
                 a, b = strength * mean, strength * (1 - mean)
                 total += math.lgamma(a + b) - math.lgamma(m + a + b)
-                total += math.lgamma(r + a) - math.lgamma(a) + math.lgamma(m - r + b) - math.lgamma(b)
+                total += (
+                    math.lgamma(r + a) - math.lgamma(a) + math.lgamma(m - r + b) - math.lgamma(b)
+                )
                 answer[(test >= low) & (test < high)] = (r + a) / (m + a + b)
             evidence.append(total)
             answers.append(answer)
@@ -90,7 +96,9 @@ def test_a_random_forest_on_kitti(reference_data: Path):
     table = next(value for name, value in reference.items() if name.startswith("kitti_binary"))
     row = dict(zip(table["columns"], table["random forest"], strict=True))
     errors: dict[str, list[float]] = {"uncalibrated": [], "bbq": []}
-    for fit, rest in ShuffleSplit(10, train_size=1000, test_size=8000, random_state=1).split(logits):
+    for fit, rest in ShuffleSplit(10, train_size=1000, test_size=8000, random_state=1).split(
+        logits
+    ):
         bbq = calib.calibrator("bbq").fit(logits[fit], labels[fit]).predict_proba(logits[rest])
         for name, outputs in (("uncalibrated", probs[rest]), ("bbq", bbq)):
             errors[name].append(printed_ece(outputs, labels[rest], 100))

@@ -12,7 +12,9 @@ from calib.calibrators.enir import NearIsotonicEnsemble, NearIsotonicPath, near_
 from tests.calibrators.conftest import binary, learned
 
 
-def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: bool) -> np.ndarray:
+def fitted_map(
+    log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: bool
+) -> np.ndarray:
     return learned(NearIsotonicEnsemble(**params), log_odds, labels, test)
 
 
@@ -25,16 +27,28 @@ def solution(path: NearIsotonicPath, m: int, penalty: float) -> np.ndarray:
     return np.repeat(values, np.diff(path.start[there], append=m))
 
 
-def naive_enir(scores: np.ndarray, labels: np.ndarray, test: np.ndarray, targets: tuple[float, float] = (0.0, 1.0)):
+def naive_enir(
+    scores: np.ndarray,
+    labels: np.ndarray,
+    test: np.ndarray,
+    targets: tuple[float, float] = (0.0, 1.0),
+):
     """Naeini and Cooper 2016 with every model of the path but the first, which only repeats the labels."""
     values, soft = np.unique(scores), np.where(labels == 1, targets[1], targets[0])
     counts = np.array([(scores == v).sum() for v in values])
-    path = near_isotonic_path(np.array([soft[scores == v].mean() for v in values]), counts.astype(float))
+    path = near_isotonic_path(
+        np.array([soft[scores == v].mean() for v in values]), counts.astype(float)
+    )
     criteria, models = [], []
     for penalty in path.penalties[1:] if len(path.penalties) > 1 else path.penalties:
-        model = np.clip(solution(path, len(values), penalty), 1 / (len(scores) + 2), 1 - 1 / (len(scores) + 2))
+        model = np.clip(
+            solution(path, len(values), penalty), 1 / (len(scores) + 2), 1 - 1 / (len(scores) + 2)
+        )
         at = dict(zip(values, model, strict=True))
-        likelihood = sum(t * np.log(at[s]) + (1 - t) * np.log(1 - at[s]) for s, t in zip(scores, soft, strict=True))
+        likelihood = sum(
+            t * np.log(at[s]) + (1 - t) * np.log(1 - at[s])
+            for s, t in zip(scores, soft, strict=True)
+        )
         blocks = 1 + np.count_nonzero(np.diff(solution(path, len(values), penalty)))
         criteria.append(blocks * np.log(2 * np.pi * len(scores)) - 2 * likelihood)
         models.append(model)
@@ -47,7 +61,9 @@ def naive_enir(scores: np.ndarray, labels: np.ndarray, test: np.ndarray, targets
 def test_it_is_the_average_over_all_models_of_the_path(n, digits):
     log_odds, labels = binary(n, seed=n, digits=digits)
     test = np.concatenate([log_odds, np.linspace(-9, 9, 301)])
-    np.testing.assert_allclose(fitted_map(log_odds, labels, test), naive_enir(log_odds, labels, test), atol=1e-9)
+    np.testing.assert_allclose(
+        fitted_map(log_odds, labels, test), naive_enir(log_odds, labels, test), atol=1e-9
+    )
 
 
 def test_platts_correction_softens_the_targets():
@@ -63,7 +79,9 @@ def naive(values: np.ndarray, weights: np.ndarray, penalty: float) -> np.ndarray
     """The dual: every fall between neighbours has a multiplier in [0, penalty], and the residuals are their sums."""
     falls = np.diag(np.ones(len(values)))[:-1] - np.eye(len(values))[1:]
     root = np.sqrt(weights)
-    multipliers = lsq_linear((falls / root).T, root * values, bounds=(0, penalty), method="bvls", tol=1e-14).x
+    multipliers = lsq_linear(
+        (falls / root).T, root * values, bounds=(0, penalty), method="bvls", tol=1e-14
+    ).x
     return values - falls.T @ multipliers / weights
 
 
@@ -84,7 +102,9 @@ def test_every_penalty_has_its_minimiser(kind, seed):
     path = near_isotonic_path(values, weights)
     for penalty in (0.0, 0.05, 0.3, 1.0, 2.5, 20.0, *path.penalties[1:]):
         np.testing.assert_allclose(
-            solution(path, len(values), penalty), naive(values, weights, max(penalty, 1e-300)), atol=1e-9
+            solution(path, len(values), penalty),
+            naive(values, weights, max(penalty, 1e-300)),
+            atol=1e-9,
         )
 
 

@@ -51,7 +51,9 @@ def test_the_fit_is_the_least_loss_that_a_plain_minimiser_finds(truth):
     logits, labels = draw(300, 4, *truth)
     fitted = EnsembleTemperatureScaling().fit(logits, labels)
     probs = fitted.predict_proba(logits)
-    np.testing.assert_allclose(probs, ensemble(logits, fitted.temperature_, fitted.weight_), rtol=1e-12)
+    np.testing.assert_allclose(
+        probs, ensemble(logits, fitted.temperature_, fitted.weight_), rtol=1e-12
+    )
     assert nll(probs, labels) == pytest.approx(naive_minimum(logits, labels), abs=2e-6)
 
 
@@ -59,13 +61,19 @@ def test_the_fit_is_the_least_loss_that_a_plain_minimiser_finds(truth):
 @given(st.integers(0, 1000), st.integers(2, 6), st.floats(0.2, 5))
 def test_never_worse_than_temperature_scaling_on_the_calibration_set(seed, n_classes, scale):
     logits, labels = simulate(40, n_classes, scale, seed)
-    ours, plain = (cls().fit(logits, labels) for cls in (EnsembleTemperatureScaling, TemperatureScaling))
-    assert nll(ours.predict_proba(logits), labels) <= nll(plain.predict_proba(logits), labels) + 1e-12
+    ours, plain = (
+        cls().fit(logits, labels) for cls in (EnsembleTemperatureScaling, TemperatureScaling)
+    )
+    assert (
+        nll(ours.predict_proba(logits), labels) <= nll(plain.predict_proba(logits), labels) + 1e-12
+    )
 
 
 def test_a_fit_that_is_plain_temperature_scaling_says_so():
     logits, labels = draw(300, 4, *TRUTHS["overconfident"])
-    fitted, plain = (cls().fit(logits, labels) for cls in (EnsembleTemperatureScaling, TemperatureScaling))
+    fitted, plain = (
+        cls().fit(logits, labels) for cls in (EnsembleTemperatureScaling, TemperatureScaling)
+    )
     np.testing.assert_allclose(fitted.predict_proba(logits), plain.predict_proba(logits), atol=1e-5)
     assert "so this is temperature scaling with T =" in fitted.notes()[0]
     separable = EnsembleTemperatureScaling().fit(logits, logits.argmax(axis=1))

@@ -36,7 +36,9 @@ def test_leaves_of_a_tree_are_calibrated_as_well_as_rows_that_all_but_repeat(nam
     pixels, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(labels))
     training, calibration, test = order[:600], order[600:1200], order[1200:]
-    tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0).fit(pixels[training], labels[training])
+    tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0).fit(
+        pixels[training], labels[training]
+    )
     logits = calib.from_outputs(tree.predict_proba(pixels), labels).logits
     losses = []
     for rows in (logits, logits + 1e-4 * np.random.default_rng(0).normal(size=logits.shape)):
@@ -62,9 +64,13 @@ class Powers(PenalisedScaling):
         return softmax(logits / self.strength)
 
 
-def chosen(strengths, logits, labels, *, fitted_to=None, weights=None, clusters=None, progress=silent):
+def chosen(
+    strengths, logits, labels, *, fitted_to=None, weights=None, clusters=None, progress=silent
+):
     weights, made = np.ones(len(labels)) if weights is None else weights, Powers(fitted_to)
-    assert (made._choose(strengths, logits, labels, weights, clusters, progress) or 0) == made.penalty_
+    assert (
+        made._choose(strengths, logits, labels, weights, clusters, progress) or 0
+    ) == made.penalty_
     return made
 
 
@@ -72,7 +78,9 @@ def test_the_strength_of_least_held_out_loss_is_chosen_and_the_search_ends_behin
     logits, labels = simulate(500, 3, scale=2.0)
     steps, fitted_to = [], []
     strengths = [1.5, 2.0, 2.5, 3.0]
-    choice = chosen(strengths, logits, labels, fitted_to=fitted_to, progress=lambda *step: steps.append(step))
+    choice = chosen(
+        strengths, logits, labels, fitted_to=fitted_to, progress=lambda *step: steps.append(step)
+    )
     assert choice.penalty_ == 2.0
     assert [len(rows) for rows in fitted_to] == [400] * FOLDS
     assert [number for number, _, _ in steps] == list(range(1, 4 * FOLDS + 1))  # 3.0 is not tried
@@ -116,7 +124,9 @@ def test_of_very_many_outputs_some_rows_choose(monkeypatch):
     assert len(drawn) == FOLDS
     for rows in drawn:  # half of the rows, four fifths of these; classes as they come
         assert len(rows) == 240
-        np.testing.assert_allclose(np.bincount(rows, minlength=3), 0.4 * np.bincount(labels), atol=25)
+        np.testing.assert_allclose(
+            np.bincount(rows, minlength=3), 0.4 * np.bincount(labels), atol=25
+        )
     drawn.clear()
     chosen([2.0], logits, labels, fitted_to=drawn, clusters=clusters)
     assert {len(rows) % 3 for rows in drawn} == {0}
@@ -138,7 +148,11 @@ def test_of_many_outputs_two_folds_are_held_out(monkeypatch):
 def test_a_method_keeps_clusters_whole(name):
     """Each row ten times over, all but the same: on its own it shows its copies' labels, as one cluster it does not."""
     logits, labels = simulate(40, 8)
-    many, of_many, clusters = np.repeat(logits, 10, axis=0), np.repeat(labels, 10), np.repeat(np.arange(40), 10)
+    many, of_many, clusters = (
+        np.repeat(logits, 10, axis=0),
+        np.repeat(labels, 10),
+        np.repeat(np.arange(40), 10),
+    )
     many += 1e-3 * np.random.default_rng(0).normal(size=many.shape)
     leaked = calib.calibrator(name).fit(many, of_many)
     whole = calib.calibrator(name).fit(many, of_many, clusters=clusters)

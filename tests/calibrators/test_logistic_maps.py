@@ -37,7 +37,9 @@ def test_regression_with_weights_is_scikit_learns(wrong_start):
         positives[::EVERY] = log_odds[::EVERY] < 0
         assert ENOUGH < positives[::EVERY].sum() < len(positives[::EVERY]) - ENOUGH
     slopes, intercept = fit_logistic(log_odds[None], positives.astype(float), weights)
-    reference = LogisticRegression(C=np.inf, tol=1e-12).fit(log_odds[:, None], positives, sample_weight=weights)
+    reference = LogisticRegression(C=np.inf, tol=1e-12).fit(
+        log_odds[:, None], positives, sample_weight=weights
+    )
     assert slopes[0] == pytest.approx(reference.coef_[0, 0], rel=1e-6)
     assert intercept == pytest.approx(reference.intercept_[0], rel=1e-6)
 
@@ -50,7 +52,9 @@ def test_platt_on_the_score():
     score = expit(log_odds)[:, None]
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(score, positives)
     fitted = PlattScaling(input="score").fit(as_logits(log_odds), positives)
-    np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds)), reference.predict_proba(score), atol=1e-5)
+    np.testing.assert_allclose(
+        fitted.predict_proba(as_logits(log_odds)), reference.predict_proba(score), atol=1e-5
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Since FrozenEstimator")
@@ -60,13 +64,17 @@ def test_platts_correction_is_scikit_learns_sigmoid(weighted):
     log_odds, positives = binary(300, digits=9)
     weights = np.random.default_rng(1).uniform(0.5, 4, 300) if weighted else None
     ours = PlattScaling(platt_correction=True).fit(as_logits(log_odds), positives, weights=weights)
-    base = FrozenEstimator(LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds[:, None], positives))
+    base = FrozenEstimator(
+        LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds[:, None], positives)
+    )
     score = base.decision_function(log_odds[:, None])
     theirs = CalibratedClassifierCV(base).fit(log_odds[:, None], positives, sample_weight=weights)
     of_score = PlattScaling(platt_correction=True).fit(as_logits(score), positives, weights=weights)
     expected = theirs.predict_proba(log_odds[:, None])
     np.testing.assert_allclose(of_score.predict_proba(as_logits(score)), expected, atol=1e-6)
-    np.testing.assert_allclose(ours.predict_proba(as_logits(log_odds)), expected, atol=1e-6)  # of any line of the score
+    np.testing.assert_allclose(
+        ours.predict_proba(as_logits(log_odds)), expected, atol=1e-6
+    )  # of any line of the score
 
 
 @pytest.mark.parametrize("far", [1.0, 1e6, 1e99])
@@ -80,7 +88,9 @@ def test_separable_scores_have_platts_targets_and_a_note(name, far):
         fitted = calib.calibrator(name).fit(as_logits(log_odds), labels)
         probs = fitted.predict_proba(as_logits(log_odds))[:, 1]
     assert probs.min() == pytest.approx(0, abs=0.1)
-    assert 0.005 < cross_entropy(labels, probs) / 30 < 0.2  # Platt's targets themselves have 1 / 17 on either side
+    assert (
+        0.005 < cross_entropy(labels, probs) / 30 < 0.2
+    )  # Platt's targets themselves have 1 / 17 on either side
     assert (np.diff(probs) >= 0).all()
     assert "separable" in fitted.notes()[-1]
     labels[14] = 1  # still separable, at another score
@@ -133,7 +143,9 @@ def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
     assert found.b >= 0
     if seed % 2:
         assert 0 in (found.a, found.b)
-    reached = cross_entropy(positives.astype(float), beta_map((found.a, found.b, found.c), expit(log_odds)))
+    reached = cross_entropy(
+        positives.astype(float), beta_map((found.a, found.b, found.c), expit(log_odds))
+    )
     assert reached == pytest.approx(bounded_reference(log_odds, positives).fun, rel=1e-5)
 
 
@@ -147,7 +159,9 @@ def naive(log_odds, labels, test, n_bins):
     parts = np.array_split(np.argsort(log_odds), n_bins)
     beside = [(log_odds[low].max(), log_odds[high].min()) for low, high in pairwise(parts)]
     upper = (np.sqrt(5) - 1) / 2
-    edges = [-np.inf] + [logit(np.average(expit(pair), weights=[1 - upper, upper])) for pair in beside]
+    edges = [-np.inf] + [
+        logit(np.average(expit(pair), weights=[1 - upper, upper])) for pair in beside
+    ]
     means = [curve[part].mean() for part in parts]
     return np.array([means[max(b for b in range(n_bins) if edges[b] <= score)] for score in test])
 

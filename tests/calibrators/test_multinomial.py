@@ -39,7 +39,9 @@ METHODS = {
 each = pytest.mark.parametrize("name", METHODS)
 
 
-def fitted_to(name: str, logits, labels, strength: float | None = None, scaled_by=None) -> AffineScaling:
+def fitted_to(
+    name: str, logits, labels, strength: float | None = None, scaled_by=None
+) -> AffineScaling:
     """A fit with a penalty that no folds chose, after the temperature of these or of other rows."""
     cls, usual = METHODS[name]
     fitted = cls()
@@ -150,8 +152,12 @@ def test_folds_choose_what_refits_by_hand_do():
         losses = np.zeros(len(labels))
         for fold in range(FOLDS):
             rows = folds == fold
-            made = fitted_to("dirichlet", logits[~rows], labels[~rows], penalty, scaled_by=(logits, labels))
-            losses[rows] = -np.log(made.predict_proba(logits[rows])[np.arange(rows.sum()), labels[rows]])
+            made = fitted_to(
+                "dirichlet", logits[~rows], labels[~rows], penalty, scaled_by=(logits, labels)
+            )
+            losses[rows] = -np.log(
+                made.predict_proba(logits[rows])[np.arange(rows.sum()), labels[rows]]
+            )
         return losses
 
     losses = {p: held_out(p) for p in PENALTIES}
@@ -161,10 +167,14 @@ def test_folds_choose_what_refits_by_hand_do():
     assert gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain))
     assert fitted.penalty_ == best
     again = fitted_to("dirichlet", logits, labels, best)
-    np.testing.assert_allclose(fitted.predict_proba(logits), again.predict_proba(logits), rtol=1e-12)
+    np.testing.assert_allclose(
+        fitted.predict_proba(logits), again.predict_proba(logits), rtol=1e-12
+    )
     said = re.search(r"is (0\.\d+) nats lower .* error of (0\.\d+)\.$", fitted.notes()[-1])
     assert said
-    np.testing.assert_allclose(np.float64(said.groups()), [gain.mean(), gain.std(ddof=1) / 20], atol=2e-4)
+    np.testing.assert_allclose(
+        np.float64(said.groups()), [gain.mean(), gain.std(ddof=1) / 20], atol=2e-4
+    )
 
 
 # -- limits and sentences ------------------------------------------------------------------------------
@@ -173,12 +183,15 @@ def test_folds_choose_what_refits_by_hand_do():
 @pytest.mark.parametrize("cls", [StructuredMatrixScaling, DirichletCalibration])
 def test_a_matrix_that_would_take_too_long_or_too_much_memory_is_refused(cls, monkeypatch):
     with pytest.raises(
-        CalibrationError, match=r"2,001 x 2,001 weights .* up to 2,000 classes; choose structured_vector"
+        CalibrationError,
+        match=r"2,001 x 2,001 weights .* up to 2,000 classes; choose structured_vector",
     ):
         cls().fit(np.zeros((3, 2001)), [0, 1, 2])
     monkeypatch.setattr(_multinomial, "MATRIX_WORK", 10 * 3**2)
     logits, labels = uneven(11, 3)
-    with pytest.raises(CalibrationError, match=r"to 11 rows\. .* up to 10 rows of so many classes;"):
+    with pytest.raises(
+        CalibrationError, match=r"to 11 rows\. .* up to 10 rows of so many classes;"
+    ):
         cls().fit(logits, labels)
     cls().fit(logits[:10], labels[:10])
     StructuredScaling().fit(logits, labels)
@@ -189,7 +202,9 @@ def test_a_matrix_that_would_take_too_long_or_too_much_memory_is_refused(cls, mo
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_structured_scaling_has_the_authors_exact_numbers(name):
-    expected = json.loads((REFERENCE / "numbers" / "methods_logistic.json").read_text())["multiclass"][name]
+    expected = json.loads((REFERENCE / "numbers" / "methods_logistic.json").read_text())[
+        "multiclass"
+    ][name]
     logits, labels = network(name)
     for n in (300, 1000, 3000):
         if n == 300 and "100" in name:
@@ -204,7 +219,9 @@ def test_structured_scaling_has_the_authors_exact_numbers(name):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_dirichlet_calibration_has_the_exact_numbers(name):
     """NLLs clip probabilities at 1e-12. The file's own tolerance is 1e-6 in the objective and 1e-4 in the NLL."""
-    expected = json.loads((REFERENCE / "numbers" / "methods_maps.json").read_text())["multiclass"][name]
+    expected = json.loads((REFERENCE / "numbers" / "methods_maps.json").read_text())["multiclass"][
+        name
+    ]
     logits, labels = network(name)
     for n in (1000, 3000):
         for key, of_them in expected[str(n)].items():
@@ -217,5 +234,10 @@ def test_dirichlet_calibration_has_the_exact_numbers(name):
             assert -np.log(clipped).mean() == pytest.approx(of_them["nll"], abs=1e-5)
             np.testing.assert_allclose(probs[:3, :5], of_them["first3x5"], atol=1e-4)
             inside = method.predict_proba(logits[:n])[np.arange(n), labels[:n]]
-            held = float(penalty) * logits.shape[1] / n * ((method.change_**2).sum() + (method.bias_**2).sum() / 10)
+            held = (
+                float(penalty)
+                * logits.shape[1]
+                / n
+                * ((method.change_**2).sum() + (method.bias_**2).sum() / 10)
+            )
             assert -np.log(inside).mean() + held == pytest.approx(of_them["objective"], abs=1e-6)

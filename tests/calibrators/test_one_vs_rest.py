@@ -92,7 +92,9 @@ def test_two_classes_have_one_map_and_its_complement(share_classes):
     np.testing.assert_array_equal(found.log_odds, logits[:, 1] - logits[:, 0])
     np.testing.assert_array_equal(found.positives, labels == 1)
     share = (labels == 1).mean()
-    np.testing.assert_allclose(calibrator.predict_proba(logits), np.tile([1 - share, share], (60, 1)))
+    np.testing.assert_allclose(
+        calibrator.predict_proba(logits), np.tile([1 - share, share], (60, 1))
+    )
 
 
 @pytest.mark.parametrize("normalize", [True, False])
@@ -150,7 +152,9 @@ def test_the_other_classes_share_the_rest_in_proportion_below_the_predicted_one(
 
 
 def test_the_sure_and_the_tied_keep_their_shares():
-    logits = np.array([[2000.0, 1.0, 0.0], [3.0, 3.0, 1.0]])  # the first row's confidence is exactly 1
+    logits = np.array(
+        [[2000.0, 1.0, 0.0], [3.0, 3.0, 1.0]]
+    )  # the first row's confidence is exactly 1
     probs = filled_in_proportion(logits, np.array([0.7, 0.6]))
     others = np.array([np.e, 1]) / (np.e + 1)
     np.testing.assert_allclose(probs[0], [0.7, *(0.3 * others)])
@@ -197,7 +201,12 @@ def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():
 
 def test_what_no_fit_can_have_learned_is_refused():
     fitted, knots = calib.calibrator("isotonic").fit(*data()), np.array([0.0, 1.0])
-    for maps in (None, ["map"], [{"knots": knots}], [{"knots": knots, "values": knots, "more": 1.0}]):
+    for maps in (
+        None,
+        ["map"],
+        [{"knots": knots}],
+        [{"knots": knots, "values": knots, "more": 1.0}],
+    ):
         with pytest.raises(CalibrationError, match="cannot be used"):
             calib.calibrator("isotonic").set_state({**fitted.get_state(), "maps_": maps})
 
@@ -210,6 +219,8 @@ def test_each_of_very_many_maps_gets_many_rows_at_once(monkeypatch):
     one_by_one = np.concatenate([fitted.predict_proba(logits[[row]]) for row in range(20)])
     sizes = []
     plain = type(fitted.maps_[0]).apply
-    monkeypatch.setattr(type(fitted.maps_[0]), "apply", lambda own, of: sizes.append(of.size) or plain(own, of))
+    monkeypatch.setattr(
+        type(fitted.maps_[0]), "apply", lambda own, of: sizes.append(of.size) or plain(own, of)
+    )
     np.testing.assert_allclose(fitted.predict_proba(logits)[:20], one_by_one, rtol=1e-12)
     assert sizes == [2000] * 300

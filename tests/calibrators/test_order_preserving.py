@@ -51,17 +51,23 @@ def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
     fitted = fitted_at(penalty, logits, TOY_LABELS)
     loss = stated_loss(logits, TOY_LABELS, penalty, fitted.temperature_)
     bounds = [(1e-6, None)] * 3
-    reference = minimize(loss, np.ones(3), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
+    reference = minimize(
+        loss, np.ones(3), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9}
+    )
     assert loss(fitted.weights_) <= reference.fun + 1e-10
     np.testing.assert_allclose(fitted.weights_, reference.x, atol=1e-4 * max(1, reference.x.max()))
-    expected = softmax([by_definition(row, fitted.weights_ / fitted.temperature_) for row in logits], axis=1)
+    expected = softmax(
+        [by_definition(row, fitted.weights_ / fitted.temperature_) for row in logits], axis=1
+    )
     np.testing.assert_allclose(fitted.predict_proba(logits), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_on_cifar_it_has_the_exact_numbers(name):
     """The file's penalty is on weights in units of the logits, ``mean((w - 1 / T)^2)``."""
-    expected = json.loads((REFERENCE / "numbers" / "methods_maps.json").read_text())["multiclass"][name]
+    expected = json.loads((REFERENCE / "numbers" / "methods_maps.json").read_text())["multiclass"][
+        name
+    ]
     logits, labels = network(name)
     for n in (300, 1000, 3000):
         for penalty in (0.01, 0.1):
@@ -71,5 +77,7 @@ def test_on_cifar_it_has_the_exact_numbers(name):
             clipped = np.maximum(probs[np.arange(len(probs)), labels[n:]], 1e-12)
             assert -np.log(clipped).mean() == pytest.approx(of_them["nll"], abs=1e-6)
             np.testing.assert_allclose(probs[:3, :5], of_them["first3x5"], atol=1e-6)
-            np.testing.assert_allclose(method.weights_ / method.temperature_, of_them["w"], atol=1e-4)
+            np.testing.assert_allclose(
+                method.weights_ / method.temperature_, of_them["w"], atol=1e-4
+            )
             assert (probs.argmax(axis=1) == logits[n:].argmax(axis=1)).all()

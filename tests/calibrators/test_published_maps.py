@@ -18,7 +18,9 @@ from calib.calibrators.venn_abers import VennAbers
 from tests.calibrators.conftest import NETWORKS, split_of
 from tests.conftest import REFERENCE
 
-CELLS = [pytest.param(*name.values, n, marks=name.marks) for name in NETWORKS for n in (300, 1000, 3000)]
+CELLS = [
+    pytest.param(*name.values, n, marks=name.marks) for name in NETWORKS for n in (300, 1000, 3000)
+]
 
 
 @cache
@@ -62,7 +64,9 @@ def test_venn_abers_of_two_classes(data):
     merged, (p0, p1) = fitted.predict_proba(parts[2]), fitted.predict_pair(parts[2])
     rows = expected["first20_test_rows"]
     found = np.stack([p0, p1, merged[:, 1]], axis=1)[: len(rows)]
-    np.testing.assert_allclose(found, [[row["p0"], row["p1"], row["p"]] for row in rows], atol=1e-10)
+    np.testing.assert_allclose(
+        found, [[row["p0"], row["p1"], row["p"]] for row in rows], atol=1e-10
+    )
     assert nll(merged, parts[3]) == pytest.approx(expected["test"]["log_loss"], abs=1e-10)
     assert (p1 - p0).mean() == pytest.approx(expected["mean_width"], abs=1e-10)
     assert (p1 - p0).max() == pytest.approx(expected["max_width"], abs=1e-10)
@@ -73,7 +77,9 @@ def test_venn_abers_of_two_classes(data):
 def test_maximum_likelihood_of_two_classes(data, name):
     split = stored("risk_model")[data]["recalibration_split"]
     family = {"platt": "affine", "quadratic": "quadratic"}
-    expected = split["beta"]["abm_exact_mle"] if name == "beta" else split["logistic_family"][family[name]]
+    expected = (
+        split["beta"]["abm_exact_mle"] if name == "beta" else split["logistic_family"][family[name]]
+    )
     parts = halves(data)
     probs = predicted(calib.calibrator(name), parts)
     np.testing.assert_allclose(probs[:5, 1], expected["first5_test_p"], atol=1e-6)

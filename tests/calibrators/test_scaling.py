@@ -33,15 +33,23 @@ def uneven(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
 @pytest.mark.parametrize(
     ("answer", "bound", "cause"),
     [
-        (np.argmin, np.exp(5), "a label's output is on average hardly above those of the other classes"),
+        (
+            np.argmin,
+            np.exp(5),
+            "a label's output is on average hardly above those of the other classes",
+        ),
         (np.argmax, np.exp(-5), "no prediction of these rows is clearly wrong"),
     ],
 )
-def test_without_a_best_temperature_its_bound_is_reached_and_its_cause_said(answer, bound, cause, overconfident):
+def test_without_a_best_temperature_its_bound_is_reached_and_its_cause_said(
+    answer, bound, cause, overconfident
+):
     """Scores that are always wrong, and a calibration set without mistakes."""
     logits, _ = overconfident
     fitted = calib.calibrator("temperature").fit(logits, answer(logits, axis=1))
-    assert fitted.temperature_ == pytest.approx(bound * np.median(np.diff(np.sort(logits)[:, -2:])), rel=0.01)
+    assert fitted.temperature_ == pytest.approx(
+        bound * np.median(np.diff(np.sort(logits)[:, -2:])), rel=0.01
+    )
     assert f"at its bound: {cause}" in fitted.notes()[0]
 
 
@@ -57,7 +65,9 @@ def test_weights_are_those_of_the_stated_loss():
     def loss(log_t):
         return weights @ -log_softmax(logits / np.exp(log_t), axis=1)[np.arange(200), labels]
 
-    assert np.log(fitted.temperature_) == pytest.approx(minimize(loss, [0.0], tol=1e-10).x[0], abs=1e-5)
+    assert np.log(fitted.temperature_) == pytest.approx(
+        minimize(loss, [0.0], tol=1e-10).x[0], abs=1e-5
+    )
 
 
 # -- vector scaling ------------------------------------------------------------------------------------
@@ -107,13 +117,17 @@ def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
 def test_without_a_penalty_the_numbers_are_those_of_another_package(name, value, scales, biases):
     """netcal 1.4.0 on 1000 rows, which scales no temperature first; its optimiser stops at a gradient of 1e-5 or so."""
     train, of_train, test, labels = split_of(name)
-    problem = VectorProblem(Loss(log_softmax(train, axis=1), of_train, np.ones(1000)), 10, 10 / 1000)
+    problem = VectorProblem(
+        Loss(log_softmax(train, axis=1), of_train, np.ones(1000)), 10, 10 / 1000
+    )
     weights, _, converged = problem.minimum(1e-6)
     change, bias = weights.T
     assert converged
     np.testing.assert_allclose((1 + change)[:3], scales, atol=5e-4)
     np.testing.assert_allclose((bias - bias[0])[:3], np.array(biases) - biases[0], atol=5e-3)
-    assert nll(softmax(log_softmax(test, axis=1) * (1 + change) + bias), labels) == pytest.approx(value, abs=1e-5)
+    assert nll(softmax(log_softmax(test, axis=1) * (1 + change) + bias), labels) == pytest.approx(
+        value, abs=1e-5
+    )
 
 
 def test_logits_larger_than_loading_takes_are_refused():
@@ -121,6 +135,9 @@ def test_logits_larger_than_loading_takes_are_refused():
     fitted = calib.calibrator("temperature").fit(logits, labels)
     beyond = logits.copy()
     beyond[3, 0] = -1.7e308
-    for call in (lambda: calib.calibrator("temperature").fit(beyond, labels), lambda: fitted.predict_proba(beyond)):
+    for call in (
+        lambda: calib.calibrator("temperature").fit(beyond, labels),
+        lambda: fitted.predict_proba(beyond),
+    ):
         with pytest.raises(CalibrationError, match=r"1 of 50 rows .* beyond 1e\+100"):
             call()

@@ -59,7 +59,9 @@ def test_quadratic_with_its_slope_held_up_is_the_best_that_rises(seed):
     free, _ = fit_logistic(np.stack([log_odds, log_odds**2]), labels.astype(float))
     assert (ends[:, 1:] @ free).min() < 0  # so that something has to be held up
     probs = learned(QuadraticScaling(), log_odds, labels, log_odds)
-    assert loss_of(np.log(probs) - np.log1p(-probs), labels) == pytest.approx(reference.fun, rel=1e-5)
+    assert loss_of(np.log(probs) - np.log1p(-probs), labels) == pytest.approx(
+        reference.fun, rel=1e-5
+    )
 
 
 @given(st.integers(0, 1000), st.integers(2, 40))
@@ -79,7 +81,10 @@ def test_a_spline_is_the_integral_of_its_slope_with_lines_beyond(seed, size):
     made = SplineMap(knots, np.maximum(generator.normal(size=size), 0.0), float(generator.normal()))
     test = np.linspace(made.knots[0] - 3, made.knots[-1] + 3, 60)
     slope = partial(np.interp, xp=made.knots, fp=made.slopes)  # constant beyond the knots
-    expected = [made.intercept + quad(slope, made.knots[0], x, points=made.knots, limit=200)[0] for x in test]
+    expected = [
+        made.intercept + quad(slope, made.knots[0], x, points=made.knots, limit=200)[0]
+        for x in test
+    ]
     np.testing.assert_allclose(made.score(test), expected, atol=1e-7)
     assert (np.diff(made.score(test)) >= 0).all()
     np.testing.assert_allclose(made.score(made.knots), made.values, atol=1e-12)
@@ -95,7 +100,9 @@ def test_the_fit_is_the_bounded_optimum_of_another_solver(strength):
 
     def objective(at: np.ndarray) -> float:
         made = SplineMap(knots, at[1:], at[0])
-        ridge = made.score(np.zeros(1))[0] ** 2 + (made.slopes.mean() - 1) ** 2  # of the distance from the identity
+        ridge = (
+            made.score(np.zeros(1))[0] ** 2 + (made.slopes.mean() - 1) ** 2
+        )  # of the distance from the identity
         bends = 5 * np.sum(np.diff(made.slopes) ** 2)
         return loss_of(made.score(log_odds), labels) + 0.5 * (strength * bends + 0.01 * ridge)
 
@@ -117,11 +124,18 @@ def test_a_spline_has_the_penalty_of_the_least_loss_in_folds_and_is_refitted_to_
     middle = (below + np.append(below[1:], 1.0)) / 2
     low, centre, high = np.interp([0.16, 0.5, 0.84], middle, tally.scores)
     spread = (high - low) / 2
-    problem = Problem.of((found.knots - centre) / spread, (log_odds - centre) / spread, centre, spread)
+    problem = Problem.of(
+        (found.knots - centre) / spread, (log_odds - centre) / spread, centre, spread
+    )
     losses = []
     for strength in STRENGTHS:
-        at = [problem.fitted((folds != f) * 1.0, (folds != f) * labels, strength, problem.identity) for f in range(5)]
-        losses.append(sum(loss_of((problem.design @ at[f])[folds == f], labels[folds == f]) for f in range(5)))
+        at = [
+            problem.fitted((folds != f) * 1.0, (folds != f) * labels, strength, problem.identity)
+            for f in range(5)
+        ]
+        losses.append(
+            sum(loss_of((problem.design @ at[f])[folds == f], labels[folds == f]) for f in range(5))
+        )
     best = STRENGTHS[int(np.argmin(losses))]
     expected = problem.fitted(np.ones(400), labels.astype(float), best, problem.identity)
     np.testing.assert_allclose(found.score(log_odds), problem.design @ expected, atol=1e-4)
@@ -131,9 +145,15 @@ def test_a_few_scores_that_stand_for_zeros_do_not_make_a_spline_stiff():
     """Log-odds of -700 are those of probabilities of 0; a parabola or a line is as steep there as elsewhere."""
     log_odds, labels = curved(1000)
     zeros = np.arange(1000) % 50 == 0
-    log_odds, labels = np.where(zeros, -700.0, log_odds), np.where(zeros, np.arange(1000) % 100 == 0, labels)
+    log_odds, labels = (
+        np.where(zeros, -700.0, log_odds),
+        np.where(zeros, np.arange(1000) % 100 == 0, labels),
+    )
     test = np.linspace(-4, 4, 81)
-    assert np.abs(learned(SplineCalibration(), log_odds, labels, test) - expit(bent(test))).max() < 0.15
+    assert (
+        np.abs(learned(SplineCalibration(), log_odds, labels, test) - expit(bent(test))).max()
+        < 0.15
+    )
 
 
 def test_few_rows_get_a_line():
@@ -161,7 +181,11 @@ def test_pairs_of_a_row_and_rows_of_a_cluster_stay_in_one_fold(monkeypatch):
 def test_a_spline_is_fitted_beside_one_score_very_far_away(far):
     log_odds = np.append(np.random.default_rng(0).normal(size=200), far)
     positives = np.arange(201) % 3 == 0
-    probs = SplineCalibration().fit(as_logits(log_odds), positives.astype(int)).predict_proba(as_logits(log_odds))
+    probs = (
+        SplineCalibration()
+        .fit(as_logits(log_odds), positives.astype(int))
+        .predict_proba(as_logits(log_odds))
+    )
     assert np.isfinite(probs).all()
     assert (np.diff(probs[np.argsort(log_odds), 1]) >= 0).all()
 
@@ -187,15 +211,21 @@ def test_scores_that_rounding_parts_have_the_spline_of_equal_ones():
         log_odds, labels = binary(n, seed, digits=digits)
         moved = log_odds + 1e-13 * np.random.default_rng(seed).normal(size=n)
         expected = learned(SplineCalibration(), log_odds, labels, log_odds)
-        np.testing.assert_allclose(learned(SplineCalibration(), moved, labels, moved), expected, atol=1e-4)
+        np.testing.assert_allclose(
+            learned(SplineCalibration(), moved, labels, moved), expected, atol=1e-4
+        )
 
 
 @pytest.mark.parametrize("calibrator", [QuadraticScaling(), SplineCalibration()])
-def test_scores_so_near_that_a_slope_between_them_is_infinite_have_the_map_of_equal_ones(calibrator):
+def test_scores_so_near_that_a_slope_between_them_is_infinite_have_the_map_of_equal_ones(
+    calibrator,
+):
     log_odds, labels = binary(60, 0)
     at = np.array([-2.0, 0.0, 1e-310, 3.0])
     expected = learned(calibrator, 0 * log_odds, labels, at)
     assert np.isfinite(expected).all()
     for scale in (1e-320, 1e-310, 1e-305, 1e-101):
-        np.testing.assert_allclose(learned(calibrator, scale * log_odds, labels, at), expected, atol=1e-12)
+        np.testing.assert_allclose(
+            learned(calibrator, scale * log_odds, labels, at), expected, atol=1e-12
+        )
     assert np.isfinite(learned(calibrator, 1e-99 * log_odds, labels, 1e-99 * at)).all()

@@ -23,7 +23,9 @@ def test_a_tally_counts_the_pairs_of_each_score(weighted, digits):
     values = np.unique(log_odds)
     np.testing.assert_array_equal(tally.scores, values)
     np.testing.assert_allclose(tally.counts, [weights[log_odds == value].sum() for value in values])
-    np.testing.assert_allclose(tally.positives, [(weights * labels)[log_odds == value].sum() for value in values])
+    np.testing.assert_allclose(
+        tally.positives, [(weights * labels)[log_odds == value].sum() for value in values]
+    )
 
 
 # -- isotonic ------------------------------------------------------------------------------------------
@@ -35,7 +37,9 @@ def test_isotonic_has_scikit_learns_knots(digits, weighted):
     """Steps on the way, with many ties or none; those of 0 and 1 are moved off these."""
     log_odds, labels = binary(digits=digits)
     weights = np.random.default_rng(0).uniform(0.5, 3, 300) if weighted else None
-    regression = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels, sample_weight=weights)
+    regression = IsotonicRegression(out_of_bounds="clip").fit(
+        log_odds, labels, sample_weight=weights
+    )
     fitted = IsotonicCalibration().fit(as_logits(log_odds), labels, weights=weights)
     np.testing.assert_array_equal(fitted.maps_[0].knots, regression.X_thresholds_)
     margin = 1 / ((weights.sum() if weighted else 300) + 2)
@@ -64,8 +68,12 @@ SORTED = st.lists(st.floats(-5, 5), min_size=1, max_size=8, unique=True).map(sor
 
 @given(SORTED, st.data())
 def test_interpolation_is_numpys_and_monotone_to_the_last_bit(knots, data):
-    values = np.array(sorted(data.draw(st.lists(st.floats(0, 1), min_size=len(knots), max_size=len(knots)))))
-    near = np.concatenate([np.nextafter(knots, -9), knots, np.nextafter(knots, 9), np.linspace(-6, 6, 50)])
+    values = np.array(
+        sorted(data.draw(st.lists(st.floats(0, 1), min_size=len(knots), max_size=len(knots))))
+    )
+    near = np.concatenate(
+        [np.nextafter(knots, -9), knots, np.nextafter(knots, 9), np.linspace(-6, 6, 50)]
+    )
     points = np.sort(near)
     result = interpolate(points, knots, values)
     np.testing.assert_array_equal(interpolate(knots, knots, values), values)
@@ -104,7 +112,12 @@ def test_no_step_falls_between_two_ways_to_compute_a_probability(name):
     rng = np.random.default_rng(0)
     tenths = rng.multinomial(10, [0.5, 0.3, 0.2], 400).astype(float)
     probs = np.maximum(tenths / 10, 0.01)
-    logits, labels = np.log(probs), (rng.random((400, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(max=2)
+    logits, labels = (
+        np.log(probs),
+        (rng.random((400, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(max=2),
+    )
     noise = rng.choice([-1e-16, 0.0, 1e-16], logits.shape) * 4
     made = calib.calibrator(name).fit(logits * (1 + noise), labels)
-    np.testing.assert_allclose(made.predict_proba(logits), made.predict_proba(logits * (1 - noise)), atol=1e-9)
+    np.testing.assert_allclose(
+        made.predict_proba(logits), made.predict_proba(logits * (1 - noise)), atol=1e-9
+    )

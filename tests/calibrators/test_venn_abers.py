@@ -24,12 +24,16 @@ def refitted(scores: np.ndarray, labels: np.ndarray, score: float, label: int) -
 def test_the_pair_is_that_of_two_refitted_isotonic_regressions(n, digits, seed):
     log_odds, labels = binary(n, seed, digits=digits)
     fitted = VennAbers().fit(as_logits(log_odds), labels)
-    test = np.concatenate([log_odds, [-99.0, 0.05, 0.5, 99.0]])  # at calibration scores, between and beyond them
+    test = np.concatenate(
+        [log_odds, [-99.0, 0.05, 0.5, 99.0]]
+    )  # at calibration scores, between and beyond them
     pair = fitted.predict_pair(as_logits(test))
     expected = [[refitted(log_odds, labels, score, label) for score in test] for label in (0, 1)]
     np.testing.assert_allclose(pair, expected, atol=1e-12)
     p0, p1 = np.array(expected)
-    np.testing.assert_allclose(fitted.predict_proba(as_logits(test))[:, 1], p1 / (1 - p0 + p1), atol=1e-12)
+    np.testing.assert_allclose(
+        fitted.predict_proba(as_logits(test))[:, 1], p1 / (1 - p0 + p1), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("unit", [1, 1e12])
@@ -51,7 +55,9 @@ def test_classes_share_one_map_after_temperature_and_keep_their_predictions():
     row = np.random.default_rng(1).integers(0, 150, 5)
     pooled, truth = scaled.ravel(), np.eye(4)[labels].ravel()
     for n in row:
-        p0, p1 = ([refitted(pooled, truth, score, label) for score in scaled[n]] for label in (0, 1))
+        p0, p1 = (
+            [refitted(pooled, truth, score, label) for score in scaled[n]] for label in (0, 1)
+        )
         merged = np.array(p1) / (1 - np.array(p0) + np.array(p1))
         np.testing.assert_allclose(fitted.predict_proba(logits[[n]])[0], merged, atol=1e-9)
     test, _ = simulate(500, 4, seed=3)

@@ -26,7 +26,9 @@ ALL_MEMBERS = auto.candidates
 @pytest.fixture(autouse=True)
 def members_that_weigh(monkeypatch):
     """Only members that learn from weights are tried, also of rows without."""
-    monkeypatch.setattr(auto, "candidates", lambda *arguments: ["temperature", "platt", "structured_vector"])
+    monkeypatch.setattr(
+        auto, "candidates", lambda *arguments: ["temperature", "platt", "structured_vector"]
+    )
 
 
 MAPS = ("platt", "beta", "quadratic", "isotonic", "histogram", "spline")
@@ -53,11 +55,17 @@ def test_whole_weights_are_repeated_rows(name, params, n_classes):
     times = np.random.default_rng(1).integers(0, 8, 150)
     counted = calib.calibrator(name, **params).fit(logits, labels, weights=times)
     copies = np.repeat(np.arange(150), times)
-    repeated = calib.calibrator(name, **params).fit(logits[copies], labels[copies], **in_folds(name, copies))
-    np.testing.assert_allclose(counted.predict_proba(logits), repeated.predict_proba(logits), atol=2e-6)
+    repeated = calib.calibrator(name, **params).fit(
+        logits[copies], labels[copies], **in_folds(name, copies)
+    )
+    np.testing.assert_allclose(
+        counted.predict_proba(logits), repeated.predict_proba(logits), atol=2e-6
+    )
 
 
-@pytest.mark.parametrize("name", [*TAKE_WEIGHTS, "structured_matrix", "dirichlet", "order_preserving"])
+@pytest.mark.parametrize(
+    "name", [*TAKE_WEIGHTS, "structured_matrix", "dirichlet", "order_preserving"]
+)
 def test_the_order_of_rows_changes_nothing(name):
     logits, labels = simulate(300, 4)
     first, again = (
@@ -85,15 +93,23 @@ def test_rows_without_a_weight_are_no_rows(name):
     whole = calib.calibrator(name).fit(logits, labels, weights=held)
     np.testing.assert_allclose(whole.predict_proba(logits), part.predict_proba(logits), atol=1e-12)
     assert whole.notes() == part.notes()
-    with pytest.raises(CalibrationError, match=r"has 1 row with a weight above 0; .* needs at least 2"):
+    with pytest.raises(
+        CalibrationError, match=r"has 1 row with a weight above 0; .* needs at least 2"
+    ):
         calib.calibrator(name).fit(logits, labels, weights=np.arange(300) == 0)
 
 
 def test_auto_names_the_members_whose_fits_cannot_weigh_rows(monkeypatch):
     few = ("temperature", "platt", "venn_abers", "ensemble_temperature")
-    monkeypatch.setattr(auto, "candidates", lambda *given: [name for name in ALL_MEMBERS(*given) if name in few])
+    monkeypatch.setattr(
+        auto, "candidates", lambda *given: [name for name in ALL_MEMBERS(*given) if name in few]
+    )
     fitted = weighted("auto", 3, np.random.default_rng(0).uniform(0.5, 1.5, 100))
-    (note,) = [note for note in fitted.notes() if note.startswith("Left out, as their fits cannot weigh rows: ")]
+    (note,) = [
+        note
+        for note in fitted.notes()
+        if note.startswith("Left out, as their fits cannot weigh rows: ")
+    ]
     left_out = set(auto.candidates(3)) - {each.method for each in fitted.judged}
     assert left_out
     assert all(METHODS[name].title in note for name in left_out)

@@ -30,7 +30,9 @@ def saved(tmp_path, overconfident):
     return calib.export.save(fitted, tmp_path / "calibrator.pkl")
 
 
-def test_apply_reads_hdf5_and_takes_an_array_by_name_or_lists_them(saved, tmp_path, overconfident, capsys):
+def test_apply_reads_hdf5_and_takes_an_array_by_name_or_lists_them(
+    saved, tmp_path, overconfident, capsys
+):
     logits, out = overconfident[0][:9], tmp_path / "calibrated.npy"
     with h5py.File(tmp_path / "new.h5", "w") as written:
         written["logits"] = logits
@@ -44,7 +46,9 @@ def test_apply_reads_hdf5_and_takes_an_array_by_name_or_lists_them(saved, tmp_pa
     assert "'nope'; it holds first, second" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("ending", "out", "name"), [("csv", "npz", "{}"), ("parquet", "npy", "P({})")])
+@pytest.mark.parametrize(
+    ("ending", "out", "name"), [("csv", "npz", "{}"), ("parquet", "npy", "P({})")]
+)
 def test_columns_are_taken_by_the_names_of_the_classes(tmp_path, overconfident, ending, out, name):
     logits, labels = overconfident
     fitted, probs = calib.calibrator("vector").fit(logits, labels), softmax(logits)
@@ -65,7 +69,9 @@ def test_an_array_that_names_the_classes_says_their_order(tmp_path, overconfiden
     logits, labels = overconfident
     fitted = calib.calibrator("vector").fit(logits, labels)
     saved = calib.export.save(fitted, tmp_path / "c.npz", class_names=("cat", "dog", "cow", "hen"))
-    np.savez(tmp_path / "new.npz", logits=logits[:9, [2, 0, 3, 1]], class_names=np.array(names, "U3"))
+    np.savez(
+        tmp_path / "new.npz", logits=logits[:9, [2, 0, 3, 1]], class_names=np.array(names, "U3")
+    )
     columns = [0, 1, 2, 3] if len(names) == 4 else [2, 0, 3, 1]
     expected = fitted.predict_proba(logits[:9, columns])
     assert run("apply", saved, tmp_path / "new.npz", "--out", tmp_path / "p.npy") == 0
@@ -83,7 +89,10 @@ def test_apply_of_a_table_of_other_classes_says_how_many_there_are(width, tmp_pa
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
     saved = calib.export.save(fitted, tmp_path / "two.zip", **calib.export.describe(data))
     pd.DataFrame(probs, columns=["p_a", "p_b", "p_c"]).to_csv(tmp_path / "three.csv", index=False)
-    assert main(["apply", str(saved), str(tmp_path / "three.csv"), "--out", str(tmp_path / "o.csv")]) == 1
+    assert (
+        main(["apply", str(saved), str(tmp_path / "three.csv"), "--out", str(tmp_path / "o.csv")])
+        == 1
+    )
     assert f"have 3 columns, but the calibrator takes {width}" in capsys.readouterr().err
 
 
@@ -137,9 +146,14 @@ def test_scores_of_training_rows_have_the_warning_beside_them(file, tmp_path, ca
         assert "rows that the model was not trained on." in said
 
 
-def test_apply_writes_the_predicted_class_and_its_confidence(geometric, file, data, tmp_path, capsys):
+def test_apply_writes_the_predicted_class_and_its_confidence(
+    geometric, file, data, tmp_path, capsys
+):
     saved, _ = geometric
-    expected, predicted = runtime.load(saved).confidence(data.logits, data.features), data.logits.argmax(axis=1)
+    expected, predicted = (
+        runtime.load(saved).confidence(data.logits, data.features),
+        data.logits.argmax(axis=1),
+    )
     assert run("apply", saved, file, "--out", tmp_path / "o.npz") == 0
     assert f"Wrote 400 rows to {tmp_path / 'o.npz'}." in capsys.readouterr().out
     with np.load(tmp_path / "o.npz") as arrays:
@@ -153,14 +167,20 @@ def test_apply_writes_the_predicted_class_and_its_confidence(geometric, file, da
     np.testing.assert_allclose(table["confidence"], expected, rtol=1e-12)
 
 
-def test_apply_takes_features_from_a_file_of_their_own_or_says_what_is_missing(geometric, data, tmp_path, capsys):
+def test_apply_takes_features_from_a_file_of_their_own_or_says_what_is_missing(
+    geometric, data, tmp_path, capsys
+):
     saved, _ = geometric
-    bare, features, out = (tmp_path / name for name in ("bare.npz", "inputs.parquet", "calibrated.npy"))
+    bare, features, out = (
+        tmp_path / name for name in ("bare.npz", "inputs.parquet", "calibrated.npy")
+    )
     np.savez(bare, logits=data.logits, labels=data.labels, class_names=data.class_names)
     flat = data.features.reshape(len(data), -1)
     pd.DataFrame(flat, columns=[f"x{i}" for i in range(flat.shape[1])]).to_parquet(features)
     assert run("apply", saved, bare, "--features", features, "--out", out) == 0
-    np.testing.assert_array_equal(np.load(out), runtime.load(saved).confidence(data.logits, data.features))
+    np.testing.assert_array_equal(
+        np.load(out), runtime.load(saved).confidence(data.logits, data.features)
+    )
     assert run("apply", saved, bare, "--out", out) == 1
     assert "none looks like the inputs of the rows" in capsys.readouterr().err
     np.save(tmp_path / "few.npy", np.zeros((3, 64)))
@@ -170,12 +190,25 @@ def test_apply_takes_features_from_a_file_of_their_own_or_says_what_is_missing(g
 
 def test_features_that_are_not_needed_are_refused(saved, tmp_path, capsys):
     np.save(tmp_path / "x.npy", np.zeros((3, 4)))
-    assert run("apply", saved, tmp_path / "x.npy", "--features", tmp_path / "x.npy", "--out", tmp_path / "p.npy") == 2
+    assert (
+        run(
+            "apply",
+            saved,
+            tmp_path / "x.npy",
+            "--features",
+            tmp_path / "x.npy",
+            "--out",
+            tmp_path / "p.npy",
+        )
+        == 2
+    )
     assert "temperature takes no features; leave --features out" in capsys.readouterr().err
     assert not (tmp_path / "p.npy").exists()
 
 
-def test_a_table_keeps_what_names_its_rows_gets_the_names_of_the_classes_and_holds_no_formula(overconfident, tmp_path):
+def test_a_table_keeps_what_names_its_rows_gets_the_names_of_the_classes_and_holds_no_formula(
+    overconfident, tmp_path
+):
     logits, labels = overconfident
     made = calib.calibrator("temperature").fit(logits, labels)
     calib.export.save(made, tmp_path / "c.npz", class_names=["cat", "dog", "cow", "=hen"])
@@ -184,13 +217,17 @@ def test_a_table_keeps_what_names_its_rows_gets_the_names_of_the_classes_and_hol
         *(f"@case {k},{','.join(map(repr, row))}" for k, row in enumerate(logits[:9].tolist())),
     ]
     (tmp_path / "new.csv").write_text("\n".join(lines))
-    assert run("apply", tmp_path / "c.npz", tmp_path / "new.csv", "--out", tmp_path / "out.csv") == 0
+    assert (
+        run("apply", tmp_path / "c.npz", tmp_path / "new.csv", "--out", tmp_path / "out.csv") == 0
+    )
     head, *rows = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert head == "'=id,p_cat,p_dog,p_cow,p_=hen,predicted"
     assert [row.split(",")[0] for row in rows] == [f"'@case {k}" for k in range(9)]
     written = np.array([row.split(",")[1:5] for row in rows], dtype=float)
     np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)
-    assert [row.split(",")[5] for row in rows] == [("cat", "dog", "cow", "'=hen")[k] for k in made.predict(logits[:9])]
+    assert [row.split(",")[5] for row in rows] == [
+        ("cat", "dog", "cow", "'=hen")[k] for k in made.predict(logits[:9])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -202,14 +239,19 @@ def test_apply_and_check_read_new_probabilities_alike(whole, status, ending, tmp
     generator = np.random.default_rng(0)
     probs, labels = generator.dirichlet(np.ones(3), 300), generator.integers(0, 3, 300)
     np.savez(tmp_path / "old.npz", probs=probs, labels=labels)
-    assert run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz") == 0
+    assert (
+        run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz")
+        == 0
+    )
     written = probs * (generator.uniform(0.8, 1, (300, 1)) if whole == "loose" else whole)
     np.savez(tmp_path / "labelled.npz", probs=written, labels=labels)
     np.save(tmp_path / "new.npy", written)
     options = ["--out", tmp_path / f"out.{ending}"]
     found = [run("apply", tmp_path / "c.npz", tmp_path / "new.npy", *options)]
     found.append(run("check", tmp_path / "c.npz", tmp_path / "labelled.npz"))
-    assert tuple(found) == status == (found[0], run("check", tmp_path / "c.npz", tmp_path / "new.npy"))
+    assert (
+        tuple(found) == status == (found[0], run("check", tmp_path / "c.npz", tmp_path / "new.npy"))
+    )
     if whole == 100.0:
         how = ["--read", "scale=percent"]
         for command, file, more in (
@@ -228,24 +270,37 @@ def test_a_lone_array_is_the_outputs_whatever_it_is_called(name, n_classes, tmp_
     probs = generator.random(200) if n_classes == 1 else generator.dirichlet(np.ones(3), 200)
     labels = generator.integers(0, max(n_classes, 2), 200)
     np.savez(tmp_path / "old.npz", probs=probs, labels=labels)
-    assert run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz") == 0
+    assert (
+        run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz")
+        == 0
+    )
     expected = runtime.load(tmp_path / "c.npz").calibrate(probs)
     np.save(tmp_path / f"{name}.npy", probs)
     np.savez(tmp_path / f"{name}.npz", **{name: probs})
     for file in (f"{name}.npy", f"{name}.npz"):
         assert run("apply", tmp_path / "c.npz", tmp_path / file, "--out", tmp_path / "out.npz") == 0
-        np.testing.assert_allclose(np.load(tmp_path / "out.npz")["probabilities"], expected, atol=1e-9)
+        np.testing.assert_allclose(
+            np.load(tmp_path / "out.npz")["probabilities"], expected, atol=1e-9
+        )
         assert run("check", tmp_path / "c.npz", tmp_path / file) == 0
 
 
-def test_apply_writes_actions_and_sets_of_rows_that_could_be_streamed(tmp_path, overconfident, capsys):
+def test_apply_writes_actions_and_sets_of_rows_that_could_be_streamed(
+    tmp_path, overconfident, capsys
+):
     logits, labels = overconfident
     fitted = calib.calibrator("temperature").fit(logits, labels)
-    decided = {"decision": AnswerAbove(threshold=0.6), "sets": conformal_sets(fitted.predict_proba(logits), labels)}
+    decided = {
+        "decision": AnswerAbove(threshold=0.6),
+        "sets": conformal_sets(fitted.predict_proba(logits), labels),
+    }
     saved = calib.export.save(fitted, tmp_path / "c.npz", **decided)
     np.save(tmp_path / "new.npy", logits)
     exported = runtime.load(saved)
-    for option, expected in (("--decide", exported.decide(logits)), ("--sets", exported.prediction_sets(logits))):
+    for option, expected in (
+        ("--decide", exported.decide(logits)),
+        ("--sets", exported.prediction_sets(logits)),
+    ):
         assert run("apply", saved, tmp_path / "new.npy", "--out", tmp_path / "p.npy", option) == 0
         np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), expected)
     assert run("apply", saved, tmp_path / "new.npy", "--out", tmp_path / "p.parquet", "--sets") == 1

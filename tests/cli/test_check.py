@@ -16,7 +16,9 @@ from tests.cli.conftest import run
 from tests.conftest import simulate
 
 
-def test_it_says_what_the_page_says_and_looks_after_every_batch_of_rows_or_of_weeks(file, tmp_path, capsys) -> None:
+def test_it_says_what_the_page_says_and_looks_after_every_batch_of_rows_or_of_weeks(
+    file, tmp_path, capsys
+) -> None:
     saved, fresh = tmp_path / "calibrator.zip", tmp_path / "fresh.npz"
     logits, labels = simulate(seed=1)
     np.savez(fresh, logits=logits, labels=labels)
@@ -59,12 +61,17 @@ def loans(tmp_path, monkeypatch) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("times", "said"),
     [
-        ([f"{k % 12 + 1:02d}/{k % 11 + 1:02d}/2026" for k in range(500)], "may name its day or its month first"),
+        (
+            [f"{k % 12 + 1:02d}/{k % 11 + 1:02d}/2026" for k in range(500)],
+            "may name its day or its month first",
+        ),
         (pd.to_timedelta(np.arange(500), unit="D"), "holds values of type duration"),
     ],
     ids=["ambiguous", "durations"],
 )
-def test_times_that_cannot_be_used_are_said_and_so_are_the_batches(loans, times, said, capsys) -> None:
+def test_times_that_cannot_be_used_are_said_and_so_are_the_batches(
+    loans, times, said, capsys
+) -> None:
     loans.assign(scored=times).to_parquet("new.parquet", index=False)
     capsys.readouterr()
     assert run("check", "c.npz", "new.parquet", "--read", "time=scored") == 0

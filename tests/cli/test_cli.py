@@ -25,7 +25,13 @@ from calib.export import runtime
 from tests.cli.conftest import run
 from tests.conftest import ROOT, simulate
 
-TABLE = dict(re.findall(r"^\| (\d+) \| (.+) \|$", (ROOT / "docs" / "command_line.md").read_text("utf-8"), re.MULTILINE))
+TABLE = dict(
+    re.findall(
+        r"^\| (\d+) \| (.+) \|$",
+        (ROOT / "docs" / "command_line.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+)
 DRIVING = set("\x1b\x9b\x07\u202e")
 """Characters that a terminal obeys."""
 
@@ -48,7 +54,9 @@ def test_inspect_says_what_was_understood_and_what_is_wrong(folder, overconfiden
     logits, labels = overconfident
     assert run("inspect", "outputs.npz") == 0
     out = capsys.readouterr().out
-    assert "logits  400 x 4  float64" in out and "kind='logits'" in out and "overconfident by" in out
+    assert (
+        "logits  400 x 4  float64" in out and "kind='logits'" in out and "overconfident by" in out
+    )
     assert f"accuracy {(logits.argmax(axis=1) == labels).mean():.1%}".replace("%", " %") in out
     assert run("inspect", "broken.npz") == 1
     out = capsys.readouterr().out
@@ -57,14 +65,22 @@ def test_inspect_says_what_was_understood_and_what_is_wrong(folder, overconfiden
 
 def test_inspect_says_which_certain_risk_a_file_holds(tmp_path, capsys):
     risks = np.r_[1.0, np.random.default_rng(0).beta(1, 3, 299).clip(0.001, 0.999)]
-    pd.DataFrame({"p_default": risks, "default": risks > 0.4}).to_csv(tmp_path / "loans.csv", index=False)
+    pd.DataFrame({"p_default": risks, "default": risks > 0.4}).to_csv(
+        tmp_path / "loans.csv", index=False
+    )
     assert run("inspect", tmp_path / "loans.csv") == 0
     said = capsys.readouterr().out
-    assert "1 value in 1 row of 300 of loans.csv is exactly 0 or 1" in said and "exactly zero" not in said
+    assert (
+        "1 value in 1 row of 300 of loans.csv is exactly 0 or 1" in said
+        and "exactly zero" not in said
+    )
 
 
 def test_a_gap_that_chance_explains_is_called_so():
-    even, wide = (gap_sentence(judged_raw(Predictions(*simulate(400, 3, scale), tuple("abc")))) for scale in (1.0, 2.5))
+    even, wide = (
+        gap_sentence(judged_raw(Predictions(*simulate(400, 3, scale), tuple("abc"))))
+        for scale in (1.0, 2.5)
+    )
     assert "significantly (gap " in even and "95 %: " in even
     assert "confident by " in wide and "significantly" not in wide
 
@@ -96,7 +112,9 @@ def test_features_come_in_files_of_their_own(file, tmp_path, capsys):
 
 def test_files_are_read_by_a_reader_apart_where_that_is_asked_for(file, monkeypatch):
     apart = []
-    monkeypatch.setattr(loading, "_isolated", lambda *given: apart.append(given) or loading.inspect_all(*given))
+    monkeypatch.setattr(
+        loading, "_isolated", lambda *given: apart.append(given) or loading.inspect_all(*given)
+    )
     assert run("inspect", file) == 0 and not apart
     assert run("inspect", file, "--isolate") == 0 and len(apart) == 1
     assert run("inspect", file, "--no-isolate") == 0 and len(apart) == 1
@@ -135,19 +153,40 @@ def test_the_table_holds_every_status_and_no_other():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fit", "FILE", "--method", "nothing", "--out", "x.pkl"], "no calibrator 'nothing'; choose from identity, "),
-        (["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"], "no parameter 'bins'; it takes "),
-        (["fit", "FILE", "--method", "imax:n_bins=abc", "--out", "x.pkl"], "n_bins='abc' must be a whole number betw"),
+        (
+            ["fit", "FILE", "--method", "nothing", "--out", "x.pkl"],
+            "no calibrator 'nothing'; choose from identity, ",
+        ),
+        (
+            ["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"],
+            "no parameter 'bins'; it takes ",
+        ),
+        (
+            ["fit", "FILE", "--method", "imax:n_bins=abc", "--out", "x.pkl"],
+            "n_bins='abc' must be a whole number betw",
+        ),
         (["fit", "FILE", "--method", "temperature"], "--out"),
         (["fit", "FILE", "--out", "x.pkl"], "Missing option '--method'"),
-        (["fit", "FILE", "--method", "temperature", "--out", "a.xyz"], "'a.xyz' does not end in .pkl"),
-        (["fit", "FILE", "--method", "temperature", "--out", "nowhere/a.pkl"], "there is no folder 'nowhere'"),
+        (
+            ["fit", "FILE", "--method", "temperature", "--out", "a.xyz"],
+            "'a.xyz' does not end in .pkl",
+        ),
+        (
+            ["fit", "FILE", "--method", "temperature", "--out", "nowhere/a.pkl"],
+            "there is no folder 'nowhere'",
+        ),
         (["fit", "FILE", "--method", "temperature", "--out", "FILE"], "give --out another name"),
         (["compare", "FILE", "--calibration", "all"], "leaves none"),
-        (["compare", "FILE", "--csv", "a.html", "--report", "a.html"], "give --report another name"),
+        (
+            ["compare", "FILE", "--csv", "a.html", "--report", "a.html"],
+            "give --report another name",
+        ),
         (["compare", "FILE", "--repeats", "1"], "Input should be greater than or equal to"),
         (["compare", "FILE", "--relevant", "nothing=0.1"], "'nothing=0.1' is no SCORE=DIFFERENCE"),
-        (["apply", "a.pkl", "FILE", "--out", "a.h5"], "does not end in .npz or .npy or .parquet or .csv"),
+        (
+            ["apply", "a.pkl", "FILE", "--out", "a.h5"],
+            "does not end in .npz or .npy or .parquet or .csv",
+        ),
         (["plan", "FILE", "--threshold", "0.2"], "name no event"),
         (["plan", "FILE", "--auroc", "5"], "Input should be less than or equal to 0.99"),
         (["compare", "FILE", "--view", "event"], "cannot be judged as --view event"),
@@ -166,7 +205,9 @@ def test_a_wrong_command_is_two_and_one_line(file, arguments, said, capsys, monk
     assert said in line and not printed.out
     command = f" {arguments[0]}" if arguments[0] in COMMANDS else ""
     assert line.startswith("error: ") and line.endswith(f"; see python -m calib{command} --help.")
-    assert file.read_bytes() == before and [each.name for each in file.parent.iterdir()] == [file.name]
+    assert file.read_bytes() == before and [each.name for each in file.parent.iterdir()] == [
+        file.name
+    ]
 
 
 def test_what_a_file_cannot_hold_is_said_before_the_fit(folder, capsys, monkeypatch):
@@ -182,7 +223,9 @@ def test_what_a_file_cannot_hold_is_said_before_the_fit(folder, capsys, monkeypa
 def test_a_fit_that_no_file_of_the_ending_can_hold_prints_no_results(tmp_path, capsys):
     """Of GPcalib it is known only after the fit, and scores were printed before the refusal."""
     risks = np.random.default_rng(0).beta(1, 3, 300)
-    pd.DataFrame({"p_default": risks, "default": risks > 0.4}).to_csv(tmp_path / "loans.csv", index=False)
+    pd.DataFrame({"p_default": risks, "default": risks > 0.4}).to_csv(
+        tmp_path / "loans.csv", index=False
+    )
     to = ["--out", tmp_path / "c.sql", "--json"]
     assert run("fit", tmp_path / "loans.csv", "--method", "gpcalib:max_iter=3", *to) == 1
     said = capsys.readouterr()
@@ -201,7 +244,9 @@ def test_without_typer_the_extra_is_named():
 def test_nobody_reads_to_the_end():
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run([sys.executable, "-m", "calib", "settings"], cwd=ROOT, stdout=write, stderr=subprocess.PIPE)
+    done = subprocess.run(
+        [sys.executable, "-m", "calib", "settings"], cwd=ROOT, stdout=write, stderr=subprocess.PIPE
+    )
     os.close(write)
     assert (done.returncode, done.stderr) == (UNREAD, b"")
 
@@ -226,9 +271,14 @@ def test_a_pipe_is_refused_in_words(tmp_path, capsys):
 def test_no_name_drives_the_terminal(command, tmp_path, capsys):
     generator = np.random.default_rng(0)
     risk = generator.beta(1, 3, 200)
-    rows = [f"{p:.4f},{int(u < p)},\x1b[1m{u < 0.5}" for p, u in zip(risk, generator.random(200), strict=True)]
+    rows = [
+        f"{p:.4f},{int(u < p)},\x1b[1m{u < 0.5}"
+        for p, u in zip(risk, generator.random(200), strict=True)
+    ]
     path = tmp_path / "a\x1b[31mb.csv"
-    path.write_text("\n".join(["pd \x1b[2J,default \x9b\u202e,segment \x07", *rows]), encoding="utf-8")
+    path.write_text(
+        "\n".join(["pd \x1b[2J,default \x9b\u202e,segment \x07", *rows]), encoding="utf-8"
+    )
     name, *rest = command
     run(name, path, *rest, "--read", "outcome=default \x9b\u202e", "--read", "outputs=pd \x1b[2J")
     printed = "".join(capsys.readouterr())

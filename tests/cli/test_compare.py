@@ -31,11 +31,19 @@ def read(path: str) -> Reading:
 
 def test_the_report_and_what_is_printed_have_the_numbers_of_the_table(folder, capsys):
     methods = "--methods temperature,isotonic --method isotonic:share_classes=False"
-    assert run_line(f"compare outputs.npz {methods} --csv scores.csv --report report.html --seed 4") == 0
+    assert (
+        run_line(f"compare outputs.npz {methods} --csv scores.csv --report report.html --seed 4")
+        == 0
+    )
     said = capsys.readouterr().out
     assert "The report is in report.html." in said
     table, cells = pd.read_csv("scores.csv"), read("report.html").cells("overview")
-    assert list(cells) == ["Uncalibrated", "Temperature", "Isotonic (shared map)", "Isotonic (class-wise)"]
+    assert list(cells) == [
+        "Uncalibrated",
+        "Temperature",
+        "Isotonic (shared map)",
+        "Isotonic (class-wise)",
+    ]
     for row in table.to_dict("records"):
         if (title := SCORES[row["score"]].title) in cells[row["title"]]:
             assert cells[row["title"]][title].startswith(number(row["value"]))
@@ -45,10 +53,15 @@ def test_the_report_and_what_is_printed_have_the_numbers_of_the_table(folder, ca
     nll = table[table["score"] == "NLL"].set_index("title")
     for title, line in shown.items():
         row = nll.loc[title]
-        assert line.startswith(title) and f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in line
+        assert (
+            line.startswith(title)
+            and f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in line
+        )
     starred = [title for title, line in shown.items() if line.partition("]")[2].startswith(" *")]
     assert starred == [nll["value"].idxmin()]
-    assert any(line.startswith("Take Temperature") for line in lines)  # the simplest that is not worse
+    assert any(
+        line.startswith("Take Temperature") for line in lines
+    )  # the simplest that is not worse
 
 
 def test_its_command_writes_the_same_table(folder):
@@ -62,7 +75,17 @@ def test_its_command_writes_the_same_table(folder):
     first, again = pd.read_csv("scores.csv"), pd.read_csv("comparison.csv")
     row = first.set_index(["method", "score"]).loc[("temperature", "NLL")]
     assert (row["verdict"], row["relevant"]) == ("equivalent", 9.0)
-    numbers = ["method", "title", "score", "value", "low", "high", "difference", "difference_low", "verdict"]
+    numbers = [
+        "method",
+        "title",
+        "score",
+        "value",
+        "low",
+        "high",
+        "difference",
+        "difference_low",
+        "verdict",
+    ]
     pd.testing.assert_frame_equal(first[numbers], again[numbers])
 
 
@@ -75,4 +98,7 @@ def test_labels_of_a_test_set_in_files_of_their_own(folder, overconfident):
     assert run_line(f"compare {files} --method temperature --report report.html") == 0
     reading = read("report.html")
     assert "as it came with the data" in reading.text
-    assert files.replace("a.npy --labels", "--labels", 1).split() == shlex.split(reading.command())[5:11]
+    assert (
+        files.replace("a.npy --labels", "--labels", 1).split()
+        == shlex.split(reading.command())[5:11]
+    )

@@ -17,7 +17,9 @@ from tests.conftest import simulate
 
 def test_the_status_is_that_of_the_interval_and_not_of_the_value(file, capsys) -> None:
     data = calib.load(file)
-    judged = Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
+    judged = Evaluation.from_predictions(
+        calib.calibrator("identity").fit(data.logits, data.labels), data
+    )
     value, low, _ = score_intervals(judged)["ECE"]
     assert run("gate", file, "--max-ece", low * 0.99) == FAILED
     assert "fails" in capsys.readouterr().out
@@ -33,7 +35,10 @@ def test_a_calibrator_is_judged_in_place_of_the_model(file, tmp_path, capsys) ->
     logits, labels = simulate(seed=1)
     np.savez(tmp_path / "fresh.npz", logits=logits, labels=labels)
     assert run("gate", tmp_path / "fresh.npz", "--max-ece", 0.05) == FAILED
-    assert run("gate", tmp_path / "fresh.npz", "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz") == 0
+    assert (
+        run("gate", tmp_path / "fresh.npz", "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz")
+        == 0
+    )
     assert SAME_DATA not in capsys.readouterr().out
     run("gate", file, "--max-ece", 0.05, "--calibrator", tmp_path / "c.npz")
     assert SAME_DATA in capsys.readouterr().out
@@ -52,15 +57,29 @@ def test_a_calibrated_model_seldom_fails_at_a_limit_of_nothing() -> None:
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.999], ids=["too low to keep", "too high to break"])
-@pytest.mark.parametrize(("rows", "why"), [(1, "1 row cannot tell"), (80, "all labels are of one class")])
-def test_rows_that_cannot_say_are_undecided_and_neither_pass_nor_fail(rows, why, limit, tmp_path, capsys) -> None:
-    np.savez(tmp_path / "few.npz", logits=simulate(n=rows, n_classes=3)[0], labels=np.zeros(rows, dtype=int))
+@pytest.mark.parametrize(
+    ("rows", "why"), [(1, "1 row cannot tell"), (80, "all labels are of one class")]
+)
+def test_rows_that_cannot_say_are_undecided_and_neither_pass_nor_fail(
+    rows, why, limit, tmp_path, capsys
+) -> None:
+    np.savez(
+        tmp_path / "few.npz",
+        logits=simulate(n=rows, n_classes=3)[0],
+        labels=np.zeros(rows, dtype=int),
+    )
     assert run("gate", tmp_path / "few.npz", "--max-ece", limit) == UNDECIDED
     printed = capsys.readouterr().out
-    assert printed.startswith(f"On {rows} row{'s' * (rows > 1)}:\n") and f"undecided: {why}" in printed
+    assert (
+        printed.startswith(f"On {rows} row{'s' * (rows > 1)}:\n") and f"undecided: {why}" in printed
+    )
     assert run("gate", tmp_path / "few.npz", "--max-ece", limit, "--json") == UNDECIDED
     said = json.loads(capsys.readouterr().out)
-    assert said["passed"] is None and said["scores"][0]["verdict"] == "undecided" and why in said["scores"][0]["why"]
+    assert (
+        said["passed"] is None
+        and said["scores"][0]["verdict"] == "undecided"
+        and why in said["scores"][0]["why"]
+    )
 
 
 def test_a_limit_of_a_score_that_is_not_there_is_refused() -> None:

@@ -36,7 +36,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.save(folder / "new.npy", logits[:50])
     logits, labels = simulate(n=240, n_classes=2, seed=1)
     np.savez(folder / "two.npz", logits=logits, labels=labels)
-    assert run("fit", folder / "three.npz", "--method", "temperature", "--out", folder / "c.npz") == 0
+    assert (
+        run("fit", folder / "three.npz", "--method", "temperature", "--out", folder / "c.npz") == 0
+    )
     return folder
 
 
@@ -74,10 +76,16 @@ def test_compare(folder: Path, answer: Answer) -> None:
             (record["value"], row["value"]),
             (record["difference"]["value"], row["difference"]),
             *zip(record["interval"], (row["low"], row["high"]), strict=True),
-            *zip(record["difference"]["interval"], (row["difference_low"], row["difference_high"]), strict=True),
+            *zip(
+                record["difference"]["interval"],
+                (row["difference_low"], row["difference_high"]),
+                strict=True,
+            ),
         ]
         for given, expected in pairs:
-            assert given == (pytest.approx(expected, abs=1e-12) if math.isfinite(expected) else None)
+            assert given == (
+                pytest.approx(expected, abs=1e-12) if math.isfinite(expected) else None
+            )
         assert record["verdict"] == row["verdict"]
     assert found["recommendation"]["method"] in {"identity", *methods}
     assert found["model"]["gap"] == pytest.approx(np.subtract(*judged_raw(test).pair).mean())
@@ -89,9 +97,13 @@ def test_compare_over_splits(folder: Path, answer: Answer, tmp_path: Path) -> No
     data = calib.load(folder / "two.npz")
     n = found["rows"]["calibration"]
     table = summarise_splits(
-        repeated_splits({"temperature": calib.calibrator("temperature", random_state=0)}, data, n, n_repeats=2)
+        repeated_splits(
+            {"temperature": calib.calibrator("temperature", random_state=0)}, data, n, n_repeats=2
+        )
     )
-    assert [each["value"] for each in found["splits"]] == pytest.approx(list(table["value"]), nan_ok=True)
+    assert [each["value"] for each in found["splits"]] == pytest.approx(
+        list(table["value"]), nan_ok=True
+    )
     assert (tmp_path / "s-splits.csv").is_file()
 
 
@@ -100,11 +112,19 @@ def test_fit(folder: Path, answer: Answer, tmp_path: Path) -> None:
     found = answer("fit", folder / "three.npz", "--method", "temperature", *options)
     calibration, test = calib.load(folder / "three.npz").split(0.25, random_state=3)
     saved = runtime.load(tmp_path / "c.npz")
-    expected = calib.calibrator("temperature", random_state=3).fit(calibration.logits, calibration.labels)
+    expected = calib.calibrator("temperature", random_state=3).fit(
+        calibration.logits, calibration.labels
+    )
     probs = expected.predict_proba(test.logits)
     np.testing.assert_allclose(saved.calibrator.predict_proba(test.logits), probs, atol=1e-12)
-    assert saved.metadata["scores"]["NLL"]["after"][0] == pytest.approx(calib.metrics.nll(probs, test.labels))
-    assert (found["method"], found["rows"], found["test_rows"]) == ("temperature", len(calibration), len(test))
+    assert saved.metadata["scores"]["NLL"]["after"][0] == pytest.approx(
+        calib.metrics.nll(probs, test.labels)
+    )
+    assert (found["method"], found["rows"], found["test_rows"]) == (
+        "temperature",
+        len(calibration),
+        len(test),
+    )
     assert found["file"] == str(tmp_path / "c.npz")
     scores = before_and_after(saved.calibrator, test)
     assert set(by_score(found["scores"])) == set(scores)
@@ -116,8 +136,15 @@ def test_fit(folder: Path, answer: Answer, tmp_path: Path) -> None:
 def test_inspect(folder: Path, answer: Answer, tmp_path: Path) -> None:
     found = answer("inspect", folder / "three.npz")
     data = calib.load(folder / "three.npz")
-    assert {(each["name"], *each["shape"]) for each in found["arrays"]} == {("logits", 240, 3), ("labels", 240)}
-    assert (found["rows"], found["classes"], found["read"]["kind"]) == (240, ["0", "1", "2"], "logits")
+    assert {(each["name"], *each["shape"]) for each in found["arrays"]} == {
+        ("logits", 240, 3),
+        ("labels", 240),
+    }
+    assert (found["rows"], found["classes"], found["read"]["kind"]) == (
+        240,
+        ["0", "1", "2"],
+        "logits",
+    )
     said, outcome = judged_raw(data).pair
     model = found["model"]
     assert [model["said"], model["outcome"]] == pytest.approx([said.mean(), outcome.mean()])
@@ -135,7 +162,9 @@ def test_check_of_labelled_rows(folder: Path, answer: Answer) -> None:
     before, now = shift_data.judge(exported, new.data)
     recorded, n_before = shift.recorded_scores(exported.metadata)
     expected = shift.calibration_shift(now, before, recorded, n_before=n_before)
-    assert found["labelled"] and found["rows"] == 240 and found["miscalibrated"] is shift.off(expected)
+    assert (
+        found["labelled"] and found["rows"] == 240 and found["miscalibrated"] is shift.off(expected)
+    )
     for key, record in by_score(found["scores"]).items():
         change = expected.scores[key]
         same(record["now"], change.now)
@@ -169,7 +198,9 @@ def test_plan(folder: Path, answer: Answer) -> None:
     said, came = judged_raw(data).pair
     threshold = 0.3 if found["model"]["view"] == "event" else None
     expected = rows_needed(said, came, threshold, WIDTHS)
-    assert [(each["target"], each["rows"]) for each in found["needed"]] == [(e.target, e.rows) for e in expected]
+    assert [(each["target"], each["rows"]) for each in found["needed"]] == [
+        (e.target, e.rows) for e in expected
+    ]
 
 
 def test_gate(folder: Path, answer: Answer) -> None:
@@ -186,7 +217,14 @@ def test_nothing_but_numbers_text_and_null_is_written() -> None:
     assert plain({1: table.keys() & {"nothing"}, "a": np.float32(0.5), "b": np.array([1, 2])}) == {
         "1": [], "a": 0.5, "b": [1, 2],
     }  # fmt: skip
-    assert plain([float("nan"), -math.inf, np.nan, True, None, Path("a")]) == [None, None, None, True, None, "a"]
+    assert plain([float("nan"), -math.inf, np.nan, True, None, Path("a")]) == [
+        None,
+        None,
+        None,
+        True,
+        None,
+        "a",
+    ]
     assert plain(Interval(1.0, -math.inf, 2.0)) == {"value": 1.0, "interval": [None, 2.0]}
 
 

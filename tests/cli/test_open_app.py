@@ -54,7 +54,9 @@ def test_it_ends_with_the_session(tmp_path):
     )
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    session = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True, **pipes)
+    session = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, text=True, **pipes
+    )
     url = session.stdout.readline().split()[-1]
     assert answers(url)
     session.communicate(timeout=300)

@@ -40,7 +40,9 @@ def table(tmp_path_factory) -> Iterator[pd.DataFrame]:
         yield table
 
 
-@pytest.mark.parametrize(("ending", "out"), [("csv", "out.csv"), ("parquet", "out.npy"), ("npy", "out.npy")])
+@pytest.mark.parametrize(
+    ("ending", "out"), [("csv", "out.csv"), ("parquet", "out.npy"), ("npy", "out.npy")]
+)
 def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending, out) -> None:
     new = table[["risk_b", "risk_a"]]  # which of them is meant only the calibrator knows
     if ending == "npy":
@@ -53,28 +55,44 @@ def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending,
     np.testing.assert_allclose(found, expected[:, 1], atol=1e-9)
 
 
-def test_a_named_column_goes_before_the_one_of_the_fit_or_is_said_not_to_be_there(table, capsys) -> None:
+def test_a_named_column_goes_before_the_one_of_the_fit_or_is_said_not_to_be_there(
+    table, capsys
+) -> None:
     """Of one that a Parquet table in blocks does not hold it was a traceback: KeyError."""
-    assert main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
-    np.testing.assert_allclose(np.load("out.npy"), calib.runtime.load("c.npz").calibrate(table["risk_b"]), atol=1e-9)
+    assert (
+        main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
+    )
+    np.testing.assert_allclose(
+        np.load("out.npy"), calib.runtime.load("c.npz").calibrate(table["risk_b"]), atol=1e-9
+    )
     table.to_parquet("new.parquet")
-    assert main(["apply", "c.npz", "new.parquet", "--out", "out.npy", "--read", "outputs=risk_c"]) == 1
+    assert (
+        main(["apply", "c.npz", "new.parquet", "--out", "out.npy", "--read", "outputs=risk_c"]) == 1
+    )
     assert "no array or column 'risk_c'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["check", "gate"])
 def test_other_commands_take_the_column_of_the_fit_too(command, table, capsys) -> None:
     """They asked which of the two columns was meant, where apply knew."""
-    of = ["c.npz", "loans.csv"] if command == "check" else ["loans.csv", "--calibrator", "c.npz", "--max-nll", "9"]
+    of = (
+        ["c.npz", "loans.csv"]
+        if command == "check"
+        else ["loans.csv", "--calibrator", "c.npz", "--max-nll", "9"]
+    )
     assert main([command, *of, "--read", "outcome=default", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (said,) = [each for each in found["scores"] if each["score"] == "NLL"]
     probs = calib.runtime.load("c.npz").calibrate(table["risk_a"])
-    assert (said["now"] if command == "check" else said)["value"] == pytest.approx(nll(probs, table["default"]))
+    assert (said["now"] if command == "check" else said)["value"] == pytest.approx(
+        nll(probs, table["default"])
+    )
 
 
 def test_gate_says_what_the_scores_are_with_the_weights(table, capsys) -> None:
-    weighted = ece(table["risk_a"].to_numpy(), table["default"].to_numpy(), weights=table["weight"].to_numpy())
+    weighted = ece(
+        table["risk_a"].to_numpy(), table["default"].to_numpy(), weights=table["weight"].to_numpy()
+    )
     assert main(["gate", "loans.csv", "--max-ece", "1", *READ, *WEIGHTED]) == 0
     assert f"with them: ECE of P(event) {weighted:.4f}." in capsys.readouterr().out
     assert main(["gate", "loans.csv", "--max-ece", "1", *READ, "--read", "weights=weight"]) == 0
@@ -85,8 +103,12 @@ def test_scores_of_a_table_have_a_column_with_its_weights(table) -> None:
     roles = {"outcome": "default", "outputs": "risk_a", "weights": "weight"}
     found = calib.scores(Path("loans.csv"), roles=roles, weight_kind="sampling")
     said, came, weights = (table[name].to_numpy() for name in ("risk_a", "default", "weight"))
-    assert found.loc["ECE of P(event)", "weighted"] == pytest.approx(ece(said, came, weights=weights), abs=1e-12)
-    assert found.loc["Brier", "weighted"] == pytest.approx(np.average((said - came) ** 2, weights=weights), abs=1e-9)
+    assert found.loc["ECE of P(event)", "weighted"] == pytest.approx(
+        ece(said, came, weights=weights), abs=1e-12
+    )
+    assert found.loc["Brier", "weighted"] == pytest.approx(
+        np.average((said - came) ** 2, weights=weights), abs=1e-9
+    )
     ranked = roc_auc_score(came, said, sample_weight=weights)
     assert found.loc["AUROC", "weighted"] == pytest.approx(ranked, abs=1e-12)
     assert "weighted" not in calib.scores(Path("loans.csv"), roles=roles)

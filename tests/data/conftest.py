@@ -36,7 +36,9 @@ def check_refused(path: Path, code: str, fragment: str, choices: Choices | None 
     assert (error.level, error.code) == ("error", code), error
     assert fragment in error.message, error
     assert error.action
-    assert str(path.parent) not in error.message, "a person needs the name of the file, not a server's path"
+    assert str(path.parent) not in error.message, (
+        "a person needs the name of the file, not a server's path"
+    )
     with pytest.raises(DataError) as raised:
         load(path, choices=choices)
     assert raised.value.findings[0] == error
@@ -120,10 +122,15 @@ class Make:
         """A table with the labels and p_0 .. p_3, and further or other columns."""
         import pandas as pd
 
-        table = {"label": self.labels, **{f"p_{k}": self.probs[:, k] for k in range(self.probs.shape[1])}}
+        table = {
+            "label": self.labels,
+            **{f"p_{k}": self.probs[:, k] for k in range(self.probs.shape[1])},
+        }
         return pd.DataFrame({**table, **columns})
 
-    def csv(self, frame: Any = None, name: str = "outputs.csv", encoding: str = "utf-8", **options: Any) -> Path:
+    def csv(
+        self, frame: Any = None, name: str = "outputs.csv", encoding: str = "utf-8", **options: Any
+    ) -> Path:
         frame = self.frame() if frame is None else frame
         return self.file(name, frame.to_csv(**{"index": False, **options}).encode(encoding))
 

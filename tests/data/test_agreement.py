@@ -36,7 +36,9 @@ def found(logits, labels):
     return {finding.code for finding in check_agreement(logits, kind, labels, Choices())}
 
 
-@pytest.mark.parametrize(("n", "n_classes", "strength"), [(300, 2, 0.5), (300, 4, 0.5), (1000, 10, 1.0)])
+@pytest.mark.parametrize(
+    ("n", "n_classes", "strength"), [(300, 2, 0.5), (300, 4, 0.5), (1000, 10, 1.0)]
+)
 def test_shuffled_labels_are_said_and_weak_models_are_not_accused(n, n_classes, strength):
     missed = accused = 0
     for seed in range(20):
@@ -52,23 +54,31 @@ def test_the_rank_sum_is_that_of_scipy():
     options = {"alternative": "greater", "use_continuity": False, "method": "asymptotic"}
     expected = mannwhitneyu(difference[labels == 1], difference[labels == 0], **options).pvalue
     assert rank_test(logits, "logits", labels)[0] == pytest.approx(expected, rel=1e-9)
-    assert rank_test(difference[:, None], "binary_log_odds", labels)[0] == pytest.approx(expected, rel=1e-9)
+    assert rank_test(difference[:, None], "binary_log_odds", labels)[0] == pytest.approx(
+        expected, rel=1e-9
+    )
     assert rank_test(logits, "logits", labels)[1] == pytest.approx(1 - expected, rel=1e-9)
 
 
 def test_chance_is_that_of_labels_in_random_order():
     """Against 2,000 random orders of the labels."""
     logits, labels, generator = simulated(5, 40, 3, 0.3)
-    ranks = np.argsort(np.argsort(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True), axis=0), axis=0)
+    ranks = np.argsort(
+        np.argsort(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True), axis=0), axis=0
+    )
     orders = [generator.permutation(labels) for _ in range(2000)]
-    as_high = np.mean([ranks[np.arange(40), y].sum() >= ranks[np.arange(40), labels].sum() for y in orders])
+    as_high = np.mean(
+        [ranks[np.arange(40), y].sum() >= ranks[np.arange(40), labels].sum() for y in orders]
+    )
     assert rank_test(logits, "logits", labels)[0] == pytest.approx(as_high, abs=0.04)
 
 
 def test_few_outputs_are_ranked_where_they_leave_no_doubt(monkeypatch):
     """A quarter of these outputs tell that a model is good; of a weak one all are ranked, and it is not accused."""
     ranked = []
-    monkeypatch.setattr("scipy.stats.rankdata", lambda of, axis: ranked.append(of.size) or rankdata(of, axis=axis))
+    monkeypatch.setattr(
+        "scipy.stats.rankdata", lambda of, axis: ranked.append(of.size) or rankdata(of, axis=axis)
+    )
     logits, labels, generator = simulated(8, 8000, 100, 2.0)
     assert not found(logits, labels) and ranked == [200_000]
     logits, labels, generator = simulated(8, 8000, 100, 0.05)

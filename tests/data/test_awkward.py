@@ -145,7 +145,11 @@ def test_is_read_as_meant(make, build, code):
     path = build(make)
     data = load(path)
     agree(data, make, slice(None))
-    assert data.logits.flags.c_contiguous and data.logits.dtype.isnative and data.labels.dtype == np.int64
+    assert (
+        data.logits.flags.c_contiguous
+        and data.logits.dtype.isnative
+        and data.labels.dtype == np.int64
+    )
     assert code is None or code in {finding.code for finding in data.findings}
     check_repeatable(path)
 
@@ -183,11 +187,18 @@ def test_rows_that_sum_to_zero_are_read_as_logits_in_one_click(make):
 
 def test_an_array_of_classes_beside_labels_names_them(make):
     assert load(make.both(classes=NAMES)).class_names == tuple(NAMES)
-    assert load(make.npz(logits=make.logits, classes=make.labels)).class_names == ("0", "1", "2", "3")
+    assert load(make.npz(logits=make.logits, classes=make.labels)).class_names == (
+        "0",
+        "1",
+        "2",
+        "3",
+    )
 
 
 def test_the_predicted_class_is_no_output(make):
-    scores = pd.DataFrame(make.probs, columns=list("abcd")).assign(y_true=make.labels, id=np.arange(300))
+    scores = pd.DataFrame(make.probs, columns=list("abcd")).assign(
+        y_true=make.labels, id=np.arange(300)
+    )
     for name in ("yhat", "Predicted Class"):
         path = make.csv(scores.assign(**{name: make.probs.argmax(axis=1)}))
         data = load(path)
@@ -197,10 +208,18 @@ def test_the_predicted_class_is_no_output(make):
 
 
 def test_no_reading_without_rows_is_offered(make):
-    p, churn, half = make.probs[:, 2:].sum(axis=1), make.binary.astype(float), np.arange(len(make.binary)) < 150
-    data = load(make.csv(pd.DataFrame({"churn": churn, "score_a": np.full(len(p), np.nan), "score_b": p})))
+    p, churn, half = (
+        make.probs[:, 2:].sum(axis=1),
+        make.binary.astype(float),
+        np.arange(len(make.binary)) < 150,
+    )
+    data = load(
+        make.csv(pd.DataFrame({"churn": churn, "score_a": np.full(len(p), np.nan), "score_b": p}))
+    )
     assert [role.role for role in data.roles] == ["outcome", "ignore", "outputs"]
-    torn = pd.DataFrame({"age": np.arange(len(p)) % 60, "score_a": p**2, "score_b": p, "churned": make.binary})
+    torn = pd.DataFrame(
+        {"age": np.arange(len(p)) % 60, "score_a": p**2, "score_b": p, "churned": make.binary}
+    )
     torn["churned"] = torn["churned"].astype("Int64").where(half)
     torn.loc[half, ["score_a", "score_b"]] = np.nan
     check_refused(make.csv(torn), "no_rows", "both an outcome and finite outputs")

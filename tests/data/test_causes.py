@@ -49,22 +49,34 @@ def test_percent_signs_in_half_of_a_column_are_the_reason():
     risk = PROBS[:, 2:].sum(axis=1)
     cells = [f"{100 * p:.1f}%" if row % 2 else f"{100 * p:.1f}" for row, p in enumerate(risk)]
     finding = refused(("t.csv", csv_bytes(default=LABELS // 2, pd=cells)), "percent_signs")
-    assert "Some cells of pd in t.csv have a percent sign and the others have none" in finding.message
+    assert (
+        "Some cells of pd in t.csv have a percent sign and the others have none" in finding.message
+    )
 
 
 def test_probabilities_that_are_all_0_or_1_are_predicted_classes():
     risk = "t.csv", csv_bytes(default=LABELS // 2, pd=PROBS.argmax(axis=1) // 2)
     for source in (risk, table(cells=np.eye(4, dtype=int)[PROBS.argmax(axis=1)])):
-        assert "predicted classes, which carry no confidence" in refused(source, "hard_predictions").message
+        assert (
+            "predicted classes, which carry no confidence"
+            in refused(source, "hard_predictions").message
+        )
 
 
 def test_rows_that_repeat_exactly_are_said_where_labels_agree_more_than_by_chance():
     rows = np.r_[np.arange(300), np.arange(40)]
     finding = the(load({"outputs": LOGITS[rows], "labels": LABELS[rows]}), "repeated_rows")
     assert finding.level == "warning" and "clusters" in finding.action
-    assert "40 rows of 340 in outputs repeat an earlier one exactly, with its label (rows 301, 302" in finding.message
-    votes = np.random.default_rng(2).multinomial(3, [0.4, 0.3, 0.2, 0.1], size=300)  # a forest of three trees
+    assert (
+        "40 rows of 340 in outputs repeat an earlier one exactly, with its label (rows 301, 302"
+        in finding.message
+    )
+    votes = np.random.default_rng(2).multinomial(
+        3, [0.4, 0.3, 0.2, 0.1], size=300
+    )  # a forest of three trees
     labels = (np.random.default_rng(3).random((300, 1)) > votes.cumsum(axis=1) / 3).sum(axis=1)
     for outputs, truth in ((LOGITS, LABELS), (votes / 3, labels)):
         found = inspect({"outputs": outputs, "labels": truth})
-        assert found.predictions is not None and "repeated_rows" not in {f.code for f in found.findings}
+        assert found.predictions is not None and "repeated_rows" not in {
+            f.code for f in found.findings
+        }

@@ -48,7 +48,8 @@ def test_where_a_condition_of_the_rules_decides_it_does_so(outcome):
 
 
 @pytest.mark.parametrize(
-    "which", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in SETS]
+    "which",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in SETS],
 )
 def test_none_is_misread_and_most_are_right(which):
     """What is not read is asked, with the right reading among those that are offered, or refused: a question costs a
@@ -57,9 +58,15 @@ def test_none_is_misread_and_most_are_right(which):
     wrong = {j.table.name: j.said for j in found if j.outcome in ("misread", "crashed")}
     assert wrong.keys() == (KNOWN.keys() if which == "forty" else set()), wrong
     readable = [j for j in found if j.table.verdict == "readable"]
-    assert sum(j.outcome == "right" for j in readable) >= (0.6 if which == "forty" else 0.75) * len(readable)
-    assert sum(j.outcome in ("right", "partly", "asked first", "asked") for j in readable) >= 0.9 * len(readable)
+    assert sum(j.outcome == "right" for j in readable) >= (0.6 if which == "forty" else 0.75) * len(
+        readable
+    )
+    assert sum(
+        j.outcome in ("right", "partly", "asked first", "asked") for j in readable
+    ) >= 0.9 * len(readable)
     unclear = [j for j in found if which == "forty" and j.table.verdict == "ask"]
-    assert not [j.table.name for j in unclear if j.outcome in ("right", "partly")], "opened without a question"
+    assert not [j.table.name for j in unclear if j.outcome in ("right", "partly")], (
+        "opened without a question"
+    )
     refused = [j for j in found if j.table.verdict == "refuse"]
     assert all(j.outcome in ("refused", "asked without") for j in refused)

@@ -49,10 +49,17 @@ def test_what_rows_share_and_weigh_changes_the_hash():
 
 
 def test_a_decision_gives_what_loading_with_it_gives():
-    table = ("loans.csv", b"p,default,weight\n0.1,0,1\n0.7,1,2\n0.2,0,1\n0.4,0,3\n0.9,1,1\n0.3,1,1\n0.2,0,2\n")
+    table = (
+        "loans.csv",
+        b"p,default,weight\n0.1,0,1\n0.7,1,2\n0.2,0,1\n0.4,0,3\n0.9,1,1\n0.3,1,1\n0.2,0,2\n",
+    )
     columns = {"choices": Choices(labels="default", outputs="p", weights="weight")}
     plain = load(table, **columns)
-    for decision in ({"event": "0"}, {"weight_kind": "exposure"}, {"event": "0", "weight_kind": "frequency"}):
+    for decision in (
+        {"event": "0"},
+        {"weight_kind": "exposure"},
+        {"event": "0", "weight_kind": "frequency"},
+    ):
         decided, loaded = plain.decided(**decision), load(table, **columns, **decision)
         assert decided.sha256 == loaded.sha256 != plain.sha256
         assert decided.event.column == loaded.event.column

@@ -38,7 +38,14 @@ def test_shapes(given, kept, codes):
 
 
 def test_types():
-    for dtype, kept in {"u1": "u1", "?": "u1", "f2": "f4", "i2": "f4", "i8": "f8", ">f4": "f4"}.items():
+    for dtype, kept in {
+        "u1": "u1",
+        "?": "u1",
+        "f2": "f4",
+        "i2": "f4",
+        "i8": "f8",
+        ">f4": "f4",
+    }.items():
         array = np.array([[0, 1], [1, 1]]).astype(dtype)
         features, _ = read(array)
         assert features.dtype == kept
@@ -52,7 +59,11 @@ HOSTILE = [
     ("one number", lambda m: np.float64(3), "rows_differ_beside"),
     ("columns by rows", lambda m: np.zeros((4, 300)), "rows_differ_beside"),
     ("nothing but NaN", lambda m: np.full((300, 2), np.nan), "features_not_finite"),
-    ("one column of NaN", lambda m: np.c_[np.ones(300), np.full(300, np.nan)], "features_not_finite"),
+    (
+        "one column of NaN",
+        lambda m: np.c_[np.ones(300), np.full(300, np.nan)],
+        "features_not_finite",
+    ),
 ]
 
 
@@ -86,7 +97,10 @@ def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large):
     features = rng.normal(size=(300, 3)).astype(dtype)
     features[0], features[1] = large, -large
     data = load(make.both(features=features))
-    assert "2 rows of 300 in features" in the(data, "features_not_finite").message and data.features is None
+    assert (
+        "2 rows of 300 in features" in the(data, "features_not_finite").message
+        and data.features is None
+    )
     small = features[20:60][np.arange(300) % 40] + 1
     path = make.both(features=small, train_features=features[:40], train_labels=np.arange(40) % 4)
     turned = load(path, standardise=True)

@@ -35,7 +35,13 @@ POOL = {
     "features": ["logits", "labels", "class_names", ("p_0", "p_1"), ""],
     "train_features": ["logits", "nope", "labels", "class_names"],
     "train_labels": ["labels", "class_names", "logits"],
-    "kind": ["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"],
+    "kind": [
+        "logits",
+        "probabilities",
+        "log_probabilities",
+        "binary_log_odds",
+        "binary_probability",
+    ],
     "class_names": [("a",), tuple("abcd")],
     "label_values": [(0, 1, 2, 3), ("0", "1", "2", "3"), (5,), (), tuple("abcdef")],
     "drop_bad_rows": [True],
@@ -51,7 +57,9 @@ POOL = {
 
 def packed_h5(make):
     with h5py.File(make.folder / "packed.h5", "w") as file:
-        file.create_dataset("logits", data=make.logits, chunks=(50, 4), compression="gzip", shuffle=True)
+        file.create_dataset(
+            "logits", data=make.logits, chunks=(50, 4), compression="gzip", shuffle=True
+        )
         file["labels"], file["class_names"] = make.labels, list("abcd")
     return make.folder / "packed.h5"
 
@@ -84,7 +92,9 @@ def check_features(data):
         assert len(data.features) == len(data) and np.isfinite(data.features).all()
     assert (data.train_features is None) == (data.train_labels is None)
     if data.train_features is not None:
-        assert np.isfinite(data.train_features).all() and len(data.train_features) == len(data.train_labels)
+        assert np.isfinite(data.train_features).all() and len(data.train_features) == len(
+            data.train_labels
+        )
         assert data.train_labels.min() >= 0 and data.train_labels.max() < data.n_classes
         assert data.features is None or data.features.shape[1:] == data.train_features.shape[1:]
 
@@ -92,11 +102,17 @@ def check_features(data):
 def damaged(whole: bytes, generator: np.random.Generator) -> bytes:
     """Up to nine bytes changed, half of them near the ends, where formats keep sizes and offsets; sometimes cut off."""
     content = bytearray(whole)
-    ends = np.r_[np.arange(min(400, len(content))), np.arange(max(0, len(content) - 400), len(content))]
+    ends = np.r_[
+        np.arange(min(400, len(content))), np.arange(max(0, len(content) - 400), len(content))
+    ]
     for _ in range(generator.integers(1, 10)):
-        place = generator.choice(ends) if generator.random() < 0.5 else generator.integers(len(content))
+        place = (
+            generator.choice(ends) if generator.random() < 0.5 else generator.integers(len(content))
+        )
         content[place] = generator.integers(256)
-    return bytes(content[: generator.integers(len(content))] if generator.random() < 0.2 else content)
+    return bytes(
+        content[: generator.integers(len(content))] if generator.random() < 0.2 else content
+    )
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -110,7 +126,9 @@ def test_damaged_bytes(make, form):
 FEATURE_FORMATS = {
     "npz": lambda m, **arrays: m.npz("more.npz", **arrays),
     "npy": lambda m, **arrays: m.npy(arrays["features"], "more.npy"),
-    "csv": lambda m, **arrays: m.file("more.csv", "\n".join(",".join(map(str, row)) for row in arrays["features"])),
+    "csv": lambda m, **arrays: m.file(
+        "more.csv", "\n".join(",".join(map(str, row)) for row in arrays["features"])
+    ),
     "h5": lambda m, **arrays: m.h5("more.h5", **arrays),
 }
 
@@ -136,20 +154,30 @@ def test_any_choices(make, form):
     path = FORMATS[form](make)
     generator = random.Random(form)
     for _ in range(30):
-        chosen = {name: generator.choice(values) for name, values in POOL.items() if generator.random() < 0.15}
+        chosen = {
+            name: generator.choice(values)
+            for name, values in POOL.items()
+            if generator.random() < 0.15
+        }
         check(inspect(path, choices=Choices(**chosen)))
 
 
 def test_a_long_name_makes_no_long_sentence(make):
     name = "a" * 100_000
     rows = "".join(f"0.{i % 9 + 1},0.{9 - i % 9},{name if i % 2 else 'b'}\n" for i in range(60))
-    found = inspect(("a.csv", f"p_{name},p_b,{name}\n{rows}".encode()), choices=Choices(labels=name))
+    found = inspect(
+        ("a.csv", f"p_{name},p_b,{name}\n{rows}".encode()), choices=Choices(labels=name)
+    )
     assert wrong_words(found.findings) == ""
-    one = inspect(make.npz(probs=np.full((60, 2), 0.5), labels=np.array([name] * 60), class_names=[name, "b"]))
+    one = inspect(
+        make.npz(probs=np.full((60, 2), 0.5), labels=np.array([name] * 60), class_names=[name, "b"])
+    )
     assert wrong_words(one.findings) == ""
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).max <= np.finfo(float).max, reason="long doubles are doubles here")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).max <= np.finfo(float).max, reason="long doubles are doubles here"
+)
 @pytest.mark.parametrize("role", ["logits", "features"])
 def test_numbers_that_overflow_fill_no_log(make, role):
     values = np.ones((300, 4), np.longdouble) * np.arange(300)[:, None]
@@ -189,7 +217,9 @@ def in_words(opened: Callable[[], Any]) -> bool:
 
 def test_mutants_are_read_or_refused_in_words():
     """Of the formats that no library in C parses, in which a mutant would end the process of the tests."""
-    forms = tuple(form for form in originals() if form not in ("hdf5", "parquet", "arrow", "arrow stream"))
+    forms = tuple(
+        form for form in originals() if form not in ("hdf5", "parquet", "arrow", "arrow stream")
+    )
     for number in range(30):
         made = mutant(number, seed=7, only=forms)
         with minute_of_cpu():
@@ -198,18 +228,25 @@ def test_mutants_are_read_or_refused_in_words():
 
 
 def test_any_name_fits_in_a_line_that_nothing_in_it_turns_or_hides():
-    long, hidden = ("x" * 10_000 + ".npz", "y." + "x" * 10_000), ("a\n\r\t\x1b[31m.npz", "\u202egnp.npz", "\ud800.npz")
+    long, hidden = (
+        ("x" * 10_000 + ".npz", "y." + "x" * 10_000),
+        ("a\n\r\t\x1b[31m.npz", "\u202egnp.npz", "\ud800.npz"),
+    )
     for name in (*long, *hidden, "a\0.npz", "", ".."):
         for content in (b"", b"\x93NUMPY", b"PK\x03\x04", b"x,y\n1,2\n", b"{}"):
             for finding in inspect((name, content)).findings:
                 assert len(finding.message) < 500
-                assert not {"Cc", "Cf", "Cs", "Zl", "Zp"} & {unicodedata.category(c) for c in finding.message}
+                assert not {"Cc", "Cf", "Cs", "Zl", "Zp"} & {
+                    unicodedata.category(c) for c in finding.message
+                }
 
 
 def test_a_parquet_file_of_minus_one_rows_is_read_by_those_it_has_or_refused():
     import pyarrow as pa
 
-    whole = parquet_bytes(pa.table({"feature_0": np.arange(300.0), "feature_1": np.arange(300.0) ** 2}))
+    whole = parquet_bytes(
+        pa.table({"feature_0": np.arange(300.0), "feature_1": np.arange(300.0) ** 2})
+    )
     rows = b"\xd8\x04"  # 300 as Thrift writes it; \x81\x00 is -1
     places = [j for j in range(len(whole)) if whole[j : j + 2] == rows]
     (main,) = (upload for name, upload in originals()["npz"].items() if name == "source")

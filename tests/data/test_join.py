@@ -67,7 +67,11 @@ def test_rows_without_a_partner_are_counted_and_left_out():
     check_rows(found, slice(7, 230))
     said = the(found, "unpaired_rows")
     assert said.level == "warning"
-    assert "7 rows of outputs.csv" in said.message and "10 rows of labels.csv" in said.message and "223" in said.message
+    assert (
+        "7 rows of outputs.csv" in said.message
+        and "10 rows of labels.csv" in said.message
+        and "223" in said.message
+    )
 
 
 def test_ids_that_repeat_stop_with_a_sentence():
@@ -75,7 +79,11 @@ def test_ids_that_repeat_stop_with_a_sentence():
     found = read(outputs(), truth(repeated))
     assert found.predictions is None
     refused = the(found, "ids_repeat")
-    assert "80 of 80 ids" in refused.message and "3 times" in refused.message and "labels.csv" in refused.message
+    assert (
+        "80 of 80 ids" in refused.message
+        and "3 times" in refused.message
+        and "labels.csv" in refused.message
+    )
     check_rows(read(outputs(), truth(repeated), **refused.fix), slice(None))
     assert not the(read(outputs(), truth(repeated, slice(0, 100))), "ids_repeat").fix
 
@@ -92,7 +100,9 @@ def test_ids_that_do_not_overlap_stop_with_a_sentence():
 def test_numbers_of_rows_that_mean_other_rows_are_no_ids():
     found = read(outputs(np.arange(240), name="index"), truth(np.arange(500, 740), name="index"))
     check_rows(found, slice(None))
-    some = read(outputs(np.arange(240), name="index"), truth(np.arange(240), slice(100, 200), name="index"))
+    some = read(
+        outputs(np.arange(240), name="index"), truth(np.arange(240), slice(100, 200), name="index")
+    )
     check_rows(some, slice(100, 200))
 
 
@@ -109,15 +119,21 @@ def test_the_test_set_is_joined_with_its_own_labels():
 
 
 def test_names_of_ids():
-    assert all(map(is_id, ("id", "ID", "image_id", "CustomerID", "file name", "sample-nr", "id_patient")))
-    assert not any(map(is_id, ("label", "p_0", "valid", "void", "feature_0", "group", "age", "confidence")))
+    assert all(
+        map(is_id, ("id", "ID", "image_id", "CustomerID", "file name", "sample-nr", "id_patient"))
+    )
+    assert not any(
+        map(is_id, ("label", "p_0", "valid", "void", "feature_0", "group", "age", "confidence"))
+    )
 
 
 # Features.
 
 AGE, DOSE = np.arange(240.0) + 20, np.linspace(0, 1, 240)
 FEATURES = pd.DataFrame({"id": IDS, "age": AGE, "dose": DOSE})
-TRAIN = pd.DataFrame({"age": [30.0, 40, 50, 60] * 5, "dose": [0.1, 0.2, 0.3, 0.4] * 5, "label": [0, 1, 2, 0] * 5})
+TRAIN = pd.DataFrame(
+    {"age": [30.0, 40, 50, 60] * 5, "dose": [0.1, 0.2, 0.3, 0.4] * 5, "label": [0, 1, 2, 0] * 5}
+)
 
 
 def with_features(features=FEATURES, train=TRAIN) -> Inspection:

@@ -26,7 +26,8 @@ def test_as_many_labels_as_columns_are_offered_in_ascending_order_others_left_ou
 
 
 @pytest.mark.parametrize(
-    ("column", "codes", "warned"), [("yes", [0, 1, 1], False), ("No", [1, 0, 0], False), ("p", [0, 1, 1], True)]
+    ("column", "codes", "warned"),
+    [("yes", [0, 1, 1], False), ("No", [1, 0, 0], False), ("p", [0, 1, 1], True)],
 )
 def test_one_binary_column_is_of_the_label_it_is_named_after(column, codes, warned):
     step = decode_labels(np.array(["no", "yes", "yes"]), 2, [column], "y", Choices())
@@ -34,7 +35,9 @@ def test_one_binary_column_is_of_the_label_it_is_named_after(column, codes, warn
     assert any(finding.level == "warning" for finding in step.findings) == warned
 
 
-@pytest.mark.parametrize(("row", "code"), [([0.9, 0.1], "labels_fractional"), ([0.9, 0.6], "labels_shape")])
+@pytest.mark.parametrize(
+    ("row", "code"), [([0.9, 0.1], "labels_fractional"), ([0.9, 0.6], "labels_shape")]
+)
 def test_rows_of_fractions_are_soft_labels_if_they_sum_to_one(row, code):
     with pytest.raises(InvalidUpload) as refused:
         decode_labels(np.array([row, row[::-1]]), 2, None, "y", Choices())
@@ -47,9 +50,16 @@ def test_names_whose_order_is_open_are_asked_about():
         decode_labels(np.array(names), 3, None, "y", Choices())
     finding = refused.value.finding
     assert finding.code == "class_order"
-    assert [changes["label_values"] for changes in finding.readings.values()] == [names, (one, two, ten)]
+    assert [changes["label_values"] for changes in finding.readings.values()] == [
+        names,
+        (one, two, ten),
+    ]
 
 
 def test_columns_begin_with_labels():
     step = decode_labels(np.array(["A", "D", "H"]), 3, ["home", "draw", "away"], "y", Choices())
-    assert step.decided["label_values"] == ("H", "D", "A") and step.value.codes.tolist() == [2, 1, 0]
+    assert step.decided["label_values"] == ("H", "D", "A") and step.value.codes.tolist() == [
+        2,
+        1,
+        0,
+    ]

@@ -85,7 +85,9 @@ def parquet_bomb(make):
     import pyarrow.parquet as pq
 
     zeros = pa.array(np.zeros(10**6))
-    table = pa.table({"label": pa.array(np.zeros(10**6, np.int8)), "p_0": zeros, "p_1": zeros, "p_2": zeros})
+    table = pa.table(
+        {"label": pa.array(np.zeros(10**6, np.int8)), "p_0": zeros, "p_1": zeros, "p_2": zeros}
+    )
     with pq.ParquetWriter(make.folder / "runs.parquet", table.schema) as writer:
         for _ in range(25):
             writer.write_table(table)
@@ -97,7 +99,9 @@ def long_text(make):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    label = pa.DictionaryArray.from_arrays(pa.array(np.zeros(10**5, np.int32)), pa.array(["a" * 10**7]))
+    label = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(10**5, np.int32)), pa.array(["a" * 10**7])
+    )
     table = pa.table({"label": label, "p_0": np.zeros(10**5), "p_1": np.ones(10**5)})
     pq.write_table(table, make.folder / "text.parquet")
     return make.folder / "text.parquet"
@@ -118,14 +122,23 @@ IN_SHORT = (parquet_bomb,)
 
 @pytest.mark.parametrize(
     ("build", "fragment"),
-    [pytest.param(*bomb, id=bomb[0].__name__, marks=[pytest.mark.long] * (bomb[0] not in IN_SHORT)) for bomb in BOMBS],
+    [
+        pytest.param(
+            *bomb, id=bomb[0].__name__, marks=[pytest.mark.long] * (bomb[0] not in IN_SHORT)
+        )
+        for bomb in BOMBS
+    ],
 )
 def test_is_refused_in_little_memory(make, build, fragment):
     path = build(make)
     assert path.stat().st_size < 20_000_000
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, env=environment, check=True
+        [sys.executable, "-c", MEASURE, str(path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
     )
     finding, peak_kib = ran.stdout.splitlines()
     level, code, message = finding.split("|", 2)
@@ -146,7 +159,11 @@ def test_a_file_is_measured_in_the_unit_of_the_uploader(monkeypatch, tmp_path):
 @pytest.mark.parametrize("ending", ["npy", "npz", "h5"])
 def test_an_array_is_refused_by_its_header(monkeypatch, tmp_path, ending):
     """It was read first, so that it took its memory before anything was said."""
-    path, logits, labels = tmp_path / f"large.{ending}", np.zeros((2**18, 8)), np.zeros(2**18, np.int8)
+    path, logits, labels = (
+        tmp_path / f"large.{ending}",
+        np.zeros((2**18, 8)),
+        np.zeros(2**18, np.int8),
+    )
     if ending == "npy":
         np.save(path, logits)
     elif ending == "npz":
@@ -206,7 +223,9 @@ def dtype_depth(make, opening="[('a',", closing=")]", depth=900):
 
 
 def shape_depth(make):
-    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {'(' * 4000}1{',)' * 4000}}}".encode()
+    text = (
+        f"{{'descr': '<f8', 'fortran_order': False, 'shape': {'(' * 4000}1{',)' * 4000}}}".encode()
+    )
     return "deep.npy", b"\x93NUMPY\2\0" + struct.pack("<I", len(text)) + text
 
 

@@ -26,7 +26,9 @@ from tests.data.conftest import parquet_bytes
 
 LONG = 100_000
 PIECES = (" ", "1", "111 ", "111,", "111.", "a", "a1", "_", "-", "\u00a0")
-HOSTILE = [start + piece * (LONG // len(piece)) + "!" for start in ("", "1", "p") for piece in PIECES]
+HOSTILE = [
+    start + piece * (LONG // len(piece)) + "!" for start in ("", "1", "p") for piece in PIECES
+]
 
 
 def patterns():
@@ -54,7 +56,9 @@ def test_patterns_and_what_is_done_with_a_cell_go_through_hostile_text_once():
 @pytest.mark.parametrize("place", ["cell", "quoted", "name", "above"])
 def test_a_table_with_a_long_text_is_read_or_refused(letter, place):
     text = "1" + letter * (120_000 // len(letter)) + "x"
-    rows = "".join(f"{j % 2},{p:.3f},{1 - p:.3f}\n" for j, p in enumerate(np.linspace(0.1, 0.9, 90)))
+    rows = "".join(
+        f"{j % 2},{p:.3f},{1 - p:.3f}\n" for j, p in enumerate(np.linspace(0.1, 0.9, 90))
+    )
     table = {
         "cell": f"label,p_0,p_1\n{text},.5,.5\n{rows}",
         "quoted": f'label,p_0,p_1\n"{text}",.5,.5\n{rows}',
@@ -67,7 +71,9 @@ def test_a_table_with_a_long_text_is_read_or_refused(letter, place):
 
 
 def many_columns(n):
-    return "w.csv", ",".join(f"col{j}" for j in range(n)).encode() + b"\n" + b",".join([b"0.5"] * n) + b"\n"
+    return "w.csv", ",".join(f"col{j}" for j in range(n)).encode() + b"\n" + b",".join(
+        [b"0.5"] * n
+    ) + b"\n"
 
 
 def no_names(n):

@@ -28,7 +28,9 @@ def test_rows_without_outcome_or_outputs_are_left_out_by_reason_and_named(make, 
     np.testing.assert_allclose(data.logits, np.log(np.delete(make.probs, gone, axis=0)), rtol=1e-12)
     said = {f.message for f in data.findings if (f.code, f.level) == ("rows_left_out", "warning")}
     assert len(said) == 2
-    assert any("no outputs" in text and "rows 8, 10" in text and "2 rows of 300" in text for text in said)
+    assert any(
+        "no outputs" in text and "rows 8, 10" in text and "2 rows of 300" in text for text in said
+    )
     assert any("no label" in text and "rows 3, 17, 42" in text for text in said)
     check_repeatable(path)
 
@@ -36,7 +38,11 @@ def test_rows_without_outcome_or_outputs_are_left_out_by_reason_and_named(make, 
 def test_where_most_rows_would_go_it_is_asked(make):
     path = make.csv(with_gaps(make, label=range(151)))
     error = inspect(path).findings[0]
-    assert (error.level, error.code, error.fix) == ("error", "mostly_missing", {"drop_bad_rows": True})
+    assert (error.level, error.code, error.fix) == (
+        "error",
+        "mostly_missing",
+        {"drop_bad_rows": True},
+    )
     assert "151 rows of 300 have no label" in error.message and error.message.count("151") == 1
     assert len(load(path, **error.fix)) == 149
     assert len(load(make.csv(with_gaps(make, label=range(150))))) == 150
@@ -46,12 +52,20 @@ def test_values_with_which_no_method_can_compute_are_refused(make):
     logits = make.logits.copy()
     logits[3, 1] = -1e300
     error = inspect(make.both(logits)).findings[0]
-    assert (error.code, "1 value that is infinite or beyond 1e+100" in error.message) == ("not_finite", True)
+    assert (error.code, "1 value that is infinite or beyond 1e+100" in error.message) == (
+        "not_finite",
+        True,
+    )
     assert len(load(make.both(logits), **error.fix)) == 299
     logits[7] = np.nan, np.inf, np.inf, 0
-    assert "2 rows of 300: 1 NaN and 3 values that are infinite" in inspect(make.both(logits)).findings[0].message
+    assert (
+        "2 rows of 300: 1 NaN and 3 values that are infinite"
+        in inspect(make.both(logits)).findings[0].message
+    )
     assert "values beyond 1e+100" in inspect(make.both(make.logits * 1e300)).findings[0].message
-    masked = np.where(np.arange(4) == 3, np.finfo(np.float32).min, make.logits)  # as programs mask a class
+    masked = np.where(
+        np.arange(4) == 3, np.finfo(np.float32).min, make.logits
+    )  # as programs mask a class
     assert len(load(make.both(masked))) == 300
 
 
@@ -79,8 +93,12 @@ def test_weights_with_gaps_are_left_out_as_a_whole_and_their_rows_named(make):
 
 @pytest.mark.parametrize("word", ["N/A", "unknown", "?", "NaN", ""])
 def test_a_word_for_no_outcome_beside_yes_and_no_is_a_missing_one(word):
-    lines = [f"{('No', 'Yes')[k % 2]},{0.1 + 0.02 * (k % 40)}" for k in range(200)] + [f"{word},0.5"] * 20
+    lines = [f"{('No', 'Yes')[k % 2]},{0.1 + 0.02 * (k % 40)}" for k in range(200)] + [
+        f"{word},0.5"
+    ] * 20
     data = load(("table.csv", "\n".join(["had_stroke,stroke_prob", *lines]).encode()))
     assert len(data) == 200
     assert data.class_names == ("No", "Yes") and data.event.column == 1
-    assert any("20" in finding.message and "left out" in finding.message for finding in data.findings)
+    assert any(
+        "20" in finding.message and "left out" in finding.message for finding in data.findings
+    )

@@ -63,7 +63,10 @@ def test_is_refused_with_its_name_and_what_it_may_be(make):
             read_outputs(path, Choices(**{name: value}))
     for floor in (0.0, 1.0, -0.1, float("nan")):  # even where none is needed
         assert inspect(path, choices=Choices(floor=floor)).findings[0].code == "floor"
-    assert the(inspect(path, class_names=("cat", "dog", "cat", "cow")), "class_names").level == "warning"
+    assert (
+        the(inspect(path, class_names=("cat", "dog", "cat", "cow")), "class_names").level
+        == "warning"
+    )
 
 
 @pytest.mark.parametrize("weights", [np.full(60, 1e300), np.arange(60) - 5.5, np.zeros(60)])

@@ -20,11 +20,20 @@ def right(make):
 
 
 def frame(make, correct):
-    return pd.DataFrame({"id": [f"q{i}" for i in range(300)], "confidence": confidence(make), "correct": correct})
+    return pd.DataFrame(
+        {"id": [f"q{i}" for i in range(300)], "confidence": confidence(make), "correct": correct}
+    )
 
 
 def test_correct_in_any_wording(make):
-    words = [("False", "True"), (0.0, 1.0), ("no", "yes"), ("Incorrect", "Correct"), ("falsch", "wahr"), (-1, 1)]
+    words = [
+        ("False", "True"),
+        (0.0, 1.0),
+        ("no", "yes"),
+        ("Incorrect", "Correct"),
+        ("falsch", "wahr"),
+        (-1, 1),
+    ]
     for pair in [*words, ("fail", "pass"), ("\u2717", "\u2713")]:
         data = load(make.csv(frame(make, np.array(pair)[right(make).astype(int)])))
         assert data.kind == "pairs" and data.class_names == ("wrong", "correct")
@@ -44,7 +53,9 @@ def test_values_that_say_nothing_are_asked_for(make):
 def test_predicted_and_actual_make_correct_answers(make):
     """Compared as labels are: without case and blanks, 2.0 as 2."""
     predicted, actual = NAMES[make.logits.argmax(axis=1)], np.char.title(NAMES[make.labels])
-    table = pd.DataFrame({"predicted": predicted, "actual": actual, "confidence": confidence(make) * 100})
+    table = pd.DataFrame(
+        {"predicted": predicted, "actual": actual, "confidence": confidence(make) * 100}
+    )
     options = Choices(kind="pairs", outputs="confidence", labels="actual", predicted="predicted")
     data = load(make.csv(table), choices=options)
     np.testing.assert_array_equal(data.correct, right(make))

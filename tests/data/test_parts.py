@@ -21,12 +21,16 @@ def check(make, data):
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [("cal_{}", "test_{}"), ("{}", "test_{}"), ("{}_calibration", "{}"), ("dev_{}", "test-{}")]
+    ("first", "second"),
+    [("cal_{}", "test_{}"), ("{}", "test_{}"), ("{}_calibration", "{}"), ("dev_{}", "test-{}")],
 )
 def test_parts_under_names_of_their_own(make, first, second):
     arrays = {}
     for pattern, rows in ((first, slice(CUT)), (second, slice(CUT, None))):
-        arrays |= {pattern.format("logits"): make.logits[rows], pattern.format("labels"): make.labels[rows]}
+        arrays |= {
+            pattern.format("logits"): make.logits[rows],
+            pattern.format("labels"): make.labels[rows],
+        }
     check(make, load(make.npz(**arrays)))
 
 
@@ -37,7 +41,10 @@ def test_two_files(make):
     check(make, found.predictions)
     assert [(a.name, a.file) for a in found.arrays][-1] == ("arr_1", "b.npz")
     assert (found.choices.test_outputs, found.choices.test_labels) == ("arr_1", "arr_0")
-    assert inspect(first, test=second, choices=found.choices).predictions.sha256 == found.predictions.sha256
+    assert (
+        inspect(first, test=second, choices=found.choices).predictions.sha256
+        == found.predictions.sha256
+    )
 
 
 def test_parts_with_other_columns_are_refused(make):
@@ -55,7 +62,9 @@ def test_a_column_may_mark_the_split(make):
 
 def test_every_guess_can_be_overruled(make):
     path = make.both(other=make.logits[:, ::-1].copy(), truth=3 - make.labels)
-    data = load(path, choices=Choices(outputs="other", labels="truth", class_names=("d", "c", "b", "a")))
+    data = load(
+        path, choices=Choices(outputs="other", labels="truth", class_names=("d", "c", "b", "a"))
+    )
     np.testing.assert_array_equal(data.logits, make.logits[:, ::-1])
     np.testing.assert_array_equal(data.labels, 3 - make.labels)
     assert data.class_names == ("d", "c", "b", "a")
@@ -83,7 +92,10 @@ CLASSES = ("cat", "dog", "cow", "ant")
 def two_tables(make, order, stem="", scale=(1.0, 1.0)):
     """Two files with the same model's probabilities; the columns of the second stand in another order."""
     probs, frames = make.probs, []
-    for rows, columns, factor in ((slice(0, CUT), range(4), scale[0]), (slice(CUT, None), order, scale[1])):
+    for rows, columns, factor in (
+        (slice(0, CUT), range(4), scale[0]),
+        (slice(CUT, None), order, scale[1]),
+    ):
         cells = {f"{stem}{CLASSES[k]}": probs[rows, k] * factor for k in columns}
         frames.append(pd.DataFrame({"label": np.array(CLASSES)[make.labels[rows]], **cells}))
     return make.csv(frames[0], "a.csv"), make.csv(frames[1], "b.csv")
@@ -94,9 +106,15 @@ def test_other_names_of_columns_in_a_test_file_are_refused(make):
     second.write_text(second.read_text().replace("p_ant", "p_bee"))
     error = inspect(first, test=second).findings[0]
     assert (error.level, error.code) == ("error", "columns_differ")
-    assert error.message == "a.csv has columns for cat, dog, cow, ant, but b.csv for cat, dog, cow, bee."
+    assert (
+        error.message
+        == "a.csv has columns for cat, dog, cow, ant, but b.csv for cat, dog, cow, bee."
+    )
     first, second = two_tables(make, (2, 1, 3, 0))
-    assert "but b.csv for cow, dog, ant, cat" in the(inspect(first, test=second), "columns_differ").message
+    assert (
+        "but b.csv for cow, dog, ant, cat"
+        in the(inspect(first, test=second), "columns_differ").message
+    )
 
 
 def test_arrays_with_names_of_classes_in_two_orders_are_refused(make):
@@ -114,7 +132,11 @@ def test_outputs_on_two_scales_are_refused_together(make, chosen):
     first, second = two_tables(make, range(4), scale=(1.0, 100.0))
     error = inspect(first, test=second, **chosen).findings[0]
     assert (error.level, error.code) == ("error", "scales_differ")
-    assert "a.csv holds" in error.message and "but b.csv holds" in error.message and "from" in error.message
+    assert (
+        "a.csv holds" in error.message
+        and "but b.csv holds" in error.message
+        and "from" in error.message
+    )
     arrays = {"cal_logits": make.logits, "cal_labels": make.labels, "test_logits": make.probs}
     both = make.npz(**arrays, test_labels=make.labels)
     assert chosen or inspect(both).findings[0].code == "scales_differ"

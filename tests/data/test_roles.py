@@ -24,7 +24,9 @@ AMOUNT = RNG.gamma(2, 1000, N).round(2)
 
 def table(**columns):
     """A csv file with these columns; a double underscore in a name stands for a blank."""
-    return "table.csv", csv_bytes(**{name.replace("__", " "): values for name, values in columns.items()})
+    return "table.csv", csv_bytes(
+        **{name.replace("__", " "): values for name, values in columns.items()}
+    )
 
 
 def probability(data, column=1):
@@ -52,17 +54,30 @@ def test_an_outcome_of_one_value_is_taken_once_it_is_chosen():
     table = pd.DataFrame({"pd": np.linspace(0.1, 0.9, 60), "default": np.zeros(60, dtype=int)})
     assert inspect(table).predictions is None
     found = inspect(table, roles={"outputs": "pd", "outcome": "default"})
-    assert found.predictions is not None and "one_class" in {finding.code for finding in found.findings}
+    assert found.predictions is not None and "one_class" in {
+        finding.code for finding in found.findings
+    }
 
 
 def test_roles_by_hand():
-    file = table(a=RISK, b=HAPPENED, c=np.arange(N) % 25, d=AMOUNT, e=ANIMALS[LABELS], f=AGE, g=IDS % 2)
-    given = {"outcome": "b", "outputs": "a", "cluster": "c", "weight": "d", "group": ["e", "g"], "features": ["f"]}
+    file = table(
+        a=RISK, b=HAPPENED, c=np.arange(N) % 25, d=AMOUNT, e=ANIMALS[LABELS], f=AGE, g=IDS % 2
+    )
+    given = {
+        "outcome": "b",
+        "outputs": "a",
+        "cluster": "c",
+        "weight": "d",
+        "group": ["e", "g"],
+        "features": ["f"],
+    }
     data = load(file, roles=given)
     np.testing.assert_allclose(probability(data), RISK)
     np.testing.assert_allclose(data.weights, AMOUNT)
     assert data.weight_kind is None and len(set(data.clusters)) == 25
-    np.testing.assert_array_equal(data.groups, [f"{ANIMALS[k]} · {i % 2}" for k, i in zip(LABELS, IDS, strict=True)])
+    np.testing.assert_array_equal(
+        data.groups, [f"{ANIMALS[k]} · {i % 2}" for k, i in zip(LABELS, IDS, strict=True)]
+    )
     assert data.features.shape == (N, 1)
     assert {role.reason for role in data.roles} == {"as chosen"}
     with pytest.raises(calib.CalibrationError, match=r"'outcome'.*2"):
@@ -88,10 +103,18 @@ def test_models_below_each_other():
 
 @pytest.mark.parametrize(
     "names",
-    [["a", "b"], [f"m{k:02d}" for k in range(60)], ["1.0", "2.5"], ["", "None", "nan", "missing"], ["0.5", "1.0"]],
+    [
+        ["a", "b"],
+        [f"m{k:02d}" for k in range(60)],
+        ["1.0", "2.5"],
+        ["", "None", "nan", "missing"],
+        ["0.5", "1.0"],
+    ],
     ids=["beside groups", "sixty", "numbers", "words", "fractions"],
 )
-@pytest.mark.parametrize("chosen", [{}, {"group": ["model"]}, {"group": "group"}, {"group": ["group", "model"]}])
+@pytest.mark.parametrize(
+    "chosen", [{}, {"group": ["model"]}, {"group": "group"}, {"group": ["group", "model"]}]
+)
 def test_rows_of_several_models_are_never_read_together_in_silence(names, chosen):
     of_model = np.repeat(names, N // len(names))
     n = len(of_model)
@@ -105,7 +128,10 @@ def test_rows_of_several_models_are_never_read_together_in_silence(names, chosen
         own = of_model == name.replace("(missing)", "")
         np.testing.assert_allclose(probability(data), RISK[:n][own])
         np.testing.assert_array_equal(data.groups, group[own])
-        assert not {f.code for f in data.findings} & {"several_models", "understood"}  # which speak of all rows
+        assert not {f.code for f in data.findings} & {
+            "several_models",
+            "understood",
+        }  # which speak of all rows
 
 
 def test_more_names_of_models_than_groups_may_have_are_said_to_be_too_many():
@@ -117,8 +143,29 @@ def test_more_names_of_models_than_groups_may_have_are_said_to_be_too_many():
 
 @pytest.mark.parametrize(
     ("name", "models"),
-    [(name, True) for name in ("model", "models", "ml_model", "Classifier name", "classifiers", "ModelName", "llm")]
-    + [(name, False) for name in ("Payment Method", "operating_system", "system", "method", "remodel", "car_model")],
+    [
+        (name, True)
+        for name in (
+            "model",
+            "models",
+            "ml_model",
+            "Classifier name",
+            "classifiers",
+            "ModelName",
+            "llm",
+        )
+    ]
+    + [
+        (name, False)
+        for name in (
+            "Payment Method",
+            "operating_system",
+            "system",
+            "method",
+            "remodel",
+            "car_model",
+        )
+    ],
 )
 def test_models_are_what_a_name_says_that_speaks_of_nothing_else(name, models):
     """A system and a method counted as models, and ``models`` and ``ml_model`` did not."""
@@ -145,5 +192,10 @@ def test_lists_are_named_as_what_they_are():
     said = {role.column: (role.role, role.reason) for role in data.roles}
     assert said["emb"] == ("ignore", "lists that hold no numbers")
     assert said["logs"] == ("ignore", "lists of 0 to 2 numbers") and data.features is None
-    finding = inspect(pd.DataFrame({"probs": [[0.5] * (1 + row % 3) for row in range(N)], "label": LABELS})).findings[0]
-    assert (finding.code, finding.message) == ("lists", "probs of The table holds lists of 1 to 3 numbers.")
+    finding = inspect(
+        pd.DataFrame({"probs": [[0.5] * (1 + row % 3) for row in range(N)], "label": LABELS})
+    ).findings[0]
+    assert (finding.code, finding.message) == (
+        "lists",
+        "probs of The table holds lists of 1 to 3 numbers.",
+    )

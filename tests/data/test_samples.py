@@ -33,7 +33,11 @@ def nll(logits, labels) -> float:
 
 def readme_rows() -> dict[str, list[str]]:
     lines = (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("|")
+    ]
     return {row[0]: row[1:] for row in rows[2:]}
 
 
@@ -67,8 +71,12 @@ def test_readme_and_files_list_the_same_samples():
 
 @given(st.floats(-1e3, 1e3))
 def test_exaggeration_and_its_inverse(logit):
-    assert undo_exaggeration(exaggerate(np.array(logit))) == pytest.approx(logit, rel=1e-9, abs=1e-9)
-    assert exaggerate(undo_exaggeration(np.array(logit))) == pytest.approx(logit, rel=1e-9, abs=1e-9)
+    assert undo_exaggeration(exaggerate(np.array(logit))) == pytest.approx(
+        logit, rel=1e-9, abs=1e-9
+    )
+    assert exaggerate(undo_exaggeration(np.array(logit))) == pytest.approx(
+        logit, rel=1e-9, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", LATENT)
@@ -87,7 +95,10 @@ def test_true_latent_is_calibrated_and_beats_any_temperature(name):
         correct = argmax_with_ties(probs, logits) == data.labels
         deviations = []
         for rows in np.array_split(np.argsort(confidence), 10):
-            expected, variance = confidence[rows].sum(), (confidence[rows] * (1 - confidence[rows])).sum()
+            expected, variance = (
+                confidence[rows].sum(),
+                (confidence[rows] * (1 - confidence[rows])).sum(),
+            )
             deviations.append(abs(correct[rows].sum() - expected) / np.sqrt(variance))
         return max(deviations)
 
@@ -105,14 +116,17 @@ def test_bayes_iso_map_reaches_the_ideal_of_the_paper():
         p = bayes_iso_map(s)
         return -p * np.log(p) - (1 - p) * np.log(1 - p)
 
-    brier = quad(lambda s: density(s) * bayes_iso_map(s) * (1 - bayes_iso_map(s)), 0, 1, epsabs=1e-9)[0]
+    brier = quad(
+        lambda s: density(s) * bayes_iso_map(s) * (1 - bayes_iso_map(s)), 0, 1, epsabs=1e-9
+    )[0]
     log_loss = quad(lambda s: density(s) * entropy(s), 1e-12, 1, epsabs=1e-9)[0]
     assert brier == pytest.approx(0.16205, abs=1e-5)
     assert log_loss == pytest.approx(0.47403, abs=1e-5)
 
 
 @pytest.mark.parametrize(
-    "name", ["digits-forest", "simulated-binary", pytest.param("simulated-tokens", marks=pytest.mark.long)]
+    "name",
+    ["digits-forest", "simulated-binary", pytest.param("simulated-tokens", marks=pytest.mark.long)],
 )
 def test_script_makes_the_stored_file_again(name):
     made = runpy.run_path(str(FOLDER / "make_samples.py"))["pool_arrays"](name)

@@ -31,7 +31,10 @@ shapes = st.tuples(st.integers(1, 12), st.integers(2, 6))
 weights = st.floats(0.01, 1)
 
 
-@given(shapes.flatmap(lambda shape: arrays(float, shape, elements=weights)), st.sampled_from([*SCALES, 500]))
+@given(
+    shapes.flatmap(lambda shape: arrays(float, shape, elements=weights)),
+    st.sampled_from([*SCALES, 500]),
+)
 def test_every_scale_is_undone_exactly(shares, scale):
     probs = shares / shares.sum(axis=1, keepdims=True)
     outputs = written(probs, scale)
@@ -42,7 +45,9 @@ def test_every_scale_is_undone_exactly(shares, scale):
     if scale != "counts":
         one = probs[:, 0]
         np.testing.assert_allclose(to_plain(written(one, scale), scale), one, rtol=1e-9)
-        np.testing.assert_allclose(to_plain(written(one[:, None], scale), scale), one[:, None], rtol=1e-9)
+        np.testing.assert_allclose(
+            to_plain(written(one[:, None], scale), scale), one[:, None], rtol=1e-9
+        )
 
 
 def counts(m, n):
@@ -53,22 +58,40 @@ def counts(m, n):
 SETTLED = [
     # name, values, scale; how far a probability may lie from the true one
     ("percent", lambda m: m.probs * 100, "percent", 1e-12),
-    ("whole percents as integers", lambda m: np.round(m.probs * 100).astype(int), "percent", 0.0051),
+    (
+        "whole percents as integers",
+        lambda m: np.round(m.probs * 100).astype(int),
+        "percent",
+        0.0051,
+    ),
     ("bytes rounded down", lambda m: np.floor(m.probs * 255.99).astype(np.uint8), "counts", 0.009),
-    ("two classes in percent", lambda m: 100 * np.stack([m.probs[:, 0], 1 - m.probs[:, 0]], 1), "percent", 1e-12),
+    (
+        "two classes in percent",
+        lambda m: 100 * np.stack([m.probs[:, 0], 1 - m.probs[:, 0]], 1),
+        "percent",
+        1e-12,
+    ),
 ]
 
 
 @cases("values, scale, slack", SETTLED)
 def test_rows_settle_the_scale_which_is_said_and_can_be_switched_back(make, values, scale, slack):
     outputs = values(make)
-    path = make.npz(outputs=outputs, labels=make.labels if outputs.shape[1] > 2 else 1 - (make.labels == 0))
+    path = make.npz(
+        outputs=outputs, labels=make.labels if outputs.shape[1] > 2 else 1 - (make.labels == 0)
+    )
     found = inspect(path)
     data = found.predictions
     assert data is not None, found.findings[0]
     assert data.scale == found.choices.scale == scale
-    true = make.probs if outputs.shape[1] > 2 else np.stack([make.probs[:, 0], 1 - make.probs[:, 0]], 1)
-    assert np.abs(np.exp(data.logits) - true).max() <= slack + 1e-6 * (data.logits.dtype == np.float32)
+    true = (
+        make.probs
+        if outputs.shape[1] > 2
+        else np.stack([make.probs[:, 0], 1 - make.probs[:, 0]], 1)
+    )
+    assert np.abs(np.exp(data.logits) - true).max() <= slack + 1e-6 * (
+        data.logits.dtype == np.float32
+    )
     finding = the(data, "scale")
     assert finding.level == "info"
     back = load(path, **finding.fix)
@@ -108,7 +131,9 @@ def test_one_column_is_read_by_its_range_and_name_or_asked(make, name, values, e
     assert {changes["scale"] for changes in error.readings.values()} == expected
     assert set(error.offers) == set(error.readings)
     for title, changes in error.readings.items():
-        assert load(path, outputs=name, **changes).scale == (None if changes["scale"] == PLAIN else changes["scale"])
+        assert load(path, outputs=name, **changes).scale == (
+            None if changes["scale"] == PLAIN else changes["scale"]
+        )
         assert title in text.findings([error])
 
 
@@ -127,7 +152,9 @@ finite = st.floats(-50, 50, allow_nan=False, width=32)
 @example(np.array([[0.0, -9.0, -9.0]] * 10 + [[1.0, -9.0, -9.0]]))
 @given(arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(2, 5)), elements=finite))
 def test_logits_and_probabilities_of_any_shape_are_left_as_they_are(logits):
-    assume(logits.max() > 0 > logits.min() + 2e-6 * logits.max())  # less than that below 0 is rounding
+    assume(
+        logits.max() > 0 > logits.min() + 2e-6 * logits.max()
+    )  # less than that below 0 is rounding
     assert decided(softmax(logits, axis=1)) == decided(softmax(logits[:, :1], axis=0)) == PLAIN
     with np.errstate(divide="ignore"):
         assert decided(np.log(softmax(logits, axis=1))) == PLAIN
@@ -136,7 +163,9 @@ def test_logits_and_probabilities_of_any_shape_are_left_as_they_are(logits):
 
 
 @pytest.mark.parametrize(("scale", "suffix"), [("percent", ".npz"), ("counts", ".pkl")])
-def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_were(make, tmp_path, scale, suffix):
+def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_were(
+    make, tmp_path, scale, suffix
+):
     outputs = written(make.probs, scale)
     data = load(make.npz(outputs=outputs, labels=make.labels))
     assert data.scale == scale
@@ -144,7 +173,9 @@ def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_wer
     saved = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}", **provenance.describe(data)))
     assert saved.scale == scale
     np.testing.assert_array_equal(saved.to_logits(outputs[:50]), data.logits[:50])
-    np.testing.assert_allclose(saved.calibrate(outputs), fitted.predict_proba(np.log(make.probs)), rtol=1e-9)
+    np.testing.assert_allclose(
+        saved.calibrate(outputs), fitted.predict_proba(np.log(make.probs)), rtol=1e-9
+    )
 
 
 def test_what_is_off_the_scale_is_refused(make):

@@ -19,7 +19,9 @@ CLASSES = st.lists(st.integers(0, 5), min_size=2, max_size=60)
 def dataset(labels, **more):
     labels = np.asarray(labels)
     logits = np.arange(len(labels) * 6, dtype=float).reshape(-1, 6)
-    return Predictions(logits=logits, labels=labels, class_names=tuple("abcdef"), sha256="x", **more)
+    return Predictions(
+        logits=logits, labels=labels, class_names=tuple("abcdef"), sha256="x", **more
+    )
 
 
 def clustered(labels, clusters, **more):
@@ -56,7 +58,9 @@ def test_the_given_split_is_taken_unless_it_splits_nothing():
     calibration, _ = dataset([0, 1, 0, 1, 1], given_split=split).split()
     assert row_numbers(calibration).tolist() == [0, 2]
     assert calibration.given_split.all()
-    assert len(calibration.split()[0]) == 1, "a part is split by half, since its own split marks all of it"
+    assert len(calibration.split()[0]) == 1, (
+        "a part is split by half, since its own split marks all of it"
+    )
     assert len(dataset([0, 1, 0, 1], given_split=split[:4]).split(3)[0]) == 3
 
 
@@ -64,7 +68,13 @@ def test_parts_carry_all_that_goes_by_rows_and_share_the_training_set(rng):
     n = 20
     train = rng.normal(size=(7, 2))
     groups, features = np.array([f"g{i}" for i in range(n)]), np.arange(n * 2.0).reshape(n, 2)
-    data = dataset([0, 1] * 10, groups=groups, features=features, train_features=train, train_labels=np.arange(7))
+    data = dataset(
+        [0, 1] * 10,
+        groups=groups,
+        features=features,
+        train_features=train,
+        train_labels=np.arange(7),
+    )
     calibration, test = data.split(8)
     for part in (calibration, test):
         np.testing.assert_array_equal(part.groups, groups[row_numbers(part)])
@@ -75,7 +85,8 @@ def test_parts_carry_all_that_goes_by_rows_and_share_the_training_set(rng):
 
 
 @pytest.mark.parametrize(
-    "part", [0, 1.0, 0.0, -1, 4, 1.5, "half", True, [0, 0], [4], [-1], [], [0, 1, 2, 3], [0.5], [[0, 1]]]
+    "part",
+    [0, 1.0, 0.0, -1, 4, 1.5, "half", True, [0, 0], [4], [-1], [], [0, 1, 2, 3], [0.5], [[0, 1]]],
 )
 def test_parts_that_cannot_be_are_refused(part):
     with pytest.raises(DataError, match="row"):
@@ -90,7 +101,9 @@ def test_the_hash_knows_every_cell(make):
     split, groups = np.arange(300) < 9, np.arange(300) % 2
     changed = [{"logits": logits}, {"labels": labels}, {"split": split}, {"groups": groups}]
     others = [load(make.both(**arrays)).sha256 for arrays in changed]
-    assert len({reference, *others, load(make.both(), class_names=("a", "b", "c", "d")).sha256}) == 6
+    assert (
+        len({reference, *others, load(make.both(), class_names=("a", "b", "c", "d")).sha256}) == 6
+    )
     assert load(make.both()).sha256 == reference
 
 

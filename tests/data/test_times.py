@@ -17,7 +17,9 @@ from tests.data.conftest import the
 def table(**columns: object) -> pd.DataFrame:
     generator = np.random.default_rng(0)
     probs = generator.random(60).round(3)
-    return pd.DataFrame({"p_default": probs, "default": (generator.random(60) < probs).astype(int), **columns})
+    return pd.DataFrame(
+        {"p_default": probs, "default": (generator.random(60) < probs).astype(int), **columns}
+    )
 
 
 @pytest.mark.parametrize(

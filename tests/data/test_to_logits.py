@@ -49,13 +49,20 @@ def test_a_floor_exists_even_below_the_smallest_number(make):
         assert np.isfinite(data.logits).all() and (data.logits[:, 0] <= data.logits[:, 1]).all()
 
 
-def test_probabilities_in_float32_are_refused_where_their_logarithms_are_too_large(make, monkeypatch):
+def test_probabilities_in_float32_are_refused_where_their_logarithms_are_too_large(
+    make, monkeypatch
+):
     path = make.npz(probs=make.probs.astype(np.float32), labels=make.labels)
     monkeypatch.setattr("calib.data.read.base.MAX_BYTES", make.probs.nbytes)
     assert load(path).logits.dtype == np.float64
     monkeypatch.setattr("calib.data.read.base.MAX_BYTES", make.probs.nbytes - 1)
-    assert "The logarithms of probs in float64 would take" in the(inspect(path), "too_large").message
-    assert load(make.npz(logits=make.logits.astype(np.float32), labels=make.labels)).logits.dtype == np.float32
+    assert (
+        "The logarithms of probs in float64 would take" in the(inspect(path), "too_large").message
+    )
+    assert (
+        load(make.npz(logits=make.logits.astype(np.float32), labels=make.labels)).logits.dtype
+        == np.float32
+    )
 
 
 @given(st.floats(1e-300, 1), st.integers(2, 1000))
@@ -89,7 +96,9 @@ def test_rounding_is_named_first_where_it_may_explain_sums_that_are_off(make):
     # Where most rows lack more than the digits take it is asked, and without such digits they are no cause.
     refused = the(inspect(make.npz(probs=(probs * 0.8).round(2), labels=labels)), "sums")
     assert "Usual causes: rounding to 2 digits, sigmoid outputs" in refused.message
-    assert "rounding" not in the(inspect(make.npz(probs=probs * 0.8, labels=labels)), "sums").message
+    assert (
+        "rounding" not in the(inspect(make.npz(probs=probs * 0.8, labels=labels)), "sums").message
+    )
 
 
 def test_rows_are_never_renormalised_silently(make):

@@ -55,8 +55,12 @@ def test_what_is_missing_is_named(make, arrays):
         (("train_labels",), "train_incomplete"),
         (("train_features",), "train_incomplete"),
     ):
-        data = load(make.both(**{name: array for name, array in arrays.items() if name not in missing}))
-        assert the(data, code).action and (data.train_features is None) == (missing != ("features",))
+        data = load(
+            make.both(**{name: array for name, array in arrays.items() if name not in missing})
+        )
+        assert the(data, code).action and (data.train_features is None) == (
+            missing != ("features",)
+        )
 
 
 @pytest.mark.parametrize(
@@ -108,23 +112,35 @@ def test_columns_of_other_scales_are_standardised_in_one_click(whole, features, 
 
     mended = inspect(path, choices=Choices(**finding.fix))
     data = mended.predictions
-    assert mended.choices.standardise is True and "features_scale" not in {f.code for f in mended.findings}
+    assert mended.choices.standardise is True and "features_scale" not in {
+        f.code for f in mended.findings
+    }
     mean, std = (trained * scales + 5).mean(axis=0), (trained * scales).std(axis=0)
     np.testing.assert_allclose(data.feature_mean, mean)
     np.testing.assert_allclose(data.feature_scale, std)
     np.testing.assert_allclose(data.train_features, (trained * scales + 5 - mean) / std)
-    np.testing.assert_allclose(data.features, (features * scales + 5 - mean) / std, err_msg="by the TRAINING set")
-    assert inspect(path, choices=mended.choices).predictions.sha256 == data.sha256 != found.predictions.sha256
+    np.testing.assert_allclose(
+        data.features, (features * scales + 5 - mean) / std, err_msg="by the TRAINING set"
+    )
+    assert (
+        inspect(path, choices=mended.choices).predictions.sha256
+        == data.sha256
+        != found.predictions.sha256
+    )
 
 
-def test_pixels_that_hardly_vary_are_no_other_scale_and_few_discrete_columns_repeat_by_chance(whole, rng):
+def test_pixels_that_hardly_vary_are_no_other_scale_and_few_discrete_columns_repeat_by_chance(
+    whole, rng
+):
     """As in flat images of digits: the middle runs from 0 to 255, the border from 0 to 1."""
     trained = rng.integers(0, 256, (M, 100)) * 1.0
     trained[0], trained[1] = 0, 255
     trained[:, :40] = rng.integers(0, 2, (M, 40))
     data = load(whole(features=trained[np.arange(300) % M], train_features=trained))
     assert "features_scale" not in {finding.code for finding in data.findings}
-    data = load(whole(features=rng.integers(0, 3, (300, 2)), train_features=rng.integers(0, 3, (M, 2))))
+    data = load(
+        whole(features=rng.integers(0, 3, (300, 2)), train_features=rng.integers(0, 3, (M, 2)))
+    )
     assert "training_rows" not in {finding.code for finding in data.findings}
 
 
@@ -132,7 +148,9 @@ def test_training_rows_among_the_features_are_counted(whole, features, trained):
     trained[:7] = features[100:107]
     data = load(whole())
     finding = the(data, "training_rows")
-    assert "7 rows of 300 in features are also among the 40 rows of train_features" in finding.message
+    assert (
+        "7 rows of 300 in features are also among the 40 rows of train_features" in finding.message
+    )
 
 
 @pytest.mark.parametrize("name", ["feature_{}", "x{}", "Feature.{}"])
@@ -155,9 +173,13 @@ def in_npy(make, arrays):
 
 def in_tables_with_own_names(make, arrays):
     names = ["age", "height", "weight", "pulse", "income", "rent"]
-    trained = pd.DataFrame(arrays["train_features"], columns=names).assign(id=np.arange(M), target=CLASSES)
+    trained = pd.DataFrame(arrays["train_features"], columns=names).assign(
+        id=np.arange(M), target=CLASSES
+    )
     return {
-        "features": make.csv(pd.DataFrame(arrays["features"], columns=names).assign(id=np.arange(300)), "a.csv"),
+        "features": make.csv(
+            pd.DataFrame(arrays["features"], columns=names).assign(id=np.arange(300)), "a.csv"
+        ),
         "train_features": make.parquet(trained, "b.parquet"),
     }
 
@@ -175,7 +197,10 @@ def test_every_form_gives_the_same(make, arrays, form):
     np.testing.assert_array_equal(found.predictions.labels, make.labels)
     again = inspect(main, choices=found.choices, **files)
     assert again.predictions.sha256 == found.predictions.sha256
-    assert {array.file for array in found.arrays} == {main.name, *(path.name for path in files.values())}
+    assert {array.file for array in found.arrays} == {
+        main.name,
+        *(path.name for path in files.values()),
+    }
 
 
 def test_outputs_in_two_files_take_features_of_all_rows(make, arrays):
@@ -199,7 +224,11 @@ def test_arrays_are_chosen_by_name(make, arrays):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_bad_file_of_features_costs_the_features_alone(make, arrays, role):
-    for content, code in ((b"\x80\x04\x95\x00", "pickle"), (b"", "empty"), (b"\x93NUMPY\x01", "damaged")):
+    for content, code in (
+        (b"\x80\x04\x95\x00", "pickle"),
+        (b"", "empty"),
+        (b"\x93NUMPY\x01", "damaged"),
+    ):
         files = {**in_npy(make, arrays), role: make.file("bad.npy", content)}
         data = load(make.both(), **files)
         np.testing.assert_array_equal(data.logits, make.logits)
@@ -211,10 +240,26 @@ def test_a_bad_file_of_features_costs_the_features_alone(make, arrays, role):
 @pytest.mark.parametrize(
     ("role", "build", "fragment"),
     [
-        ("features", lambda m: m.npy(np.zeros((299, 6)), "f.npy"), "f.npy has the shape (299, 6) for 300 rows"),
-        ("features", lambda m: m.npz("f.npz", names=np.array(["a", "b"])), "none looks like features"),
-        ("train_labels", lambda m: m.npy(CLASSES[:-1], "y.npy"), "(40, 6) but train_labels has the shape (39,)"),
-        ("train_labels", lambda m: m.npy(np.array(list("abcd"))[CLASSES], "y.npy"), "40 a label that is no class"),
+        (
+            "features",
+            lambda m: m.npy(np.zeros((299, 6)), "f.npy"),
+            "f.npy has the shape (299, 6) for 300 rows",
+        ),
+        (
+            "features",
+            lambda m: m.npz("f.npz", names=np.array(["a", "b"])),
+            "none looks like features",
+        ),
+        (
+            "train_labels",
+            lambda m: m.npy(CLASSES[:-1], "y.npy"),
+            "(40, 6) but train_labels has the shape (39,)",
+        ),
+        (
+            "train_labels",
+            lambda m: m.npy(np.array(list("abcd"))[CLASSES], "y.npy"),
+            "40 a label that is no class",
+        ),
     ],
 )
 def test_files_that_do_not_fit_are_said_with_numbers(make, arrays, role, build, fragment):

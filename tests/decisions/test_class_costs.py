@@ -56,13 +56,22 @@ def test_costs_of_what_comes_in_whole_clusters_are_covered(rng):
     """The rows that change are alone in their clusters; a costly class, or the event, is in all rows of one in 50."""
     rule = CostMatrix(costs=np.array([[0.0, 50, 4], [1, 0, 2], [6, 2, 0]]))
     clusters, held = np.repeat(np.arange(60), 20), np.zeros(2, dtype=int)
-    truths = 0.3 * (0.98 * np.array([4.0, 1.0]) - 0.02 * 50)  # a changed row saves 4 or 1, and one of those loses 50
+    truths = 0.3 * (
+        0.98 * np.array([4.0, 1.0]) - 0.02 * 50
+    )  # a changed row saves 4 or 1, and one of those loses 50
     for _ in range(200):
         rare, changes = (rng.random(60) < 0.02)[clusters], rng.random(len(clusters)) < 0.3
         before = np.zeros(len(clusters), dtype=int)
-        of_classes = costs_saved(changes.astype(int), before, np.where(rare, 0, 2), rule, clusters=clusters)
-        of_event = change(~changes, before == 0, rare, Costs(false_alarm=1, miss=50), clusters=clusters).saved
-        held += [found.low <= truth <= found.high for found, truth in zip((of_classes, of_event), truths, strict=True)]
+        of_classes = costs_saved(
+            changes.astype(int), before, np.where(rare, 0, 2), rule, clusters=clusters
+        )
+        of_event = change(
+            ~changes, before == 0, rare, Costs(false_alarm=1, miss=50), clusters=clusters
+        ).saved
+        held += [
+            found.low <= truth <= found.high
+            for found, truth in zip((of_classes, of_event), truths, strict=True)
+        ]
     assert (held >= 180).all()
 
 
@@ -74,7 +83,9 @@ def test_where_no_action_changes_a_cluster_counts_once(rng):
         two = change(actions == 1, actions == 1, labels, Costs(1.0, 5.0), clusters=clusters).saved
         assert found.value == two.value == 0.0 and found.high == pytest.approx(-found.low)
         for interval in (found, two):
-            assert 3 * 5 / n < interval.high < 6 * 5 / n  # of 4 rows, or clusters, one way and of none the other
+            assert (
+                3 * 5 / n < interval.high < 6 * 5 / n
+            )  # of 4 rows, or clusters, one way and of none the other
 
 
 def test_the_intervals_hold_the_truth(rng):
@@ -96,13 +107,19 @@ def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(name):
     matrix = np.ones((10, 10)) - np.eye(10)
     matrix[3, 5] = matrix[5, 3] = 5.0
     if name == "temperature":
-        test = calib.calibrator("temperature").fit(np.log(fit), fit_labels).predict_proba(np.log(test))
+        test = (
+            calib.calibrator("temperature").fit(np.log(fit), fit_labels).predict_proba(np.log(test))
+        )
     found = decide_classes(test, labels, CostMatrix(costs=matrix))
     exact = 1e-12 if name == "raw" else 1e-6  # two fits of one temperature
     assert found.plain.value == pytest.approx(numbers["argmax_cost"], abs=1e-12)
     assert found.cost.value == pytest.approx(numbers["bayes_cost"], abs=1e-12)
-    assert found.expected == pytest.approx(numbers["expected_bayes_cost"], abs=max(exact, 1e-9))  # rows normalised
+    assert found.expected == pytest.approx(
+        numbers["expected_bayes_cost"], abs=max(exact, 1e-9)
+    )  # rows normalised
     assert round(found.changed.value * len(test)) == numbers["decisions_changed"]
-    rejecting = decide_classes(test, labels, CostMatrix(costs=matrix, hand_over=numbers["reject_cost"]))
+    rejecting = decide_classes(
+        test, labels, CostMatrix(costs=matrix, hand_over=numbers["reject_cost"])
+    )
     assert rejecting.handed_over.value == pytest.approx(numbers["reject_share"], abs=1e-12)
     assert rejecting.cost.value == pytest.approx(numbers["cost_with_reject"], abs=1e-12)

@@ -56,7 +56,9 @@ def test_too_few_rows_give_full_sets_and_classes_without_rows_are_always_in():
 def test_a_model_that_is_right_more_often_than_asked_for_gives_its_class_alone(rng):
     for allowed, sizes in ((True, [0, 1]), (False, [1, 1])):
         made = PredictionSets(alpha=0.1, quantiles=np.full(3, 0.4), allow_empty=allowed)
-        np.testing.assert_array_equal(made.predict([[0.5, 0.3, 0.2], [0.7, 0.2, 0.1]]).sum(axis=1), sizes)
+        np.testing.assert_array_equal(
+            made.predict([[0.5, 0.3, 0.2], [0.7, 0.2, 0.1]]).sum(axis=1), sizes
+        )
     # Of sets that may be empty, some were, although the most probable class alone has the coverage.
     probs = np.where(np.eye(4)[rng.integers(0, 4, 3000)] > 0, 0.97, 0.01)
     labels = np.array([rng.choice(4, p=p) for p in probs])
@@ -76,7 +78,9 @@ def test_what_cannot_be_fitted_says_why():
     ):
         with pytest.raises(CalibrationError, match=says):
             conformal_sets(*arguments)
-    assert conformal_sets(probs, labels).predict([[1.0, -1e-17]]).any(), "a rounding error is no negative probability"
+    assert conformal_sets(probs, labels).predict([[1.0, -1e-17]]).any(), (
+        "a rounding error is no negative probability"
+    )
     with pytest.raises(CalibrationError, match=r"2 classes; got an array of shape \(1, 3\)"):
         conformal_sets(probs, labels).predict([[0.2, 0.3, 0.5]])
 
@@ -88,17 +92,23 @@ def test_coverage_follows_the_beta_binomial_law(allow_empty):
     for run in range(runs):
         probs = softmax(1.5 * generator.normal(size=(n + m, 5)))
         labels = np.argmax(np.log(probs) + generator.gumbel(size=probs.shape), axis=1)
-        inside = conformal_sets(probs[:n], labels[:n], alpha, allow_empty=allow_empty).predict(probs[n:])
+        inside = conformal_sets(probs[:n], labels[:n], alpha, allow_empty=allow_empty).predict(
+            probs[n:]
+        )
         assert allow_empty or inside.any(axis=1).all()
         covered[run] = inside[np.arange(m), labels[n:]].mean()
     k = quantile_rank(n, alpha)
     mean = k / (n + 1)
-    sd = np.sqrt(mean * (1 - mean) * (1 / m + (1 - 1 / m) / (n + 2)))  # of BetaBinomial(m, k, n + 1 - k) / m
+    sd = np.sqrt(
+        mean * (1 - mean) * (1 / m + (1 - 1 / m) / (n + 2))
+    )  # of BetaBinomial(m, k, n + 1 - k) / m
     assert abs(covered.mean() - mean) < 4 * sd / np.sqrt(runs)
     assert abs(covered.std() / sd - 1) < 4 / np.sqrt(2 * runs)
     low, high = coverage_range(n, m, alpha)
     assert 0.92 < ((covered >= low) & (covered <= high)).mean() < 0.98
-    np.testing.assert_allclose(coverage_range(1000, 9000, 0.1), (0.880, 0.919), atol=6e-4)  # measured elsewhere
+    np.testing.assert_allclose(
+        coverage_range(1000, 9000, 0.1), (0.880, 0.919), atol=6e-4
+    )  # measured elsewhere
     assert coverage_range(8, 100, 0.1) == (1.0, 1.0)
 
 
@@ -130,12 +140,26 @@ def test_sets_by_class_of_real_outputs_are_those_that_were_measured():
     (probs, labels), (new, truth) = cifar(10)
     made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     expected = [
-        *(0.9557831361889839, 0.03911179304122925, 0.5857330858707428, 0.5882167816162109, 0.16528522968292236),
-        *(0.9550664834678173, 0.01962834596633911, 0.3041002154350281, 0.09497559070587158, 0.013843834400177002),
+        *(
+            0.9557831361889839,
+            0.03911179304122925,
+            0.5857330858707428,
+            0.5882167816162109,
+            0.16528522968292236,
+        ),
+        *(
+            0.9550664834678173,
+            0.01962834596633911,
+            0.3041002154350281,
+            0.09497559070587158,
+            0.013843834400177002,
+        ),
     ]
     np.testing.assert_allclose(made.quantiles, expected, atol=3e-7)
     covered = made.predict(new)[np.arange(9000), truth]
-    assert min(covered[truth == k].mean() for k in range(10)) == pytest.approx(0.8558659217877095, abs=1e-12)
+    assert min(covered[truth == k].mean() for k in range(10)) == pytest.approx(
+        0.8558659217877095, abs=1e-12
+    )
     (probs, labels), (new, _) = cifar(100)
     made = conformal_sets(probs, labels, 0.1, per_class=True, allow_empty=True)
     assert len(made.always) == 40

@@ -52,7 +52,11 @@ def test_the_cut_is_where_both_actions_cost_the_same():
     assert acting == pytest.approx(waiting, abs=1e-12)
     with pytest.raises(CalibrationError, match="one action is always best"):
         Costs(false_alarm=1.0, miss=1.0, true_positive=2.0)
-    for goal in ({"basis": "recall", "value": 0.0}, {"basis": "recall", "value": 1.4}, {"today": 1.4}):
+    for goal in (
+        {"basis": "recall", "value": 0.0},
+        {"basis": "recall", "value": 1.4},
+        {"today": 1.4},
+    ):
         with pytest.raises(CalibrationError, match="between 0 and 1"):
             Goal(**goal)
 
@@ -63,7 +67,9 @@ def test_outcomes_are_counts_with_wilsons_intervals(rows):
     found = outcome_of(acts, labels, costs)
     n, hits = len(labels), int((acts & labels).sum())
     low, high = wilson_interval(hits, n)
-    assert found.true_positives == pytest.approx((1000 * hits / n, 1000 * float(low), 1000 * float(high)))
+    assert found.true_positives == pytest.approx(
+        (1000 * hits / n, 1000 * float(low), 1000 * float(high))
+    )
     low, high = wilson_interval(hits, labels.sum())
     assert found.recall == pytest.approx((hits / labels.sum(), float(low), float(high)))
     assert found.precision.value == pytest.approx(hits / acts.sum())
@@ -91,7 +97,10 @@ def test_targets_are_met_by_the_first_and_the_last_cut(rows):
 
 
 def test_a_capacity_takes_the_highest_and_draws_among_ties():
-    probs, labels = np.array([0.5, 0.9, 0.5, 0.5, 0.1, 0.2]), np.array([0, 1, 1, 0, 0, 0], dtype=bool)
+    probs, labels = (
+        np.array([0.5, 0.9, 0.5, 0.5, 0.1, 0.2]),
+        np.array([0, 1, 1, 0, 0, 0], dtype=bool),
+    )
     taken = np.zeros(6)
     for seed in range(60):
         acts = highest_rows(probs, None, 0.5, seed)
@@ -137,9 +146,17 @@ def test_a_change_is_the_difference_of_two_costs(rows, rng):
         found = change(probs >= 0.1, probs >= 0.3, labels, costs, **options)
         assert found.saved.value == pytest.approx(old.value - new.value)
         assert found.saved.low < found.saved.value < found.saved.high
-        assert 1000 * found.changed.value == pytest.approx(found.newly_acted.value) and found.no_longer_acted.value == 0
-    there, back = change(probs >= 0.1, probs >= 0.3, labels, costs), change(probs >= 0.3, probs >= 0.1, labels, costs)
-    np.testing.assert_allclose(back.saved, [-there.saved.value, -there.saved.high, -there.saved.low])
+        assert (
+            1000 * found.changed.value == pytest.approx(found.newly_acted.value)
+            and found.no_longer_acted.value == 0
+        )
+    there, back = (
+        change(probs >= 0.1, probs >= 0.3, labels, costs),
+        change(probs >= 0.3, probs >= 0.1, labels, costs),
+    )
+    np.testing.assert_allclose(
+        back.saved, [-there.saved.value, -there.saved.high, -there.saved.low]
+    )
     none = change(probs >= 0.2, probs >= 0.2, labels, Costs(1.0, 1.0))
     assert none.changed.value == 0.0
     # No change reaches as far as a few rows would.
@@ -164,7 +181,9 @@ def test_rows_of_clusters_count_by_the_disagreement_of_pairs():
     rng = np.random.default_rng(0)
     sizes = rng.integers(2, 40, 30)
     unit = np.repeat(np.arange(30), sizes)
-    hit = np.where(rng.random(len(unit)) < 0.5, (rng.random(30) < 0.3)[unit], rng.random(len(unit)) < 0.3)
+    hit = np.where(
+        rng.random(len(unit)) < 0.5, (rng.random(30) < 0.3)[unit], rng.random(len(unit)) < 0.3
+    )
     n, share = len(unit), hit.mean()
     apart = [np.mean([a != b for a, b in combinations(hit[unit == k], 2)]) for k in range(30)]
     correlation = 1 - np.sum((sizes - 1) * apart) / (n - 30) / (2 * share * (1 - share))
@@ -181,7 +200,13 @@ def test_a_share_of_changes_is_held_where_clusters_of_uneven_size_change_alike()
         unit = np.repeat(np.arange(60), np.ceil(2000 * sizes / sizes.sum()).astype(int))
         own, alone = rng.random(60) < 0.2, rng.random(len(unit)) < 0.2
         moved = np.where(rng.random(len(unit)) < 0.5, own[unit], alone)
-        found = change(moved, np.zeros(len(unit), bool), rng.random(len(unit)) < 0.1, Costs(1, 1), clusters=unit)
+        found = change(
+            moved,
+            np.zeros(len(unit), bool),
+            rng.random(len(unit)) < 0.1,
+            Costs(1, 1),
+            clusters=unit,
+        )
         held += found.changed.low <= 0.2 <= found.changed.high
     assert held >= 88
 
@@ -204,7 +229,9 @@ def test_a_recalibration_solves_the_score_equations(rows):
     score = log_odds_of(probs, 0.0005)
     intercept, slope = recalibrate(score, labels)
     residual = labels - sigmoid(intercept + slope * score)
-    assert residual.sum() == pytest.approx(0, abs=1e-6) and residual @ score == pytest.approx(0, abs=1e-5)
+    assert residual.sum() == pytest.approx(0, abs=1e-6) and residual @ score == pytest.approx(
+        0, abs=1e-5
+    )
     for given in ([1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1]):
         with pytest.raises(CalibrationError, match="slope"):
             recalibrated_cut(np.array([0.1, 0.3, 0.6, 0.8]), np.array(given), 0.2)
@@ -222,18 +249,29 @@ def test_costs_are_those_of_counting_row_by_row(costs):
     assert found.cut.value == pytest.approx(costs.cut)
     assert (found.n_decision, found.n_judgement, found.n_events) == (0, 2000, int(y.sum()))
     cut = costs.cut
-    for outcome, acts in ((found.outcome, p >= cut), (found.raw, raw >= cut), (found.today, raw >= 0.3)):
+    for outcome, acts in (
+        (found.outcome, p >= cut),
+        (found.raw, raw >= cut),
+        (found.today, raw >= 0.3),
+    ):
         assert outcome.cost.value == pytest.approx(cost_of(acts, y, costs))
         assert outcome.acted.value == pytest.approx(1000 * acts.mean())
-    assert found.from_today.saved.value == pytest.approx(found.today.cost.value - found.outcome.cost.value)
-    both = cost_of(np.zeros(2000), y, costs), cost_of(np.ones(2000), y, costs)  # the rules without a model
+    assert found.from_today.saved.value == pytest.approx(
+        found.today.cost.value - found.outcome.cost.value
+    )
+    both = (
+        cost_of(np.zeros(2000), y, costs),
+        cost_of(np.ones(2000), y, costs),
+    )  # the rules without a model
     assert found.acting_on_all == (both[1] < both[0])
     assert found.from_same.saved.value == pytest.approx(min(both) - cost_of(p >= cut, y, costs))
     assert found.from_same.saved.low <= found.from_same.saved.value <= found.from_same.saved.high
 
 
 @pytest.mark.parametrize("basis", ["capacity", "recall", "precision"])
-def test_a_cut_is_judged_on_other_rows_and_a_map_that_keeps_the_order_changes_no_decision(basis: Basis):
+def test_a_cut_is_judged_on_other_rows_and_a_map_that_keeps_the_order_changes_no_decision(
+    basis: Basis,
+):
     p, raw, y = simulated()
     found = event_decision(p, raw, y, Goal(basis, 0.4))
     # The raw probability has another threshold for the same goal: it was judged at the calibrated one.
@@ -283,7 +321,9 @@ def test_cuts_of_the_credit_data_are_those_computed_elsewhere():
     capacity = numbers["capacity"]
     room = event_decision(probs, probs, labels, Goal("capacity", capacity["k"] / len(probs)))
     assert room.cut.value == capacity["cut"] and room.tied == capacity["rows_at_the_cut"]
-    assert room.outcome.true_positives.value == pytest.approx(1000 * capacity["events_caught"] / len(probs))
+    assert room.outcome.true_positives.value == pytest.approx(
+        1000 * capacity["events_caught"] / len(probs)
+    )
 
 
 @pytest.mark.parametrize("name", ["credit", "breast", "llm"])

@@ -26,7 +26,9 @@ def simulated(n: int, spread: float, seed: int = 0, n_groups: int = 20, slope: f
 def test_departures_are_found_and_shrunk_the_more_the_fewer_rows():
     probs, event, group, true = simulated(20_000, 0.6)
     found = recalibrate_groups(probs, event, group)
-    assert found.spread == pytest.approx(true.std(), rel=0.25) and found.group_slope == pytest.approx(0.7, abs=0.05)
+    assert found.spread == pytest.approx(
+        true.std(), rel=0.25
+    ) and found.group_slope == pytest.approx(0.7, abs=0.05)
     assert np.corrcoef(found.offsets, true)[0, 1] > 0.95
     assert found.rows.sum() == 20_000 and found.events.sum() == event.sum()
     expected = expit(found.centre + found.group_slope * np.log(probs / (1 - probs))[:3])
@@ -52,7 +54,9 @@ def test_groups_that_do_not_depart_have_the_shared_map():
     if not found.spread:
         np.testing.assert_array_equal(found.by_group(probs, group), found.shared(probs))
     one = recalibrate_groups(probs, event, np.zeros(len(probs)))
-    np.testing.assert_allclose(one.by_group(probs, np.zeros(len(probs))), one.shared(probs), atol=0.02)
+    np.testing.assert_allclose(
+        one.by_group(probs, np.zeros(len(probs))), one.shared(probs), atol=0.02
+    )
     with pytest.raises(CalibrationError, match="one group for each"):
         recalibrate_groups([0.2, 0.4], [0, 1], ["a"])
     with pytest.raises(CalibrationError, match="one group for each"):
@@ -69,11 +73,17 @@ def test_groups_pay_on_other_rows_where_they_depart_and_not_elsewhere():
         made = recalibrate_groups(probs[:3000], event[:3000], group[:3000])
         gain = judge_groups(made, probs[3000:], event[3000:], group[3000:])
         assert gain.pays is pays and gain.n == 3000
-        y, shared, own = event[3000:], made.shared(probs[3000:]), made.by_group(probs[3000:], group[3000:])
+        y, shared, own = (
+            event[3000:],
+            made.shared(probs[3000:]),
+            made.by_group(probs[3000:], group[3000:]),
+        )
         losses = [-np.where(y, np.log(p), np.log1p(-p)) for p in (own, shared)]
         difference = losses[0] - losses[1]
         half = 1.959964 * difference.std(ddof=1) / np.sqrt(3000)
-        assert gain.log_loss == pytest.approx((difference.mean(), difference.mean() - half, difference.mean() + half))
+        assert gain.log_loss == pytest.approx(
+            (difference.mean(), difference.mean() - half, difference.mean() + half)
+        )
 
 
 def test_the_log_loss_is_the_nll_also_where_risks_are_written_with_one_decimal(rng):

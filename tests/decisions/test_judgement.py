@@ -48,12 +48,18 @@ def test_no_row_of_a_test_set_is_used_twice_and_clusters_stay_whole(parts):
     _, test = parts
     clustered = replace(test, clusters=np.array([f"c{i // 7}" for i in range(len(test))]))
     for data in (test, clustered):
-        found = fit_and_judge(data, lambda part: part, lambda made, part: (made, part), 0.4, random_state=3)
+        found = fit_and_judge(
+            data, lambda part: part, lambda made, part: (made, part), 0.4, random_state=3
+        )
         first, second = rows_of(found.made, data), rows_of(found.found[1], data)
-        np.testing.assert_array_equal(np.sort(np.concatenate([first, second])), np.arange(len(data)))
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([first, second])), np.arange(len(data))
+        )
         assert (found.n_decision, found.n_judgement) == (len(first), len(second))
         assert abs(len(first) - 0.4 * len(data)) <= 7
-        frequency = [np.bincount(data.labels[rows], minlength=4) / len(rows) for rows in (first, second)]
+        frequency = [
+            np.bincount(data.labels[rows], minlength=4) / len(rows) for rows in (first, second)
+        ]
         np.testing.assert_allclose(*frequency, atol=0.03)
         assert f"{len(first):,}" in found.said() and f"{len(second):,}" in found.said()
         if data.clusters is not None:
@@ -63,7 +69,9 @@ def test_no_row_of_a_test_set_is_used_twice_and_clusters_stay_whole(parts):
 
 def test_of_clusters_one_random_row_each_is_independent(rng):
     clusters = np.repeat(np.arange(300), 5)
-    data = Predictions(rng.normal(size=(1500, 3)), rng.integers(0, 3, 1500), tuple("abc"), clusters=clusters)
+    data = Predictions(
+        rng.normal(size=(1500, 3)), rng.integers(0, 3, 1500), tuple("abc"), clusters=clusters
+    )
     taken = rows_of(independent_rows(data, 1), data)
     np.testing.assert_array_equal(clusters[taken], np.arange(300))
     # Each of the five places of a cluster is taken as often as any other: chi-square of 300 draws.
@@ -85,7 +93,10 @@ def test_coverage_and_sizes_are_those_of_a_count(parts, temperature):
     assert scores.sizes.tolist() == [sum(row.sum() == k for row in inside) for k in range(5)]
     for k in range(4):
         of_class = [c for c, label in zip(covered, judgement.labels, strict=True) if label == k]
-        assert (scores.class_rows[k], scores.class_coverage[k]) == (len(of_class), pytest.approx(np.mean(of_class)))
+        assert (scores.class_rows[k], scores.class_coverage[k]) == (
+            len(of_class),
+            pytest.approx(np.mean(of_class)),
+        )
         assert scores.class_low[k] <= scores.class_coverage[k] <= scores.class_high[k]
     for interval in (scores.coverage, scores.mean_size, scores.single):
         assert interval.low <= interval.value <= interval.high
@@ -97,7 +108,9 @@ def test_what_calibration_does_to_sets_is_paired(parts, temperature):
     raw = calib.calibrator("identity").fit(parts[0].logits, parts[0].labels)
     before, after = (judged_sets(made, parts[1], 0.1).found for made in (raw, temperature))
     change = sets_change(before, after)
-    assert change["mean size"].value == pytest.approx(after.mean_size.value - before.mean_size.value)
+    assert change["mean size"].value == pytest.approx(
+        after.mean_size.value - before.mean_size.value
+    )
     assert change["coverage"].value == pytest.approx(after.coverage.value - before.coverage.value)
     with pytest.raises(CalibrationError, match="not of the same"):
         sets_change(before, judge_sets(temperature, fit_sets(temperature, parts[1]), parts[1]))
@@ -107,13 +120,18 @@ def test_answers_are_counted_and_priced(parts, temperature):
     _, test = parts
     rule = AnswerAbove(threshold=0.7)
     found = judge_answers(temperature, rule, test, costs=(10.0, 2.0))
-    confidence, predicted = temperature.predict_confidence(test.logits), temperature.predict(test.logits)
+    confidence, predicted = (
+        temperature.predict_confidence(test.logits),
+        temperature.predict(test.logits),
+    )
     actions = rule.answer(confidence, predicted)
     wrong = (actions != HAND_OVER) & (actions != test.labels)
     assert (found.n_answered, found.n_wrong) == ((actions != HAND_OVER).sum(), wrong.sum())
     assert found.coverage.value == pytest.approx((actions != HAND_OVER).mean())
     assert found.error.value == pytest.approx(wrong.sum() / (actions != HAND_OVER).sum())
-    assert found.cost.value == pytest.approx(np.where(actions == HAND_OVER, 2.0, 10.0 * wrong).mean())
+    assert found.cost.value == pytest.approx(
+        np.where(actions == HAND_OVER, 2.0, 10.0 * wrong).mean()
+    )
     assert found.cost_answering.value == pytest.approx(10.0 * (predicted != test.labels).mean())
     assert found.saved.value == pytest.approx(found.cost_answering.value - found.cost.value)
     nothing = judge_answers(temperature, AnswerAbove(threshold=1.0), test)
@@ -125,7 +143,10 @@ def test_a_certified_threshold_is_judged_on_other_rows(parts, temperature):
     found = judged_answers(temperature, test, calibration, risk=0.2)
     assert found.made.n == found.n_decision and found.found.n == found.n_judgement
     decision, _ = test.split(0.5, 0)
-    assert certify_answers(temperature, decision, calibration, risk=0.2).rule.threshold == found.made.rule.threshold
+    assert (
+        certify_answers(temperature, decision, calibration, risk=0.2).rule.threshold
+        == found.made.rule.threshold
+    )
     assert found.found.error.low <= 0.2
     assert judged_answers(temperature, test, calibration, risk=0.001).found is None
 
@@ -153,7 +174,9 @@ def test_intervals_of_clusters_are_those_of_as_many_independent_rows(rng):
     hit, clusters = rng.random(2000) < 0.3, np.repeat(np.arange(100), 20)
     alone = share_of(hit, None)
     assert alone.low < 0.3 < alone.high
-    together = np.repeat(hit[:100], 20)  # clusters whose rows are all alike tell as much as one row each
+    together = np.repeat(
+        hit[:100], 20
+    )  # clusters whose rows are all alike tell as much as one row each
     wide = share_of(together, clusters)
     assert wide.high - wide.low > 3 * (alone.high - alone.low)
     size = together * 2.0 + 1

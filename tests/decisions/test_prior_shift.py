@@ -55,7 +55,9 @@ def test_a_known_rate_gives_what_other_packages_give():
 def test_classes_shift_as_an_event_does_and_back(rng):
     probs = rng.dirichlet([1, 2, 3], size=50)
     old, new = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.1, 0.3])
-    np.testing.assert_allclose(shift_prior(shift_prior(probs, old, new), new, old), probs, atol=1e-14)
+    np.testing.assert_allclose(
+        shift_prior(shift_prior(probs, old, new), new, old), probs, atol=1e-14
+    )
     two = shift_prior(np.column_stack([1 - probs[:, 0], probs[:, 0]]), [0.7, 0.3], [0.9, 0.1])
     np.testing.assert_allclose(two[:, 1], shift_prior(probs[:, 0], 0.3, 0.1), atol=1e-15)
     np.testing.assert_array_equal(shift_prior([0.0, 0.4, 1.0], 0.3, 0.0)[:2], 0.0)
@@ -66,14 +68,21 @@ def test_the_likeliest_rate_is_where_em_ends(rng):
     probs = sigmoid(1.5 * score - 2.0)
     two = np.column_stack([1 - probs, probs])
     assert likeliest_rate(probs, 0.2) == pytest.approx(em(two, [0.8, 0.2])[1], abs=1e-9)
-    assert (likeliest_rate([0.01, 0.02, 0.05], 0.1), likeliest_rate([0.5, 0.9, 0.6], 0.1)) == (0.0, 1.0)
+    assert (likeliest_rate([0.01, 0.02, 0.05], 0.1), likeliest_rate([0.5, 0.9, 0.6], 0.1)) == (
+        0.0,
+        1.0,
+    )
     counts = rng.integers(3, size=500)
-    assert likeliest_rate(probs, 0.2, counts) == pytest.approx(likeliest_rate(np.repeat(probs, counts), 0.2), abs=1e-9)
+    assert likeliest_rate(probs, 0.2, counts) == pytest.approx(
+        likeliest_rate(np.repeat(probs, counts), 0.2), abs=1e-9
+    )
 
 
 def test_the_cut_is_where_the_shifted_probability_reaches_that_of_the_costs():
     p = np.linspace(0.001, 0.999, 2000)
-    np.testing.assert_array_equal(p >= cut_at_rate(1 / 7, 0.3, 0.05), shift_prior(p, 0.3, 0.05) >= 1 / 7)
+    np.testing.assert_array_equal(
+        p >= cut_at_rate(1 / 7, 0.3, 0.05), shift_prior(p, 0.3, 0.05) >= 1 / 7
+    )
     assert cut_at_rate(1 / 7, 0.3, 0.3) == pytest.approx(1 / 7)
 
 
@@ -104,14 +113,21 @@ def test_rates_are_those_that_quapy_finds(name):
     score = log_odds_of(probs, default_floor(probs))
     intercept, slope = recalibrate(score[fit], labels[fit] == 1)
     said, found = sigmoid(intercept + slope * score[new]), numbers["saerens_em"]
-    assert len(new) == found["n"] and labels[new].mean() == pytest.approx(found["true_prevalence"], abs=1e-11)
+    assert len(new) == found["n"] and labels[new].mean() == pytest.approx(
+        found["true_prevalence"], abs=1e-11
+    )
     np.testing.assert_allclose(said[:8], found["first8_input"], atol=2e-8)
     old = labels[fit].mean()
     rate = likeliest_rate(said, old)
     assert rate == pytest.approx(found["em_prevalence"], abs=1e-8)
-    np.testing.assert_allclose(shift_prior(said, old, rate)[:8], found["first8_corrected"], atol=2e-8)
+    np.testing.assert_allclose(
+        shift_prior(said, old, rate)[:8], found["first8_corrected"], atol=2e-8
+    )
     interval = estimate_rate(probs[fit], labels[fit], probs[new], n_resamples=50).rate
-    assert interval.value == pytest.approx(rate, abs=1e-8) and interval.low < labels[new].mean() < interval.high
+    assert (
+        interval.value == pytest.approx(rate, abs=1e-8)
+        and interval.low < labels[new].mean() < interval.high
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,16 +139,28 @@ def test_rates_are_those_that_quapy_finds(name):
         (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
         (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "of one kind"),
         (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=0), "n_resamples=0 must"),
-        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=10**9), "between 1 and 100000"),
+        (
+            lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=10**9),
+            "between 1 and 100000",
+        ),
         (lambda: cut_at_rate(1.2, 0.5, 0.1), "cut=1.2 must lie between 0 and 1"),
         (lambda: cut_at_rate(0.5, 0.3, 1.0), r"new_rate=1\.0 must lie between 0 and 1"),
         (lambda: shift_prior([1.9], 0.5, 0.1), "1 of 1 rows of probabilities leave 0 to 1"),
         (lambda: shift_prior([0.5], "a", 0.1), "base rates must be numbers"),
         (lambda: likeliest_rate([], 0.5), "no rows"),
-        (lambda: likeliest_rate([[0.2, 0.3, 0.5]], 0.5), "An event has two outcomes; got 3 columns"),
-        (lambda: likeliest_rate([0.5], 0.0), "old_rate=0.0 must lie between 0 and 1, ends excluded"),
+        (
+            lambda: likeliest_rate([[0.2, 0.3, 0.5]], 0.5),
+            "An event has two outcomes; got 3 columns",
+        ),
+        (
+            lambda: likeliest_rate([0.5], 0.0),
+            "old_rate=0.0 must lie between 0 and 1, ends excluded",
+        ),
         (lambda: likeliest_rate([0.5], 0.5, [-1.0]), "weights must be finite numbers from 0"),
-        (lambda: estimate_rate([0.2, 0.8], [0, 1], [0.5], clusters=["a", "b"]), "part the calibration rows"),
+        (
+            lambda: estimate_rate([0.2, 0.8], [0, 1], [0.5], clusters=["a", "b"]),
+            "part the calibration rows",
+        ),
     ],
 )
 def test_what_is_no_rate_or_probability_is_refused_in_a_sentence(call, said):

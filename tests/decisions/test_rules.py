@@ -18,10 +18,18 @@ from calib.decisions.rules import (
 from calib.errors import CalibrationError
 
 
-@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 4), st.one_of(st.none(), st.floats(-1, 3)))
+@given(
+    st.integers(0, 10_000),
+    st.integers(2, 5),
+    st.integers(1, 4),
+    st.one_of(st.none(), st.floats(-1, 3)),
+)
 def test_the_action_has_the_least_expected_cost(seed, n_classes, n_actions, hand_over):
     generator = np.random.default_rng(seed)
-    probs, costs = generator.dirichlet(np.ones(n_classes), 20), generator.normal(size=(n_classes, n_actions))
+    probs, costs = (
+        generator.dirichlet(np.ones(n_classes), 20),
+        generator.normal(size=(n_classes, n_actions)),
+    )
     actions = CostMatrix(costs=costs, hand_over=hand_over).decide(probs)
     for p, action in zip(probs, actions, strict=True):
         expected = [sum(p[k] * costs[k, a] for k in range(n_classes)) for a in range(n_actions)]
@@ -55,20 +63,30 @@ def test_rows_that_do_not_sum_to_one_are_normalised_before_they_are_handed_over(
 def test_of_an_event_that_is_the_first_class_the_first_column_is_taken():
     probs = np.array([[0.3, 0.7], [0.6, 0.4]])
     np.testing.assert_array_equal(EventCut(cut=0.5, column=0).decide(probs), [0, 1])
-    np.testing.assert_array_equal(EventCut(cut=0.7).decide(probs), [1, 0])  # at the cut itself one acts
+    np.testing.assert_array_equal(
+        EventCut(cut=0.7).decide(probs), [1, 0]
+    )  # at the cut itself one acts
     assert "bad" in EventCut(cut=0.5, column=0).said(("bad", "good"))
 
 
 @pytest.mark.parametrize(
     ("costs", "event"),
-    [([[0.0, 1.0], [3.0, 0.0]], 0.25), ([[0.0, 1.0], [9.0, 0.0]], 0.1), ([[0.0, 0.04], [0.96, 0.0]], 0.04)],
+    [
+        ([[0.0, 1.0], [3.0, 0.0]], 0.25),
+        ([[0.0, 1.0], [9.0, 0.0]], 0.1),
+        ([[0.0, 0.04], [0.96, 0.0]], 0.04),
+    ],
 )
-def test_of_costs_that_are_equal_but_for_rounding_the_first_is_taken_and_no_row_handed_over(costs, event):
+def test_of_costs_that_are_equal_but_for_rounding_the_first_is_taken_and_no_row_handed_over(
+    costs, event
+):
     given = np.array([[1 - event, event], [1 - event * (1 + 1e-15), event * (1 + 1e-15)]])
     np.testing.assert_array_equal(CostMatrix(costs=np.array(costs)).decide(given), [0, 0])
     least = CostMatrix(costs=np.array(costs)).expected(given).min()
     for hand_over in (least, np.nextafter(least, 0)):
-        np.testing.assert_array_equal(CostMatrix(costs=np.array(costs), hand_over=hand_over).decide(given), [0, 0])
+        np.testing.assert_array_equal(
+            CostMatrix(costs=np.array(costs), hand_over=hand_over).decide(given), [0, 0]
+        )
 
 
 def test_an_action_that_costs_very_much_changes_nothing_between_the_others():
@@ -82,9 +100,15 @@ def test_an_action_that_costs_very_much_changes_nothing_between_the_others():
 
 def test_the_cost_is_that_of_the_action_taken():
     rule = CostMatrix(costs=np.array([[0.0, 1e9], [1.0, 0.0]]), hand_over=0.4999)
-    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.5, 0.5]]))] == [[HAND_OVER], [0.4999]]
+    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.5, 0.5]]))] == [
+        [HAND_OVER],
+        [0.4999],
+    ]
     rule = CostMatrix(costs=np.array([[0.0, 1.0], [3.0, 0.0]]), hand_over=np.nextafter(0.75, 0.0))
-    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.75, 0.25]]))] == [[0], [0.75]]
+    assert [each.tolist() for each in rule.decide_with_cost(np.array([[0.75, 0.25]]))] == [
+        [0],
+        [0.75],
+    ]
 
 
 def test_handing_over_is_minus_one_whatever_numbers_classes_have():

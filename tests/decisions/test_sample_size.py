@@ -50,7 +50,9 @@ def test_the_quadratic_of_the_auroc_is_solved() -> None:
     rate, concordance, width = 0.2, 0.8, 0.08
     n = ceil(rows_for_auroc(rate, concordance, width))
 
-    def variance(rows: int) -> float:  # Newcombe's method 4, as in Riley et al., with half of the rows less one
+    def variance(
+        rows: int,
+    ) -> float:  # Newcombe's method 4, as in Riley et al., with half of the rows less one
         spread = (1 - concordance) / (2 - concordance) + concordance / (1 + concordance)
         half = rows / 2 - 1
         return concordance * (1 - concordance) * (1 + half * spread) / (rows**2 * rate * (1 - rate))
@@ -84,7 +86,8 @@ def test_clusters_need_more_rows(rng) -> None:
     probs, cluster = np.repeat(0.2, 4000), np.arange(4000) // 40
     same, apart = np.repeat(rng.random(100) < 0.2, 40), rng.random(4000) < 0.2
     (plain, clustered), (loose, looser) = (
-        [rows_needed(probs, came, clusters=given)[0].rows for given in (None, cluster)] for came in (same, apart)
+        [rows_needed(probs, came, clusters=given)[0].rows for given in (None, cluster)]
+        for came in (same, apart)
     )
     assert clustered == pytest.approx(40.0 * plain, rel=0.05)
     assert looser < 1.5 * loose

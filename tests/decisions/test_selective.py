@@ -25,8 +25,16 @@ from tests.published import cifar
 def test_exact_intervals_invert_the_binomial_test(wrong, answered):
     value, low, high = exact_interval(wrong, answered, 0.9)
     assert value == wrong / answered
-    assert high == 1.0 if wrong == answered else stats.binom.cdf(wrong, answered, high) == pytest.approx(0.05, rel=1e-6)
-    assert low == 0.0 if not wrong else stats.binom.sf(wrong - 1, answered, low) == pytest.approx(0.05, rel=1e-6)
+    assert (
+        high == 1.0
+        if wrong == answered
+        else stats.binom.cdf(wrong, answered, high) == pytest.approx(0.05, rel=1e-6)
+    )
+    assert (
+        low == 0.0
+        if not wrong
+        else stats.binom.sf(wrong - 1, answered, low) == pytest.approx(0.05, rel=1e-6)
+    )
 
 
 def test_the_fewest_answers_are_those_at_which_no_error_is_enough():
@@ -36,7 +44,10 @@ def test_the_fewest_answers_are_those_at_which_no_error_is_enough():
     assert np.isnan(exact_interval(0, 0)).all()
 
 
-@given(st.lists(st.sampled_from([0.2, 0.5, 0.5, 0.7, 0.9, 1.0]), min_size=1, max_size=30), st.integers(0, 99))
+@given(
+    st.lists(st.sampled_from([0.2, 0.5, 0.5, 0.7, 0.9, 1.0]), min_size=1, max_size=30),
+    st.integers(0, 99),
+)
 def test_counts_are_those_of_a_loop(confidence, seed):
     confidence = np.array(confidence)
     correct = np.random.default_rng(seed).random(len(confidence)) < 0.6
@@ -53,12 +64,16 @@ def test_the_sequence_stops_at_the_first_failure_and_takes_the_one_before(rng):
     found = certify(confidence, correct, others, risk=0.05)
     thresholds = np.sort(others)[::-1][49::50]  # that each hundredth of the others reach
     thresholds = thresholds[[2000 * np.mean(others >= t) >= 3 * found.fewest for t in thresholds]]
-    p_values = [stats.binom.cdf((~correct[confidence >= t]).sum(), (confidence >= t).sum(), 0.05) for t in thresholds]
+    p_values = [
+        stats.binom.cdf((~correct[confidence >= t]).sum(), (confidence >= t).sum(), 0.05)
+        for t in thresholds
+    ]
     failed = int(np.argmax(np.array(p_values) > 0.05))
     assert found.tested == failed + 1
     assert found.threshold == found.rule.threshold == thresholds[failed - 1]
     assert (found.answered, found.wrong) == tuple(
-        int(rows.sum()) for rows in (confidence >= found.threshold, (confidence >= found.threshold) & ~correct)
+        int(rows.sum())
+        for rows in (confidence >= found.threshold, (confidence >= found.threshold) & ~correct)
     )
     assert found.rule.n_rows == 2000
     acts = found.rule.answer(confidence, np.zeros(2000, dtype=int))
@@ -70,7 +85,9 @@ def test_where_nothing_can_be_certified_it_says_what_to_do(rng):
     few = certify(confidence, np.ones(100, dtype=bool), others, risk=0.02)
     assert few.rule is None and "149 answers" in few.said() and "100 rows" in few.said()
     bad = certify(confidence, rng.random(100) < 0.5, others, risk=0.1)
-    assert bad.rule is None and "Give more" in bad.said() and f"{bad.wrong:,} are wrong" in bad.said()
+    assert (
+        bad.rule is None and "Give more" in bad.said() and f"{bad.wrong:,} are wrong" in bad.said()
+    )
     assert certify(rng.random(200), np.ones(200, dtype=bool), others, risk=0.02).rule is not None
     good = certify(confidence, np.ones(100, dtype=bool), others, risk=0.1)
     assert good.rule is not None and "at least" in good.rule.said(("a", "b"))
@@ -85,7 +102,9 @@ def violations(risk_at, n, runs, risk, seed):
     """Share of draws in which a threshold is certified whose true risk is above the limit."""
     generator = np.random.default_rng(seed)
     grid = np.linspace(0, 1, 20_001)
-    from_here = np.cumsum(risk_at(grid)[::-1])[::-1] / np.arange(len(grid), 0, -1)  # true risk of each threshold
+    from_here = np.cumsum(risk_at(grid)[::-1])[::-1] / np.arange(
+        len(grid), 0, -1
+    )  # true risk of each threshold
     broken = 0
     for _ in range(runs):
         confidence = generator.random(n)
@@ -121,7 +140,9 @@ def pair(probs, labels):
         (100, 0.02, 1000, None, 0, 0),
     ],
 )
-def test_thresholds_of_real_outputs_are_those_that_were_measured(n_classes, risk, n, threshold, answered, wrong):
+def test_thresholds_of_real_outputs_are_those_that_were_measured(
+    n_classes, risk, n, threshold, answered, wrong
+):
     (confidence, correct), (others, _) = (pair(*rows) for rows in cifar(n_classes, n))
     found = certify(confidence, correct, others, risk)  # the others give the thresholds
     if threshold is None:

@@ -19,7 +19,9 @@ from tests.conftest import simulate
 
 def evaluation(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> Evaluation:
     right = np.asarray(correct, bool)
-    return Evaluation(np.asarray(confidence, float), right, np.zeros(len(right), int), 1 - right.astype(int), 2)
+    return Evaluation(
+        np.asarray(confidence, float), right, np.zeros(len(right), int), 1 - right.astype(int), 2
+    )
 
 
 @pytest.fixture(scope="session")

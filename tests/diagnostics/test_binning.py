@@ -35,7 +35,9 @@ def test_bins_of_every_scheme_hold_the_pairs_between_their_edges(target):
     logits, labels = simulate(300, 5)
     picture = binning_picture(logits, labels, target, n_bins=6)
     columns = slice(None) if target is None else slice(target, target + 1)
-    log_odds = picture_module._pairs(logits, labels, target)[0].reshape(300, -1)  # edges may be values among them
+    log_odds = picture_module._pairs(logits, labels, target)[0].reshape(
+        300, -1
+    )  # edges may be values among them
     np.testing.assert_allclose(log_odds, one_vs_rest_log_odds(logits)[:, columns], rtol=1e-12)
     hits = (labels[:, None] == np.arange(5))[:, columns]
     assert picture.n_pairs == log_odds.size
@@ -46,7 +48,9 @@ def test_bins_of_every_scheme_hold_the_pairs_between_their_edges(target):
         positives = [len(x) for x in naive.bins_of(log_odds[hits], bins.edges)]
         np.testing.assert_array_equal(bins.positives, positives)
         held = bins.count > 0
-        np.testing.assert_allclose(bins.representatives[held], (np.array(positives) / np.maximum(bins.count, 1))[held])
+        np.testing.assert_allclose(
+            bins.representatives[held], (np.array(positives) / np.maximum(bins.count, 1))[held]
+        )
         said = [np.mean(1 / (1 + np.exp(-np.array(x)))) for x in inside if x]
         np.testing.assert_allclose(bins.predicted[held], said, rtol=1e-9)
         assert bins.mass.sum() == pytest.approx(1)
@@ -56,7 +60,9 @@ def test_bins_of_every_scheme_hold_the_pairs_between_their_edges(target):
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_the_picture_shows_the_edges_of_a_fit_with_the_usual_options_of_two_classes_by_class_1(n_classes):
+def test_the_picture_shows_the_edges_of_a_fit_with_the_usual_options_of_two_classes_by_class_1(
+    n_classes,
+):
     logits, labels = simulate(300, n_classes)
     picture = binning_picture(logits, labels)
     assert (picture.target, picture.n_pairs) == ((1, 300) if n_classes == 2 else (None, 1500))
@@ -101,14 +107,18 @@ def test_densities_are_scipys(rng):
     density = log_odds_density(np.concatenate([label, other]), label)
     for mine, values in ((density.density_label, label), (density.density_other, other)):
         scott = gaussian_kde(values, bw_method=len(values) ** -0.2)
-        np.testing.assert_allclose(mine, scott(density.middles), atol=1e-4)  # cells shift pairs by 0.003
+        np.testing.assert_allclose(
+            mine, scott(density.middles), atol=1e-4
+        )  # cells shift pairs by 0.003
         assert mine.sum() * density.cell_width == pytest.approx(1, abs=1e-6)
     assert density.share_label == pytest.approx(300 / 2300)
     assert density.count_label.sum() == 300
     assert (density.count_label + density.count_other).sum() == 2300
     joint = density.joint()
     known = np.isfinite(density.posterior)
-    np.testing.assert_allclose(density.posterior[known], joint[1, known] / joint[:, known].sum(axis=0))
+    np.testing.assert_allclose(
+        density.posterior[known], joint[1, known] / joint[:, known].sum(axis=0)
+    )
     assert known[joint.sum(axis=0).argmax()]
 
 
@@ -151,7 +161,9 @@ def test_bins_keep_no_more_than_the_log_odds_and_these_no_more_than_the_label_ha
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_scheme_keeps_more_than_the_log_odds_or_its_rate_and_imax_keeps_most(seed):
-    plane = information_by_bins(log_odds_density(*some_pairs(20_000, seed)), n_bins=(2, 4, 8, 16, 64))
+    plane = information_by_bins(
+        log_odds_density(*some_pairs(20_000, seed)), n_bins=(2, 4, 8, 16, 64)
+    )
     missing = {}
     for name, rate in plane.rate.items():
         assert (rate <= np.log(plane.n_bins) + 1e-12).all()
@@ -170,7 +182,9 @@ def test_the_uncertain_span_holds_its_share_of_the_labels_entropy():
     left = entr(joint).sum(axis=0) - entr(joint.sum(axis=0))  # P(cell) H(y | cell)
     inside = (density.middles > low) & (density.middles <= high)
     assert left[inside].sum() / left.sum() == pytest.approx(0.8, abs=0.01)
-    assert left[density.middles <= low].sum() == pytest.approx(left[density.middles > high].sum(), rel=0.05)
+    assert left[density.middles <= low].sum() == pytest.approx(
+        left[density.middles > high].sum(), rel=0.05
+    )
     assert low < 0 < high  # where either outcome is as likely
 
 
@@ -185,6 +199,8 @@ def test_information_is_the_authors_to_their_digits(n):
         if f"{name} {n}" not in table:
             continue
         edges = np.array(reference[f"c100_wrn|{key}_sCW_{n}_sample_based"]["edges"])
-        assert information_of_bins(density, edges) / np.log(2) == pytest.approx(table[f"{name} {n}"][8], abs=6e-5)
+        assert information_of_bins(density, edges) / np.log(2) == pytest.approx(
+            table[f"{name} {n}"][8], abs=6e-5
+        )
     ours = scheme_edges(SigmoidSums.from_log_odds(log_odds), "imax", 15)
     assert information_of_bins(density, ours) > 0.99 * information_of_log_odds(density)

@@ -42,7 +42,9 @@ def test_of_two_classes_every_method_has_a_map_and_its_complement(binary, name):
     assert has_class_map(calibrator)
     rows = np.stack([np.zeros_like(POINTS), POINTS], axis=1)
     np.testing.assert_allclose(class_map(calibrator, POINTS), calibrator.predict_proba(rows)[:, 1])
-    np.testing.assert_allclose(class_map(calibrator, -POINTS, 0), 1 - class_map(calibrator, POINTS, 1), atol=1e-12)
+    np.testing.assert_allclose(
+        class_map(calibrator, -POINTS, 0), 1 - class_map(calibrator, POINTS, 1), atol=1e-12
+    )
 
 
 def outputs_of_kinds() -> dict[str, tuple[np.ndarray, str]]:
@@ -77,12 +79,18 @@ def test_every_map_that_is_drawn_goes_through_what_predicts(name):
             continue
         drawn.add(called)
         curves = [
-            judged_map(fitted, k, log_odds, class_rows(k, data=arrays).frequencies, data=arrays).curve
+            judged_map(
+                fitted, k, log_odds, class_rows(k, data=arrays).frequencies, data=arrays
+            ).curve
             for k, log_odds in enumerate(one_vs_rest_log_odds(data.logits).T)
         ]
-        maps = np.stack(curves, axis=1)  # of more than two classes, rows are divided by their sums after the maps
+        maps = np.stack(
+            curves, axis=1
+        )  # of more than two classes, rows are divided by their sums after the maps
         expected = fitted.predict_proba(data.logits)
-        np.testing.assert_allclose(maps / maps.sum(axis=1, keepdims=True), expected, atol=1e-9, err_msg=called)
+        np.testing.assert_allclose(
+            maps / maps.sum(axis=1, keepdims=True), expected, atol=1e-9, err_msg=called
+        )
     assert drawn >= KINDS.keys() - {"three classes", *(["logits"] if name == "gpcalib" else [])}
 
 
@@ -92,7 +100,9 @@ def test_gpcalib_of_two_logits_has_no_map_of_their_difference(binary):
     fitted = calib.calibrator("gpcalib").fit(logits, labels)
     shifted = fitted.predict_proba(logits + np.linspace(-3, 3, 300)[:, None])
     assert np.abs(shifted - fitted.predict_proba(logits)).max() > 0.01
-    assert not has_class_map(fitted, kind="logits") and has_class_map(fitted, kind="binary_log_odds")
+    assert not has_class_map(fitted, kind="logits") and has_class_map(
+        fitted, kind="binary_log_odds"
+    )
     with pytest.raises(CalibrationError, match="all logits of a row"):
         class_map(fitted, POINTS, kind="logits")
 
@@ -100,10 +110,14 @@ def test_gpcalib_of_two_logits_has_no_map_of_their_difference(binary):
 @pytest.mark.parametrize("share_classes", [True, False])
 def test_of_many_classes_the_map_is_what_predicts_before_normalisation(share_classes):
     logits, labels = simulate(200, 4)
-    calibrator = calib.calibrator("isotonic", share_classes=share_classes, normalize=False).fit(logits, labels)
+    calibrator = calib.calibrator("isotonic", share_classes=share_classes, normalize=False).fit(
+        logits, labels
+    )
     for k in range(4):
         log_odds = one_vs_rest_log_odds(logits)[:, k]
-        np.testing.assert_allclose(class_map(calibrator, log_odds, k), calibrator.predict_proba(logits)[:, k])
+        np.testing.assert_allclose(
+            class_map(calibrator, log_odds, k), calibrator.predict_proba(logits)[:, k]
+        )
 
 
 def test_a_map_that_does_not_exist_is_refused(binary):
@@ -127,14 +141,20 @@ def test_pairs_and_maps_of_one_class_and_of_all_together(monkeypatch):
             log_odds, positives = class_pairs(logits, labels, k)
             np.testing.assert_allclose(log_odds, expected)
             np.testing.assert_array_equal(positives, labels == k)
-    monkeypatch.setattr("calib.diagnostics.calibration_maps.MEMORY_ENTRIES", 11 * 60)  # in four blocks
+    monkeypatch.setattr(
+        "calib.diagnostics.calibration_maps.MEMORY_ENTRIES", 11 * 60
+    )  # in four blocks
     logits, labels = simulate(200, 11)
     log_odds, positives = class_pairs(logits, labels, None)
-    np.testing.assert_allclose(log_odds.reshape(logits.shape), one_vs_rest_log_odds(logits), rtol=1e-9)
+    np.testing.assert_allclose(
+        log_odds.reshape(logits.shape), one_vs_rest_log_odds(logits), rtol=1e-9
+    )
     np.testing.assert_array_equal(positives.reshape(logits.shape).argmax(axis=1), labels)
     assert positives.sum() == len(labels)
     logits, labels = simulate(200, 4)
-    shared, classwise = (calib.calibrator("isotonic", share_classes=s).fit(logits, labels) for s in (True, False))
+    shared, classwise = (
+        calib.calibrator("isotonic", share_classes=s).fit(logits, labels) for s in (True, False)
+    )
     np.testing.assert_array_equal(class_map(shared, POINTS, None), class_map(shared, POINTS, 2))
     assert not has_class_map(classwise, None)
     bayes = calib.calibrator("bayes_iso", n_maps=100).fit(logits, labels)
@@ -174,9 +194,13 @@ def test_the_ends_are_the_outermost_pairs_with_all_that_are_tied(rng):
     positives = log_odds > 470  # the last 29 of 1000
     ends = ends_of(log_odds, positives, expit(log_odds / 200))
     outer = np.sort(expit(log_odds / 200))
-    assert (ends["first"].mean, ends["last"].mean) == pytest.approx((outer[:25].mean(), outer[-25:].mean()))
+    assert (ends["first"].mean, ends["last"].mean) == pytest.approx(
+        (outer[:25].mean(), outer[-25:].mean())
+    )
     assert [(end.n, end.share.value) for end in ends.values()] == [(25, 0.0), (25, 1.0)]
-    tied = ends_of(np.repeat([-1.0, 0.0, 1.0], [50, 100, 50]), positives[:200], np.linspace(0, 1, 200))
+    tied = ends_of(
+        np.repeat([-1.0, 0.0, 1.0], [50, 100, 50]), positives[:200], np.linspace(0, 1, 200)
+    )
     assert [end.n for end in tied.values()] == [50, 50]
     assert tied["last"].share.value == positives[150:200].mean()
 
@@ -193,17 +217,23 @@ def test_every_pair_is_in_one_bin_and_no_bin_is_empty(fitted, counted, n_bins) -
     assert set(seen.edges) <= set(edges)
     assert len(seen.count) == len(seen.edges) + 1 <= n_bins
     assert (seen.count > 0).all()
-    for k, (low, high) in enumerate(zip([-np.inf, *seen.edges], [*seen.edges, np.inf], strict=True)):
+    for k, (low, high) in enumerate(
+        zip([-np.inf, *seen.edges], [*seen.edges, np.inf], strict=True)
+    ):
         inside = (scores >= low) & (scores < high)
         assert (seen.count[k], seen.positives[k]) == (inside.sum(), positives[inside].sum())
         assert seen.score[k] == np.median(scores[inside])
         assert seen.means(scores, scores)[k] == pytest.approx(scores[inside].mean())
-    np.testing.assert_array_equal((seen.low, seen.high), wilson_interval(seen.positives, seen.count))
+    np.testing.assert_array_equal(
+        (seen.low, seen.high), wilson_interval(seen.positives, seen.count)
+    )
     np.testing.assert_array_equal(seen.outside(seen.low - 1e-9), np.full(len(seen.count), True))
 
 
 def unzipped(given_pairs: list[tuple[int, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([score for score, _ in given_pairs], dtype=float), np.array([hit for _, hit in given_pairs])
+    return np.array([score for score, _ in given_pairs], dtype=float), np.array(
+        [hit for _, hit in given_pairs]
+    )
 
 
 def test_bins_are_balanced_and_half_of_them_are_where_the_few_positives_are(rng) -> None:

@@ -14,13 +14,19 @@ from calib.diagnostics.find_groups import find_groups
 from calib.errors import CalibrationError
 
 
-def simulated(seed: int, gap: float, n: int = 5000) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def simulated(
+    seed: int, gap: float, n: int = 5000
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Confidences of 90 % on average, too high by the gap in one of 12 topics, of 8 % of the rows; 5 other columns."""
     generator = np.random.default_rng(seed)
     topic = generator.choice(list("abcdefghijkl"), n, p=[0.08] + [0.92 / 11] * 11)
     confidence = generator.beta(9, 1, n)
     right = generator.random(n) < confidence - gap * (topic == "a")
-    return confidence, right, {f"x{k}": generator.normal(size=n) for k in range(5)} | {"topic": topic}
+    return (
+        confidence,
+        right,
+        {f"x{k}": generator.normal(size=n) for k in range(5)} | {"topic": topic},
+    )
 
 
 def test_groups_and_their_intervals_are_those_of_a_loop() -> None:
@@ -30,7 +36,11 @@ def test_groups_and_their_intervals_are_those_of_a_loop() -> None:
     p = generator.uniform(0, 1, n)
     y = generator.random(n) < np.clip(p - 0.25 * ((sex == "f") & (site == 2)), 0, 1)
     found = find_groups(p, y, {"sex": sex, "site": site}, least_rows=100)
-    one = {f"{name} = {value}": of == value for name, of in (("sex", sex), ("site", site)) for value in np.unique(of)}
+    one = {
+        f"{name} = {value}": of == value
+        for name, of in (("sex", sex), ("site", site))
+        for value in np.unique(of)
+    }
     two = {
         f"{first} and {second}": one[first] & one[second]
         for first, second in combinations(one, 2)
@@ -44,9 +54,14 @@ def test_groups_and_their_intervals_are_those_of_a_loop() -> None:
     k, m, error = int(y[rows].sum()), int(rows.sum()), 0.2 * 0.05 / len(two) / 2
     low, high = beta.ppf(error, k, m - k + 1), beta.ppf(1 - error, k + 1, m - k)
     assert group.rows == m
-    assert group.gap == pytest.approx((p[rows].mean() - k / m, p[rows].mean() - high, p[rows].mean() - low))
+    assert group.gap == pytest.approx(
+        (p[rows].mean() - k / m, p[rows].mean() - high, p[rows].mean() - low)
+    )
     assert found.average.value == pytest.approx(p.mean() - y.mean())
-    assert str(found).startswith(found.sentence) and "sex = f and site = 2" in str(found).splitlines()[-1]
+    assert (
+        str(found).startswith(found.sentence)
+        and "sex = f and site = 2" in str(found).splitlines()[-1]
+    )
 
 
 def test_numbers_have_their_tenths_and_missing_values_are_a_group() -> None:
@@ -75,7 +90,9 @@ def test_classes_arrays_and_known_groups_are_taken() -> None:
     assert found.groups[0].predicted == pytest.approx(probs[group == "south", 0].mean())
     confidence, right, columns = simulated(0, 0.2)
     top = find_groups(
-        np.column_stack([confidence, 1 - confidence]), 1 - right, np.column_stack([columns["topic"] == "a"])
+        np.column_stack([confidence, 1 - confidence]),
+        1 - right,
+        np.column_stack([columns["topic"] == "a"]),
     )
     assert [each.name for each in top.groups] == ["feature 1 = True"]
     assert calib.find_groups is find_groups
@@ -84,16 +101,22 @@ def test_classes_arrays_and_known_groups_are_taken() -> None:
 def test_a_group_that_is_off_only_by_rows_of_another_is_left_out() -> None:
     confidence, right, columns = simulated(0, 0.4)
     found = find_groups(confidence, right, columns)
-    assert [group.name for group in found.groups] == ["topic = a"]  # not also "x0 > 0", nor "topic = a and x0 > 0"
+    assert [group.name for group in found.groups] == [
+        "topic = a"
+    ]  # not also "x0 > 0", nor "topic = a and x0 > 0"
     assert len(find_groups(confidence, right, columns, most=1).groups) == 1
 
 
 def test_what_cannot_be_looked_at_says_why() -> None:
-    with pytest.raises(CalibrationError, match=r"one value of age for each of 3 rows; got shape \(2,\)"):
+    with pytest.raises(
+        CalibrationError, match=r"one value of age for each of 3 rows; got shape \(2,\)"
+    ):
         find_groups([0.1, 0.2, 0.3], [0, 1, 0], {"age": [1, 2]})
     with pytest.raises(CalibrationError, match="no column"):
         find_groups([0.1, 0.2, 0.3], [0, 1, 0], {})
-    with pytest.raises(CalibrationError, match=r"one value of the groups for each of 3 rows; got shape \(\)"):
+    with pytest.raises(
+        CalibrationError, match=r"one value of the groups for each of 3 rows; got shape \(\)"
+    ):
         find_groups([0.1, 0.2, 0.3], [0, 1, 0], None)
     for option in ({"level": 95}, {"level": "a"}, {"level": 0}, {"most": 0}, {"least_rows": "a"}):
         (name,) = option
@@ -110,7 +133,9 @@ def test_a_calibrated_model_is_rarely_accused_and_a_group_that_is_off_is_found(n
     claimed = sum(bool(find_groups(*simulated(1000 + seed, 0.0)).groups) for seed in range(n))
     assert claimed <= 0.05 * n
     found = [find_groups(*simulated(seed, 0.08)).groups for seed in range(n)]
-    assert np.mean([any("topic = a" in group.name for group in groups) for groups in found]) > 0.8 - 0.4 / np.sqrt(n)
+    assert np.mean(
+        [any("topic = a" in group.name for group in groups) for groups in found]
+    ) > 0.8 - 0.4 / np.sqrt(n)
 
 
 @pytest.mark.long
@@ -131,7 +156,9 @@ def test_a_column_without_a_value_is_one_group() -> None:
     assert found.n_judged == find_groups(confidence, right, columns).n_judged
 
 
-def clustered(seed: int, n_clusters: int, gap: float = 0.0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def clustered(
+    seed: int, n_clusters: int, gap: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Calibrated over clusters of uneven size whose log-odds differ by .4, beside columns of whole clusters."""
     generator = np.random.default_rng(seed)
     cluster = generator.choice(n_clusters, 2400, p=generator.dirichlet(np.full(n_clusters, 2.0)))
@@ -144,7 +171,9 @@ def clustered(seed: int, n_clusters: int, gap: float = 0.0) -> tuple[np.ndarray,
         "sex": generator.integers(0, 2, 2400),
         "cluster": np.array([f"c{k}" for k in range(n_clusters)])[cluster],
     }
-    right = generator.random(2400) < 1 / (1 + np.exp(-log_odds - effect)) - gap * (columns["sex"] == 1)
+    right = generator.random(2400) < 1 / (1 + np.exp(-log_odds - effect)) - gap * (
+        columns["sex"] == 1
+    )
     return p, right, columns
 
 

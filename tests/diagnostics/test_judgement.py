@@ -87,7 +87,9 @@ def test_a_fit_without_test_rows_is_not_judged_and_its_time_is_that_of_the_fit_a
 
     clock = iter([10.0, 12.0, 100.0, 170.0])
     monkeypatch.setattr("calib.diagnostics.judgement.time.perf_counter", lambda: next(clock))
-    judged = fit_method_and_judge("temperature", {}, data=given | arrays_to_judge(rows(4)), callback=lambda *_: None)
+    judged = fit_method_and_judge(
+        "temperature", {}, data=given | arrays_to_judge(rows(4)), callback=lambda *_: None
+    )
     assert (judged.seconds, judged.judgement.predict_seconds) == (2.0, 70.0)
 
 
@@ -102,7 +104,9 @@ def test_the_probabilities_of_a_class_are_those_of_the_library(monkeypatch):
 # -- gaps over the ranks of the confidence, and what chance gives a calibrated model ---------------------------
 
 
-def test_above_zero_is_overconfident_and_chance_covers_a_calibrated_model(rng: np.random.Generator) -> None:
+def test_above_zero_is_overconfident_and_chance_covers_a_calibrated_model(
+    rng: np.random.Generator,
+) -> None:
     confidence = rng.uniform(0.3, 1.0, 20_000)
     calibrated = gap_curve(confidence, rng.random(20_000) < confidence)
     inside = (calibrated.chance_low <= calibrated.gap) & (calibrated.gap <= calibrated.chance_high)

@@ -10,7 +10,12 @@ import pytest
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.latent import latent_curve
-from calib.diagnostics.latent_effect import ConfidenceEffect, changes, confidence_effect, effect_curve
+from calib.diagnostics.latent_effect import (
+    ConfidenceEffect,
+    changes,
+    confidence_effect,
+    effect_curve,
+)
 from calib.errors import CalibrationError
 from calib.numerics import softmax
 from tests.conftest import simulate
@@ -30,7 +35,9 @@ def test_every_curve_agrees_on_average_where_logits_decide(data, fitted):
         assert np.average(away, weights=probs * (1 - probs)) == pytest.approx(0.0, abs=0.01)
     away = np.abs(curve.temperature - curve.mean) > 2 * curve.sd
     there = np.interp(data[0], curve.inputs, away) > 0.5
-    assert curve.temperature_outside == pytest.approx(np.average(there, weights=probs * (1 - probs)), abs=1e-6)
+    assert curve.temperature_outside == pytest.approx(
+        np.average(there, weights=probs * (1 - probs)), abs=1e-6
+    )
     assert curve.temperature_outside < 0.05  # the labels come from softmax(logits / 2)
     assert latent_curve(fitted["logits"], *data, temperature=0.5).temperature_outside > 0.5
 
@@ -62,7 +69,9 @@ def test_shapes_counts_and_order(data, calibrator):
     assert curve.density_other.sum() == logits.size - len(labels)
     assert (curve.sd > 0).all() and curve.every == 1
     assert curve.prior_name == ("identity" if calibrator.inputs == "logits" else "ln prior")
-    inside = (calibrator.inducing_inputs_ >= curve.inputs[0]) & (calibrator.inducing_inputs_ <= curve.inputs[-1])
+    inside = (calibrator.inducing_inputs_ >= curve.inputs[0]) & (
+        calibrator.inducing_inputs_ <= curve.inputs[-1]
+    )
     np.testing.assert_array_equal(curve.inducing, np.sort(calibrator.inducing_inputs_[inside]))
 
 
@@ -93,7 +102,10 @@ def test_many_rows_are_thinned_and_said_to_be(data, fitted):
     # Every third of 50 copies of 599 rows meets each row, so the thinned copies say what the rows say.
     once = data[0][:599], data[1][:599]
     logits, labels = np.tile(once[0], (50, 1)), np.tile(once[1], 50)
-    curve, whole = latent_curve(fitted["logits"], logits, labels), latent_curve(fitted["logits"], *once)
+    curve, whole = (
+        latent_curve(fitted["logits"], logits, labels),
+        latent_curve(fitted["logits"], *once),
+    )
     assert curve.every == 3
     np.testing.assert_allclose(curve.mean, whole.mean, atol=0.01)
     effect = confidence_effect(fitted["logits"], logits, labels)
@@ -123,7 +135,9 @@ def test_the_effect_is_the_average_over_the_drawn_functions(calibrator, rows):
     raw = softmax(logits)
     top, order = raw.argmax(axis=1), np.argsort(raw.max(axis=1), kind="stable")
     inputs, prior = calibrator.kernel_inputs(logits)
-    growth = [calibrator.grid().interpolate(np.exp(draw), inputs) for draw in calibrator.shift_draws_]
+    growth = [
+        calibrator.grid().interpolate(np.exp(draw), inputs) for draw in calibrator.shift_draws_
+    ]
     probs = np.array([softmax(prior + np.log(grown)) for grown in growth])
     drawn = probs[:, np.arange(len(top)), top][:, order].T
     np.testing.assert_allclose(effect.draws, drawn, atol=2e-5)
@@ -136,7 +150,9 @@ def test_references_follow_the_same_class_as_this_calibrator_predicts(fitted, ro
     calibrator = copy(fitted["logits"]).set_params(prediction="mean")
     effect = confidence_effect(calibrator, *rows, temperature=2.0, truth=halved)
     np.testing.assert_allclose(effect.temperature, effect.truth)
-    np.testing.assert_allclose(np.sort(effect.temperature), np.sort(softmax(rows[0] / 2.0).max(axis=1)))
+    np.testing.assert_allclose(
+        np.sort(effect.temperature), np.sort(softmax(rows[0] / 2.0).max(axis=1))
+    )
     probs, top = calibrator.predict_proba(rows[0]), rows[0].argmax(axis=1)
     order = np.argsort(softmax(rows[0]).max(axis=1), kind="stable")
     np.testing.assert_array_equal(effect.after, probs[np.arange(len(top)), top][order])
@@ -179,7 +195,10 @@ def test_each_group_has_its_mean_change_and_its_spread():
     levels = np.concatenate([np.full(10, 1.0 + 1e-15), np.full(30, 0.7), np.full(4, 0.2)])
     effect = straight(levels, slope=0.9)
     found = changes(effect)
-    assert [(group.low, group.high, group.count) for group in found] == [(0.9, 1.0, 10), (0.5, 0.9, 30)]
+    assert [(group.low, group.high, group.count) for group in found] == [
+        (0.9, 1.0, 10),
+        (0.5, 0.9, 30),
+    ]
     for group, level in zip(found, (1.0, 0.7), strict=True):
         assert group.change == pytest.approx(-0.1 * level)
         assert group.sd == pytest.approx((effect.draws.std(axis=1) / effect.before)[0] * level)

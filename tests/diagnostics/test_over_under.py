@@ -68,7 +68,9 @@ def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(ro
             assert np.isnan(getattr(result, name)).all(), name
     for name in INTERVALS:
         value, low, high = getattr(result, name)
-        assert np.isnan(value) or low - 1e-9 * max(1, abs(value)) <= value <= high + 1e-9 * max(1, abs(value)), name
+        assert np.isnan(value) or low - 1e-9 * max(1, abs(value)) <= value <= high + 1e-9 * max(
+            1, abs(value)
+        ), name
     # The ratio is above the odds where the gap is above 0.
     if np.isfinite(result.ratio_over_odds.value) and abs(result.gap.value) > 1e-9:
         assert (result.ratio_over_odds.value > 1) == (result.gap.value > 0)
@@ -111,14 +113,20 @@ def test_what_does_not_exist_is_nan():
             evaluation(np.ones(100), np.arange(100) < 80),
         )
     )
-    assert np.isnan([*all_right.over, *all_right.ratio, *all_right.odds, *all_right.ratio_over_odds]).all()
+    assert np.isnan(
+        [*all_right.over, *all_right.ratio, *all_right.odds, *all_right.ratio_over_odds]
+    ).all()
     assert (all_right.under.value, all_right.gap.value) == pytest.approx((0.02, -0.02))
     # 50 of 50 right is nothing unusual for a model that is right 98 % of the time.
     assert all_right.few and all_right.gap.low < 0 < all_right.gap.high
     assert np.isnan([*all_wrong.under, *all_wrong.ratio, *all_wrong.ratio_over_odds]).all()
-    assert (all_wrong.over.value, all_wrong.odds.value, all_wrong.gap.value) == pytest.approx((0.9, 0.0, 0.9))
+    assert (all_wrong.over.value, all_wrong.odds.value, all_wrong.gap.value) == pytest.approx(
+        (0.9, 0.0, 0.9)
+    )
     assert np.isnan([*no_doubt.ratio, *no_doubt.ratio_over_odds]).all()
-    assert (no_doubt.under.value, no_doubt.odds.value, no_doubt.gap.value) == pytest.approx((0.0, 4.0, 0.2))
+    assert (no_doubt.under.value, no_doubt.odds.value, no_doubt.gap.value) == pytest.approx(
+        (0.0, 4.0, 0.2)
+    )
     with pytest.raises(CalibrationError, match="same test set"):
         over_under_confidence([example(0.9), evaluation([0.9] * FEW, [True] * FEW)])
 
@@ -151,7 +159,9 @@ def test_groups_have_the_metrics_of_their_rows_and_bands_add_up(rows):
     made = evaluation(confidence, correct)
     bands = by_band(made)
     for added in (groups, bands):
-        assert added.contribution.sum() == pytest.approx(metrics.signed_confidence_gap(*made.pair), abs=1e-12)
+        assert added.contribution.sum() == pytest.approx(
+            metrics.signed_confidence_gap(*made.pair), abs=1e-12
+        )
         assert added.rows.sum() == len(rows)
     assert bands.rows[3] == ((confidence >= 0.9) & (confidence < 0.99)).sum()
     assert bands.rows[4] == (confidence >= 0.99).sum()

@@ -63,7 +63,9 @@ def test_the_intervals_hold_what_comes(n_judged: int) -> None:
         assert 0.90 <= covered / runs <= 0.99
 
 
-def test_a_change_of_the_mean_risk_is_one_of_the_means_and_found_where_the_sentence_looks(rng) -> None:
+def test_a_change_of_the_mean_risk_is_one_of_the_means_and_found_where_the_sentence_looks(
+    rng,
+) -> None:
     # A mean risk that rose from 3.4 to 4.9 % (z = 4.7) was "not shifted significantly" by the PSI.
     scores = rng.normal(-3.7, 1.0, 5000)
     before, now = events(scores, np.zeros(5000)), events(scores[:2500] + 0.4, np.zeros(2500))
@@ -71,7 +73,10 @@ def test_a_change_of_the_mean_risk_is_one_of_the_means_and_found_where_the_sente
     first, second = before.pair[0], now.pair[0]
     half = 1.959964 * np.sqrt(first.var(ddof=1) / 5000 + second.var(ddof=1) / 2500)
     assert change == pytest.approx(
-        (second.mean() - first.mean(), *(second.mean() - first.mean() + half * side for side in (-1, 1)))
+        (
+            second.mean() - first.mean(),
+            *(second.mean() - first.mean() + half * side for side in (-1, 1)),
+        )
     )
     assert change.low > 0
     missed = 0

@@ -34,8 +34,12 @@ def test_curve_error_and_rows_belong_together(rows, n_bins, binning):
     assert ((curve.low <= curve.accuracy) & (curve.accuracy <= curve.high)).all()
     np.testing.assert_array_equal(np.bincount(curve.bin_of_row), curve.count)
     for values, means in ((confidence, curve.confidence), (correct, curve.accuracy)):
-        np.testing.assert_allclose(np.bincount(curve.bin_of_row, values) / curve.count, means, atol=1e-12)
-    assert curve.mean_confidence == pytest.approx(curve.count @ curve.confidence / curve.n, abs=1e-12)
+        np.testing.assert_allclose(
+            np.bincount(curve.bin_of_row, values) / curve.count, means, atol=1e-12
+        )
+    assert curve.mean_confidence == pytest.approx(
+        curve.count @ curve.confidence / curve.n, abs=1e-12
+    )
     assert curve.mean_accuracy == pytest.approx(curve.count @ curve.accuracy / curve.n, abs=1e-12)
 
 
@@ -60,7 +64,9 @@ def test_logit_histogram_keeps_saturated_confidences_in_its_end_bins():
     histogram = confidence_histogram(confidence, np.ones(5, bool), 16, scale="logit")
     assert (histogram.edges[0], histogram.edges[-1]) == LOGIT_LIMITS
     assert histogram.right.sum() == 5 and histogram.right[0] == 1 and histogram.right[-1] == 2
-    assert histogram.right[np.searchsorted(histogram.edges, np.log(9.0)) - 1] == 1  # logit .9 = log 9
+    assert (
+        histogram.right[np.searchsorted(histogram.edges, np.log(9.0)) - 1] == 1
+    )  # logit .9 = log 9
     assert histogram.density("wrong").sum() == 0.0
     with pytest.raises(CalibrationError, match="scale"):
         confidence_histogram(confidence, np.ones(5, bool), scale="log")
@@ -79,20 +85,30 @@ def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generato
     assert table.set_index("score").loc["ECE", "value"] == pytest.approx(expected, rel=1e-12)
     weights = rng.integers(1, 4, 700)
     written = np.repeat(probs, weights, axis=0), np.repeat(labels, weights)
-    assert reliability_curve(probs, labels, 7, weights=weights).ece == pytest.approx(calib.ece(*written))
+    assert reliability_curve(probs, labels, 7, weights=weights).ece == pytest.approx(
+        calib.ece(*written)
+    )
 
 
 def test_a_bin_of_rows_without_weight_is_an_empty_one() -> None:
     confidence, correct = np.array([0.1, 0.12, 0.9, 0.95]), np.array([False, True, True, True])
     for clusters in (None, [0, 1, 2, 3]):
         curve = reliability_curve(confidence, correct, 5, weights=[0, 0, 1, 1], clusters=clusters)
-        alone = reliability_curve(confidence[2:], correct[2:], 5, clusters=clusters and clusters[2:])
+        alone = reliability_curve(
+            confidence[2:], correct[2:], 5, clusters=clusters and clusters[2:]
+        )
         assert curve.bin_of_row.tolist() == [-1, -1, 0, 0]
         for name in ("confidence", "accuracy", "count", "low", "high"):
             np.testing.assert_array_equal(getattr(curve, name), getattr(alone, name))
 
 
-@given(st.lists(st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()), min_size=1, max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()),
+        min_size=1,
+        max_size=60,
+    )
+)
 def test_steps_are_the_isotonic_regression(tied):
     confidence, correct = pair(tied)
     curve = corp_curve(confidence, correct)
@@ -152,4 +168,6 @@ def test_band_of_tied_confidences_is_the_binomials(rng):
     confidence = np.full(200, 0.8)
     curve = reliability_curve(confidence, rng.random(200) < 0.8, 5)
     band = binned_consistency(curve, confidence)
-    np.testing.assert_allclose([band.low[0], band.high[0]], binom(200, 0.8).ppf([0.025, 0.975]) / 200, atol=0.011)
+    np.testing.assert_allclose(
+        [band.low[0], band.high[0]], binom(200, 0.8).ppf([0.025, 0.975]) / 200, atol=0.011
+    )

@@ -14,7 +14,9 @@ from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
 
 # Few different values, so that ties are common.
-PAIRS = st.lists(st.tuples(st.sampled_from([0.3, 0.5, 0.8, 0.9, 1.0]), st.booleans()), min_size=1, max_size=7)
+PAIRS = st.lists(
+    st.tuples(st.sampled_from([0.3, 0.5, 0.8, 0.9, 1.0]), st.booleans()), min_size=1, max_size=7
+)
 
 
 def area_in_order(correct: list[bool]) -> float:
@@ -37,7 +39,9 @@ def test_curve_is_that_of_answering_where_confidence_reaches_a_threshold(pairs) 
 def test_area_is_the_mean_over_all_orders_of_tied_rows(pairs) -> None:
     confidence, correct = zip(*pairs, strict=True)
     curve = risk_coverage(np.array(confidence), np.array(correct))
-    groups = [[c for f, c in pairs if f == value] for value in sorted(set(confidence), reverse=True)]
+    groups = [
+        [c for f, c in pairs if f == value] for value in sorted(set(confidence), reverse=True)
+    ]
     orders = itertools.product(*(set(itertools.permutations(group)) for group in groups))
     areas = [area_in_order([c for group in order for c in group]) for order in orders]
     assert curve.aurc == pytest.approx(np.mean(areas))
@@ -62,7 +66,9 @@ def test_the_best_area_tends_to_its_closed_form() -> None:
 def test_band_is_wilsons_at_each_threshold(rng) -> None:
     confidence = rng.random(50)
     curve = risk_coverage(confidence, rng.random(50) < confidence, level=0.9)
-    np.testing.assert_array_equal((curve.low, curve.high), wilson_interval(curve.wrong, curve.answered, 0.9))
+    np.testing.assert_array_equal(
+        (curve.low, curve.high), wilson_interval(curve.wrong, curve.answered, 0.9)
+    )
 
 
 @given(PAIRS, st.floats(0, 1))
@@ -70,7 +76,9 @@ def test_answerable_is_the_largest_share_within_the_accepted_error(pairs, accept
     confidence, correct = (np.array(part) for part in zip(*pairs, strict=True))
     found = answerable(risk_coverage(confidence, correct), accepted)
     shares = [
-        np.mean(confidence >= t) for t in set(confidence.tolist()) if np.mean(~correct[confidence >= t]) <= accepted
+        np.mean(confidence >= t)
+        for t in set(confidence.tolist())
+        if np.mean(~correct[confidence >= t]) <= accepted
     ]
     assert found.coverage.value == pytest.approx(max(shares, default=0.0))
     assert found.coverage.low <= found.coverage.value <= found.coverage.high
@@ -81,7 +89,9 @@ def test_answerable_is_the_largest_share_within_the_accepted_error(pairs, accept
         assert np.isnan(found.threshold)
 
 
-@pytest.mark.parametrize(("accepted", "n"), [(0.05, 300), pytest.param(0.1, 1500, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("accepted", "n"), [(0.05, 300), pytest.param(0.1, 1500, marks=pytest.mark.long)]
+)
 def test_intervals_of_the_share_hold_the_truth(accepted: float, n: int) -> None:
     """Confidence c uniform on [0.6, 1] and right with probability c: answering down to t has the risk (1 - t) / 2."""
     generator = np.random.default_rng(1)
@@ -89,7 +99,9 @@ def test_intervals_of_the_share_hold_the_truth(accepted: float, n: int) -> None:
     held = below = 0
     for _ in range(300):
         confidence = generator.uniform(0.6, 1.0, n)
-        low, high = answerable(risk_coverage(confidence, generator.random(n) < confidence), accepted).coverage[1:]
+        low, high = answerable(
+            risk_coverage(confidence, generator.random(n) < confidence), accepted
+        ).coverage[1:]
         held += low <= truth <= high
         below += low <= truth
     assert held / 300 >= 0.92

@@ -37,7 +37,9 @@ def test_sides_are_what_counting_finds(given_rows) -> None:
     assert sides.everyone.rows == len(right)
     assert sides.safe.rows == sum(value > 0 for value in values)
     assert sides.safe.rows + sides.dangerous.rows == len(right)
-    assert sides.dangerous.right == sum(bool(r) for value, r in zip(values, right, strict=True) if not value > 0)
+    assert sides.dangerous.right == sum(
+        bool(r) for value, r in zip(values, right, strict=True) if not value > 0
+    )
     assert sides.inside.rows == sum(value >= sides.threshold for value in values)
     assert sides.inside.rows >= len(right) / 2
     assert sides.threshold in values
@@ -51,7 +53,9 @@ def test_sides_are_what_counting_finds(given_rows) -> None:
 def test_bins_hold_equally_many_and_infinite_values_take_the_ends() -> None:
     values = np.r_[np.arange(98.0), -np.inf, np.inf]
     assert success_rates(values, np.ones(100, dtype=bool), 10).count.tolist() == [10] * 10
-    np.testing.assert_array_equal(within_finite(np.array([np.inf, 2.0, -1.0, -np.inf])), [2, 2, -1, -1])
+    np.testing.assert_array_equal(
+        within_finite(np.array([np.inf, 2.0, -1.0, -np.inf])), [2, 2, -1, -1]
+    )
     np.testing.assert_array_equal(within_finite(np.array([np.inf, -np.inf])), [1, -1])
 
 
@@ -59,11 +63,15 @@ def test_bins_hold_equally_many_and_infinite_values_take_the_ends() -> None:
 def searched() -> tuple[TrainingSet, np.ndarray, np.ndarray]:
     generator = np.random.default_rng(0)
     training = TrainingSet.from_arrays(generator.normal(size=(60, 3)), np.arange(60) % 3)
-    return training, *training.queries(generator.normal(size=(150, 3)), generator.integers(0, 3, 150))
+    return training, *training.queries(
+        generator.normal(size=(150, 3)), generator.integers(0, 3, 150)
+    )
 
 
 @pytest.mark.parametrize("kind", [*DISTANCES, EXACT])
-def test_all_inputs_are_measured_in_their_order_or_a_seeded_draw_of_a_few(searched, monkeypatch, kind) -> None:
+def test_all_inputs_are_measured_in_their_order_or_a_seeded_draw_of_a_few(
+    searched, monkeypatch, kind
+) -> None:
     training, features, predicted = searched
     found = measured_separation(training, features, predicted, kind)
     np.testing.assert_array_equal(found.rows, np.arange(150))

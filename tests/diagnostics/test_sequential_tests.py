@@ -38,7 +38,9 @@ def test_the_mean_of_the_ratio_is_one_under_its_null(rng) -> None:
     """All outcomes of eight rows, each with its probability."""
     probs, mean = rng.uniform(0.03, 0.97, 8), np.zeros(len(EFFECTS))
     for came in np.array(list(product((False, True), repeat=8))):
-        mean += probability_of(came, probs) * np.exp(o_e_ratios(probs, came, np.zeros(8, int), 1)[0])
+        mean += probability_of(came, probs) * np.exp(
+            o_e_ratios(probs, came, np.zeros(8, int), 1)[0]
+        )
     np.testing.assert_allclose(mean, 1.0, atol=1e-9)
 
 
@@ -53,7 +55,9 @@ def test_the_mixture_is_the_sum_over_sizes_and_starts(rng) -> None:
     starts = start_weights(6)
     naive = []
     for t in range(6):
-        begun = sum(starts[s] * WEIGHTS @ np.exp(ratios[s : t + 1].sum(axis=0)) for s in range(t + 1))
+        begun = sum(
+            starts[s] * WEIGHTS @ np.exp(ratios[s : t + 1].sum(axis=0)) for s in range(t + 1)
+        )
         naive.append(np.log(begun + 1.0 - starts[: t + 1].sum()))
     np.testing.assert_allclose(log_mixture(ratios), naive, atol=1e-12)
     both = log_mixture(np.stack([ratios, ratios[::-1]]))
@@ -61,7 +65,11 @@ def test_the_mixture_is_the_sum_over_sizes_and_starts(rng) -> None:
 
 
 def test_the_confidence_sequence_is_where_the_mixture_stays_below_its_limit() -> None:
-    rows, observed, expected = np.array([40, 400, 4000]), np.array([0.0, 50.0, 420.0]), np.array([3.0, 40.0, 400.0])
+    rows, observed, expected = (
+        np.array([40, 400, 4000]),
+        np.array([0.0, 50.0, 420.0]),
+        np.array([3.0, 40.0, 400.0]),
+    )
     low, high = confidence_sequence(rows, observed, expected)
     assert low[0] == 0.0
     for n, happened, wanted, *ends in zip(rows, observed, expected, low, high, strict=True):
@@ -69,7 +77,9 @@ def test_the_confidence_sequence_is_where_the_mixture_stays_below_its_limit() ->
         for end in ends:
             if end > 0.0:
                 mean = end * wanted / n
-                mixture = WEIGHTS @ np.exp(EFFECTS * happened - n * np.log1p(mean * np.expm1(EFFECTS)))
+                mixture = WEIGHTS @ np.exp(
+                    EFFECTS * happened - n * np.log1p(mean * np.expm1(EFFECTS))
+                )
                 assert mixture == pytest.approx(20.0, rel=1e-3)
 
 
@@ -88,7 +98,9 @@ def test_what_it_says_of_a_model_that_is_right_and_of_others(rng) -> None:
 
 
 def test_batches_of_dates_of_numbers_and_of_rows() -> None:
-    batch, names = batches_of(5, np.array(["2026-03-02", "2026-01-01", "2026-03-08", "2026-03-09", "2026-01-04"]))
+    batch, names = batches_of(
+        5, np.array(["2026-03-02", "2026-01-01", "2026-03-08", "2026-03-09", "2026-01-04"])
+    )
     assert names == ("2025-12-29", "2026-03-02", "2026-03-09")
     assert batch.tolist() == [1, 0, 1, 2, 0]
     batch, names = batches_of(4, np.array(["10", "9", "10", "2.5"]))
@@ -110,7 +122,9 @@ def test_the_e_process_for_o_e_on_real_rows() -> None:
     weights = np.exp(-0.5 * (shifts / 0.4) ** 2)
     for n, log_e in ((1000, 3.594648394841406), (4000, 8.382002221168968)):
         ratios = o_e_ratios(probs[:n], came[:n], np.zeros(n, int), 1, shifts)
-        assert log_mixture(ratios, weights / weights.sum(), np.ones(1))[0] == pytest.approx(log_e, abs=1e-9)
+        assert log_mixture(ratios, weights / weights.sum(), np.ones(1))[0] == pytest.approx(
+            log_e, abs=1e-9
+        )
     each = o_e_ratios(probs, came, np.arange(4000), 4000, shifts)
     alone = log_mixture(each, weights / weights.sum(), np.r_[1.0, np.zeros(3999)])
     assert np.flatnonzero(alone >= np.log(20))[0] + 1 == 165

@@ -66,7 +66,9 @@ def test_changes_are_differences_with_wider_joint_intervals() -> None:
 
 def test_a_difference_of_proportions_is_newcombes() -> None:
     """Newcombe (1998), table II, method 10, case (a): 56/70 - 48/80 has the interval 0.0524 to 0.3339."""
-    one, two = (Interval(k / n, *map(float, wilson_interval(k, n))) for k, n in ((56, 70), (48, 80)))
+    one, two = (
+        Interval(k / n, *map(float, wilson_interval(k, n))) for k, n in ((56, 70), (48, 80))
+    )
     found = combined(one, two)
     assert found.value == pytest.approx(0.2)
     assert found.low == pytest.approx(0.0524, abs=1e-4)
@@ -76,10 +78,16 @@ def test_a_difference_of_proportions_is_newcombes() -> None:
 def test_recorded_scores_stand_for_the_rows_that_are_gone() -> None:
     before, now = rows(2000, 3), rows(1500, 4, excess=0.03)
     intervals = score_intervals(before)
-    metadata = {"scores": {key: {"before": [0, 0, 0], "after": list(intervals[key])} for key in SHOWN}, "n_test": 2000}
+    metadata = {
+        "scores": {key: {"before": [0, 0, 0], "after": list(intervals[key])} for key in SHOWN},
+        "n_test": 2000,
+    }
     recorded, n = recorded_scores(metadata)
     assert n == 2000
-    whole, known = calibration_shift(now, before=before), calibration_shift(now, before=recorded, n_before=n)
+    whole, known = (
+        calibration_shift(now, before=before),
+        calibration_shift(now, before=recorded, n_before=n),
+    )
     for key in ("NLL", "Brier", "accuracy", "signed gap"):
         width = whole.scores[key].change.high - whole.scores[key].change.low
         assert known.scores[key].change == pytest.approx(whole.scores[key].change, abs=0.15 * width)
@@ -133,7 +141,15 @@ def test_right_on_average_but_nowhere_else_is_off() -> None:
     confidence = np.repeat([0.6, 0.9], 3000)
     correct = np.random.default_rng(0).random(6000) < 0.75
     of_label = np.where(correct, confidence, 1 - confidence)
-    now = Evaluation(confidence, correct, np.zeros(6000, int), (~correct).astype(int), 2, -np.log(of_label), of_label)
+    now = Evaluation(
+        confidence,
+        correct,
+        np.zeros(6000, int),
+        (~correct).astype(int),
+        2,
+        -np.log(of_label),
+        of_label,
+    )
     found = calibration_shift(now)
     assert off(found)
     assert "miscalibrated on the new data" in verdict(found, "Temperature")[0]
@@ -146,7 +162,9 @@ def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
         raw.confidence - 0.2, raw.correct, raw.predicted, raw.labels, 2,
         -np.log(np.where(raw.correct, raw.confidence - 0.2, 1.2 - raw.confidence)), raw.row_brier,
     )  # fmt: skip
-    assert "raw model is now significantly better" in " ".join(verdict(calibration_shift(now, better), "Temperature"))
+    assert "raw model is now significantly better" in " ".join(
+        verdict(calibration_shift(now, better), "Temperature")
+    )
     assert "It still helps" in " ".join(verdict(calibration_shift(better, now), "Temperature"))
 
 

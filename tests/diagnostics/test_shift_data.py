@@ -23,7 +23,9 @@ SHUFFLED = (2, 0, 3, 1)
 
 
 def csv(logits: np.ndarray, labels: np.ndarray, columns: list[str]) -> BytesIO:
-    return BytesIO(pd.DataFrame(logits, columns=columns).assign(label=labels).to_csv(index=False).encode())
+    return BytesIO(
+        pd.DataFrame(logits, columns=columns).assign(label=labels).to_csv(index=False).encode()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,9 @@ def fresh() -> Predictions:
 
 
 def test_a_table_with_named_columns_in_another_order(made, fresh) -> None:
-    table = csv(fresh.logits[:, SHUFFLED], np.array(NAMES)[fresh.labels], [NAMES[k] for k in SHUFFLED])
+    table = csv(
+        fresh.logits[:, SHUFFLED], np.array(NAMES)[fresh.labels], [NAMES[k] for k in SHUFFLED]
+    )
     found = read_new_rows(made.exported, ("fresh.csv", table))
     np.testing.assert_allclose(found.data.logits, fresh.logits)
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
@@ -42,8 +46,12 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     """Sorted order, which is all that reading alone can guess, would be another."""
     names = ("owl", "cat", "hen", "dog")
     data = replace(fresh, class_names=names)
-    exported = provenance.exported(calib.calibrator("temperature").fit(*simulate()), provenance.describe(data))
-    found = read_new_rows(exported, ("f.npz", npz_bytes(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
+    exported = provenance.exported(
+        calib.calibrator("temperature").fit(*simulate()), provenance.describe(data)
+    )
+    found = read_new_rows(
+        exported, ("f.npz", npz_bytes(logits=fresh.logits, labels=np.array(names)[fresh.labels]))
+    )
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
     assert found.data.class_names == names
     assert "No column is named" in found.notes[0]
@@ -59,9 +67,16 @@ def test_unknown_classes_are_named(made, fresh) -> None:
 
 def test_outputs_of_another_kind(made, fresh) -> None:
     file = npz_bytes(probs=softmax(fresh.logits), labels=fresh.labels)
-    with pytest.raises(CalibrationError, match="takes logits, but the new data were read as probabilities"):
+    with pytest.raises(
+        CalibrationError, match="takes logits, but the new data were read as probabilities"
+    ):
         read_new_rows(made.exported, ("f.npz", file))
-    assert read_new_rows(made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))).data is not None
+    assert (
+        read_new_rows(
+            made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))
+        ).data
+        is not None
+    )
 
 
 def test_zeros_become_the_floor_of_the_calibrator() -> None:
@@ -70,7 +85,8 @@ def test_zeros_become_the_floor_of_the_calibrator() -> None:
     labels = probs.argmax(axis=1)
     data = calib.load(("p.npz", npz_bytes(probs=probs, labels=labels)))
     exported = provenance.exported(
-        calib.calibrator("temperature").fit(data.logits, data.labels), provenance.describe(data) | {"floor": 1e-4}
+        calib.calibrator("temperature").fit(data.logits, data.labels),
+        provenance.describe(data) | {"floor": 1e-4},
     )
     found = read_new_rows(exported, ("p.npz", npz_bytes(probs=probs, labels=labels)))
     assert found.data.floor == 1e-4
@@ -83,12 +99,16 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     risk = 100 * softmax(logits)[:, 1]
     data = calib.load(("p.npz", npz_bytes(p_percent=risk, labels=labels)))
     assert data.scale == "percent"
-    exported = provenance.exported(calib.calibrator("platt").fit(data.logits, data.labels), provenance.describe(data))
+    exported = provenance.exported(
+        calib.calibrator("platt").fit(data.logits, data.labels), provenance.describe(data)
+    )
     few = risk < 30
     found = read_new_rows(exported, ("p.npz", npz_bytes(p=risk[few], labels=labels[few])))
     np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
     np.testing.assert_allclose(
-        exported.calibrate(risk[few]), exported.calibrator.predict_proba(found.data.logits), rtol=1e-9
+        exported.calibrate(risk[few]),
+        exported.calibrator.predict_proba(found.data.logits),
+        rtol=1e-9,
     )
 
 
@@ -105,7 +125,9 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
     data = load_sample("digits-cnn")
     calibration, test = data.split(0.5, random_state=0)
     fitted = calib.calibrator("geometric").fit(
-        calibration.logits, calibration.labels, **calib.registry.extras_for(calib.calibrator("geometric"), calibration)
+        calibration.logits,
+        calibration.labels,
+        **calib.registry.extras_for(calib.calibrator("geometric"), calibration),
     )
     described = provenance.describe(data)
     shape = data.features.shape[1:]
@@ -113,9 +135,12 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
     with pytest.raises(CalibrationError, match="predicts from features too"):
         fitted_to(plain, replace(test, features=None))
     _, now = judge(plain, fitted_to(plain, test)[0])
-    np.testing.assert_array_equal(now.confidence, fitted.predict_confidence(test.logits, features=test.features))
+    np.testing.assert_array_equal(
+        now.confidence, fitted.predict_confidence(test.logits, features=test.features)
+    )
     moved = provenance.exported(
-        fitted, described | {"feature_mean": np.full(shape, 3.0), "feature_scale": np.full(shape, 2.0)}
+        fitted,
+        described | {"feature_mean": np.full(shape, 3.0), "feature_scale": np.full(shape, 2.0)},
     )
     _, same = judge(moved, replace(test, features=2.0 * test.features.astype(float) + 3.0))
     np.testing.assert_allclose(same.confidence, now.confidence, atol=1e-9)
@@ -126,7 +151,9 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
 def test_the_event_is_that_of_the_calibrator_whatever_is_rarer_now() -> None:
     logits, labels = simulate(n=400, n_classes=2)
     learned = Predictions(logits, labels, ("no", "yes"), event=Event(0, "refusal", "as chosen"))
-    exported = provenance.exported(calib.calibrator("temperature").fit(logits, labels), provenance.describe(learned))
+    exported = provenance.exported(
+        calib.calibrator("temperature").fit(logits, labels), provenance.describe(learned)
+    )
     new = replace(learned, event=Event(1, "yes", "the rarer class"))
     data, _ = fitted_to(exported, new)
     assert (data.event.column, data.event.name) == (0, "refusal")
@@ -138,8 +165,12 @@ def test_the_event_is_that_of_the_calibrator_whatever_is_rarer_now() -> None:
 
 def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> None:
     for stem in ("", "logit_"):
-        table = pd.DataFrame(fresh.logits[:, SHUFFLED], columns=[f"{stem}{NAMES[k]}" for k in SHUFFLED])
-        found = read_new_rows(made.exported, ("fresh.csv", BytesIO(table.to_csv(index=False).encode())))
+        table = pd.DataFrame(
+            fresh.logits[:, SHUFFLED], columns=[f"{stem}{NAMES[k]}" for k in SHUFFLED]
+        )
+        found = read_new_rows(
+            made.exported, ("fresh.csv", BytesIO(table.to_csv(index=False).encode()))
+        )
         assert not found.labelled
         assert not found.noticed
         np.testing.assert_allclose(found.data.logits, fresh.logits)
@@ -151,5 +182,7 @@ def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> N
 
 def test_rows_without_labels_are_counted(made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calib.data.assemble.unlabelled.MAX_ROWS", 99)
-    with pytest.raises(DataError, match=r"new.npz has 100 rows; at most 99 are read\. Save fewer rows\."):
+    with pytest.raises(
+        DataError, match=r"new.npz has 100 rows; at most 99 are read\. Save fewer rows\."
+    ):
         read_new_rows(made.exported, ("new.npz", npz_bytes(logits=made.data.logits[:100])))

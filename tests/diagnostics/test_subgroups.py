@@ -58,7 +58,10 @@ def test_groups_of_a_model_that_is_off_everywhere_are_named_where_they_are_more_
     assert (found.gaps.gap_low > 0).sum() == 3
     assert [group.name for group in found.off] == ["b"]
     (group,) = found.off
-    assert (group.rows, group.gap.value) == ((names == "b").sum(), pytest.approx(group.predicted - group.observed))
+    assert (group.rows, group.gap.value) == (
+        (names == "b").sum(),
+        pytest.approx(group.predicted - group.observed),
+    )
     assert found.average.low < confidence.mean() - correct.mean() < found.average.high
 
 
@@ -70,8 +73,12 @@ def test_the_sentence_is_that_of_its_numbers() -> None:
         "Fine on average, but chemistry +10.0 points (+4.0 to +16.0), 412 rows; "
         "sport −12.5 points (−18.0 to −7.0), 88 rows."
     )
-    assert gap_sentence(fine, [], 9) == "Fine on average, and no significant gap in any of 9 groups."
-    assert gap_sentence(off, [], 9).startswith("+5.0 points (+4.0 to +6.0) on average, and not significantly more in")
+    assert (
+        gap_sentence(fine, [], 9) == "Fine on average, and no significant gap in any of 9 groups."
+    )
+    assert gap_sentence(off, [], 9).startswith(
+        "+5.0 points (+4.0 to +6.0) on average, and not significantly more in"
+    )
     assert gap_sentence(off, [chemistry] * 5, 9).endswith("; and 2 more.")
     few = gap_sentence(Interval(-0.2, -0.9, 0.5), [], 0)
     assert few == "−20.0 points (−90.0 to +50.0) on average; no group has enough rows to be judged."
@@ -96,7 +103,11 @@ def test_one_group_for_each_row_is_needed(rng) -> None:
 
 def simulated(rng, n=3000):
     p = rng.uniform(0.05, 0.6, n)
-    return p, rng.random(n) < p, np.array(["a", "b", "c", "tiny"])[np.minimum(rng.integers(160, size=n) // 53, 3)]
+    return (
+        p,
+        rng.random(n) < p,
+        np.array(["a", "b", "c", "tiny"])[np.minimum(rng.integers(160, size=n) // 53, 3)],
+    )
 
 
 def test_each_group_has_the_panel_of_its_rows(rng):
@@ -110,11 +121,19 @@ def test_each_group_has_the_panel_of_its_rows(rng):
             part = None if clusters is None else clusters[rows]
             assert (one.rows, one.events) == (rows.sum(), y[rows].sum())
             sample = Rows.with_outcome(y[rows], clusters=part)
-            single, strict = (closed_form(p[rows], y[rows], sample, 1e-6, level)[0] for level in (0.95, 1 - 0.05 / 3))
+            single, strict = (
+                closed_form(p[rows], y[rows], sample, 1e-6, level)[0]
+                for level in (0.95, 1 - 0.05 / 3)
+            )
             for key in MEASURES:
                 assert one.measures[key] == pytest.approx(strict[key])
                 assert one.measures[key].value == pytest.approx(single[key].value)
-                assert one.measures[key].low < single[key].low < single[key].high < one.measures[key].high
+                assert (
+                    one.measures[key].low
+                    < single[key].low
+                    < single[key].high
+                    < one.measures[key].high
+                )
 
 
 def test_small_groups_are_named_with_what_they_lack(rng):

@@ -42,22 +42,33 @@ class Bomb:
         return (pytest.fail, ("something was unpickled",))
 
 
-def test_files_come_from_a_process_of_their_own_and_nothing_is_computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_come_from_a_process_of_their_own_and_nothing_is_computed_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The server made the calibrator of its arrays once more, and ran its steps on a row."""
     logits, labels = simulate(n=300)
     fitted = calib.calibrator("isotonic").fit(logits, labels)
-    more = {"base_rate": np.full(4, 0.25), "decision": CostMatrix(costs=1.0 - np.eye(4)), "sets": SETS}
+    more = {
+        "base_rate": np.full(4, 0.25),
+        "decision": CostMatrix(costs=1.0 - np.eye(4)),
+        "sets": SETS,
+    }
     npz = writer.to_bytes("npz", fitted, {"class_names": list("abcd"), **more})
     here = read_uploaded(("a.npz", io.BytesIO(npz)))
     with monkeypatch.context() as server:
         for name in ("run", "Calibrator"):
-            server.setattr(f"calib.export.predict.{name}", lambda *given: pytest.fail("it was computed here"))
+            server.setattr(
+                f"calib.export.predict.{name}", lambda *given: pytest.fail("it was computed here")
+            )
         found = read_uploaded(("a.npz", io.BytesIO(npz)), isolate=True)
     np.testing.assert_allclose(found.calibrator.predict_proba(logits), fitted.predict_proba(logits))
     (outline, arrays), (same, others) = flatten(found), flatten(here)
     assert outline == same
     assert_same(arrays, others)
-    assert isinstance(found.decision, CostMatrix) and found.sets.quantiles.tolist() == SETS.quantiles.tolist()
+    assert (
+        isinstance(found.decision, CostMatrix)
+        and found.sets.quantiles.tolist() == SETS.quantiles.tolist()
+    )
 
 
 @pytest.mark.parametrize("name", ["calibrator.pkl", "calibrator.npz", "calibrator"])
@@ -79,11 +90,15 @@ def test_a_member_that_is_no_array_and_one_that_nothing_names(made) -> None:
         archive.writestr("more.txt", "hello")
     refused(packed.getvalue())
     record, arrays = opened(made.npz)
-    assert "holds arrays it does not name" in refused(npz_of(sealed(record, arrays | {"more": np.zeros(3)})))
+    assert "holds arrays it does not name" in refused(
+        npz_of(sealed(record, arrays | {"more": np.zeros(3)}))
+    )
 
 
 def test_no_array_is_named_twice() -> None:
-    record, arrays = opened(writer.to_bytes("npz", calib.calibrator("isotonic").fit(*simulate(n=300))))
+    record, arrays = opened(
+        writer.to_bytes("npz", calib.calibrator("isotonic").fit(*simulate(n=300)))
+    )
     record["steps"] = record["steps"] * 2
     refused(npz_of(sealed(record, arrays)))
 
@@ -109,9 +124,13 @@ def test_classes_of_which_no_data_are_read(made, monkeypatch: pytest.MonkeyPatch
 def test_arrays_of_types_that_no_export_has(dtype: str) -> None:
     if np.dtype(dtype).itemsize == 8:
         pytest.skip("long doubles are doubles here")
-    record, arrays = opened(writer.to_bytes("npz", calib.calibrator("vector").fit(*simulate(n=300))))
+    record, arrays = opened(
+        writer.to_bytes("npz", calib.calibrator("vector").fit(*simulate(n=300)))
+    )
     first = next(iter(arrays))
-    assert "which no export does" in refused(npz_of(sealed(record, arrays | {first: np.ones(4, dtype)})))
+    assert "which no export does" in refused(
+        npz_of(sealed(record, arrays | {first: np.ones(4, dtype)}))
+    )
 
 
 HOT = {"step": "affine", "scale": "hot"}
@@ -135,7 +154,9 @@ CHANGES = {
     "an unknown step": {"steps": [{"step": "__import__"}]},
     "a step with another argument": {"steps": [{"step": "softmax", "evil": 1}]},
     "a step with text": {"steps": [HOT, {"step": "softmax"}]},
-    "a step that gives NaN": {"steps": [{"step": "affine", "scale": float("nan")}, {"step": "softmax"}]},
+    "a step that gives NaN": {
+        "steps": [{"step": "affine", "scale": float("nan")}, {"step": "softmax"}]
+    },
     "no probabilities": {"steps": [{"step": "affine", "offset": 5.0}]},
     "sums of two": {"steps": [{"step": "softmax"}, {"step": "affine", "scale": 0.5}]},
     "a class count that is huge": {"n_columns": 10**12},
@@ -153,7 +174,9 @@ def test_a_record_that_was_changed_and_signed_again(made, change: dict) -> None:
     refused(npz_of(sealed(record | change, arrays)))
 
 
-@pytest.mark.parametrize("text", ["{", "{}", "[]", '{"format": 1}', "{" * 5000, "[" * 100_000 + "]" * 100_000, "\xff"])
+@pytest.mark.parametrize(
+    "text", ["{", "{}", "[]", '{"format": 1}', "{" * 5000, "[" * 100_000 + "]" * 100_000, "\xff"]
+)
 def test_a_record_that_is_none(text: str) -> None:
     refused(npz_of({"record": np.frombuffer(text.encode("latin-1"), np.uint8)}))
 

@@ -47,7 +47,9 @@ def submit(
     keys = set()
 
     def submit(method: str, owner: str = "", **params: object) -> str:
-        keys.add(key := engine.submit(FitSpec(method, params, request.node.name), rows_of(*data), owner))
+        keys.add(
+            key := engine.submit(FitSpec(method, params, request.node.name), rows_of(*data), owner)
+        )
         return key
 
     yield submit

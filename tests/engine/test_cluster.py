@@ -21,7 +21,12 @@ pytestmark = pytest.mark.long
 @contextmanager
 def cluster(workers: int, port: int = 0) -> Iterator[str]:
     """The address of a scheduler whose workers, of one thread each, are replaced when they die."""
-    options = {"host": "127.0.0.1", "scheduler_port": port, "dashboard_address": ":0", "threads_per_worker": 1}
+    options = {
+        "host": "127.0.0.1",
+        "scheduler_port": port,
+        "dashboard_address": ":0",
+        "threads_per_worker": 1,
+    }
     with distributed.LocalCluster(n_workers=workers, **options) as made:
         yield made.scheduler_address
 
@@ -52,9 +57,15 @@ def test_cancel_of_fits_that_run_and_wait(submit, wait, engine, tmp_path):
 def test_data_go_to_the_cluster_once(engine, overconfident, monkeypatch):
     sent = []
     scatter = distributed.Client.scatter
-    monkeypatch.setattr(distributed.Client, "scatter", lambda *args, **more: sent.append(1) or scatter(*args, **more))
+    monkeypatch.setattr(
+        distributed.Client,
+        "scatter",
+        lambda *args, **more: sent.append(1) or scatter(*args, **more),
+    )
     rows = rows_of(*overconfident, "once")
-    keys = [engine.submit(FitSpec("temperature", {"random_state": n}, "once"), rows) for n in range(4)]
+    keys = [
+        engine.submit(FitSpec("temperature", {"random_state": n}, "once"), rows) for n in range(4)
+    ]
     assert [job.state for job in finished(engine, keys)] == ["done"] * 4
     assert sent == [1]
 
@@ -75,17 +86,26 @@ def test_a_scheduler_that_comes_back_at_its_address_is_found_again(data):
     port = int(address.rpartition(":")[2])
     with cluster(1, port):
         (job,) = finished(engine, [key])
-        assert job.state == "done" or "cannot be reached" in job.message or "has no workers" in job.message
+        assert (
+            job.state == "done"
+            or "cannot be reached" in job.message
+            or "has no workers" in job.message
+        )
         engine.submit(FitSpec("steps", {"n": 300}, "data"), rows_of(*data))
         assert finished(engine, [key])[0].state == "done"
     engine.shutdown()
 
 
-def test_without_its_scheduler_fits_say_so_in_a_sentence_and_do_not_wait_for_each_other(data, monkeypatch):
+def test_without_its_scheduler_fits_say_so_in_a_sentence_and_do_not_wait_for_each_other(
+    data, monkeypatch
+):
     tried, connect = [], Cluster._connected
     monkeypatch.setattr(Cluster, "_connected", lambda cluster: tried.append(1) or connect(cluster))
     engine = Engine("tcp://127.0.0.1:1")
-    keys = [engine.submit(FitSpec("identity", {}, f"data {number}"), rows_of(*data)) for number in range(6)]
+    keys = [
+        engine.submit(FitSpec("identity", {}, f"data {number}"), rows_of(*data))
+        for number in range(6)
+    ]
     for job in finished(engine, keys):
         assert (job.state, job.message) == (
             "failed",

@@ -31,7 +31,9 @@ linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for process
 
 def lines(file: Path, count: int = 1) -> list[str]:
     """What tasks wrote into a file, once there are so many lines."""
-    return wait_until(lambda: file.exists() and len(found := file.read_text().split()) >= count and found)
+    return wait_until(
+        lambda: file.exists() and len(found := file.read_text().split()) >= count and found
+    )
 
 
 def workers(engine: Engine) -> set[int]:
@@ -71,7 +73,10 @@ def test_progress_never_goes_back_and_moves(submit, wait):
 
 def test_the_same_fit_is_not_paid_twice_whoever_asks_for_it(submit, wait, engine, tmp_path):
     file, keys = tmp_path / "runs", []
-    threads = [threading.Thread(target=lambda: keys.append(submit("writes", file=str(file)))) for _ in range(20)]
+    threads = [
+        threading.Thread(target=lambda: keys.append(submit("writes", file=str(file))))
+        for _ in range(20)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -84,17 +89,23 @@ def test_the_same_fit_is_not_paid_twice_whoever_asks_for_it(submit, wait, engine
 
 
 def test_one_failure_is_a_sentence_and_the_others_go_on(submit, wait):
-    jobs = [wait(submit(method)) for method in ("refuses", "breaks", "exits", "prints", "temperature")]
+    jobs = [
+        wait(submit(method)) for method in ("refuses", "breaks", "exits", "prints", "temperature")
+    ]
     assert [job.state for job in jobs] == ["failed"] * 3 + ["done"] * 2
     assert jobs[0].message == "Only 3 rows; use at least 10."
-    assert jobs[1].message == ("breaks failed unexpectedly: ZeroDivisionError: first line of a file.")
+    assert jobs[1].message == (
+        "breaks failed unexpectedly: ZeroDivisionError: first line of a file."
+    )
     assert "SystemExit: 3" in jobs[2].message
     assert not any("\n" in job.message or "Traceback" in job.message for job in jobs)
     assert "no parameter 'no_such'" in wait(submit("temperature", no_such=1)).message
     assert "no calibrator 'nothing'" in wait(submit("nothing")).message
 
 
-def test_a_job_is_stored_before_anybody_sees_that_it_is_done_and_done_where_that_fails(data, monkeypatch):
+def test_a_job_is_stored_before_anybody_sees_that_it_is_done_and_done_where_that_fails(
+    data, monkeypatch
+):
     seen = []
 
     def full(job: Job) -> None:
@@ -111,9 +122,13 @@ def test_a_job_is_stored_before_anybody_sees_that_it_is_done_and_done_where_that
 # Cancelling, and what follows
 
 
-def test_a_cancelled_fit_that_listens_keeps_its_worker_and_starts_anew_when_it_is_asked_for(submit, wait, engine):
+def test_a_cancelled_fit_that_listens_keeps_its_worker_and_starts_anew_when_it_is_asked_for(
+    submit, wait, engine
+):
     before = workers(engine)
-    wait(key := submit("steps", n=20, seconds=0.05), running)  # far from its next callback, at which it stops
+    wait(
+        key := submit("steps", n=20, seconds=0.05), running
+    )  # far from its next callback, at which it stops
     engine.cancel(key)
     (job,) = engine.snapshot([key])
     assert (job.state, job.message, job.calibrator) == ("cancelled", "Cancelled.", None)
@@ -123,7 +138,9 @@ def test_a_cancelled_fit_that_listens_keeps_its_worker_and_starts_anew_when_it_i
     assert workers(engine) == before
 
 
-def test_the_worker_of_a_cancelled_fit_that_does_not_listen_is_replaced(submit, wait, engine, tmp_path):
+def test_the_worker_of_a_cancelled_fit_that_does_not_listen_is_replaced(
+    submit, wait, engine, tmp_path
+):
     before = workers(engine)
     key = submit("locked", file=str(tmp_path / "mark"))
     lines(tmp_path / "mark")  # before that it may hear that it is cancelled
@@ -176,7 +193,9 @@ def nobody_works(monkeypatch):
 
 
 def ask(engine, owner, n):
-    return engine.submit(FitSpec("steps", {"n": n}, "data"), rows_of(np.zeros((2, 2)), np.zeros(2)), owner)
+    return engine.submit(
+        FitSpec("steps", {"n": n}, "data"), rows_of(np.zeros((2, 2)), np.zeros(2)), owner
+    )
 
 
 @pytest.mark.usefixtures("nobody_works")
@@ -214,7 +233,10 @@ def test_who_left_a_failed_fit_does_not_keep_it_running_for_who_tries_it_again()
 def test_no_more_may_wait_than_there_is_room_for():
     engine = Engine(most_waiting=2)
     keys = [ask(engine, "a", n) for n in range(2)]
-    with pytest.raises(QueueFull, match=r"^2 fits and studies of yours are waiting, and a visitor may have 2\. Cancel"):
+    with pytest.raises(
+        QueueFull,
+        match=r"^2 fits and studies of yours are waiting, and a visitor may have 2\. Cancel",
+    ):
         ask(engine, "a", 3)
     assert ask(engine, "a", 1) == keys[1], "it waits already"
     ask(engine, "b", 4)
@@ -235,7 +257,9 @@ def test_finished_fits_are_kept_up_to_a_bound(data, monkeypatch):
     engine, keys = Engine(), []
     monkeypatch.setattr(engine, "_result", lambda task: None)
     for seed in range(4):
-        keys.append(engine.submit(FitSpec("identity", {"random_state": seed}, "data"), rows_of(*data)))
+        keys.append(
+            engine.submit(FitSpec("identity", {"random_state": seed}, "data"), rows_of(*data))
+        )
         finished(engine, [keys[-1], keys[0]])  # somebody still looks at the first
     wait_until(lambda: not engine._going)
     assert [job.key for job in engine.snapshot(keys)] == [keys[0], keys[3]]
@@ -254,7 +278,9 @@ def test_one_fit_of_another_does_not_wait_behind_thirty(submit, wait, engine):
     assert sum(job.state == "done" for job in engine.snapshot(many)) <= 2 * SLOW_WORKERS
 
 
-def test_fast_fits_and_pages_do_not_wait_for_slow_fits_nor_one_slow_fit_for_another(submit, wait, engine):
+def test_fast_fits_and_pages_do_not_wait_for_slow_fits_nor_one_slow_fit_for_another(
+    submit, wait, engine
+):
     wait(slow := submit("steps", n=10**6), running)
     several = [submit("steps", n=n) for n in range(2, 6)]
     assert [wait(key).state for key in several] == ["done"] * 4
@@ -271,16 +297,34 @@ def test_a_page_does_not_wait_for_the_page_of_another(engine):
     """One worker computed for the pages of all visitors."""
     long = engine.compute(slow_methods.deaf_page, owner="a")
     wait_until(lambda: any(task.started for task in engine._going.values()))
-    assert [engine.compute(sum, [1, n], owner="b").result(timeout=300) for n in range(5)] == [1, 2, 3, 4, 5]
+    assert [engine.compute(sum, [1, n], owner="b").result(timeout=300) for n in range(5)] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
     assert long.cancel()
     wait_until(lambda: not engine._going)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no limit of processor time")
+@pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="this system has no limit of processor time"
+)
 def test_what_takes_more_processor_time_than_it_may_is_ended_with_a_sentence(engine):
-    with pytest.raises(calib.CalibrationError, match=r"or because it took more than 1 s of processor time\. Try fewer"):
-        engine.compute(slow_methods.busy_page, 3600.0, kind="file", most_seconds=1.0).result(timeout=300)
-    assert engine.compute(slow_methods.busy_page, 2.0, kind="file", most_seconds=60.0).result(timeout=300) >= 2.0
+    with pytest.raises(
+        calib.CalibrationError,
+        match=r"or because it took more than 1 s of processor time\. Try fewer",
+    ):
+        engine.compute(slow_methods.busy_page, 3600.0, kind="file", most_seconds=1.0).result(
+            timeout=300
+        )
+    assert (
+        engine.compute(slow_methods.busy_page, 2.0, kind="file", most_seconds=60.0).result(
+            timeout=300
+        )
+        >= 2.0
+    )
     for _ in PLACES:  # the limit is that of one task
         assert engine.compute(slow_methods.busy_page, 1.5, kind="file").result(timeout=300) >= 1.5
 
@@ -331,12 +375,15 @@ def test_a_study_cancelled_as_it_starts_is_stopped(engine, wait, data, tmp_path)
     """Whenever the cancellation comes, the next study runs: the place of a cancelled one is not kept by it unseen."""
     for moment in range(12):
         key = engine.submit(
-            TaskSpec(slow_methods.study, (str(tmp_path / "long"), 10**6), f"study {moment}"), rows_of(*data)
+            TaskSpec(slow_methods.study, (str(tmp_path / "long"), 10**6), f"study {moment}"),
+            rows_of(*data),
         )
         wait_until(lambda: engine._going)
         time.sleep(0.004 * moment)
         engine.cancel(key)
-    short = engine.submit(TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "short study"), rows_of(*data))
+    short = engine.submit(
+        TaskSpec(slow_methods.study, (str(tmp_path / "short"), 2), "short study"), rows_of(*data)
+    )
     assert wait(short).state == "done"
 
 
@@ -364,7 +411,9 @@ def test_workers_map_large_arrays_and_are_sent_the_rest(engine, array):
     }
     told = engine.compute(slow_methods.where, data=Data("arrays", arrays)).result(timeout=300)
     lie_in_files = ("whole", "part", "integers")
-    assert told == {name: (float(np.sum(each)), name in lie_in_files) for name, each in arrays.items()}
+    assert told == {
+        name: (float(np.sum(each)), name in lie_in_files) for name, each in arrays.items()
+    }
     back = engine.compute(slow_methods.give_back, data=Data("arrays", arrays)).result(timeout=300)
     for name, each in arrays.items():
         np.testing.assert_array_equal(back[name], each)
@@ -390,15 +439,27 @@ def test_an_array_in_a_file_is_read_only_and_the_file_goes_with_it(array):
 
 
 @linux
-def test_empty_folders_of_processes_that_were_killed_as_they_started_are_removed(tmp_path, monkeypatch):
+def test_empty_folders_of_processes_that_were_killed_as_they_started_are_removed(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    for name in (f"calib-{ended.pid}-empty", f"calib-{ended.pid}-full/x", f"calib-{os.getppid()}-lives", "calib-other"):
+    for name in (
+        f"calib-{ended.pid}-empty",
+        f"calib-{ended.pid}-full/x",
+        f"calib-{os.getppid()}-lives",
+        "calib-other",
+    ):
         (tmp_path / name).mkdir(parents=True)
     made = folder.__wrapped__()
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {made.name, f"calib-{ended.pid}-full", f"calib-{os.getppid()}-lives", "calib-other"}
+    assert left == {
+        made.name,
+        f"calib-{ended.pid}-full",
+        f"calib-{os.getppid()}-lives",
+        "calib-other",
+    }
 
 
 APP = """
@@ -420,7 +481,9 @@ APP = """
 
 def family(pid: int) -> list[int]:
     """Processes below one, and itself."""
-    children = " ".join(file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")).split()
+    children = " ".join(
+        file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")
+    ).split()
     return [pid, *(each for child in children for each in family(int(child)))]
 
 
@@ -465,7 +528,10 @@ def test_who_has_no_certificate_of_ours_cannot_send_a_task(engine):
 def test_workers_listen_to_this_machine_alone(engine):
     processes = family(engine._here._process.pid)
     sockets = {
-        os.readlink(link) for pid in processes for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()
+        os.readlink(link)
+        for pid in processes
+        for link in Path(f"/proc/{pid}/fd").iterdir()
+        if link.is_symlink()
     }
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
@@ -476,7 +542,9 @@ def test_workers_listen_to_this_machine_alone(engine):
 
 def test_shutdown_cancels_and_refuses(engine, wait, data):
     """The last of the file, since the engine is that of all others."""
-    keys = [engine.submit(FitSpec(method, {}, "end"), rows_of(*data)) for method in ("deaf", "steps")]
+    keys = [
+        engine.submit(FitSpec(method, {}, "end"), rows_of(*data)) for method in ("deaf", "steps")
+    ]
     wait(keys[0], running)
     engine.shutdown()
     finished(engine, keys)

@@ -20,7 +20,9 @@ def test_a_key_is_of_the_data_the_method_and_its_parameters_whatever_their_order
     for same in ({"random_state": 0}, {"device": "auto"}, {"device": "auto", "random_state": 0}):
         assert plain.key == FitSpec("temperature", same, "data", label="mine").key
     both = {"random_state": 3, "device": "cpu"}
-    assert FitSpec("temperature", both).key == FitSpec("temperature", dict(reversed(both.items()))).key
+    assert (
+        FitSpec("temperature", both).key == FitSpec("temperature", dict(reversed(both.items()))).key
+    )
     others = (
         FitSpec("identity", {}, "data"),
         FitSpec("temperature", {"random_state": 1}, "data"),
@@ -49,7 +51,9 @@ def test_a_fit_names_the_processor_it_was_made_on_wherever_it_is_looked_at(monke
     logits, labels = simulate(60)
     with monkeypatch.context() as patch:
         patch.setattr(worker, "cpu_description", lambda: "CPU (64 cores)")
-        fitted = worker.fit_calibrator("isotonic", {}, data={"logits": logits, "labels": labels}, callback=print)
+        fitted = worker.fit_calibrator(
+            "isotonic", {}, data={"logits": logits, "labels": labels}, callback=print
+        )
     assert device_of(pickle.loads(pickle.dumps(fitted))) == "CPU (64 cores)"
     exported = pickle.loads(pickle.dumps(ExportedCalibrator(fitted)))
     assert device_of(exported.calibrator) == "CPU (64 cores)"

@@ -56,9 +56,13 @@ def test_half_the_width_is_that_of_dunnett_against_the_raw_model_and_of_tukey_am
     dunnett = np.quantile(np.abs(draws[:, 1:] - draws[:, :1]).max(axis=1) / math.sqrt(2), level)
     assert claims.quantile("NLL", True) == pytest.approx(dunnett, rel=0.03)
     between = claims.between("a", "r", "NLL")
-    assert between.high - between.value == pytest.approx(claims.quantile("NLL", True) * 0.01 * math.sqrt(2), rel=0.05)
+    assert between.high - between.value == pytest.approx(
+        claims.quantile("NLL", True) * 0.01 * math.sqrt(2), rel=0.05
+    )
     if m > 2:
-        tukey = np.quantile((draws[:, 1:].max(axis=1) - draws[:, 1:].min(axis=1)) / math.sqrt(2), level)
+        tukey = np.quantile(
+            (draws[:, 1:].max(axis=1) - draws[:, 1:].min(axis=1)) / math.sqrt(2), level
+        )
         assert claims.quantile("NLL", False) == pytest.approx(tukey, rel=0.03)
         between = claims.between("a", "b", "NLL")
         assert between.high - between.value == pytest.approx(
@@ -73,7 +77,9 @@ def test_differences_of_one_score_do_not_widen_those_of_another():
     made["a"].influence["accuracy"] = 0.0074 * changed
     made["a"].value["accuracy"] = 0.825
     claims = Claims(made)
-    share = SPENT * 0.05 / 2 / 2  # half for the NLL against the raw model; half for the NLL of the others and this one
+    share = (
+        SPENT * 0.05 / 2 / 2
+    )  # half for the NLL against the raw model; half for the NLL of the others and this one
     half = NormalDist().inv_cdf(1 - share / 2) * 0.0074
     found = claims.between("a", "r", "accuracy")
     assert (found.low, found.high) == pytest.approx((0.025 - half, 0.025 + half), rel=0.05)
@@ -92,9 +98,14 @@ def test_two_methods_are_compared_by_the_score_that_decides_alone():
 
 
 def test_few_clusters_widen_by_the_t_distribution():
-    few = Claims(scored([0.5] * 2, [0.01] * 2, n_clusters=12), scores=("NLL",)).quantile("NLL", True)
+    few = Claims(scored([0.5] * 2, [0.01] * 2, n_clusters=12), scores=("NLL",)).quantile(
+        "NLL", True
+    )
     assert few == pytest.approx(t.ppf(1 - SPENT * 0.025, 11), rel=0.03)
-    many, few = (Claims(scored([0.5] * 3, [0.01] * 3, n_clusters=count)).quantile("NLL", True) for count in (None, 12))
+    many, few = (
+        Claims(scored([0.5] * 3, [0.01] * 3, n_clusters=count)).quantile("NLL", True)
+        for count in (None, 12)
+    )
     assert few > 1.1 * many
 
 
@@ -112,7 +123,9 @@ def test_few_clusters_widen_by_the_t_distribution():
 def test_each_interval_has_one_word(low, high, word):
     assert word_of(LESS, Interval((low + high) / 2 if low > -1 else 0.0, low, high), 0.001) == word
     turned = {"better": "worse", "worse": "better"}.get(word, word)
-    assert word_of(MORE, Interval((low + high) / 2 if low > -1 else 0.0, low, high), 0.001) == turned
+    assert (
+        word_of(MORE, Interval((low + high) / 2 if low > -1 else 0.0, low, high), 0.001) == turned
+    )
     assert word_of(SILENT, Interval(0.0, low, high), 0.001) == ""
     assert word_of("sharpness", Interval(0.0, low, high), 0.001) == ""
 
@@ -122,9 +135,14 @@ def test_close_pairs_do_not_widen_the_intervals_of_others():
     close = dict(usual)
     for name in "xyz":  # each differs from the raw model in a row of its own, which a resample holds 0, 1, 2, ... times
         times = np.random.default_rng(ord(name)).poisson(1.0, size=4000) - 1.0
-        influence = {**usual["r"].influence, "NLL": usual["r"].influence["NLL"] + 1e-6 * times / math.sqrt(4000)}
+        influence = {
+            **usual["r"].influence,
+            "NLL": usual["r"].influence["NLL"] + 1e-6 * times / math.sqrt(4000),
+        }
         close[name] = Scored(usual["r"].value, influence, {}, 1000)
-    assert Claims(close).quantile("NLL", True) == pytest.approx(Claims(usual).quantile("NLL", True), rel=0.04)
+    assert Claims(close).quantile("NLL", True) == pytest.approx(
+        Claims(usual).quantile("NLL", True), rel=0.04
+    )
     assert Claims(close).between("x", "r", "NLL").word == "equivalent"
 
 
@@ -155,10 +173,16 @@ def test_the_noise_of_bins_is_taken_off_in_squares():
         p = rng.random(1000)
         one = evaluate(np.stack([1 - p, p], axis=1), (rng.random(1000) < p).astype(int)).seen(EVENT)
         plain.append(scores(one)["ECE"])
-        less.append(without_noise(plain[-1], bins_of_ece(*one.pair, Groups(np.zeros(1000, dtype=int), 1))[0]))
+        less.append(
+            without_noise(
+                plain[-1], bins_of_ece(*one.pair, Groups(np.zeros(1000, dtype=int), 1))[0]
+            )
+        )
     assert np.mean(plain) > 0.03 and np.mean(less) < 0.4 * np.mean(plain)
     bins = np.array([[100.0, 90.0, 50.0], [100.0, 30.0, 30.0]])
-    noise = np.sqrt(2 / np.pi) * np.mean([np.sqrt(a * (1 - a) / 100) for a in (50.5 / 101, 30.5 / 101)])
+    noise = np.sqrt(2 / np.pi) * np.mean(
+        [np.sqrt(a * (1 - a) / 100) for a in (50.5 / 101, 30.5 / 101)]
+    )
     assert without_noise(0.2, bins) == pytest.approx(np.sqrt(0.04 - noise**2))
     assert without_noise(0.01, bins) == 0.0
 
@@ -169,11 +193,20 @@ def test_what_changes_in_no_row_is_unchanged():
     raw, half = (evaluate(softmax(each), labels) for each in (logits, logits / 2))
     claims = Claims({"raw": scored_on(raw), "half": scored_on(half)})
     accuracy, nll = (claims.between("half", "raw", key) for key in ("accuracy", "NLL"))
-    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.word) == (0.0, 0.0, 0.0, "equivalent")
+    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.word) == (
+        0.0,
+        0.0,
+        0.0,
+        "equivalent",
+    )
     assert nll.low < nll.value < nll.high
 
 
-@pytest.mark.parametrize("relevant", [["NLL"], {"nonsense": 0.1}, {"NLL": "a"}, {"NLL": -1}, {"NLL": math.inf}])
+@pytest.mark.parametrize(
+    "relevant", [["NLL"], {"nonsense": 0.1}, {"NLL": "a"}, {"NLL": -1}, {"NLL": math.inf}]
+)
 def test_a_relevant_difference_is_a_number_for_a_score(relevant):
-    with pytest.raises(CalibrationError, match=r"relevant is a|nonsense|relevant difference of NLL=.* must"):
+    with pytest.raises(
+        CalibrationError, match=r"relevant is a|nonsense|relevant difference of NLL=.* must"
+    ):
         relevant_differences(relevant)

@@ -46,7 +46,8 @@ def test_its_interval_holds_the_truth_of_calibrated_and_other_models(n, n_classe
     held = []
     for seed in range(60):
         calibrated, sharp = (
-            score_intervals(evaluate(*outputs(seed, n, n_classes, by)))[CLASSWISE] for by in (1.0, 1.5)
+            score_intervals(evaluate(*outputs(seed, n, n_classes, by)))[CLASSWISE]
+            for by in (1.0, 1.5)
         )
         held.append([calibrated.low == 0.0, sharp.low <= truth <= sharp.high])
     assert (np.mean(held, axis=0) >= 0.92).all()
@@ -54,7 +55,9 @@ def test_its_interval_holds_the_truth_of_calibrated_and_other_models(n, n_classe
 
 def test_copies_of_rows_are_no_new_ones_where_they_are_clusters():
     probs, labels = outputs(1, 400, 6, 1.5)
-    alone = Evaluation.from_calibrator(calib.calibrator("identity").fit(np.log(probs), labels), np.log(probs), labels)
+    alone = Evaluation.from_calibrator(
+        calib.calibrator("identity").fit(np.log(probs), labels), np.log(probs), labels
+    )
     rows = np.repeat(np.arange(400), 4)
     logits = np.log(probs[rows])
     copied = Evaluation.from_calibrator(
@@ -62,7 +65,9 @@ def test_copies_of_rows_are_no_new_ones_where_they_are_clusters():
     )
     assert copied.classwise_noise == pytest.approx(alone.classwise_noise)
     assert score_intervals(copied)[CLASSWISE] == pytest.approx(score_intervals(alone)[CLASSWISE])
-    assert evaluate(probs[rows], labels[rows]).classwise_noise == pytest.approx(alone.classwise_noise / 2)
+    assert evaluate(probs[rows], labels[rows]).classwise_noise == pytest.approx(
+        alone.classwise_noise / 2
+    )
 
 
 def test_a_comparison_shows_it_and_claims_nothing():

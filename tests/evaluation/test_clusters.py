@@ -28,11 +28,15 @@ def clustered(n_clusters: int, size: int, seed: int = 0) -> Predictions:
     true = log_odds + generator.normal(size=n_clusters)[cluster]
     labels = generator.random(len(cluster)) < 1 / (1 + np.exp(-true))
     logits = np.stack([np.zeros(len(cluster)), log_odds], axis=1)
-    return Predictions(logits, labels.astype(int), ("no", "yes"), clusters=np.array([f"c{c}" for c in cluster]))
+    return Predictions(
+        logits, labels.astype(int), ("no", "yes"), clusters=np.array([f"c{c}" for c in cluster])
+    )
 
 
 def judged(data: Predictions) -> Evaluation:
-    return Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
+    return Evaluation.from_predictions(
+        calib.calibrator("identity").fit(data.logits, data.labels), data
+    )
 
 
 def copied(data: Predictions, times: int) -> Predictions:
@@ -46,7 +50,9 @@ def test_the_standard_error_of_a_mean_is_that_between_clusters(rng):
     values = rng.normal(size=25)[cluster] + 0.1 * rng.normal(size=200)
     means = values.reshape(25, 8).mean(axis=1)
     groups = groups_of_units(200, cluster)
-    total, rows = groups.resampled(np.stack([groups.sums(values), groups.sums(None)], axis=1), 8000).T
+    total, rows = groups.resampled(
+        np.stack([groups.sums(values), groups.sums(None)], axis=1), 8000
+    ).T
     assert (total / rows).std() == pytest.approx(means.std(ddof=1) / 5, rel=0.03)
 
 
@@ -69,7 +75,9 @@ def test_copies_of_rows_leave_intervals_as_wide_as_without_them():
     independent, whole, narrow = (widths(one) for one in (once, many, replace(many, clusters=None)))
     for key, width in independent.items():
         assert whole[key] == pytest.approx(width, rel=0.25), key
-        assert narrow[key] < 0.75 * width or key == "ECE", key  # single rows also make its noise look smaller
+        assert narrow[key] < 0.75 * width or key == "ECE", (
+            key
+        )  # single rows also make its noise look smaller
 
 
 def test_a_proportion_counts_as_many_rows_as_vary_like_its_clusters():
@@ -77,13 +85,19 @@ def test_a_proportion_counts_as_many_rows_as_vary_like_its_clusters():
     share = 0.5
     variance = 4 / 3 * np.sum((right - share * rows) ** 2) / 20**2
     assert effective_count(right, rows) == pytest.approx(0.25 / variance)
-    assert effective_count(np.array([4.0, 4]), np.array([4.0, 4])) == 2, "nothing varies: each cluster counts once"
-    assert effective_count(np.array([2.0, 2]), np.array([4.0, 4])) == 8, "never more than there are rows"
+    assert effective_count(np.array([4.0, 4]), np.array([4.0, 4])) == 2, (
+        "nothing varies: each cluster counts once"
+    )
+    assert effective_count(np.array([2.0, 2]), np.array([4.0, 4])) == 8, (
+        "never more than there are rows"
+    )
 
 
 def test_the_accuracy_where_all_are_right_counts_clusters():
     n = 60
-    data = Predictions(np.tile([0.0, 3.0], (n, 1)), np.ones(n, dtype=int), ("a", "b"), clusters=np.arange(n) // 6)
+    data = Predictions(
+        np.tile([0.0, 3.0], (n, 1)), np.ones(n, dtype=int), ("a", "b"), clusters=np.arange(n) // 6
+    )
     found = score_intervals(judged(data))["accuracy"]
     assert found.low == pytest.approx(float(wilson_interval(10, 10)[0]))
 
@@ -107,6 +121,8 @@ def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not()
             found = scored_on(one).intervals()
             for key, value in truth.items():
                 held[which][key] += found[key].low <= value <= found[key].high
-    shares = {which: {key: count / 150 for key, count in counts.items()} for which, counts in held.items()}
+    shares = {
+        which: {key: count / 150 for key, count in counts.items()} for which, counts in held.items()
+    }
     assert all(share >= 0.9 for share in shares["clusters"].values()), shares
     assert all(shares["rows"][key] < shares["clusters"][key] - 0.05 for key in keys), shares

@@ -59,7 +59,11 @@ def parts():
 
 @pytest.fixture(scope="module")
 def table(parts):
-    methods = {"temperature": calib.calibrator("temperature"), "broken": Broken(), "geometric": Geometric()}
+    methods = {
+        "temperature": calib.calibrator("temperature"),
+        "broken": Broken(),
+        "geometric": Geometric(),
+    }
     return compare(methods, *parts).table
 
 
@@ -105,9 +109,14 @@ def test_features_reach_the_methods_that_need_them(parts):
     method = Geometric()
     table = compare({"geometric": method}, calibration, test).table
     assert method.given_ == [len(calibration), 3, 3]
-    assert cell(table, "geometric", "ECE")["value"] == pytest.approx(cell(table, "identity", "ECE")["value"])
+    assert cell(table, "geometric", "ECE")["value"] == pytest.approx(
+        cell(table, "identity", "ECE")["value"]
+    )
     assert np.isnan(cell(table, "geometric", "NLL")["value"])
-    assert cell(table, "geometric", "NLL")["note"] == CONFIDENCE_ONLY and not cell(table, "geometric", "ECE")["note"]
+    assert (
+        cell(table, "geometric", "NLL")["note"] == CONFIDENCE_ONLY
+        and not cell(table, "geometric", "ECE")["note"]
+    )
 
 
 def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
@@ -123,7 +132,9 @@ def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
 
 
 @pytest.mark.parametrize("score", ["NLL", "accuracy", "ECE"])
-def test_differences_come_from_the_best_method_to_the_worst_and_methods_without_the_score_last(parts, score):
+def test_differences_come_from_the_best_method_to_the_worst_and_methods_without_the_score_last(
+    parts, score
+):
     methods = {
         "vector": calib.calibrator("vector"),
         "mine": Geometric(),
@@ -140,7 +151,11 @@ def test_differences_come_from_the_best_method_to_the_worst_and_methods_without_
     raw, mine = by_method["identity"], by_method["mine"]
     assert raw.verdict == "reference" and raw.difference == (0.0, 0.0, 0.0)
     if score == "NLL":
-        assert rows[-1] is mine and mine.verdict == "confidence only" and math.isnan(mine.difference.value)
+        assert (
+            rows[-1] is mine
+            and mine.verdict == "confidence only"
+            and math.isnan(mine.difference.value)
+        )
     before, after = changes(table, "temperature", (score,))[score]
     assert (before, after.value) == (raw.value, by_method["temperature"].value)
     assert after.difference.value == pytest.approx(after.value - before)
@@ -163,10 +178,15 @@ def test_fitted_calibrators_are_not_fitted_again(parts):
 def test_each_method_is_named_with_its_word_against_the_raw_model():
     scales = {"identity": 2.0, "temperature": 1.0, "vector": 1.6, "beta": 2.0 + 1e-4, "platt": 3.0}
     test = simulated(4000, 5, scale=1.0)
-    made = {name: evaluate(softmax(test.logits * scale), test.labels) for name, scale in scales.items()}
+    made = {
+        name: evaluate(softmax(test.logits * scale), test.labels) for name, scale in scales.items()
+    }
     said = verdict(compare_evaluations(made))
     assert said.startswith("Temperature has the lowest NLL, ")
-    assert re.search(r"Against Uncalibrated \([\d.]+\) on this test set: better .*; equivalent .*; worse .*\.$", said)
+    assert re.search(
+        r"Against Uncalibrated \([\d.]+\) on this test set: better .*; equivalent .*; worse .*\.$",
+        said,
+    )
     assert re.findall(r"(better|equivalent|worse) ([\w ]+)", said) == [
         ("better", "Temperature and Vector"), ("equivalent", "Beta"), ("worse", "Platt"),
     ]  # fmt: skip
@@ -177,7 +197,10 @@ def test_a_handful_of_rows_claims_nothing(n):
     # One row resampled is that row again: every bootstrap interval has zero width.
     logits, labels = simulate(n=n, n_classes=4)
     table = compare_evaluations(
-        {"identity": evaluate(softmax(logits), labels), "flat": evaluate(softmax(0.1 * logits), labels)}
+        {
+            "identity": evaluate(softmax(logits), labels),
+            "flat": evaluate(softmax(0.1 * logits), labels),
+        }
     )
     assert set(table["verdict"]) == {"", "undecided"}
     said = verdict(table)
@@ -191,7 +214,9 @@ def test_a_handful_of_wrong_rows_is_needed_to_rank_methods(n_wrong, claims):
     labels = (np.arange(400) < n_wrong).astype(int)
     # The second doubts so much more that five wrong rows do not make up for it.
     maps = {"identity": logits, "temperature": 0.25 * logits}
-    table = compare_evaluations({name: evaluate(softmax(each), labels) for name, each in maps.items()})
+    table = compare_evaluations(
+        {name: evaluate(softmax(each), labels) for name, each in maps.items()}
+    )
     assert (cell(table, "temperature", "Brier")["verdict"] == "worse") == claims
     assert (best_methods(table, "Brier") == {"identity"}) == claims
     assert ("cannot rank methods" in verdict(table, "Brier")) != claims
@@ -205,7 +230,10 @@ def test_a_method_without_mistakes_is_seen_to_be_more_accurate():
     logits = np.tile([4.0, 0.0, 0.0], (400, 1))
     worse = logits.copy()
     worse[:100] = worse[:100, ::-1]
-    made = {"identity": evaluate(softmax(worse), labels), "vector": evaluate(softmax(logits), labels)}
+    made = {
+        "identity": evaluate(softmax(worse), labels),
+        "vector": evaluate(softmax(logits), labels),
+    }
     table = compare_evaluations(made)
     assert cell(table, "vector", "accuracy")["verdict"] == "better"
     assert best_methods(table, "accuracy") == {"vector"}
@@ -227,7 +255,9 @@ def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
 def test_equal_best_values_are_all_best():
     logits, labels = simulate(n=300)
     made = {"identity": logits, "a": 0.5 * logits, "b": 0.5 * logits * (1 + 1e-14)}
-    table = compare_evaluations({name: evaluate(softmax(each), labels) for name, each in made.items()})
+    table = compare_evaluations(
+        {name: evaluate(softmax(each), labels) for name, each in made.items()}
+    )
     assert best_methods(table, "NLL") == {"a", "b"}
     assert best_methods(table, "accuracy") == frozenset()  # all the same
     assert best_methods(table, "sharpness") == frozenset()
@@ -238,26 +268,40 @@ def test_a_warning_says_that_the_test_rows_are_those_of_the_fit():
     data, again = (calib.from_outputs(outputs, labels, kind="logits") for _ in range(2))
     timed = replace(data, times=np.arange(60).astype(str), sha256="")
     for test in (data, again, timed):
-        with pytest.warns(UserWarning, match="These are the data that the calibrator was fitted on"):
+        with pytest.warns(
+            UserWarning, match="These are the data that the calibrator was fitted on"
+        ):
             compare({"temperature": calib.calibrator("temperature")}, data, test)
-    compare({"temperature": calib.calibrator("temperature")}, *data.split(0.5))  # where a warning is an error
+    compare(
+        {"temperature": calib.calibrator("temperature")}, *data.split(0.5)
+    )  # where a warning is an error
 
 
 def test_parts_that_cannot_be_compared_are_refused_in_a_sentence():
     data = simulated(40, seed=2)
     with pytest.raises(CalibrationError, match="test part has 0 rows"):
         compare({}, data, data.take([]))
-    with pytest.raises(CalibrationError, match=r"calibration part is a ndarray.*calib\.Predictions"):
+    with pytest.raises(
+        CalibrationError, match=r"calibration part is a ndarray.*calib\.Predictions"
+    ):
         compare({}, data.logits, data.labels)
-    for methods, said in ((["beta"], "calibrators is a list"), ({"a": "beta"}, "'a' of calibrators is a str")):
+    for methods, said in (
+        (["beta"], "calibrators is a list"),
+        ({"a": "beta"}, "'a' of calibrators is a str"),
+    ):
         with pytest.raises(CalibrationError, match=said):
             compare(methods, data, data)
 
 
 def test_the_recommendation_says_which_method_failed_and_why(parts):
     alone = compare({"broken": Broken()}, *parts).recommendation
-    assert str(alone) == "Keep the model as it is. broken failed: ZeroDivisionError: nothing to divide by"
-    beside = compare({"broken": Broken(), "temperature": calib.calibrator("temperature")}, *parts).recommendation
+    assert (
+        str(alone)
+        == "Keep the model as it is. broken failed: ZeroDivisionError: nothing to divide by"
+    )
+    beside = compare(
+        {"broken": Broken(), "temperature": calib.calibrator("temperature")}, *parts
+    ).recommendation
     assert str(beside).startswith("Take temperature.") and str(beside).endswith(
         "broken failed: " + alone.failed["broken"]
     )
@@ -294,5 +338,7 @@ def test_pages_and_shell_say_the_same_and_a_method_that_failed_says_why(table):
 
 def test_no_other_method_stands_under_the_name_of_the_raw_model(parts):
     # Platt under this name was shown as "Uncalibrated".
-    with pytest.raises(calib.CalibrationError, match="is the raw model; give the PlattScaling another name"):
+    with pytest.raises(
+        calib.CalibrationError, match="is the raw model; give the PlattScaling another name"
+    ):
         calib.compare({"identity": calib.calibrator("platt")}, *parts)

@@ -19,7 +19,9 @@ REPEATS = 500
 
 @pytest.mark.long
 def test_nll_and_brier_hold_the_truth_in_95_of_100_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(scored_on.__globals__, "N_RESAMPLES", 10)  # of the ECE, which is not looked at
+    monkeypatch.setitem(
+        scored_on.__globals__, "N_RESAMPLES", 10
+    )  # of the ECE, which is not looked at
     # Labels are averaged exactly, logits over 200,000 rows.
     logits, _ = simulate(200_000, 3, seed=99)
     true, probs = softmax(logits / 2), softmax(logits)
@@ -38,7 +40,12 @@ def test_nll_and_brier_hold_the_truth_in_95_of_100_runs(monkeypatch: pytest.Monk
 
 
 @settings(max_examples=10)
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 120), n_classes=st.integers(2, 7), scale=st.floats(0.1, 30))
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 120),
+    n_classes=st.integers(2, 7),
+    scale=st.floats(0.1, 30),
+)
 def test_identical_methods_never_differ(seed: int, n: int, n_classes: int, scale: float) -> None:
     generator = np.random.default_rng(seed)
     probs = softmax(generator.normal(size=(n, n_classes)) * scale)

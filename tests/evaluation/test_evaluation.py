@@ -60,7 +60,15 @@ def test_blocks_do_not_change_the_evaluation(sample, monkeypatch):
     whole = evaluate(fitted.predict_proba(logits), labels, logits)
     monkeypatch.setattr(module, "MEMORY_ENTRIES", 70)  # 10 rows
     by_blocks = Evaluation.from_calibrator(fitted, logits, labels)
-    for name in ("confidence", "correct", "predicted", "row_nll", "row_brier", "top5", "row_classwise"):
+    for name in (
+        "confidence",
+        "correct",
+        "predicted",
+        "row_nll",
+        "row_brier",
+        "top5",
+        "row_classwise",
+    ):
         np.testing.assert_array_equal(getattr(by_blocks, name), getattr(whole, name))
     np.testing.assert_array_equal(whole.predicted, fitted.predict(logits))
     assert scores(by_blocks) == pytest.approx(scores(whole), abs=1e-12)
@@ -95,7 +103,9 @@ def test_resampled_errors_are_those_of_resampled_rows(sample):
         rows = np.repeat(np.arange(n), counts.astype(int))
         again = scores(evaluate(softmax(logits[rows]), labels[rows]))
         # Equal-width bins are the same for every sample.
-        assert found.draws["ECE"][r] == pytest.approx(reflect(found.value["ECE"], again["ECE"]), abs=1e-9)
+        assert found.draws["ECE"][r] == pytest.approx(
+            reflect(found.value["ECE"], again["ECE"]), abs=1e-9
+        )
 
 
 def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
@@ -116,12 +126,16 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
             "top5",
             "rest",
         )
-        of_rows = {name: values for name in names if (values := getattr(evaluation, name)) is not None}
+        of_rows = {
+            name: values for name in names if (values := getattr(evaluation, name)) is not None
+        }
         more = replace(evaluation, **{name: values[rows] for name, values in of_rows.items()})
         for key, (value, per_row) in smooth_scores(more).items():
             change = value - found[key][0]
             # The first order of a change by a share of 4 in 704; AUROC, o and u are ratios.
-            assert change == pytest.approx(found[key][1][row] * n * times / (n + times), rel=0.04, abs=1e-9), key
+            assert change == pytest.approx(
+                found[key][1][row] * n * times / (n + times), rel=0.04, abs=1e-9
+            ), key
             assert abs(per_row.sum()) < 1e-9, key
 
 

@@ -24,7 +24,9 @@ def fitted(name, **params):
 @pytest.fixture(scope="module")
 def calibrators():
     names = ("identity", "temperature", "platt", "isotonic", "vector", "histogram")
-    return {name: fitted(name) for name in names} | {"apart": fitted("isotonic", share_classes=False)}
+    return {name: fitted(name) for name in names} | {
+        "apart": fitted("isotonic", share_classes=False)
+    }
 
 
 def chosen(calibrators, values, close=(), n_right=800, error=ERROR, **options):
@@ -43,7 +45,12 @@ def chosen(calibrators, values, close=(), n_right=800, error=ERROR, **options):
 def scored(values, influence, n=1000):
     """Methods with these NLLs, and what each of 1,000 rows adds to them."""
     return {
-        name: Scored({"accuracy": 0.8, "NLL": value}, {"accuracy": np.zeros(1000), "NLL": influence[name]}, {}, n)
+        name: Scored(
+            {"accuracy": 0.8, "NLL": value},
+            {"accuracy": np.zeros(1000), "NLL": influence[name]},
+            {},
+            n,
+        )
         for name, value in values.items()
     }
 
@@ -52,23 +59,34 @@ def test_among_ties_the_simplest_is_taken(calibrators):
     values = {"isotonic": 0.4, "apart": 0.4003, "platt": 0.4004, "temperature": 0.45}
     answer = chosen(calibrators, values, close=tuple(values))
     assert (answer.best, answer.method) == ("isotonic", "platt") and answer.gain.low > 0
-    assert set(answer.as_good) == {"isotonic", "apart"} and answer.worse == ("identity", "temperature")
+    assert set(answer.as_good) == {"isotonic", "apart"} and answer.worse == (
+        "identity",
+        "temperature",
+    )
 
 
 def test_the_gain_has_the_interval_of_the_difference_and_is_said_to_be_optimistic(calibrators):
     one = chosen(calibrators, {"temperature": 0.4})
     assert one.gain.value == pytest.approx(0.1) and one.gain.low < 0.1 < one.gain.high
     assert "optimistic" not in one.sentences()[0]
-    many = chosen(calibrators, {"temperature": 0.4, "platt": 0.401, "vector": 0.402, "histogram": 0.4})
+    many = chosen(
+        calibrators, {"temperature": 0.4, "platt": 0.401, "vector": 0.402, "histogram": 0.4}
+    )
     assert many.n_candidates == 4 and "; optimistic, as the best of 4)" in many.sentences()[0]
     assert many.gain.value == pytest.approx(0.1)  # the number of the table and of the strip
 
 
 def test_the_raw_model_is_kept_where_it_is_equivalent(calibrators):
-    answer = chosen(calibrators, {"temperature": 0.4997, "vector": 0.4995}, close=("identity", "temperature", "vector"))
+    answer = chosen(
+        calibrators,
+        {"temperature": 0.4997, "vector": 0.4995},
+        close=("identity", "temperature", "vector"),
+    )
     assert (answer.best, answer.method) == ("vector", "identity")
     assert "temperature" in answer.as_good and answer.gain.value == pytest.approx(0.0005)
-    assert answer.sentences() == ["Keep the model as it is: no calibrator makes a difference that matters."]
+    assert answer.sentences() == [
+        "Keep the model as it is: no calibrator makes a difference that matters."
+    ]
 
 
 def test_the_raw_model_is_kept_where_it_is_best_or_nothing_is_shown_to_be_better(calibrators):
@@ -77,10 +95,17 @@ def test_the_raw_model_is_kept_where_it_is_best_or_nothing_is_shown_to_be_better
     assert (open_.method, open_.best) == ("identity", "temperature")
     assert open_.gain.low < 0 < open_.gain.value == pytest.approx(0.002)
     (sentence,) = open_.sentences()
-    assert sentence.startswith("Keep the model as it is: no calibrator is shown to lower its NLL (temperature by 0.002")
-    assert open_.rows_needed > 1000 and f"about {open_.rows_needed:,.0f} test rows would decide" in sentence
+    assert sentence.startswith(
+        "Keep the model as it is: no calibrator is shown to lower its NLL (temperature by 0.002"
+    )
+    assert (
+        open_.rows_needed > 1000
+        and f"about {open_.rows_needed:,.0f} test rows would decide" in sentence
+    )
     exact = chosen(calibrators, {"temperature": 0.5}, relevant={"NLL": 0.0})
-    assert exact.sentences() == ["Keep the model as it is: no calibrator makes a difference that matters."]
+    assert exact.sentences() == [
+        "Keep the model as it is: no calibrator makes a difference that matters."
+    ]
 
 
 @pytest.mark.parametrize("n_classes", [2, 10])
@@ -109,7 +134,9 @@ def test_an_overconfident_model_is_mended_though_few_rows_do_not_show_the_gain()
         assert gap.low > 0 and nll["verdict"] == "undecided" and nll["difference"] < -0.001
         assert answer.method == "temperature" and answer.off == gap
         begin = f"Take temperature. Confidence minus accuracy of the raw model is +{100 * gap.value:.1f} points ("
-        assert answer.sentences()[0].startswith(begin) and "A lower NLL is not shown yet: gain" in str(answer)
+        assert answer.sentences()[0].startswith(
+            begin
+        ) and "A lower NLL is not shown yet: gain" in str(answer)
 
 
 def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrators):
@@ -123,7 +150,10 @@ def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrator
     }
     values = {"identity": 0.5, "isotonic": 0.4971, "temperature": 0.4974}
     claims = Claims(scored(values, influence, 9999), relevant={"NLL": 0.002})
-    words = [claims.between(*pair, "NLL").word for pair in (("isotonic", "identity"), ("temperature", "identity"))]
+    words = [
+        claims.between(*pair, "NLL").word
+        for pair in (("isotonic", "identity"), ("temperature", "identity"))
+    ]
     assert words == ["better", "undecided"]
     assert claims.between("temperature", "isotonic", "NLL").word == "equivalent"
     assert recommend(claims, calibrators).method == "isotonic"
@@ -138,7 +168,9 @@ def test_rows_that_rank_nothing_recommend_nothing_firmly(calibrators):
 def test_methods_without_the_score_are_named(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4, "histogram": None})
     assert answer.without == ("histogram",) and "histogram" in answer.sentences()[-1]
-    made = Scored({"gap": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9), "gap": np.zeros(9)}, {}, 100)
+    made = Scored(
+        {"gap": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9), "gap": np.zeros(9)}, {}, 100
+    )
     assert recommend(Claims({"identity": made}), calibrators) is None
 
 
@@ -146,8 +178,12 @@ def test_where_only_confidences_are_compared_their_error_decides(calibrators):
     generator = np.random.default_rng(0)
 
     def of_error(ece, **nll):
-        influence = {key: 0.001 * generator.normal(size=500) / math.sqrt(500) for key in ("ECE", *nll)}
-        return Scored({"ECE": ece, "accuracy": 0.8, **nll}, influence | {"accuracy": np.zeros(500)}, {}, 1000)
+        influence = {
+            key: 0.001 * generator.normal(size=500) / math.sqrt(500) for key in ("ECE", *nll)
+        }
+        return Scored(
+            {"ECE": ece, "accuracy": 0.8, **nll}, influence | {"accuracy": np.zeros(500)}, {}, 1000
+        )
 
     made = {"identity": of_error(0.2, NLL=0.5), "histogram": of_error(0.1)}
     answer = recommend(Claims(made), calibrators)
@@ -179,12 +215,18 @@ def test_what_else_changes_is_said_and_warned_of_where_it_gets_worse(calibrators
     assert answer.beside.worse == ("accuracy", "ECE")
     assert answer.beside.after["ECE"].value == scores(made["vector"])["ECE"]
     text = " ".join(answer.sentences())
-    assert "of the predicted classes change" in text and "Mind that Accuracy and ECE get significantly worse." in text
+    assert (
+        "of the predicted classes change" in text
+        and "Mind that Accuracy and ECE get significantly worse." in text
+    )
     assert recommend(claims, calibrators).beside is None
     low, high = answer.beside.gap[1:]
     still = 0.5 - scores(made["vector"])["accuracy"]
     assert answer.beside.gap.value == pytest.approx(still) and low < still < high < 0
-    assert f"Confidence minus accuracy is then −{-100 * still:.1f} points (" in text and "with " not in text[-60:]
+    assert (
+        f"Confidence minus accuracy is then −{-100 * still:.1f} points (" in text
+        and "with " not in text[-60:]
+    )
 
 
 def test_a_gap_that_is_left_is_said_with_who_leaves_none(calibrators):
@@ -193,7 +235,9 @@ def test_a_gap_that_is_left_is_said_with_who_leaves_none(calibrators):
     log_odds = rng.normal(size=4000)
     labels = (rng.random(4000) < expit(log_odds)).astype(int)
     scores = {"identity": 4 * log_odds, "temperature": 1.5 * log_odds, "platt": log_odds}
-    made = {name: evaluate(np.column_stack([expit(-s), expit(s)]), labels) for name, s in scores.items()}
+    made = {
+        name: evaluate(np.column_stack([expit(-s), expit(s)]), labels) for name, s in scores.items()
+    }
     claims = Claims({name: scored_on(one) for name, one in made.items()}, relevant={"NLL": 0.05})
     answer = recommend(claims, calibrators, evaluations=made)
     assert (answer.method, answer.beside.without_gap) == ("temperature", ("platt",))
@@ -220,16 +264,27 @@ def test_rows_that_the_raw_model_held_for_impossible_are_named_with_their_part_o
     true = rng.uniform(0.05, 0.95, 2000)
     risk, event = np.where(true < 0.15, 0.0, true), (rng.random(2000) < true).astype(int)
     calibration, test = calib.from_outputs(risk, event).split(0.5)
-    said = str(calib.compare({"temperature": calib.calibrator("temperature")}, calibration, test).recommendation)
+    said = str(
+        calib.compare(
+            {"temperature": calib.calibrator("temperature")}, calibration, test
+        ).recommendation
+    )
     impossible = int(((np.exp(test.logits[:, 1]) < 0.05) & (test.labels == 1)).sum())
     nll = impossible * np.log(1e15) / len(test)
-    assert impossible > 5 and f"{impossible} rows to whose outcome" in said and f"make up {nll:.3g} of its NLL" in said
+    assert (
+        impossible > 5
+        and f"{impossible} rows to whose outcome" in said
+        and f"make up {nll:.3g} of its NLL" in said
+    )
 
 
 def test_nothing_with_a_worse_value_than_the_raw_model_is_taken(calibrators):
     """The best is noisy and undecided; temperature is not worse than it, and significantly worse than raw."""
     generator = np.random.default_rng(0)
-    own = {name: generator.normal(size=1000) / math.sqrt(1000) for name in ("identity", "temperature", "isotonic")}
+    own = {
+        name: generator.normal(size=1000) / math.sqrt(1000)
+        for name in ("identity", "temperature", "isotonic")
+    }
     own["temperature"] = own["identity"] + 0.05 * own["temperature"]
     own["isotonic"] = own["identity"] + own["isotonic"]
     values = {"identity": 0.5, "temperature": 0.508, "isotonic": 0.499}
@@ -245,7 +300,9 @@ def test_who_is_as_good_could_be_taken(calibrators):
     generator = np.random.default_rng(1)
     shared = generator.normal(size=1000) / math.sqrt(1000)
     spread = {"identity": 0.0, "temperature": 0.01, "platt": 0.0005, "isotonic": 0.0005}
-    influence = {name: 0.01 * shared + own * generator.normal(size=1000) / 30 for name, own in spread.items()}
+    influence = {
+        name: 0.01 * shared + own * generator.normal(size=1000) / 30 for name, own in spread.items()
+    }
     values = {"identity": 0.5, "temperature": 0.4935, "platt": 0.494, "isotonic": 0.4939}
     answer = recommend(Claims(scored(values, influence)), calibrators)
     assert answer.method == "platt" and answer.as_good == ("isotonic",)

@@ -45,7 +45,10 @@ def test_zeros_of_rounded_probabilities_are_scored_as_they_are(k, dtype):
     risk, event = probs[:, 1], labels == 1
     ece = calib.ece(risk, event) if k == 2 else calib.ece(probs, labels)
     said = {"NLL": calib.metrics.nll(probs, labels), "Brier": calib.metrics.brier(probs, labels)}
-    said |= {"accuracy": calib.metrics.accuracy(probs, labels), "ECE of P(event)" if k == 2 else "ECE": ece}
+    said |= {
+        "accuracy": calib.metrics.accuracy(probs, labels),
+        "ECE of P(event)" if k == 2 else "ECE": ece,
+    }
     for key, value in said.items():
         assert found[key] == pytest.approx(value, rel=1e-6), key
 
@@ -81,7 +84,13 @@ def test_what_does_not_fit_is_refused(outputs):
     probs, labels = outputs
     said, risk = np.where(labels == 0, "yes", "no"), probs[:, 1]
     # Scores took the last three and made something of them.
-    wrong = [(probs, labels[:-1]), (100 * probs, labels), (risk, said), (probs.T, labels), (2 * probs, labels)]
+    wrong = [
+        (probs, labels[:-1]),
+        (100 * probs, labels),
+        (risk, said),
+        (probs.T, labels),
+        (2 * probs, labels),
+    ]
     for each in wrong:
         refused = []
         for function in (calib.ece, calib.scores):
@@ -104,14 +113,18 @@ def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
     for function in (calib.metrics.classwise_ece, calib.metrics.sharpness):
         assert function(rounded, came.astype(int)) == function(both, came.astype(int))
     for given, expected in ((beyond, risk), (rounded, both)):
-        found, wanted = (calib.scores(each, came.astype(int), ci=False) for each in (given, expected))
+        found, wanted = (
+            calib.scores(each, came.astype(int), ci=False) for each in (given, expected)
+        )
         np.testing.assert_allclose(found["value"], wanted["value"], rtol=1e-12)
 
 
 def test_a_single_row_has_an_ece_and_no_interval_of_it():
     """It had one of width 0, from draws of the same row."""
     assert calib.ece([0.9], [True]) == pytest.approx(0.1)
-    np.testing.assert_allclose(list(calib.scores([0.9], [True]).loc["ECE of P(event)"]), [0.1, np.nan, np.nan])
+    np.testing.assert_allclose(
+        list(calib.scores([0.9], [True]).loc["ECE of P(event)"]), [0.1, np.nan, np.nan]
+    )
     for probs, labels in (([0.9], [True]), ([[0.1, 0.9]], [1])):
         with pytest.raises(CalibrationError, match="needs at least 2 rows; got 1"):
             calib.ece(probs, labels, ci=True)
@@ -149,7 +162,9 @@ def test_the_raw_model_is_the_same_however_it_is_asked_for(tmp_path):
     raw = calib.calibrator("identity").fit(calibration.logits, calibration.labels)
     for methods in ({}, {"identity": raw}):
         found = calib.compare(methods, calibration, test)
-        assert found.evaluations["identity"].row_nll.mean() == pytest.approx(calib.scores(test).loc["NLL", "value"])
+        assert found.evaluations["identity"].row_nll.mean() == pytest.approx(
+            calib.scores(test).loc["NLL", "value"]
+        )
     calib.export.save(raw, tmp_path / "raw.npz", **calib.export.describe(calibration))
     said = calib.runtime.load(tmp_path / "raw.npz").calibrate(risk)[:, 1]
     np.testing.assert_allclose(said, risk, atol=1e-12)

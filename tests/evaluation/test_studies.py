@@ -72,7 +72,9 @@ def test_values_are_those_of_each_split(table):
         calibration, test = data().split(100, random_state=7 + split)
         fitted = calib.calibrator("temperature").fit(calibration.logits, calibration.labels)
         expected = scores(evaluate(fitted.predict_proba(test.logits), test.labels))
-        here = table[(table["method"] == "temperature") & (table["split"] == split)].set_index("score")
+        here = table[(table["method"] == "temperature") & (table["split"] == split)].set_index(
+            "score"
+        )
         for key, value in expected.items():
             assert here.loc[key, "value"] == pytest.approx(value, abs=1e-12)
         assert set(here["size"]) == {100} and set(here["n_test"]) == {300}
@@ -86,11 +88,15 @@ def test_the_summary_is_of_differences_split_by_split(table):
     assert row["value"] == pytest.approx(nll["temperature"].mean())
     assert row["sd"] == pytest.approx(nll["temperature"].std(ddof=1))
     assert row["difference"] == pytest.approx(difference.mean())
-    half = t.ppf(1 - 0.025 / 6, 3) * np.sqrt((1 / 4 + 300 / 100) * difference.var(ddof=1))  # six pairs of methods
+    half = t.ppf(1 - 0.025 / 6, 3) * np.sqrt(
+        (1 / 4 + 300 / 100) * difference.var(ddof=1)
+    )  # six pairs of methods
     assert row["difference_high"] - row["difference_low"] == pytest.approx(2 * half)
     assert row["verdict"] == "undecided"  # four splits show too little
     ours, theirs = (summary[summary["method"] == name] for name in ("temperature", "again"))
-    pd.testing.assert_series_equal(ours["value"].reset_index(drop=True), theirs["value"].reset_index(drop=True))
+    pd.testing.assert_series_equal(
+        ours["value"].reset_index(drop=True), theirs["value"].reset_index(drop=True)
+    )
     said = verdict(summary, "NLL", "over 4 splits")
     assert "over 4 splits: " in said and "again" in said
     unsure = summary[summary["method"] == "unsure"].set_index("score")
@@ -142,7 +148,9 @@ def test_the_interval_by_its_formula_and_at_its_ends():
     mean, low, high = corrected_interval(values, 100, 50, level=0.9)
     assert mean == pytest.approx(0.25)
     assert (
-        high - mean == mean - low == pytest.approx(t.ppf(0.95, 3) * np.sqrt((0.25 + 0.5) * np.nanvar(values, ddof=1)))
+        high - mean
+        == mean - low
+        == pytest.approx(t.ppf(0.95, 3) * np.sqrt((0.25 + 0.5) * np.nanvar(values, ddof=1)))
     )
     assert corrected_interval([0.1], 10, 10) == (0.1, -np.inf, np.inf)
     assert np.isnan(corrected_interval([], 10, 10).value)
@@ -157,12 +165,16 @@ def test_more_labels_help_most_where_there_is_most_to_learn():
     # The largest size is the comparison on the same splits.
     whole = repeated_splits(methods, data(900), 400, n_repeats=3)
     largest = table[table["size"] == 400].reset_index(drop=True)
-    pd.testing.assert_frame_equal(largest.drop(columns="fit_seconds"), whole.drop(columns="fit_seconds"))
+    pd.testing.assert_frame_equal(
+        largest.drop(columns="fit_seconds"), whole.drop(columns="fit_seconds")
+    )
     curve = summarise_sizes(table).set_index(["method", "score", "size"]).sort_index()
     vector, temperature = (curve.loc[name, "NLL"] for name in reversed(methods))
     assert vector.loc[25, "value"] > vector.loc[100, "value"] > vector.loc[400, "value"]
     assert vector.loc[25, "to_last"] > temperature.loc[25, "to_last"] > 0
-    assert vector.loc[25, "to_last"] == pytest.approx(vector.loc[25, "value"] - vector.loc[400, "value"])
+    assert vector.loc[25, "to_last"] == pytest.approx(
+        vector.loc[25, "value"] - vector.loc[400, "value"]
+    )
     assert (curve["low"] <= curve["value"]).all() and (curve["value"] <= curve["high"]).all()
     raw = curve.loc["identity", "NLL"]
     assert np.ptp(raw["value"]) == 0 and (raw["to_last_high"] == 0).all()
@@ -170,36 +182,56 @@ def test_more_labels_help_most_where_there_is_most_to_learn():
 
 def test_sizes_are_nested_and_take_cluster_after_cluster():
     rows = data(200, clusters=np.array([f"c{i % 25}" for i in range(200)]))
-    cluster = dict(zip((rows.logits[:, 0] - rows.logits[:, 1]).round(9), rows.clusters, strict=True))
+    cluster = dict(
+        zip((rows.logits[:, 0] - rows.logits[:, 1]).round(9), rows.clusters, strict=True)
+    )
     Counting.seen = []
     repeated_splits({"counting": Counting()}, rows, 104, n_repeats=2, sizes=(50, 100))
     assert [len(seen) for seen in Counting.seen] == [50, 100, 50, 100]
     for seen in Counting.seen:
         counts = np.unique([cluster[value] for value in seen], return_counts=True)[1]
         assert (counts == 8).sum() >= len(counts) - 1 == (len(seen) - 1) // 8
-    assert set(Counting.seen[0]) < set(Counting.seen[1]) and set(Counting.seen[0]) != set(Counting.seen[2])
+    assert set(Counting.seen[0]) < set(Counting.seen[1]) and set(Counting.seen[0]) != set(
+        Counting.seen[2]
+    )
 
 
 def test_a_size_that_fails_says_why_and_the_others_go_on():
-    table = repeated_splits({"counting": Counting()}, data(300), 200, n_repeats=3, sizes=halved_sizes(200))
-    curve = summarise_sizes(table).set_index(["method", "score", "size"]).sort_index().loc["counting", "NLL"]
+    table = repeated_splits(
+        {"counting": Counting()}, data(300), 200, n_repeats=3, sizes=halved_sizes(200)
+    )
+    curve = (
+        summarise_sizes(table)
+        .set_index(["method", "score", "size"])
+        .sort_index()
+        .loc["counting", "NLL"]
+    )
     assert list(curve["n_splits"]) == [0, 3, 3, 3]
     assert curve.loc[25, "note"] == "Too few rows." and np.isnan(curve.loc[25, "value"])
-    assert (curve.loc[50:, "note"] == "").all() and curve.loc[50, "value"] == pytest.approx(np.log(4))
+    assert (curve.loc[50:, "note"] == "").all() and curve.loc[50, "value"] == pytest.approx(
+        np.log(4)
+    )
 
 
 def made(highs, lows=None):
     """A table of one method whose differences to the largest size have these ends."""
     n = len(highs)
     about = {"method": "m", "title": "M", "score": "NLL", "value": 0.5, "note": ""}
-    sizes = {"size": [100 * 2**i for i in range(n)], "to_last_low": lows or [-0.1] * n, "to_last_high": highs}
+    sizes = {
+        "size": [100 * 2**i for i in range(n)],
+        "to_last_low": lows or [-0.1] * n,
+        "to_last_high": highs,
+    }
     return pd.DataFrame(sizes).assign(**about)
 
 
 def test_enough_is_the_smallest_size_from_which_on_all_intervals_are_below_the_tolerance():
     needed = labels_needed(made([0.005, 0.02, 0.009, 0.008, 0.0]), "m", tolerance=0.01)
     assert needed.size == 400
-    assert needed.sentence == "M: 400 labels are enough to come within 0.01 of the NLL that all 1,600 give."
+    assert (
+        needed.sentence
+        == "M: 400 labels are enough to come within 0.01 of the NLL that all 1,600 give."
+    )
 
 
 def test_nothing_is_claimed_that_the_intervals_do_not_show():
@@ -207,7 +239,11 @@ def test_nothing_is_claimed_that_the_intervals_do_not_show():
     assert needed.size is None and "with 200 it may be worse by up to 0.04" in needed.sentence
     assert "From 200 to 400 labels the NLL still fell by 0.003 to 0.04" in needed.sentence
     unknown = labels_needed(made([np.nan, np.inf, 0.0], [np.nan, -np.inf, 0.0]), "m")
-    assert unknown.size is None and "still fell" not in unknown.sentence and "any amount" in unknown.sentence
+    assert (
+        unknown.size is None
+        and "still fell" not in unknown.sentence
+        and "any amount" in unknown.sentence
+    )
     with pytest.raises(CalibrationError, match=r"largest size: Too few rows\."):
         labels_needed(made([0.0, 0.0]).assign(value=np.nan, note="Too few rows."), "m")
 
@@ -221,8 +257,22 @@ def test_a_worker_gives_what_the_library_gives():
     methods = (("Temperature", "temperature", {}),)
     found = repeat_task(methods, 120, 3, 5, None, (60, 120), data=arrays, callback=silent)
     expected = repeated_splits(
-        {"Temperature": calib.calibrator("temperature")}, rows, 120, n_repeats=3, sizes=(60, 120), random_state=5
+        {"Temperature": calib.calibrator("temperature")},
+        rows,
+        120,
+        n_repeats=3,
+        sizes=(60, 120),
+        random_state=5,
     )
     pd.testing.assert_frame_equal(*(each.drop(columns="fit_seconds") for each in (found, expected)))
-    with pytest.raises(CalibrationError, match="n_inducing=-1"):  # at once, before anything is fitted
-        repeat_task((*methods, ("wrong", "gpcalib", {"n_inducing": -1})), 120, 3, 5, data=arrays, callback=silent)
+    with pytest.raises(
+        CalibrationError, match="n_inducing=-1"
+    ):  # at once, before anything is fitted
+        repeat_task(
+            (*methods, ("wrong", "gpcalib", {"n_inducing": -1})),
+            120,
+            3,
+            5,
+            data=arrays,
+            callback=silent,
+        )

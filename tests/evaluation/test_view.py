@@ -70,10 +70,14 @@ def test_going_back_gives_the_top_label_view_again(risk):
 
 def test_pairs_are_looked_at_as_confidence_and_correct(rng):
     confidence, correct = rng.beta(5, 2, 400), rng.random(400) < 0.6
-    evaluation = evaluate(np.stack([1 - confidence, confidence], axis=1), correct.astype(int)).seen(PAIRS)
+    evaluation = evaluate(np.stack([1 - confidence, confidence], axis=1), correct.astype(int)).seen(
+        PAIRS
+    )
     values = scores(evaluation)
     np.testing.assert_array_equal(evaluation.confidence, confidence)
-    assert values["accuracy"] == pytest.approx(correct.mean()), "also where a confidence is below one half"
+    assert values["accuracy"] == pytest.approx(correct.mean()), (
+        "also where a confidence is below one half"
+    )
     assert values["ECE"] == pytest.approx(ece(confidence, correct))
     assert values["Brier"] == pytest.approx(np.mean((confidence - correct) ** 2))
     assert (evaluation.view.said, evaluation.view.outcome) == ("confidence", "accuracy")
@@ -99,7 +103,9 @@ def test_intervals_hold_the_scores_with_hardly_an_event(rng):
         assert np.isnan(value) or low <= value <= high, key
     gap = score_intervals(seen)["signed gap"]
     rate = score_intervals(seen)["event rate"]
-    assert gap.low <= p.mean() - rate.high + 1e-12, "as far as the events that were not seen may reach"
+    assert gap.low <= p.mean() - rate.high + 1e-12, (
+        "as far as the events that were not seen may reach"
+    )
 
 
 def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
@@ -125,11 +131,16 @@ def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
 def test_studies_in_workers_take_the_column_of_the_event(risk):
     methods = [("platt", "platt", {})]
     data = {"logits": risk.logits, "labels": risk.labels}
-    plain, event = (repeat_task(methods, 450, 2, 0, *more, data=data, callback=lambda *_: None) for more in ((), (1,)))
+    plain, event = (
+        repeat_task(methods, 450, 2, 0, *more, data=data, callback=lambda *_: None)
+        for more in ((), (1,))
+    )
     assert "event rate" in set(event["score"])
     assert "event rate" not in set(plain["score"])
     _, test = risk.split(450, random_state=0)
-    raw = event[(event["method"] == "identity") & (event["split"] == 0) & (event["score"] == "ECE")]["value"].item()
+    raw = event[
+        (event["method"] == "identity") & (event["split"] == 0) & (event["score"] == "ECE")
+    ]["value"].item()
     assert raw == pytest.approx(ece(probabilities(test)[:, 1], test.labels == 1), abs=1e-12)
 
 
@@ -139,7 +150,9 @@ def test_too_few_events_rank_nothing(rng):
     labels[:2] = 1
     evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
     top_label, event = (scored_on(each) for each in (evaluation, evaluation.seen(EVENT)))
-    assert not Claims({"raw": top_label}).why_not("raw", "NLL"), "many rows are right and many are wrong"
+    assert not Claims({"raw": top_label}).why_not("raw", "NLL"), (
+        "many rows are right and many are wrong"
+    )
     assert "2 test rows" in Claims({"raw": event}).why_not("raw", "NLL")
 
 

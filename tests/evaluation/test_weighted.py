@@ -34,7 +34,9 @@ def weighted(n=300, n_classes=4, kind="frequency", seed=0) -> Predictions:
 
 def repeated(data: Predictions) -> Predictions:
     """Each row as often as its weight says."""
-    return replace(data.take(np.repeat(np.arange(len(data)), data.weights.astype(int))), weights=None)
+    return replace(
+        data.take(np.repeat(np.arange(len(data)), data.weights.astype(int))), weights=None
+    )
 
 
 approx = partial(pytest.approx, abs=1e-12, nan_ok=True)
@@ -54,14 +56,19 @@ def walk(*pair, **weights):
 def test_each_metric_is_that_of_repeated_rows(seed, n_classes):
     data = weighted(40, n_classes, seed=seed)
     again = repeated(data)
-    probs, more = (calib.calibrator("identity").fit(d.logits, d.labels).predict_proba(d.logits) for d in (data, again))
+    probs, more = (
+        calib.calibrator("identity").fit(d.logits, d.labels).predict_proba(d.logits)
+        for d in (data, again)
+    )
     for metric in (metrics.nll, metrics.brier, metrics.accuracy, metrics.confidence_gap, metrics.signed_confidence_gap,
                    metrics.overconfidence, metrics.underconfidence, metrics.sharpness, corp, walk, calib.ece,
                    metrics.smooth_ece,
                    *(partial(metrics.ece, binning=binning) for binning in metrics.BINNINGS)):  # fmt: skip
         expected = metric(more, again.labels)
         assert metric(probs, data.labels, weights=data.weights) == approx(expected), metric
-        assert metric(probs, data.labels, weights=np.full(40, 3.0)) == approx(metric(probs, data.labels)), metric
+        assert metric(probs, data.labels, weights=np.full(40, 3.0)) == approx(
+            metric(probs, data.labels)
+        ), metric
         assert metric(probs, data.labels, weights=data.weights / 7) == approx(expected), metric
 
 
@@ -83,7 +90,9 @@ def test_the_p_values_of_the_cumulative_test_take_a_row_as_drawn_once():
         came = generator.random(500) < risk
         one = metrics.cumulative_test(risk, came, weights=weights)
         found.append([one.kolmogorov_p, one.kuiper_p])
-        assert metrics.cumulative_test(risk, came, weights=1000 * weights).kuiper_p == pytest.approx(one.kuiper_p)
+        assert metrics.cumulative_test(
+            risk, came, weights=1000 * weights
+        ).kuiper_p == pytest.approx(one.kuiper_p)
     refused = (np.array(found) < 0.05).mean(axis=0)
     assert ((refused > 0.015) & (refused < 0.085)).all()  # 5 % of 400, within three standard errors
 
@@ -93,7 +102,9 @@ def test_the_interval_of_a_weighted_ece_holds_the_error_of_the_population():
     for _ in range(100):
         risk, often = generator.uniform(0.6, 0.9, 400), generator.random(400) < 0.5
         came = generator.random(400) < risk - np.where(often, 0.12, 0.02)
-        weights = np.where(often, 3.0, 1.0)  # the population has three rows of the one kind for one of the other
+        weights = np.where(
+            often, 3.0, 1.0
+        )  # the population has three rows of the one kind for one of the other
         interval = calib.ece(risk, came, ci=True, weights=weights)
         assert interval.value == pytest.approx(calib.ece(risk, came, weights=weights))
         held += interval.low <= 0.75 * 0.12 + 0.25 * 0.02 <= interval.high
@@ -124,11 +135,17 @@ def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
     without = calib.compare(methods, calibration, replace(test, weights=None)).table
     for column in without.columns:
         if not column.endswith("seconds"):
-            np.testing.assert_array_equal(with_weights[column].to_numpy(), without[column].to_numpy())
+            np.testing.assert_array_equal(
+                with_weights[column].to_numpy(), without[column].to_numpy()
+            )
     row = with_weights.set_index(["method", "score"])["weighted"]
     probs = methods["platt"].predict_proba(test.logits)
-    assert row["platt", "NLL"] == pytest.approx(metrics.nll(probs, test.labels, weights=test.weights))
-    assert row["platt", "sharpness"] == pytest.approx(metrics.sharpness(probs, test.labels, test.weights))
+    assert row["platt", "NLL"] == pytest.approx(
+        metrics.nll(probs, test.labels, weights=test.weights)
+    )
+    assert row["platt", "sharpness"] == pytest.approx(
+        metrics.sharpness(probs, test.labels, test.weights)
+    )
     heading, *rows = weighted_rows(with_weights)
     assert [line[0] for line in rows] == list(with_weights["title"].unique())
     assert len(heading) == len(rows[0])
@@ -141,7 +158,9 @@ def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
     np.testing.assert_allclose(curve.accuracy, expected.accuracy)
     np.testing.assert_allclose(curve.confidence, expected.confidence)
     assert curve.ece == pytest.approx(expected.ece)
-    assert (curve.high - curve.low > expected.high - expected.low).all(), "repeated rows are no new ones"
+    assert (curve.high - curve.low > expected.high - expected.low).all(), (
+        "repeated rows are no new ones"
+    )
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
@@ -155,17 +174,29 @@ def test_weights_mean_the_same_times_any_factor(factor):
         platt = calib.calibrator("platt").fit(data.logits, data.labels, weights=weights)
         outcome = outcome_of(risks > 0.4, data.labels, Costs(1, 5), weights)
         saved = change(risks > 0.4, risks > 0.6, data.labels, Costs(1, 5), weights).saved
-        net = [metrics.net_benefit(risks, data.labels, [0.3], weights, each).model.at(0) for each in (None, clusters)]
+        net = [
+            metrics.net_benefit(risks, data.labels, [0.3], weights, each).model.at(0)
+            for each in (None, clusters)
+        ]
         of_panel = panel.table.loc[["oe", "slope", "citl", "auroc"]].to_numpy().ravel()
         scored = weighted_scores(judged(replace(data, weights=weights)))
         each = np.ravel([outcome.recall, outcome.cost, saved, *net])
-        return [*curve.low, *curve.high, *of_panel, *each, *scored.values(), *platt.predict_proba(data.logits)[:, 1]]
+        return [
+            *curve.low,
+            *curve.high,
+            *of_panel,
+            *each,
+            *scored.values(),
+            *platt.predict_proba(data.logits)[:, 1],
+        ]
 
     expected = found(data.weights)
     assert np.isfinite(expected).all() and found(factor * data.weights) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("weights", [[1.0, 2.0], [[1.0], [1.0], [1.0]], [1, -1, 1], [0, 0, 0], ["a", "b", "c"]])
+@pytest.mark.parametrize(
+    "weights", [[1.0, 2.0], [[1.0], [1.0], [1.0]], [1, -1, 1], [0, 0, 0], ["a", "b", "c"]]
+)
 def test_weights_that_cannot_be_are_refused(weights):
     with pytest.raises(CalibrationError, match=r"[Ww]eights"):
         metrics.accuracy(np.full((3, 2), 0.5), [0, 1, 0], weights=weights)

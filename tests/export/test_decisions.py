@@ -12,7 +12,14 @@ import pytest
 
 import calib
 from calib.data.samples import load_sample
-from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
+from calib.decisions import (
+    HAND_OVER,
+    AnswerAbove,
+    CostMatrix,
+    EventCut,
+    PredictionSets,
+    conformal_sets,
+)
 from calib.decisions.rules import made_of, rule_from_state, rule_state
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
@@ -22,7 +29,9 @@ from calib.export.runtime import ExportedCalibrator, from_arrays
 from calib.numerics import softmax
 from tests.forged_records import forged, reread
 
-COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6)
+COSTS = CostMatrix(
+    costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +68,20 @@ def test_a_probability_that_is_written_as_the_cut_reaches_it():
     for cut in hundredths.tolist():
         made = ExportedCalibrator(raw, "binary_probability", decision=EventCut(cut=cut / 100))
         np.testing.assert_array_equal(decided(made, hundredths / 100), hundredths >= cut)
-    for alarm, miss in ((1.0, 3.0), (1.0, 9.0), (0.04, 0.96)):  # at one of the hundredths both actions cost the same
+    for alarm, miss in (
+        (1.0, 3.0),
+        (1.0, 9.0),
+        (0.04, 0.96),
+    ):  # at one of the hundredths both actions cost the same
         costs = np.array([[0.0, alarm], [miss, 0.0]])
         made = ExportedCalibrator(raw, "binary_probability", decision=CostMatrix(costs=costs))
-        np.testing.assert_array_equal(decided(made, hundredths / 100), hundredths > round(100 * alarm / (alarm + miss)))
+        np.testing.assert_array_equal(
+            decided(made, hundredths / 100), hundredths > round(100 * alarm / (alarm + miss))
+        )
     answered = ExportedCalibrator(raw, "binary_probability", decision=AnswerAbove(threshold=0.75))
-    np.testing.assert_array_equal(decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, HAND_OVER])
+    np.testing.assert_array_equal(
+        decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, HAND_OVER]
+    )
 
 
 @pytest.mark.parametrize("kind", ["binary_probability", "probabilities", "pairs"])
@@ -77,21 +94,32 @@ def test_probabilities_in_float32_are_decided_alike_in_memory_and_by_every_file(
         outputs = np.stack([(100 if scale else 1) - outputs, outputs], axis=1)
     labels = np.arange(99) * 7 % 100 < hundredths
     data = calib.load({"outputs": outputs, "labels": labels.astype(int)}, kind=kind, scale=scale)
-    known, raw = provenance.describe(data), calib.calibrator("identity").fit(data.logits, data.labels)
+    known, raw = (
+        provenance.describe(data),
+        calib.calibrator("identity").fit(data.logits, data.labels),
+    )
     probs = raw.predict_proba(data.logits)
     for cut in (hundredths[1::6] / 100).tolist():
         made = provenance.exported(raw, {**known, "decision": AnswerAbove(threshold=cut)})
-        confidence, predicted = (probs[:, 1], 1) if kind == "pairs" else (probs.max(axis=1), raw.predict(data.logits))
+        confidence, predicted = (
+            (probs[:, 1], 1) if kind == "pairs" else (probs.max(axis=1), raw.predict(data.logits))
+        )
         actions = decided(made, outputs)
-        np.testing.assert_array_equal(actions, np.where(confidence >= cut - 1e-12, predicted, HAND_OVER))
+        np.testing.assert_array_equal(
+            actions, np.where(confidence >= cut - 1e-12, predicted, HAND_OVER)
+        )
         np.testing.assert_array_equal(decided(reread(made), outputs), actions)
         if kind != "pairs":
             made = provenance.exported(raw, {**known, "decision": EventCut(cut=cut)})
             np.testing.assert_array_equal(decided(made, outputs), probs[:, 1] >= cut - 1e-12)
-            np.testing.assert_array_equal(decided(reread(made), outputs), probs[:, 1] >= cut - 1e-12)
+            np.testing.assert_array_equal(
+                decided(reread(made), outputs), probs[:, 1] >= cut - 1e-12
+            )
 
 
-def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary, sets, overconfident):
+def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(
+    fitted, binary, sets, overconfident
+):
     logits, _ = overconfident
     probs = fitted.predict_proba(logits)
     of_costs = ExportedCalibrator(fitted, decision=COSTS, sets=sets)
@@ -101,7 +129,9 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary,
     answers = ExportedCalibrator(fitted, kind="probabilities", decision=AnswerAbove(threshold=0.6))
     outputs = softmax(logits)
     confidence, predicted = answers.confidence(outputs), answers.calibrator.predict(np.log(outputs))
-    np.testing.assert_array_equal(decided(answers, outputs), np.where(confidence >= 0.6, predicted, HAND_OVER))
+    np.testing.assert_array_equal(
+        decided(answers, outputs), np.where(confidence >= 0.6, predicted, HAND_OVER)
+    )
     rule = EventCut(cut=0.3, actions=("wait", "act"))
     cut = ExportedCalibrator(binary, kind="binary_probability", decision=rule)
     event = softmax(logits[:, :2])[:, 1]
@@ -112,10 +142,14 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary,
 def test_pairs_are_answered_or_handed_over():
     data = load_sample("simulated-answers")
     platt = calib.calibrator("platt").fit(data.logits, data.labels)
-    exported = provenance.exported(platt, {**provenance.describe(data), "decision": AnswerAbove(threshold=0.6)})
+    exported = provenance.exported(
+        platt, {**provenance.describe(data), "decision": AnswerAbove(threshold=0.6)}
+    )
     outputs = np.exp(data.logits[:, 1])
     actions = decided(exported, outputs)
-    np.testing.assert_array_equal(actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER))
+    np.testing.assert_array_equal(
+        actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER)
+    )
     assert set(actions) == {1, HAND_OVER} == set(exported.action_names)
     assert "1: answer, -1: hand over" in model_card(exported).replace("\\", "")
     np.testing.assert_allclose(exported.base_rate, np.bincount(data.labels) / len(data))
@@ -142,7 +176,10 @@ def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
     for given, says in (
         ({"decision": EventCut(cut=0.5)}, "has 4 classes"),
         ({"decision": CostMatrix(costs=np.eye(3))}, "of 3 classes"),
-        ({"sets": PredictionSets(alpha=0.1, quantiles=np.ones(3))}, "of 3 classes and the calibrator of 4"),
+        (
+            {"sets": PredictionSets(alpha=0.1, quantiles=np.ones(3))},
+            "of 3 classes and the calibrator of 4",
+        ),
         ({"base_rate": np.array([0.5, 0.5])}, "must hold 4 numbers"),
         ({"base_rate": np.array([0.5, 0.5, 0.5, 0.5])}, "sum is one"),
     ):
@@ -152,7 +189,9 @@ def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
         with pytest.raises(CalibrationError, match="one confidence each"):
             ExportedCalibrator(platt, kind="pairs", **given)
     with pytest.raises(CalibrationError, match="probabilities of all classes"):
-        ExportedCalibrator(platt, kind="pairs", sets=PredictionSets(alpha=0.1, quantiles=np.ones(2)))
+        ExportedCalibrator(
+            platt, kind="pairs", sets=PredictionSets(alpha=0.1, quantiles=np.ones(2))
+        )
 
 
 def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overconfident, rng):
@@ -160,7 +199,9 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
     refused = 0
     exports = [
         ExportedCalibrator(fitted, decision=COSTS, sets=sets, base_rate=np.full(4, 0.25)),
-        ExportedCalibrator(fitted, decision=AnswerAbove(threshold=0.8, risk=0.1, delta=0.05, n_rows=9)),
+        ExportedCalibrator(
+            fitted, decision=AnswerAbove(threshold=0.8, risk=0.1, delta=0.05, n_rows=9)
+        ),
         ExportedCalibrator(binary, decision=EventCut(cut=0.3), base_rate=np.array([0.5, 0.5])),
     ]
     for i in range(120):
@@ -188,7 +229,9 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
 def test_a_record_of_sets_without_a_field_is_damaged(fitted, sets, missing):
     """It was loaded with the class's default, such as 1 row."""
     with pytest.raises(CalibrationError, match=f"without {missing}; it was damaged or changed"):
-        made_of(PredictionSets, {name: value for name, value in vars(sets).items() if name != missing})
+        made_of(
+            PredictionSets, {name: value for name, value in vars(sets).items() if name != missing}
+        )
 
 
 def test_a_record_of_a_rule_without_a_field_is_damaged():
@@ -205,7 +248,9 @@ def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident,
     logits, names = overconfident[0][:9], ("predicted", "id", "action", "set")
     probs = fitted.predict_proba(logits)
     sets = conformal_sets(probs, probs.argmax(axis=1), 0.1)
-    made = ExportedCalibrator(fitted, class_names=names, decision=AnswerAbove(threshold=0.5), sets=sets)
+    made = ExportedCalibrator(
+        fitted, class_names=names, decision=AnswerAbove(threshold=0.5), sets=sets
+    )
     ids = {"id": [f"case {k}" for k in range(9)]}
     write_predictions(tmp_path / "p.csv", made, Rows(logits, ids=ids), more=("actions", "sets"))
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
@@ -213,8 +258,13 @@ def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident,
     assert head == ["id", *(f"p_{name}" for name in names), "predicted", "action", "set"]
     table = dict(zip(head, zip(*rows, strict=True), strict=True))
     assert list(table["id"]) == ids["id"]
-    np.testing.assert_allclose(np.array([table[f"p_{name}"] for name in names], dtype=float).T, probs)
+    np.testing.assert_allclose(
+        np.array([table[f"p_{name}"] for name in names], dtype=float).T, probs
+    )
     assert list(table["predicted"]) == [names[k] for k in probs.argmax(axis=1)]
     rows = Rows(logits, labels=probs.argmax(axis=1), ids={"label": ids["id"]})
     read = pd.read_csv(io.StringIO(to_csv(data={"exported": made, "rows": rows})))
-    assert read["label"].tolist() == ids["id"] and read["label_"].tolist() == probs.argmax(axis=1).tolist()
+    assert (
+        read["label"].tolist() == ids["id"]
+        and read["label_"].tolist() == probs.argmax(axis=1).tolist()
+    )

@@ -36,9 +36,13 @@ model = importlib.import_module({flavour["loader_module"]!r})._load_pyfunc({str(
 np.save("probs.npy", model.predict(np.load("rows.npy")))
 assert not {{"calib", "scipy", "pandas", "sklearn"}} & set(sys.modules)
 """
-    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stderr
-    np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), fitted.predict_proba(rows), atol=1e-12)
+    np.testing.assert_allclose(
+        np.load(tmp_path / "probs.npy"), fitted.predict_proba(rows), atol=1e-12
+    )
 
 
 @pytest.mark.engines

@@ -48,7 +48,16 @@ def test_every_method_predicts_the_same_on_numpy_126_alone(tmp_path: Path) -> No
     python = interpreter()
     subprocess.run([python, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     alone = tmp_path / "venv" / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", alone, "install", "--quiet", "numpy==1.26.0"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        alone,
+        "install",
+        "--quiet",
+        "numpy==1.26.0",
+    ]
     subprocess.run([*install, "--only-binary", ":all:"], check=True)
 
     data, fresh = load_sample("digits-cnn").split(0.5, random_state=0)

@@ -49,16 +49,22 @@ def test_at_a_step_of_two_classes_the_side_is_the_same():
     for name in ("scaling_binning", "histogram", "imax", "venn_abers", "isotonic"):
         given = exported(calib.calibrator(name).fit(logits, labels))
         states = given.calibrator.get_state()["maps_"][0]
-        edges = np.concatenate([states[key] for key in ("edges", "knots", "low_edges", "high_edges") if key in states])
+        edges = np.concatenate(
+            [states[key] for key in ("edges", "knots", "low_edges", "high_edges") if key in states]
+        )
         rows = np.stack([np.zeros(len(edges)), edges], axis=1)
-        np.testing.assert_allclose(run(to_model(given, "float64"), rows), given.calibrate(rows, "logits"), atol=1e-12)
+        np.testing.assert_allclose(
+            run(to_model(given, "float64"), rows), given.calibrate(rows, "logits"), atol=1e-12
+        )
 
 
 def test_no_tensor_has_more_than_two_dimensions():
     for name in ("isotonic", "venn_abers", "spline", "gpcalib", "order_preserving"):
         made = to_model(fitted(name))
         onnx.checker.check_model(made, full_check=True)
-        known = shape_inference.infer_shapes(made, strict_mode=True, data_prop=True).graph.value_info
+        known = shape_inference.infer_shapes(
+            made, strict_mode=True, data_prop=True
+        ).graph.value_info
         assert known
         assert max(len(each.type.tensor_type.shape.dim) for each in known) == 2
 
@@ -71,7 +77,9 @@ def test_rows_that_calib_refuses_give_nan_and_leave_the_others_alone():
         bad[1, 2], bad[3, 0], bad[4, 1] = np.nan, np.inf, -np.inf
         said = run(to_model(given, "float64"), bad)
         assert np.isnan(said[[1, 3, 4]]).all()
-        np.testing.assert_allclose(said[[0, 2, 5]], given.calibrate(rows, "logits")[[0, 2, 5]], atol=1e-9)
+        np.testing.assert_allclose(
+            said[[0, 2, 5]], given.calibrate(rows, "logits")[[0, 2, 5]], atol=1e-9
+        )
         assert run(to_model(given, "float64"), rows[:0]).shape == (0, 4)
 
 
@@ -90,7 +98,12 @@ def test_a_file_says_what_it_holds(tmp_path):
     about = {"class_names": ("a", "b", "é", "d"), "kind": "probabilities", "exported_on": "day"}
     first = to_onnx(made, tmp_path / "a.onnx", **about)
     known = {each.key: each.value for each in onnx.load(first).metadata_props}
-    told = {"version": calib.__version__, "method": "platt", "kind": "probabilities", "scale": "plain"}
+    told = {
+        "version": calib.__version__,
+        "method": "platt",
+        "kind": "probabilities",
+        "scale": "plain",
+    }
     told |= {"input": "outputs", "input_dtype": "float32"}
     assert {name: known[f"calib.{name}"] for name in told} == told
     assert json.loads(known["calib.class_names"]) == ["a", "b", "é", "d"]
@@ -101,18 +114,29 @@ def test_a_file_says_what_it_holds(tmp_path):
 
 
 def test_onnx_merges_it_with_the_model_that_was_calibrated():
-    weights, inputs = (np.random.default_rng(3).normal(size=size).astype(np.float32) for size in ((5, 4), (30, 5)))
+    weights, inputs = (
+        np.random.default_rng(3).normal(size=size).astype(np.float32) for size in ((5, 4), (30, 5))
+    )
     nodes = [helper.make_node("MatMul", ["x", "w"], ["logits"])]
-    ends = [helper.make_tensor_value_info(*each, ["n", k]) for each, k in ((("x", 1), 5), (("logits", 1), 4))]
-    graph = helper.make_graph(nodes, "linear", ends[:1], ends[1:], [numpy_helper.from_array(weights, "w")])
+    ends = [
+        helper.make_tensor_value_info(*each, ["n", k])
+        for each, k in ((("x", 1), 5), (("logits", 1), 4))
+    ]
+    graph = helper.make_graph(
+        nodes, "linear", ends[:1], ends[1:], [numpy_helper.from_array(weights, "w")]
+    )
     opset = onnx_model.OPSET
-    users = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=onnx_model.IR_VERSION)
+    users = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=onnx_model.IR_VERSION
+    )
     for name in ("isotonic", "gpcalib"):
         given = fitted(name)
         both = onnx.compose.merge_models(users, to_model(given), io_map=[("logits", "outputs")])
         onnx.checker.check_model(both, full_check=True)
         logits = run(users, inputs, "x")
-        np.testing.assert_allclose(run(both, inputs, "x"), given.calibrate(logits.astype(float), "logits"), atol=1e-9)
+        np.testing.assert_allclose(
+            run(both, inputs, "x"), given.calibrate(logits.astype(float), "logits"), atol=1e-9
+        )
 
 
 # -- what is refused --------------------------------------------------------------------------------------
@@ -124,7 +148,9 @@ def test_what_has_no_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
     geometric = calib.calibrator("geometric").fit(logits, labels, **given)
     with pytest.raises(CalibrationError, match=r"\.pkl"):
         to_onnx(geometric, tmp_path / "a.onnx")
-    with pytest.raises(CalibrationError, match="predicts from the inputs of the rows"):  # known before a fit
+    with pytest.raises(
+        CalibrationError, match="predicts from the inputs of the rows"
+    ):  # known before a fit
         writer.check_method("onnx", "geometric")
     for ending, name in (("pkl", "geometric"), ("onnx", "beta")):
         writer.check_method(ending, name)

@@ -18,7 +18,9 @@ from tests.conftest import ROOT
 from tests.forged_records import forged
 
 NAMES = ("cat", "=dog", "a;b", "$x^$")
-COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.6)
+COSTS = CostMatrix(
+    costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.6
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +43,21 @@ def test_the_table_that_was_uploaded_goes_through(name, tmp_path):
     given, said = pd.read_csv(path, dtype=str), pd.read_csv(out, dtype=str)
     pd.testing.assert_frame_equal(said[given.columns], given)
     column = "confidence_" if data.kind == "pairs" else "p_1"
-    np.testing.assert_allclose(said[column].astype(float), made.predict_proba(data.logits)[:, 1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        said[column].astype(float), made.predict_proba(data.logits)[:, 1], rtol=0, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
-    ("encoding", "delimiter"), [("utf-8", ","), ("utf-8-sig", ";"), ("latin-1", "\t"), ("utf-8", "|")]
+    ("encoding", "delimiter"),
+    [("utf-8", ","), ("utf-8-sig", ";"), ("latin-1", "\t"), ("utf-8", "|")],
 )
 def test_any_table_with_ids_dates_and_text(fitted, overconfident, tmp_path, encoding, delimiter):
     """The text comes back in the encoding in which it came."""
     logits = overconfident[0][:9]
-    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"), columns=[f"z_{k}" for k in "abcd"])
+    writer.save(
+        fitted, tmp_path / "c.npz", class_names=list("abcd"), columns=[f"z_{k}" for k in "abcd"]
+    )
     rows = [
         [f"é{k}", "2026-03-02", "x" * (200_000 if k == 0 else 9), *map(repr, map(float, row[::-1]))]
         for k, row in enumerate(logits)
@@ -58,17 +65,31 @@ def test_any_table_with_ids_dates_and_text(fitted, overconfident, tmp_path, enco
     with (tmp_path / "t.csv").open("w", newline="", encoding=encoding) as file:
         lines = csv.writer(file, delimiter=delimiter)
         lines.writerows([["id", "day", "text", "z_d", "z_c", "z_b", "z_a"], *rows])
-    main([str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv"), "--calibrator", str(tmp_path / "c.npz")])
+    main(
+        [
+            str(tmp_path / "t.csv"),
+            "--out",
+            str(tmp_path / "o.csv"),
+            "--calibrator",
+            str(tmp_path / "c.npz"),
+        ]
+    )
     said = pd.read_csv(tmp_path / "o.csv", encoding=encoding)
     assert said["id"].tolist() == [row[0] for row in rows]
-    np.testing.assert_allclose(said[[f"p_{k}" for k in "abcd"]], fitted.predict_proba(logits), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        said[[f"p_{k}" for k in "abcd"]], fitted.predict_proba(logits), rtol=0, atol=1e-12
+    )
 
 
 def test_probabilities_are_not_taken_for_logits_unless_it_is_said(fitted, overconfident):
     probs, made = softmax(overconfident[0][:20]), loaded(fitted)
-    with pytest.raises(Refused, match="100% of rows look like probabilities; if they are logits, say so"):
+    with pytest.raises(
+        Refused, match="100% of rows look like probabilities; if they are logits, say so"
+    ):
         made.calibrate(probs)
-    np.testing.assert_allclose(made.calibrate(probs, kind="logits"), fitted.predict_proba(probs), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        made.calibrate(probs, kind="logits"), fitted.predict_proba(probs), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +151,13 @@ def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_p
         ("o.npy", "two.npz", "no calibrator"),
         ("o.npy", "nothing.npz", "nothing.npz"),
     ):
-        given = [str(tmp_path / name), "--calibrator", str(tmp_path / calibrator), "--out", str(tmp_path / "p.csv")]
+        given = [
+            str(tmp_path / name),
+            "--calibrator",
+            str(tmp_path / calibrator),
+            "--out",
+            str(tmp_path / "p.csv"),
+        ]
         with pytest.raises(SystemExit) as ended:
             main(given)
         said = str(ended.value)
@@ -138,12 +165,15 @@ def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_p
 
 
 @pytest.mark.parametrize(
-    "cell", ["=1+1", " =1", "\ufeff=cmd|' /C calc'!A0", "x;=1+1", "x; @SUM(A1)", "\t=1", '"=1', "-x"]
+    "cell",
+    ["=1+1", " =1", "\ufeff=cmd|' /C calc'!A0", "x;=1+1", "x; @SUM(A1)", "\t=1", '"=1', "-x"],
 )
 def test_no_cell_is_a_formula(cell):
     said = inert(cell)
     assert said.replace("'", "") == cell.replace("'", "")
-    assert not any(part.strip('\ufeff \t"').startswith(("=", "+", "-", "@")) for part in said.split(";"))
+    assert not any(
+        part.strip('\ufeff \t"').startswith(("=", "+", "-", "@")) for part in said.split(";")
+    )
     for other in ("-1.5", "+2", "1e-7", "plain; text", "a - b", "-1,5", 3.0):
         assert inert(other) == other
 
@@ -153,7 +183,15 @@ def test_hostile_names_of_classes_and_columns_are_inert(fitted, overconfident, t
     assert made.record["class_names"] == [*NAMES]
     writer.save(fitted, tmp_path / "c.npz", class_names=NAMES, decision=COSTS)
     np.save(tmp_path / "o.npy", overconfident[0])
-    main([str(tmp_path / "o.npy"), "--calibrator", str(tmp_path / "c.npz"), "--out", str(tmp_path / "p.csv")])
+    main(
+        [
+            str(tmp_path / "o.npy"),
+            "--calibrator",
+            str(tmp_path / "c.npz"),
+            "--out",
+            str(tmp_path / "p.csv"),
+        ]
+    )
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert not any(value.startswith("=") for row in rows for value in row.values())

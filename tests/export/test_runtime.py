@@ -28,15 +28,25 @@ def fitted(overconfident):
 def test_each_kind_gives_the_same_probabilities_back(rng):
     logits = rng.normal(size=(20, 3)) * 3
     probs = softmax(logits)
-    for kind, outputs in [("logits", logits), ("probabilities", probs), ("log_probabilities", np.log(probs))]:
+    for kind, outputs in [
+        ("logits", logits),
+        ("probabilities", probs),
+        ("log_probabilities", np.log(probs)),
+    ]:
         np.testing.assert_allclose(softmax(to_canonical(outputs, kind)), probs, rtol=1e-12)
 
 
 def test_zeros_become_the_floor_and_nothing_else_changes():
     probs = np.array([[0.0, 1.0], [1e-30, 1.0]])
-    np.testing.assert_allclose(to_canonical(probs, "probabilities", 1e-4), np.log([[1e-4, 1.0], [1e-30, 1.0]]))
-    np.testing.assert_allclose(to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 1], [np.log(1e-4), 0])
-    np.testing.assert_allclose(to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 0], [0, np.log(1e-4)])
+    np.testing.assert_allclose(
+        to_canonical(probs, "probabilities", 1e-4), np.log([[1e-4, 1.0], [1e-30, 1.0]])
+    )
+    np.testing.assert_allclose(
+        to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 1], [np.log(1e-4), 0]
+    )
+    np.testing.assert_allclose(
+        to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 0], [0, np.log(1e-4)]
+    )
     assert np.isfinite(to_canonical(probs.astype(np.float32), "probabilities")).all()
 
 
@@ -63,7 +73,9 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
     data = calib.load(tmp_path / "o.npz", kind="pairs" if kind == "pairs" else None)
     assert data.kind == kind
     assert (data.floor is not None) == (kind in IN_UNIT or kind == "log_probabilities")
-    made = ExportedCalibrator(calib.calibrator("identity").fit(data.logits, data.labels), data.kind, data.floor)
+    made = ExportedCalibrator(
+        calib.calibrator("identity").fit(data.logits, data.labels), data.kind, data.floor
+    )
     assert data.logits.dtype == (np.float64 if kind in IN_UNIT else dtype)
     np.testing.assert_array_equal(made.to_logits(outputs), data.logits)
 
@@ -108,7 +120,9 @@ def test_columns_are_taken_by_name_or_as_they_stand(columns, names, order):
 def test_columns_of_a_dataframe_are_taken_by_the_names_of_the_classes(fitted, overconfident):
     logits, _ = overconfident
     exported = ExportedCalibrator(fitted, class_names=("cat", "dog", "cow", "hen"))
-    table = pd.DataFrame(logits, columns=[f"logit_{name}" for name in exported.class_names]).iloc[:, [3, 1, 0, 2]]
+    table = pd.DataFrame(logits, columns=[f"logit_{name}" for name in exported.class_names]).iloc[
+        :, [3, 1, 0, 2]
+    ]
     for method in (exported.calibrate, exported.confidence):
         np.testing.assert_allclose(method(table), method(logits))
     others = table.set_axis([*"abcd"], axis=1)
@@ -152,7 +166,12 @@ def test_what_cannot_be_exported_says_why(fitted):
 @pytest.mark.parametrize("suffix", [".npz", ".zip", ".pkl"])
 def test_every_file_gives_the_same_calibrator_back(fitted, overconfident, tmp_path, suffix):
     names = ["a", "b|<i>", "ü", "d"]
-    more = {"kind": "probabilities", "floor": 0.25, "class_names": names, "metadata": {"rows": np.arange(2)}}
+    more = {
+        "kind": "probabilities",
+        "floor": 0.25,
+        "class_names": names,
+        "metadata": {"rows": np.arange(2)},
+    }
     loaded = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}", **more))
     logits = overconfident[0] - 99
     np.testing.assert_allclose(
@@ -163,8 +182,12 @@ def test_every_file_gives_the_same_calibrator_back(fitted, overconfident, tmp_pa
     assert (loaded.method, loaded.params) == ("platt", fitted.get_params())
     assert loaded.calibrator.notes() == fitted.notes()
     assert loaded.calibrator.promises(4) == fitted.promises(4)
-    again = runtime.load(writer.save(loaded, tmp_path / "again.zip")) if suffix == ".npz" else loaded
-    np.testing.assert_array_equal(again.calibrator.predict_proba(logits), loaded.calibrator.predict_proba(logits))
+    again = (
+        runtime.load(writer.save(loaded, tmp_path / "again.zip")) if suffix == ".npz" else loaded
+    )
+    np.testing.assert_array_equal(
+        again.calibrator.predict_proba(logits), loaded.calibrator.predict_proba(logits)
+    )
 
 
 def test_wrong_and_damaged_files_say_what_was_expected(fitted, tmp_path):
@@ -173,7 +196,10 @@ def test_wrong_and_damaged_files_say_what_was_expected(fitted, tmp_path):
         ("c.txt", b"x", "expected .npz"),
         ("c.pkl", pickle.dumps([1]), "holds a list"),
         ("c.npz", b"", "does not hold what it should"),
-        *(("c.pkl", part, "export the calibrator again") for part in (b"", pickled[:-30], pickled[::-1], b"cno\nA\n.")),
+        *(
+            ("c.pkl", part, "export the calibrator again")
+            for part in (b"", pickled[:-30], pickled[::-1], b"cno\nA\n.")
+        ),
     ]:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(CalibrationError, match=says):
@@ -211,7 +237,10 @@ def test_a_slip_in_a_row_is_named_and_not_taken_for_another_kind(overconfident):
     made = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels), "probabilities")
     probs = softmax(logits)
     probs[[6, 40]] = [[1.02, 0.0, 0.0, 0.0], [0.1, 0.2, -0.3, 1.0]]
-    with pytest.raises(CalibrationError, match=r"2 of 400 rows .*\(rows 7, 41 of these\).*from -0.3 to 1.02; correct"):
+    with pytest.raises(
+        CalibrationError,
+        match=r"2 of 400 rows .*\(rows 7, 41 of these\).*from -0.3 to 1.02; correct",
+    ):
         made.calibrate(probs)
     probs[[6, 40]] = np.nan
     with pytest.raises(CalibrationError, match=r"2 of 400 rows hold NaN .*\(rows 7, 41 of these\)"):

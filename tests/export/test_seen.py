@@ -22,7 +22,9 @@ from tests.forged_records import opened, sealed
 N = 2_000
 
 
-def of_kind(kind: str, scale: str | None = None) -> tuple[runtime.ExportedCalibrator, np.ndarray, np.ndarray]:
+def of_kind(
+    kind: str, scale: str | None = None
+) -> tuple[runtime.ExportedCalibrator, np.ndarray, np.ndarray]:
     """A calibrator for outputs of a kind, such outputs, and probabilities that somebody may give in their place."""
     logits, labels = simulate(n=N, n_classes=2 if kind.startswith("binary") else 6)
     logits = logits * 3
@@ -32,14 +34,17 @@ def of_kind(kind: str, scale: str | None = None) -> tuple[runtime.ExportedCalibr
         "binary_log_odds": (log_odds, sigmoid(log_odds), np.stack([np.zeros(N), log_odds], axis=1)),
         "binary_probability": (100 * sigmoid(log_odds), sigmoid(log_odds), np.log(softmax(logits))),
     }[kind]
-    data = Predictions(canonical, labels % canonical.shape[1], tuple(map(str, range(canonical.shape[1]))), kind)  # type: ignore[arg-type]
+    data = Predictions(
+        canonical, labels % canonical.shape[1], tuple(map(str, range(canonical.shape[1]))), kind
+    )  # type: ignore[arg-type]
     data = replace(data, scale=scale)
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
     return provenance.exported(fitted, provenance.describe(data)), outputs, others
 
 
 @pytest.mark.parametrize(
-    ("kind", "scale"), [("logits", None), ("binary_log_odds", None), ("binary_probability", "percent")]
+    ("kind", "scale"),
+    [("logits", None), ("binary_log_odds", None), ("binary_probability", "percent")],
 )
 def test_probabilities_are_asked_about_and_outputs_as_before_pass(kind, scale):
     exported, outputs, others = of_kind(kind, scale)
@@ -66,7 +71,15 @@ def test_what_was_seen_is_counted_and_travels_with_every_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"rows": 0}, {"in_unit": 1.1}, {"low": float("nan")}, {"high": 10**400}, {"low": "0"}, {"more": 1}]
+    "changes",
+    [
+        {"rows": 0},
+        {"in_unit": 1.1},
+        {"low": float("nan")},
+        {"high": 10**400},
+        {"low": "0"},
+        {"more": 1},
+    ],
 )
 def test_a_record_that_says_nonsense_of_what_was_seen_is_refused(changes):
     record, arrays = opened(writer.to_bytes("npz", of_kind("logits")[0]))
@@ -91,7 +104,10 @@ def test_the_script_and_the_command_ask_and_take_an_answer(tmp_path, capsys, end
             return 1
         return 0
 
-    for run in (of_script, lambda *more: command(["apply", str(calibrator), str(outputs), *out, *more])):
+    for run in (
+        of_script,
+        lambda *more: command(["apply", str(calibrator), str(outputs), *out, *more]),
+    ):
         assert run() == 1
         assert "kind" in capsys.readouterr().err
         assert run("--kind", "logits") == 0

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import calib
-from benchmarks.exports import fits, in_duckdb, in_postgresql, in_sqlite, near_steps, postgresql_programs, simulated
+from benchmarks.exports import (
+    fits,
+    in_duckdb,
+    in_postgresql,
+    in_sqlite,
+    near_steps,
+    postgresql_programs,
+    simulated,
+)
 from calib.calibrators.histogram import HistogramBinning
 from calib.calibrators.step_maps import StepMap
 from calib.errors import CalibrationError
@@ -19,10 +27,14 @@ from calib.export.writer import save, to_sql
 from calib.registry import METHODS
 
 ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgresql": in_postgresql}
-ADVERSARIAL = np.array([0.0, -0.0, 1e-17, 36.0, -36.0, 37.0, 709.0, -745.0, 1e5, -1e5, 1e100, -1e100])
+ADVERSARIAL = np.array(
+    [0.0, -0.0, 1e-17, 36.0, -36.0, 37.0, 709.0, -745.0, 1e5, -1e5, 1e100, -1e100]
+)
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.long] * (name != "sqlite")) for name in ENGINES])
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.long] * (name != "sqlite")) for name in ENGINES]
+)
 def run(request):
     if request.param == "duckdb":
         pytest.importorskip("duckdb", reason="duckdb is not installed")
@@ -66,7 +78,9 @@ def test_engines_give_what_the_methods_give(run, method):
     written = 0
     for _, params, given, rows in fitted_once(method):
         scores = np.append(rows[::50], ADVERSARIAL)
-        probs = np.append(1 / (1 + np.exp(-np.clip(scores, -700, 40))), [0.0, 1.0, 1e-320, 1 - 2.0**-53, 0.5])
+        probs = np.append(
+            1 / (1 + np.exp(-np.clip(scores, -700, 40))), [0.0, 1.0, 1e-320, 1 - 2.0**-53, 0.5]
+        )
         if params.get("prediction", "draws") != "mean" and method == "gpcalib":
             with pytest.raises(CalibrationError, match="PyTorch"):
                 to_sql(given)
@@ -74,7 +88,9 @@ def test_engines_give_what_the_methods_give(run, method):
         for of, column in ((given, scores), (as_probability(given), probs)):
             known = ~near_steps(of, of.to_logits(column, of.kind))
             expected = of.calibrate(column, of.kind)[:, 1]
-            np.testing.assert_allclose(evaluated(run, to_sql(of), column)[known], expected[known], rtol=0, atol=1e-9)
+            np.testing.assert_allclose(
+                evaluated(run, to_sql(of), column)[known], expected[known], rtol=0, atol=1e-9
+            )
             written += 1
     assert written
 
@@ -90,14 +106,20 @@ def test_fits_to_rows_of_one_class_are_written_too(run, method, label):
     given = ExportedCalibrator(fitted, "binary_log_odds")
     known = ~near_steps(given, given.to_logits(scores, given.kind))
     expected = fitted.predict_proba(np.stack([0 * scores, scores], axis=1))[:, 1]
-    np.testing.assert_allclose(evaluated(run, to_sql(given), scores)[known], expected[known], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        evaluated(run, to_sql(given), scores)[known], expected[known], rtol=0, atol=1e-9
+    )
 
 
 def test_what_is_no_score_becomes_null(run):
     fitted = calib.calibrator("isotonic").fit(*simulated(100, 2))
-    odds = evaluated(run, to_sql(fitted, kind="binary_log_odds"), np.array([np.nan, np.inf, -np.inf, 0.0]))
+    odds = evaluated(
+        run, to_sql(fitted, kind="binary_log_odds"), np.array([np.nan, np.inf, -np.inf, 0.0])
+    )
     assert np.isnan(odds).tolist() == [True, True, True, False]
-    probs = evaluated(run, to_sql(fitted, kind="binary_probability"), np.array([np.nan, 87.0, -0.1, 0.5, 1.0]))
+    probs = evaluated(
+        run, to_sql(fitted, kind="binary_probability"), np.array([np.nan, 87.0, -0.1, 0.5, 1.0])
+    )
     assert np.isnan(probs).tolist() == [True, True, True, False, False]
     rows = run(
         f"SELECT {to_sql(fitted, 'unknown')} FROM (SELECT CAST(NULL AS DOUBLE PRECISION) AS unknown) AS one",
@@ -124,7 +146,9 @@ def test_a_thousand_steps_are_a_shallow_tree(run):
     assert deepest <= 7
 
 
-@pytest.mark.parametrize("column", ["risk", "one.risk", '"select"', 'one."a ""b""; DROP TABLE scores; --"'])
+@pytest.mark.parametrize(
+    "column", ["risk", "one.risk", '"select"', 'one."a ""b""; DROP TABLE scores; --"']
+)
 def test_a_column_is_written_as_sql_writes_it(run, column):
     fitted = calib.calibrator("platt").fit(*simulated(100, 2))
     name = column.removeprefix("one.")
@@ -133,7 +157,23 @@ def test_a_column_is_written_as_sql_writes_it(run, column):
 
 
 @pytest.mark.parametrize(
-    "column", [None, 3, b"score", "", "a b", "a;b", "a--", "1)", 'a"b', '"a"b"', '"a\0b"', '"\ud800"', "a.", "score "]
+    "column",
+    [
+        None,
+        3,
+        b"score",
+        "",
+        "a b",
+        "a;b",
+        "a--",
+        "1)",
+        'a"b',
+        '"a"b"',
+        '"a\0b"',
+        '"\ud800"',
+        "a.",
+        "score ",
+    ],
 )
 def test_what_is_no_name_is_refused(column):
     fitted = calib.calibrator("platt").fit(*simulated(100, 2))

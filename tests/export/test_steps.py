@@ -60,7 +60,9 @@ def by_torch(given: ExportedCalibrator, rows: np.ndarray) -> np.ndarray:
         return module_of(torch_source(given))(torch.tensor(rows)).numpy()
 
 
-@pytest.mark.parametrize("engine", [by_steps, by_onnx, pytest.param(by_torch, marks=pytest.mark.engines)])
+@pytest.mark.parametrize(
+    "engine", [by_steps, by_onnx, pytest.param(by_torch, marks=pytest.mark.engines)]
+)
 @pytest.mark.parametrize(
     ("method", "n_classes"),
     [
@@ -91,12 +93,16 @@ def by_script(given: ExportedCalibrator, outputs: np.ndarray) -> np.ndarray:
 )  # fmt: skip
 def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale, engine):
     logits, labels = simulated(300, 2 if kind in ONE_COLUMN else 3)
-    given = exported(calib.calibrator("beta").fit(logits, labels), {"kind": kind, "scale": scale, "floor": 1e-6})
+    given = exported(
+        calib.calibrator("beta").fit(logits, labels), {"kind": kind, "scale": scale, "floor": 1e-6}
+    )
     probs = np.round(softmax(logits), 6)
     probs[:3] = np.eye(logits.shape[1])[0]
     times = {"percent": 100, "counts": 7, 500.0: 500}.get(scale, 1)
     outputs = outputs_of(kind, logits, probs) * times
-    expected = given.confidence(outputs, kind=kind) if kind == "pairs" else given.calibrate(outputs, kind)
+    expected = (
+        given.confidence(outputs, kind=kind) if kind == "pairs" else given.calibrate(outputs, kind)
+    )
     np.testing.assert_allclose(engine(given, outputs), expected, rtol=0, atol=1e-9)
     if engine is by_onnx and kind in ONE_COLUMN:
         np.testing.assert_array_equal(engine(given, outputs[:, None]), engine(given, outputs))
@@ -107,7 +113,9 @@ def test_two_absent_classes_keep_what_temperature_gives(method):
     logits, labels = simulated(300, 5)
     params = {"share_classes": False} if method == "isotonic" else {}
     made = calib.calibrator(method, **params).fit(logits, np.minimum(labels, 2))
-    np.testing.assert_allclose(run(made.steps(), logits), made.predict_proba(logits), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        run(made.steps(), logits), made.predict_proba(logits), rtol=0, atol=1e-10
+    )
 
 
 def test_some_dozen_steps_more_are_loaded_than_the_longest_export_has():
@@ -127,6 +135,8 @@ def test_what_has_no_steps_says_so_and_that_the_pickle_is_there():
 
 def test_steps_that_give_something_else_are_not_written(monkeypatch):
     made = calib.calibrator("temperature").fit(*simulated(60, 3))
-    monkeypatch.setattr(type(made), "steps", lambda self: [{"step": "affine", "scale": 9.0}, {"step": "softmax"}])
+    monkeypatch.setattr(
+        type(made), "steps", lambda self: [{"step": "affine", "scale": 9.0}, {"step": "softmax"}]
+    )
     with pytest.raises(CalibrationError, match=r"give other probabilities than it does .*\.pkl"):
         checked_steps(made)

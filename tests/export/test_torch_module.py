@@ -30,13 +30,21 @@ def fitted():
 
 
 def test_the_source_imports_torch_and_the_standard_library_alone(fitted):
-    for given in (exported(fitted), exported(calib.calibrator("temperature").fit(*simulated(50, 3)))):
+    for given in (
+        exported(fitted),
+        exported(calib.calibrator("temperature").fit(*simulated(50, 3))),
+    ):
         source = torch_source(given)
         names = {
-            alias.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import) for alias in node.names
+            alias.name
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Import)
+            for alias in node.names
         }
         assert names <= {"torch", "base64", "zlib"}
-        assert not [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+        assert not [
+            node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)
+        ]
     assert "zlib" not in names, "one number needs no packed array"
     assert len(source.splitlines()) < 40
 
@@ -44,10 +52,16 @@ def test_the_source_imports_torch_and_the_standard_library_alone(fitted):
 def test_hostile_class_names_stay_text(fitted):
     names = ['"""\nraise SystemExit(9)\n"""', "back\\", "x" * 500]
     source = torch_source(exported(fitted, {"class_names": names}))
-    run = subprocess.run([sys.executable, "-c", f"import ast; ast.parse({source!r})"], capture_output=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", f"import ast; ast.parse({source!r})"],
+        capture_output=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     assert not [
-        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Raise) and "SystemExit" in ast.dump(node)
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Raise) and "SystemExit" in ast.dump(node)
     ]
 
 
@@ -64,8 +78,13 @@ def test_gradients_are_those_of_the_map(method):
     module_of(torch_source(given))(outputs)[:, 1].sum().backward()
     step = 1e-6
     for k in range(4):
-        ahead, behind = (given.calibrator.predict_proba(rows + sign * step * np.eye(4)[k])[:, 1] for sign in (1, -1))
-        np.testing.assert_allclose(outputs.grad.numpy()[:, k], (ahead - behind) / (2 * step), atol=1e-6)
+        ahead, behind = (
+            given.calibrator.predict_proba(rows + sign * step * np.eye(4)[k])[:, 1]
+            for sign in (1, -1)
+        )
+        np.testing.assert_allclose(
+            outputs.grad.numpy()[:, k], (ahead - behind) / (2 * step), atol=1e-6
+        )
 
 
 @pytest.mark.engines
@@ -82,7 +101,9 @@ def test_modules_are_exported_and_scripted_and_take_what_a_network_gives(method,
     with torch.no_grad():
         probs = module(outputs)
         torch.testing.assert_close(torch.jit.script(file.Calibrator())(outputs), probs)
-        program = torch.export.export(module, (outputs[:5],), dynamic_shapes=({0: torch.export.Dim("rows")},))
+        program = torch.export.export(
+            module, (outputs[:5],), dynamic_shapes=({0: torch.export.Dim("rows")},)
+        )
         torch.testing.assert_close(program.module()(outputs), probs, rtol=0, atol=1e-12)
         single = torch.tensor(simulated(100, 3, seed=3)[0].astype(np.float32))
         torch.testing.assert_close(module(single), module(single.double()), rtol=0, atol=1e-9)

@@ -28,7 +28,18 @@ from calib.numerics import softmax
 from tests.conftest import ROOT, simulate
 from tests.forged_records import opened
 
-BLOCKED = ("tensorflow", "tf_keras", "gpflow", "sklearn", "scipy", "streamlit", "pandas", "plotly", "pyarrow", "h5py")
+BLOCKED = (
+    "tensorflow",
+    "tf_keras",
+    "gpflow",
+    "sklearn",
+    "scipy",
+    "streamlit",
+    "pandas",
+    "plotly",
+    "pyarrow",
+    "h5py",
+)
 BLOCKER = f"import sys\nsys.modules.update(dict.fromkeys({BLOCKED!r}))\n"
 """None of these can be imported after it."""
 
@@ -40,13 +51,20 @@ def everything(overconfident):
     """Each method fitted once, and logits that also lie far outside the calibration data."""
     logits, labels = (each[:120] for each in overconfident)
     test = np.concatenate([logits[:50], [[1e3, -1e3, 0, 0], [0, 0, 0, 0]]])
-    return {name: calib.calibrator(name, **QUICK.get(name, {})).fit(logits, labels) for name in METHODS}, test
+    return {
+        name: calib.calibrator(name, **QUICK.get(name, {})).fit(logits, labels) for name in METHODS
+    }, test
 
 
 def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code, *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -54,7 +72,9 @@ def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:
 
 def test_every_method_predicts_the_same_with_numpy_alone(everything, tmp_path):
     fitted, test = everything
-    rule = CostMatrix(costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.7)
+    rule = CostMatrix(
+        costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.7
+    )
     for name, calibrator in fitted.items():
         probs = calibrator.predict_proba(test)
         sets = conformal_sets(probs, probs.argmax(axis=1), 0.3)
@@ -101,7 +121,9 @@ def test_equal_content_gives_equal_bytes(everything, overconfident):
         calibrator = everything[0][name]
         again = calib.calibrator(name).fit(*(each[:120] for each in overconfident))
         for ending in ("pkl", "npz", "zip", "mlflow", "py"):
-            first, second = (writer.to_bytes(ending, each, {"n_rows": 400}) for each in (calibrator, again))
+            first, second = (
+                writer.to_bytes(ending, each, {"n_rows": 400}) for each in (calibrator, again)
+            )
             assert first == second
 
 
@@ -127,14 +149,22 @@ def test_a_card_of_a_hostile_record_holds_text_alone(everything):
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(card)
     parts = [part for token in tokens for part in (token, *(token.children or ()))]
     assert not {part.type for part in parts} & {"image", "link_open", "html_inline", "html_block"}
-    assert not [part.content for part in parts if part.type == "text" and re.search(r"www\.|a@e", part.content)]
+    assert not [
+        part.content
+        for part in parts
+        if part.type == "text" and re.search(r"www\.|a@e", part.content)
+    ]
     assert "a@" in card
 
 
-@pytest.mark.parametrize("odd", ["text", 10**400, [1, 2], {"after": {}}, {"after": "0.1"}, {"after": [10**400] * 3}])
+@pytest.mark.parametrize(
+    "odd", ["text", 10**400, [1, 2], {"after": {}}, {"after": "0.1"}, {"after": [10**400] * 3}]
+)
 @pytest.mark.parametrize("key", ["scores", "notes", "versions"])
 def test_a_card_of_a_record_that_holds_something_else_is_made_or_refused(everything, key, odd):
-    made = provenance.exported(everything[0]["isotonic"], {key: {"NLL": odd} if key == "scores" else odd})
+    made = provenance.exported(
+        everything[0]["isotonic"], {key: {"NLL": odd} if key == "scores" else odd}
+    )
     try:
         assert "# Calibrator" in model_card(made)
     except CalibrationError as error:
@@ -146,14 +176,29 @@ def test_an_export_says_where_rows_need_not_sum_to_one(everything):
     paper = calib.calibrator("imax", normalize=False).fit(*simulate())
     fitted = {**fitted, "imax": paper}
     assert abs(fitted["imax"].predict_proba(test).sum(axis=1) - 1).max() > 1e-3
-    known = {"data_sha256": "ab" * 32, "n_rows": 400, "scores": {"NLL": {"before": [0.95, 0.9, 1.0], "after": 0.91}}}
-    card = model_card(provenance.exported(fitted["isotonic"], {**known, "class_names": ["cat", "dog", "a|b", "<i>"]}))
+    known = {
+        "data_sha256": "ab" * 32,
+        "n_rows": 400,
+        "scores": {"NLL": {"before": [0.95, 0.9, 1.0], "after": 0.91}},
+    }
+    card = model_card(
+        provenance.exported(
+            fitted["isotonic"], {**known, "class_names": ["cat", "dog", "a|b", "<i>"]}
+        )
+    )
     scores = "| NLL | 0.9500 [0.9000, 1.0000] | 0.9100 |"
-    assert all(part in card for part in (known["data_sha256"], "400", scores, r"cat, dog, a\|b, \<i>", np.__version__))
+    assert all(
+        part in card
+        for part in (known["data_sha256"], "400", scores, r"cat, dog, a\|b, \<i>", np.__version__)
+    )
     for name, said in (("imax", True), ("platt", False)):
         text = " ".join(opened(writer.to_bytes("npz", fitted[name]))[0]["notes"])
         unpickled = pickle.loads(writer.to_bytes("pkl", fitted[name]))
-        texts = [text, " ".join(unpickled.metadata["notes"]), model_card(provenance.exported(fitted[name]))]
+        texts = [
+            text,
+            " ".join(unpickled.metadata["notes"]),
+            model_card(provenance.exported(fitted[name])),
+        ]
         assert ["need not sum to one" in each for each in texts] == [said] * 3
         output = next(line for line in texts[-1].split("\n") if line.startswith("| output"))
         assert ("not normalised" in output) is said
@@ -166,7 +211,12 @@ def test_the_three_lines_of_the_card_run(everything, tmp_path):
     card = (tmp_path / "MODEL_CARD.md").read_text(encoding="utf-8")
     lines = card.split("```python\n")[1].split("```")[0]
     np.save(tmp_path / "outputs.npy", test)
-    code = BLOCKER + "import numpy as np\noutputs = np.load('outputs.npy')\n" + lines + "np.save('probs.npy', probs)"
+    code = (
+        BLOCKER
+        + "import numpy as np\noutputs = np.load('outputs.npy')\n"
+        + lines
+        + "np.save('probs.npy', probs)"
+    )
     code += "\nassert 'calib' not in sys.modules"
     run_python(code, tmp_path, "")
     expected = fitted["temperature"].predict_proba(test)
@@ -181,14 +231,23 @@ def parts():
     logits, labels = simulate(300, 3)
     probs = softmax(logits)
     probs[0] = [1.0, 0.0, 0.0]
-    data = Predictions(np.log(np.maximum(probs, 1e-6)), labels, ("a", "b", "c"), "probabilities", 1e-6, name="outputs")
+    data = Predictions(
+        np.log(np.maximum(probs, 1e-6)),
+        labels,
+        ("a", "b", "c"),
+        "probabilities",
+        1e-6,
+        name="outputs",
+    )
     return data.take(np.arange(150)), data.take(np.arange(150, 300))
 
 
 @pytest.fixture(scope="module")
 def first(parts):
     calibrator = calib.calibrator("gpcalib", max_iter=5).fit(parts[0].logits, parts[0].labels)
-    return provenance.exported(calibrator, {**provenance.describe(parts[0]), "n_rows": 150, "scores": {"NLL": {}}})
+    return provenance.exported(
+        calibrator, {**provenance.describe(parts[0]), "n_rows": 150, "scores": {"NLL": {}}}
+    )
 
 
 def test_resuming_learns_from_both_parts_and_says_so(parts, first, tmp_path):
@@ -197,7 +256,9 @@ def test_resuming_learns_from_both_parts_and_says_so(parts, first, tmp_path):
     made = provenance.resume(decided, parts[1])
     assert made.decision is None, "it was taken with the earlier probabilities"
     expected = copy.deepcopy(first.calibrator).partial_fit(parts[1].logits, parts[1].labels)
-    assert np.array_equal(made.calibrator.predict_proba(parts[1].logits), expected.predict_proba(parts[1].logits))
+    assert np.array_equal(
+        made.calibrator.predict_proba(parts[1].logits), expected.predict_proba(parts[1].logits)
+    )
     assert (made.kind, made.floor, made.class_names) == ("probabilities", 1e-6, ("a", "b", "c"))
     assert made.metadata["n_rows"] == 300
     assert made.metadata["data_name"] == "outputs + outputs"
@@ -207,7 +268,9 @@ def test_resuming_learns_from_both_parts_and_says_so(parts, first, tmp_path):
     assert "scores" not in made.metadata
     assert loaded.calibrator.n_rows_ == 150
     together = np.concatenate([part.labels for part in parts])
-    np.testing.assert_allclose(made.base_rate, np.bincount(together, minlength=3) / len(together), rtol=1e-12)
+    np.testing.assert_allclose(
+        made.base_rate, np.bincount(together, minlength=3) / len(together), rtol=1e-12
+    )
     assert "in 2 parts, 300 rows" in model_card(made)
 
 
@@ -218,7 +281,12 @@ def test_resuming_with_other_outputs_is_refused(parts, first):
         (replace(more, floor=1e-4), "floor=1e-06"),
         (replace(more, scale="percent"), "scale=None, and these have 'percent'"),
         (replace(more, class_names=("b", "a", "c")), r"class_names=\('a', 'b', 'c'\)"),
-        (replace(more, logits=more.logits[:, :2], class_names=("a", "b"), labels=more.labels % 2), r"\(n, 3\)"),
+        (
+            replace(
+                more, logits=more.logits[:, :2], class_names=("a", "b"), labels=more.labels % 2
+            ),
+            r"\(n, 3\)",
+        ),
     ]:
         with pytest.raises(CalibrationError, match=says):
             provenance.resume(first, changed)

@@ -121,7 +121,9 @@ def break_out(file: File, outside: str, victim: int) -> tuple[str, ...]:
         "list a folder": lambda: os.listdir(Path(outside).parent),
         "write a file": lambda: os.open(outside, os.O_WRONLY),
         "make a file": lambda: os.open(outside + ".new", os.O_CREAT | os.O_WRONLY),
-        "make a file without a name": lambda: os.open(Path(outside).parent, os.O_TMPFILE | os.O_RDWR),
+        "make a file without a name": lambda: os.open(
+            Path(outside).parent, os.O_TMPFILE | os.O_RDWR
+        ),
         "remove a file": lambda: os.unlink(outside),
         "rename a file": lambda: os.rename(outside, outside + ".old"),
         "make a folder": lambda: os.mkdir(outside + ".folder"),
@@ -134,10 +136,14 @@ def break_out(file: File, outside: str, victim: int) -> tuple[str, ...]:
         "write what was given": lambda: os.write(given, b"changed"),
         "lock what was given": lambda: fcntl.flock(given, fcntl.LOCK_EX),
         "be told of what was given": lambda: fcntl.fcntl(given, fcntl.F_SETOWN, victim),
-        "be told of it by another signal": lambda: fcntl.fcntl(given, fcntl.F_SETSIG, signal.SIGKILL),
+        "be told of it by another signal": lambda: fcntl.fcntl(
+            given, fcntl.F_SETSIG, signal.SIGKILL
+        ),
         "lease what was given": lambda: fcntl.fcntl(given, fcntl.F_SETLEASE, fcntl.F_RDLCK),
         "control a device": lambda: fcntl.ioctl(given, FIONREAD, bytes(4)),
-        "raise a limit": lambda: resource.setrlimit(resource.RLIMIT_AS, resource.getrlimit(resource.RLIMIT_AS)),
+        "raise a limit": lambda: resource.setrlimit(
+            resource.RLIMIT_AS, resource.getrlimit(resource.RLIMIT_AS)
+        ),
         "priority": lambda: os.setpriority(os.PRIO_PROCESS, victim, 5),
         "own priority": lambda: os.nice(0),
         "processors of another": lambda: os.sched_setaffinity(victim, os.sched_getaffinity(0)),
@@ -145,7 +151,9 @@ def break_out(file: File, outside: str, victim: int) -> tuple[str, ...]:
         "scheduler": lambda: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0)),
         "memory in a file": lambda: os.memfd_create("memory"),
         "memory of all": lambda: _call("shmget", 0, 4096, 0o1600),
-        "live on when the server is gone": lambda: _call("prctl", 1, 0, 0, 0, 0),  # PR_SET_PDEATHSIG
+        "live on when the server is gone": lambda: _call(
+            "prctl", 1, 0, 0, 0, 0
+        ),  # PR_SET_PDEATHSIG
         "alarm": lambda: signal.setitimer(signal.ITIMER_REAL, 1000.0),
         "other personality": lambda: _call("personality", 0),
         "own namespace": lambda: _call("unshare", 0x10000000),  # CLONE_NEWUSER
@@ -163,7 +171,9 @@ def break_out(file: File, outside: str, victim: int) -> tuple[str, ...]:
     return tuple(worked)
 
 
-def answered(file: File, allowed: tuple[int, ...], fcntl_number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def answered(
+    file: File, allowed: tuple[int, ...], fcntl_number: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Numbers of the system calls that the kernel answered though they are not allowed, and commands of fcntl."""
     libc = ctypes.CDLL(None, use_errno=True)
 
@@ -172,8 +182,12 @@ def answered(file: File, allowed: tuple[int, ...], fcntl_number: int) -> tuple[t
         libc.syscall(*map(ctypes.c_long, arguments))
         return ctypes.get_errno()
 
-    calls = tuple(n for n in range(1000) if n not in allowed and error(n, *[-1] * 6) != errno.ENOSYS)
-    commands = tuple(n for n in range(1100) if error(fcntl_number, file[1].fileno(), n, 0) != errno.EPERM)
+    calls = tuple(
+        n for n in range(1000) if n not in allowed and error(n, *[-1] * 6) != errno.ENOSYS
+    )
+    commands = tuple(
+        n for n in range(1100) if error(fcntl_number, file[1].fileno(), n, 0) != errno.EPERM
+    )
     return calls, commands
 
 

@@ -98,7 +98,9 @@ def test_a_reader_that_sleeps_is_ended(monkeypatch):
     assert "processor" not in finding.reason and "again" in finding.action
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a descriptor is open for all that it was opened for")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere a descriptor is open for all that it was opened for"
+)
 def test_all_that_a_reader_can_write_is_its_answer():
     """What else it could write would be memory past its limit."""
     assert isolated(misbehaving.writable, FILE) == 1
@@ -150,7 +152,9 @@ def test_a_server_that_dies_while_reading_is_said(monkeypatch):
     os.kill(server, signal.SIGKILL)
     asking.join()
     assert found == ["reader_failed"]
-    wait_until(lambda: not Path(f"/proc/{reader}").exists())  # it ends with the server, however early that was
+    wait_until(
+        lambda: not Path(f"/proc/{reader}").exists()
+    )  # it ends with the server, however early that was
     own.close()
 
 
@@ -205,7 +209,11 @@ def hdf5(**arrays):
 @pytest.mark.skipif(missing_protections() != [], reason="readers are not closed in")
 def test_hdf5_is_read_apart_unless_that_is_refused(tmp_path, monkeypatch):
     logits, labels = simulate(60, 3)
-    files = {"both": hdf5(logits=logits, labels=labels), "outputs": hdf5(logits=logits), "labels": hdf5(labels=labels)}
+    files = {
+        "both": hdf5(logits=logits, labels=labels),
+        "outputs": hdf5(logits=logits),
+        "labels": hdf5(labels=labels),
+    }
     paths = {name: tmp_path / f"{name}.npz" for name in files}  # its name says nothing
     for name, path in paths.items():
         path.write_bytes(files[name])
@@ -234,7 +242,9 @@ def test_hdf5_is_read_apart_unless_that_is_refused(tmp_path, monkeypatch):
 
 def test_a_refused_file_and_a_table_to_ask_about_are_the_same_apart(tmp_path):
     asked = tmp_path / "asked.csv"
-    asked.write_text("score_a,score_b,default\n" + "".join(f"{i / 40},{1 - i / 41},{i % 2}\n" for i in range(40)))
+    asked.write_text(
+        "score_a,score_b,default\n" + "".join(f"{i / 40},{1 - i / 41},{i % 2}\n" for i in range(40))
+    )
     empty = tmp_path / "empty.npz"
     empty.write_bytes(b"")
     for path in (asked, empty, tmp_path / "missing.npz"):

@@ -59,14 +59,25 @@ class Outer:
 
 def outer(**changes: Any) -> Outer:
     values: dict[str, Any] = {
-        **{"values": np.arange(6.0).reshape(2, 3), "labels": None, "columns": ("a", "b"), "numbers": (1, 2)},
-        **{"inner": (Inner("x", "info", {"labels": ("a",), "on": True}),), "share": 1, "given": False},
+        **{
+            "values": np.arange(6.0).reshape(2, 3),
+            "labels": None,
+            "columns": ("a", "b"),
+            "numbers": (1, 2),
+        },
+        **{
+            "inner": (Inner("x", "info", {"labels": ("a",), "on": True}),),
+            "share": 1,
+            "given": False,
+        },
     }
     return Outer(**{**values, **changes})
 
 
 def test_a_value_of_many_parts():
-    value = outer(labels=np.array(["łoś", "\ud83d\ude00", ""]), share=np.float64(0.5), given=np.bool_(True))
+    value = outer(
+        labels=np.array(["łoś", "\ud83d\ude00", ""]), share=np.float64(0.5), given=np.bool_(True)
+    )
     back = there_and_back(value, Outer)
     np.testing.assert_array_equal(back.values, value.values)
     np.testing.assert_array_equal(back.labels, value.labels)
@@ -112,28 +123,42 @@ ONE = npy("<f8", "(1,)", bytes(8))
         ("x", [("x", npy("<f8", f"(0, {2**62}, {2**62})", b""))], np.ndarray),
         ("x", [("x", npy("<f8", "(9,)", bytes(64)))], np.ndarray),
         ("x", [("x", npy("<U99999999999", "(1,)", bytes(64)))], np.ndarray),
-        ("x", [("x", npy("<U0", f"({10**10},)", b""))], np.ndarray),  # of no letters, for which NumPy takes memory
+        (
+            "x",
+            [("x", npy("<U0", f"({10**10},)", b""))],
+            np.ndarray,
+        ),  # of no letters, for which NumPy takes memory
         ("x", [("x", npy("|b1", "(4,)", b"\1\0\2\1"))], np.ndarray),  # no truth value
         ("x", [("x", npy("<U1", "(1,)", b"\xff\xff\xff\x7f"))], np.ndarray),  # no character
         ("x", [("y", ONE)], np.ndarray),
         ("x", [("x", ONE)], object),
         (3, [], object),
-        (["x", "x"], [("x", ONE)], tuple[np.ndarray, ...]),  # it would cost twice what its bytes allow
+        (
+            ["x", "x"],
+            [("x", ONE)],
+            tuple[np.ndarray, ...],
+        ),  # it would cost twice what its bytes allow
         (["x", "y"], [("x", ONE)], tuple[np.ndarray, ...]),
         (["x"], [("x", ONE), ("y", ONE)], tuple[np.ndarray, ...]),
     ],
     ids=str,
 )
 def test_an_array_that_is_none_is_refused(outline, arrays, expected):
-    names = [{"$array": name} for name in outline] if isinstance(outline, list) else {"$array": outline}
-    content = answer(json.dumps(names).encode(), *((f"{name}.npy", array) for name, array in arrays))
+    names = (
+        [{"$array": name} for name in outline] if isinstance(outline, list) else {"$array": outline}
+    )
+    content = answer(
+        json.dumps(names).encode(), *((f"{name}.npy", array) for name, array in arrays)
+    )
     with pytest.raises(BadRecord):
         read_answer(content, expected)
 
 
 def test_an_answer_that_unpacks_to_more_than_its_bytes_is_refused():
     packed = io.BytesIO()
-    np.savez_compressed(packed, **{TEXT: np.frombuffer(b'{"$array": "x"}', np.uint8), "x": np.zeros(10_000)})
+    np.savez_compressed(
+        packed, **{TEXT: np.frombuffer(b'{"$array": "x"}', np.uint8), "x": np.zeros(10_000)}
+    )
     with pytest.raises(BadRecord, match="unpack"):
         read_answer(packed.getvalue(), np.ndarray)
 
@@ -179,7 +204,9 @@ def test_a_changed_answer_is_refused_or_is_of_the_type(changes):
     assert isinstance(back, Outer)
     assert back.values.dtype.kind in "biufU"
     back.values.sum() if back.values.dtype.kind != "U" else back.values.tolist()
-    assert all(isinstance(inner, Inner) and isinstance(inner.changes, Mapping) for inner in back.inner)
+    assert all(
+        isinstance(inner, Inner) and isinstance(inner.changes, Mapping) for inner in back.inner
+    )
 
 
 def test_a_request_takes_files_wherever_they_stand(tmp_path):
@@ -189,7 +216,9 @@ def test_a_request_takes_files_wherever_they_stand(tmp_path):
     taken: list[tuple[str, Any]] = []
     with path.open("rb") as file, io.BytesIO() as asked:
         writer = RequestWriter(asked, lambda *named: taken.append(named) or len(taken) - 1)
-        writer.dump((np.load, (("a.npz", file), LoadOptions(labels=("b.npy", file), choices=choices))))
+        writer.dump(
+            (np.load, (("a.npz", file), LoadOptions(labels=("b.npy", file), choices=choices)))
+        )
         asked.seek(0)
         reader = RequestReader(asked, [os.open(path, os.O_RDONLY) for _ in taken])
         task, ((name, first), options) = reader.load()

@@ -53,7 +53,10 @@ def test_what_a_worker_tells_for_the_log_has_no_messages(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("error", "kept"),
     [
-        (UnexpectedError(f"KeyError: {CANARY}", "Traceback of the worker"), "Traceback of the worker"),
+        (
+            UnexpectedError(f"KeyError: {CANARY}", "Traceback of the worker"),
+            "Traceback of the worker",
+        ),
         (ValueError(CANARY), "ValueError"),
         (CalibrationError(CANARY), ""),  # meant for people: no fault of the server
     ],
@@ -97,7 +100,9 @@ fail()
 
 
 def test_nothing_that_a_process_logs_has_names_or_values() -> None:
-    done = subprocess.run([sys.executable, "-c", SHOUTS], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", SHOUTS], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 1
     assert CANARY not in done.stdout + done.stderr
     for kept in (

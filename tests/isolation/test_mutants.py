@@ -58,7 +58,8 @@ The second ends only a reader that asks for the sizes of its columns.
 
 
 @pytest.mark.parametrize(
-    ("name", "isolate"), [*((name, True) for name in ENDING), ("hdf5 links", None), ("hdf5 heap", None)]
+    ("name", "isolate"),
+    [*((name, True) for name in ENDING), ("hdf5 links", None), ("hdf5 heap", None)],
 )
 def test_a_file_that_ends_its_reader_is_refused(name, isolate):
     (finding,) = inspect(ENDING[name](), isolate=isolate).findings

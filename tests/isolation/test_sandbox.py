@@ -44,14 +44,18 @@ def test_a_reader_reaches_nothing_outside(tmp_path):
     outside = tmp_path / "outside.txt"
     outside.write_text("of somebody else")
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]) as victim:
-        worked = isolated(misbehaving.break_out, ("some.h5", io.BytesIO(b"abc")), str(outside), victim.pid)
+        worked = isolated(
+            misbehaving.break_out, ("some.h5", io.BytesIO(b"abc")), str(outside), victim.pid
+        )
         victim.kill()
     assert worked == ()
     assert outside.read_text() == "of somebody else"
     assert [path.name for path in tmp_path.iterdir()] == ["outside.txt"]
 
 
-@pytest.mark.skipif(platform.machine() not in AUDIT or sys.platform != "linux", reason="no filter here")
+@pytest.mark.skipif(
+    platform.machine() not in AUDIT or sys.platform != "linux", reason="no filter here"
+)
 def test_the_kernel_answers_no_call_but_those_of_the_list():
     """Each is called with arguments that no call takes; another error than ENOSYS tells that the kernel looked."""
     column = list(AUDIT).index(platform.machine())
@@ -60,13 +64,17 @@ def test_the_kernel_answers_no_call_but_those_of_the_list():
     allowed = tuple(number for pair in numbers if (number := pair[column]) is not None)
     (fcntl, *_) = rules["fcntl"]
     skipped = (*allowed, *OF_THE_KERNEL)
-    calls, commands = isolated(misbehaving.answered, ("some.h5", io.BytesIO(b"abc")), skipped, fcntl[column])
+    calls, commands = isolated(
+        misbehaving.answered, ("some.h5", io.BytesIO(b"abc")), skipped, fcntl[column]
+    )
     assert calls == ()
     assert commands == FILE_COMMANDS
 
 
 @linux
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="already run by an ordinary user above")
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="already run by an ordinary user above"
+)
 def test_an_ordinary_user_has_the_same_protections():
     """Run by nobody, where nobody can read this Python."""
     lines = (
@@ -111,7 +119,10 @@ def test_the_filter_lets_the_list_pass_and_nothing_else(machine):
         assert answer(number) == (ALLOW if number in allowed else UNKNOWN)
     for call, place in (("open", 1), ("openat", 2)):
         if rules[call] is not None:
-            flags = {flag: answer(call, *[0] * place, flag) for flag in (os.O_RDONLY | os.O_CLOEXEC, os.O_PATH)}
+            flags = {
+                flag: answer(call, *[0] * place, flag)
+                for flag in (os.O_RDONLY | os.O_CLOEXEC, os.O_PATH)
+            }
             assert set(flags.values()) == {ALLOW}
             for flag in (os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_TRUNC, os.O_TMPFILE | os.O_RDWR):
                 assert answer(call, *[0] * place, flag) == REFUSE
@@ -132,7 +143,10 @@ def test_the_numbers_are_those_of_the_kernel(machine):
     column = list(AUDIT).index(machine)
     lines = re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)", HEADERS[machine].read_text())
     kernel = {"newfstatat" if name == "fstatat" else name: int(number) for name, number in lines}
-    for name, numbers in (*ALLOWED.items(), *((name, rule[0]) for name, rule in by_argument(0).items())):
+    for name, numbers in (
+        *ALLOWED.items(),
+        *((name, rule[0]) for name, rule in by_argument(0).items()),
+    ):
         assert kernel.get(name) == numbers[column], name
 
 

@@ -10,7 +10,9 @@ from calib import metrics
 from calib.numerics import softmax
 
 rows = st.lists(
-    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
+    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()),
+    min_size=1,
+    max_size=60,
 )
 binnings = st.sampled_from(sorted(metrics.BINNINGS))
 

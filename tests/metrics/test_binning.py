@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import BINNINGS, ON_EDGE, bin_edges, bins_of, equal_width_edges, equal_width_index
+from calib.metrics.binning import (
+    BINNINGS,
+    ON_EDGE,
+    bin_edges,
+    bins_of,
+    equal_width_edges,
+    equal_width_index,
+)
 from calib.numerics import bin_index
 
 # Some values are common, 0 and 1 among them, so that ties and saturation are met.
@@ -38,7 +45,9 @@ def test_bins_hold_the_values_between_their_edges_and_have_their_means(values, n
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_edges_belong_to_the_bin_above_them_however_many_there_are(n_bins, dtype):
     edges = np.sort(np.concatenate([np.linspace(0.0, 1.0, n_bins), [0.3]]))
-    values = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0), [-0.1, 1.1]]).astype(dtype)
+    values = np.concatenate(
+        [edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0), [-0.1, 1.1]]
+    ).astype(dtype)
     expected = [sum(value >= edge for edge in edges[1:-1].tolist()) for value in values.tolist()]
     np.testing.assert_array_equal(bin_index(values, edges), expected)
 
@@ -53,7 +62,9 @@ def test_bins_of_equal_width_are_found_without_searching(values, n_bins):
 @pytest.mark.parametrize(("n", "n_bins"), [(300, 15), (301, 15), (1000, 7), (10, 10)])
 def test_equal_mass_bins_hold_equally_many_rows(rng, n, n_bins):
     values = rng.random(n)
-    count = np.bincount(bin_index(values, bin_edges(values, n_bins, "equal_mass")), minlength=n_bins)
+    count = np.bincount(
+        bin_index(values, bin_edges(values, n_bins, "equal_mass")), minlength=n_bins
+    )
     assert set(count) <= {n // n_bins, -(-n // n_bins)}
 
 
@@ -79,7 +90,12 @@ def test_imax_bins_of_saturated_and_of_few_confidences():
     values = np.array([0.0, 1e-300, 0.5, 1 - 1e-16, 1.0, 1.0])
     bins = bins_of(values, values > 0.6, 3, "imax")
     np.testing.assert_array_equal(bins.count, [2, 1, 3])
-    assert sorted(bins_of(np.array([0.3, 0.3, 0.8]), np.ones(3, bool), 4, "imax").count) == [0, 0, 1, 2]
+    assert sorted(bins_of(np.array([0.3, 0.3, 0.8]), np.ones(3, bool), 4, "imax").count) == [
+        0,
+        0,
+        1,
+        2,
+    ]
     assert bins_of(np.float32([0.2, 0.9]), np.ones(2, bool), 1, "imax").count.tolist() == [2]
 
 

@@ -26,14 +26,20 @@ def test_resampled_sums_are_sums_over_drawn_rows(rng):
     np.testing.assert_array_equal(counts.sum(axis=1), 50)
     by_index = groups.resampled(groups.sums_by(index, 7, values), 100)
     for times, found in zip(counts, by_index, strict=True):
-        np.testing.assert_allclose(found, np.bincount(index, times * values, minlength=7), atol=1e-12)
+        np.testing.assert_allclose(
+            found, np.bincount(index, times * values, minlength=7), atol=1e-12
+        )
 
 
 def test_groups_of_many_rows_give_the_standard_error_of_the_mean():
     n = 10 * MAX_GROUPS + 7
-    values = np.sort(np.random.default_rng(0).normal(size=n))  # sorted: groups must not be runs of rows
+    values = np.sort(
+        np.random.default_rng(0).normal(size=n)
+    )  # sorted: groups must not be runs of rows
     groups = groups_of_units(n)
-    total, rows = groups.resampled(np.stack([groups.sums(values), groups.sums(None)], axis=1), 2000).T
+    total, rows = groups.resampled(
+        np.stack([groups.sums(values), groups.sums(None)], axis=1), 2000
+    ).T
     assert (total / rows).std() == pytest.approx(values.std() / np.sqrt(n), rel=0.08)
     assert np.ptp(np.bincount(groups.group)) <= 1
 
@@ -48,7 +54,9 @@ def test_interval_holds_the_estimate_and_stays_in_range():
     assert interval_of_draws(0.15, draws) == pytest.approx((0.15, 0.1025, 0.1975))
     assert interval_of_draws(0.3, draws)[2] == 0.3
     assert interval_of_draws(0.0, draws - 0.12, low=0.0)[1] == 0.0
-    assert interval_of_draws(0.15, np.append(draws, np.nan)) == pytest.approx((0.15, 0.1025, 0.1975))
+    assert interval_of_draws(0.15, np.append(draws, np.nan)) == pytest.approx(
+        (0.15, 0.1025, 0.1975)
+    )
     assert np.isnan(interval_of_draws(float("nan"), draws)).all()
     assert np.isnan(interval_of_draws(0.5, np.full(3, np.nan))).all()
     assert isinstance(interval_of_draws(0.15, draws), Interval)

@@ -22,17 +22,25 @@ def ece_by_loop(confidence, correct, n_bins, norm):
     gaps, shares = [], []
     for b in range(n_bins):
         inside = [
-            i for i, c in enumerate(confidence) if b / n_bins <= c < (b + 1) / n_bins or (c == 1 and b == n_bins - 1)
+            i
+            for i, c in enumerate(confidence)
+            if b / n_bins <= c < (b + 1) / n_bins or (c == 1 and b == n_bins - 1)
         ]
         if inside:
-            gaps.append(abs(np.mean([confidence[i] for i in inside]) - np.mean([correct[i] for i in inside])))
+            gaps.append(
+                abs(
+                    np.mean([confidence[i] for i in inside]) - np.mean([correct[i] for i in inside])
+                )
+            )
             shares.append(len(inside) / len(confidence))
     if norm == np.inf:
         return max(gaps)
     return sum(w * g**norm for w, g in zip(shares, gaps, strict=True)) ** (1 / norm)
 
 
-@given(rows, st.sampled_from([1, 2, 4, 8, 16]), NORMS)  # powers of 2, so that the edges are exact in the loop too
+@given(
+    rows, st.sampled_from([1, 2, 4, 8, 16]), NORMS
+)  # powers of 2, so that the edges are exact in the loop too
 def test_ece_is_the_weighted_norm_of_the_gaps_of_the_bins(rows, n_bins, norm):
     confidence, correct = pair(rows)
     expected = ece_by_loop(confidence, correct, n_bins, norm)
@@ -77,7 +85,11 @@ def debiased_by_loop(confidence, correct, n_bins):
         if len(rows) > 1:
             accuracy = np.mean([correct[i] for i in rows])
             noise = np.var([float(correct[i]) for i in rows], ddof=1) / len(rows)
-            total += len(rows) / len(confidence) * ((np.mean([confidence[i] for i in rows]) - accuracy) ** 2 - noise)
+            total += (
+                len(rows)
+                / len(confidence)
+                * ((np.mean([confidence[i] for i in rows]) - accuracy) ** 2 - noise)
+            )
     return max(total, 0.0) ** 0.5
 
 
@@ -94,7 +106,9 @@ def test_the_debiased_error_of_few_rows_is_that_of_many(rng):
         confidence = rng.choice([0.5, 0.7, 0.9], 90)
         correct = rng.random(90) < confidence - 0.2
         squares.append(metrics.debiased_ece(confidence, correct, 3) ** 2)
-    assert np.mean(squares) == pytest.approx(0.04, abs=0.004)  # with its noise the squared error would be 0.046
+    assert np.mean(squares) == pytest.approx(
+        0.04, abs=0.004
+    )  # with its noise the squared error would be 0.046
 
 
 def classwise_by_loop(probs, labels, n_bins, above, divide_by):
@@ -113,28 +127,38 @@ def classwise_by_loop(probs, labels, n_bins, above, divide_by):
     return total / n_classes
 
 
-@pytest.mark.parametrize(("threshold", "above"), [(None, -1.0), (0.0, 0.0), ("1/K", 0.25), (0.6, 0.6)])
+@pytest.mark.parametrize(
+    ("threshold", "above"), [(None, -1.0), (0.0, 0.0), ("1/K", 0.25), (0.6, 0.6)]
+)
 def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     probs, labels = sample
     expected = classwise_by_loop(probs, labels, 16, above, "kept")
     assert metrics.classwise_ece(probs, labels, 16, threshold) == pytest.approx(expected, abs=1e-12)
     weights = 1 + np.arange(len(labels)) % 3
-    repeated = metrics.classwise_ece(np.repeat(probs, weights, axis=0), np.repeat(labels, weights), 16, threshold)
-    assert metrics.classwise_ece(probs, labels, 16, threshold, weights=weights) == pytest.approx(repeated, abs=1e-12)
+    repeated = metrics.classwise_ece(
+        np.repeat(probs, weights, axis=0), np.repeat(labels, weights), 16, threshold
+    )
+    assert metrics.classwise_ece(probs, labels, 16, threshold, weights=weights) == pytest.approx(
+        repeated, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 @pytest.mark.parametrize("n_bins", [1, 6])
 @pytest.mark.parametrize("binning", sorted(metrics.BINNINGS))
-def test_the_error_of_a_class_is_the_ece_of_its_probability(sample, threshold, norm, n_bins, binning):
+def test_the_error_of_a_class_is_the_ece_of_its_probability(
+    sample, threshold, norm, n_bins, binning
+):
     probs, labels = (each[:200] for each in sample)
     weights = (np.arange(200) % 4) / 7
     expected = []
     for k in range(4):
         kept = probs[:, k] > (threshold or -1.0)
         of_class = probs[kept, k], labels[kept] == k
-        expected.append(metrics.ece(*of_class, n_bins, norm, binning, weights[kept]) if kept.any() else 0.0)
+        expected.append(
+            metrics.ece(*of_class, n_bins, norm, binning, weights[kept]) if kept.any() else 0.0
+        )
     found = metrics.classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
     assert found == pytest.approx(np.mean(expected), abs=1e-12)
 

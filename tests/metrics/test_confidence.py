@@ -46,8 +46,14 @@ def test_sharpness_is_the_variance_of_the_confidence():
 @pytest.mark.parametrize(
     ("probs", "said"),
     [
-        (np.array([[0.2, 0.8], [np.nan, 0.4], [0.5, 0.5]]), "1 of 3 rows of probabilities hold NaN"),
-        (np.ma.masked_array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]], [[0, 0], [1, 0], [0, 0]]), "1 of the prob"),
+        (
+            np.array([[0.2, 0.8], [np.nan, 0.4], [0.5, 0.5]]),
+            "1 of 3 rows of probabilities hold NaN",
+        ),
+        (
+            np.ma.masked_array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]], [[0, 0], [1, 0], [0, 0]]),
+            "1 of the prob",
+        ),
         (np.ma.masked_array([[0, 1], [1, 0], [0, 1]], [[0, 0], [1, 0], [0, 0]]), "1 of the prob"),
         ([[0.5], [0.2, 0.3], [0.1]], "different lengths"),
         (np.full((3, 2), 0.5 + 0j), "complex128"),

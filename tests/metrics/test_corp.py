@@ -19,7 +19,8 @@ def isotonic_by_min_max(confidence, correct):
         return np.mean([r for c, r in zip(confidence, correct, strict=True) if low <= c <= high])
 
     return [
-        max(min(mean(low, high) for high in distinct if high >= c) for low in distinct if low <= c) for c in confidence
+        max(min(mean(low, high) for high in distinct if high >= c) for low in distinct if low <= c)
+        for c in confidence
     ]
 
 
@@ -27,7 +28,13 @@ def score_by_loop(forecasts, correct):
     return sum((p - right) ** 2 for p, right in zip(forecasts, correct, strict=True)) / len(correct)
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1, max_size=25))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]), st.booleans()),
+        min_size=1,
+        max_size=25,
+    )
+)
 def test_recalibration_is_the_min_max_formula(rows):
     confidence, correct = pair(rows)
     again = recalibrate(confidence, correct)
@@ -48,16 +55,24 @@ def test_confidences_that_rounding_parts_tie():
 def test_the_terms_make_up_the_score_and_none_is_negative(rows):
     confidence, correct = pair(rows)
     parts = metrics.corp(confidence, correct)
-    assert np.isfinite([parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty]).all()
+    assert np.isfinite(
+        [parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty]
+    ).all()
     assert parts.score == pytest.approx(score_by_loop(confidence, correct), rel=1e-9, abs=1e-12)
-    assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(parts.score, abs=1e-12)
+    assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(
+        parts.score, abs=1e-12
+    )
     assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) >= 0.0
-    assert parts.uncertainty == pytest.approx(score_by_loop([correct.mean()] * len(correct), correct), abs=1e-9)
+    assert parts.uncertainty == pytest.approx(
+        score_by_loop([correct.mean()] * len(correct), correct), abs=1e-9
+    )
 
 
 def test_isotonic_regression_of_counts_is_that_of_scikit_learn(rng):
     for _ in range(20):
         count = rng.integers(1, 4, size=30)
         right = rng.binomial(count, rng.random(30))
-        alone = IsotonicRegression().fit_transform(np.arange(30), right / count, sample_weight=count)
+        alone = IsotonicRegression().fit_transform(
+            np.arange(30), right / count, sample_weight=count
+        )
         np.testing.assert_allclose(isotonic(right, count), alone, atol=1e-12)

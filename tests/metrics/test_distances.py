@@ -32,7 +32,11 @@ def test_no_distance_leaves_0_to_1_at_any_event_rate(rate, n):
         risk, event = overconfident(rate, n, seed)
         panel = risk_model(risk, event, n_resamples=10)
         found = [panel[key].value for key in FAMILY]
-        assert min(found) >= 0 and max(found) <= 1 and found[1] <= found[2] <= found[3], (rate, seed, found)
+        assert min(found) >= 0 and max(found) <= 1 and found[1] <= found[2] <= found[3], (
+            rate,
+            seed,
+            found,
+        )
         # The curve lies within [0, 1], so that no distance is beyond what is left on either side of a risk.
         assert panel["emax"].value <= np.maximum(risk, 1 - risk).max()
         assert max(panel[key].high for key in FAMILY) <= 1
@@ -67,7 +71,11 @@ def draws(case):
     x = np.sort(rng.beta(1, 3, 120))
     n = 30 if case == "knots tie" else 900
     rows = rng.multinomial(n, rng.dirichlet(np.full(120, 0.3)), 12).astype(float)
-    rate = {"few events": 0.05 * x, "saturated": np.where(x < 0.2, 0.0, 0.999), "far from near": 1 - x}.get(case, x)
+    rate = {
+        "few events": 0.05 * x,
+        "saturated": np.where(x < 0.2, 0.0, 0.999),
+        "far from near": 1 - x,
+    }.get(case, x)
     events = rng.binomial(rows.astype(int), rate).astype(float)
     if case == "separated":
         events[::2] = rows[::2] * (x > 0.3)
@@ -79,7 +87,16 @@ def draws(case):
     return x, rows, events
 
 
-CASES = ("plain", "few events", "saturated", "far from near", "knots tie", "separated", "no event", "weights")
+CASES = (
+    "plain",
+    "few events",
+    "saturated",
+    "far from near",
+    "knots tie",
+    "separated",
+    "no event",
+    "weights",
+)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -94,7 +111,9 @@ def test_many_curves_at_once_are_those_of_single_fits(case):
 
 def test_no_draw_of_ordinary_risks_is_fitted_by_itself(monkeypatch):
     fits = []
-    monkeypatch.setattr(module, "fit_spline", lambda *given: fits.append(given) or fit_spline(*given))
+    monkeypatch.setattr(
+        module, "fit_spline", lambda *given: fits.append(given) or fit_spline(*given)
+    )
     risk_model(*overconfident(0.3, 2000, 0), n_resamples=50)
     assert len(fits) == 2  # the curve of all rows, and of all rows in cells
 
@@ -107,7 +126,9 @@ def test_intervals_are_those_of_the_bootstrap_of_single_rows():
     log_odds, rng, naive = log_odds_of(risk, panel.floor), np.random.default_rng(5), []
     for _ in range(200):
         drawn = np.sort(rng.integers(0, len(risk), len(risk)))
-        curve = fit_spline(log_odds[drawn], event[drawn], Rows.with_outcome(event[drawn])).at(log_odds[drawn])[0]
+        curve = fit_spline(log_odds[drawn], event[drawn], Rows.with_outcome(event[drawn])).at(
+            log_odds[drawn]
+        )[0]
         naive.append(distances(risk[drawn], curve, np.ones(len(drawn))))
     low, high = np.quantile(naive, [0.025, 0.975], axis=0)
     for place, key in enumerate(FAMILY):

@@ -50,7 +50,9 @@ def test_scales_keep_an_interval_where_it_belongs():
     assert area.interval().high > 1
     low, high = np.log(0.95 / 0.05) + np.array([-1, 1]) * 1.959964 * 0.05 / (0.95 * 0.05)
     assert area.interval(scale=LOGIT)[1:] == pytest.approx((sigmoid(low), sigmoid(high)))
-    assert Estimate(1.0, np.array([0.3, 0.4])).interval(scale=LOG).low == pytest.approx(np.exp(-1.959964 * 0.5))
+    assert Estimate(1.0, np.array([0.3, 0.4])).interval(scale=LOG).low == pytest.approx(
+        np.exp(-1.959964 * 0.5)
+    )
     assert area.interval(critical=2.0) == pytest.approx((0.95, 0.85, 1.05))
 
 
@@ -58,7 +60,9 @@ def test_the_largest_of_several_deviations(rng):
     table = rng.normal(size=(500, 4))
     rows = Rows.of(500)
     each = rows.estimate(table.mean(axis=0), (table - table.mean(axis=0)) / 500)
-    assert each.joint_critical() == pytest.approx(2.49, abs=0.06)  # Sidak: Phi(c) = (1 + .95 ** (1 / 4)) / 2
+    assert each.joint_critical() == pytest.approx(
+        2.49, abs=0.06
+    )  # Sidak: Phi(c) = (1 + .95 ** (1 / 4)) / 2
     same = rows.estimate(np.zeros(3), (table[:, :1] - table[:, :1].mean()).repeat(3, axis=1) / 500)
     assert same.joint_critical() == pytest.approx(1.96, abs=0.06)  # of one statistic three times
 

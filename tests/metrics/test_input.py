@@ -58,11 +58,15 @@ def test_rows_that_do_not_sum_to_one_are_refused(score):
         metrics.brier,
         lambda p, y: metrics.risk_model(p, y, n_resamples=0)["auroc"].value,
         lambda p, y: metrics.net_benefit(p, y, [0.2, 0.5]).model.value.tolist(),
-        lambda p, y: metrics.net_benefit_difference(p, p**2 / (p**2 + (1 - p) ** 2), y, [0.5]).changed.value.tolist(),
+        lambda p, y: metrics.net_benefit_difference(
+            p, p**2 / (p**2 + (1 - p) ** 2), y, [0.5]
+        ).changed.value.tolist(),
     ],
 )
 def test_a_score_of_an_event_takes_its_probability_or_both_columns(score):
-    assert score(RISK, EVENT) == score(RISK, EVENT.astype(bool)) == pytest.approx(score(BOTH, EVENT))
+    assert (
+        score(RISK, EVENT) == score(RISK, EVENT.astype(bool)) == pytest.approx(score(BOTH, EVENT))
+    )
 
 
 def test_the_brier_score_of_two_classes_is_that_of_the_event():
@@ -79,7 +83,10 @@ SEVERAL = np.stack([RISK / 2, RISK / 2, 1 - RISK], axis=1)
     [
         ({"clusters": np.array([1, "a", None] * 2, dtype=object)}, "Clusters are of several types"),
         ({"clusters": [1, 2]}, r"Clusters must be \(6,\) values"),
-        ({"weights": np.full(6, np.inf), "weight_kind": "sampling"}, "weights must be finite numbers from 0"),
+        (
+            {"weights": np.full(6, np.inf), "weight_kind": "sampling"},
+            "weights must be finite numbers from 0",
+        ),
         ({"weights": np.full(6, 1e200), "weight_kind": "frequency"}, r"6 rows stand for 6e\+200"),
         ({"weights": np.full(6, 1e-9), "weight_kind": "frequency"}, "6 rows stand for 6e-09"),
         ({"weights": np.ones(6), "weight_kind": ["frequency"]}, "Weights need weight_kind"),
@@ -101,10 +108,14 @@ def test_a_norm_is_a_number_from_1_upwards(score, norm):
 
 
 def test_a_high_norm_is_the_largest_gap():
-    assert metrics.ece(RISK, EVENT, norm=1e308) == pytest.approx(metrics.ece(RISK, EVENT, norm="inf"))
+    assert metrics.ece(RISK, EVENT, norm=1e308) == pytest.approx(
+        metrics.ece(RISK, EVENT, norm="inf")
+    )
 
 
-@pytest.mark.parametrize("score", [*OF_ALL_CLASSES, *OF_THE_PREDICTED, metrics.classwise_ece, calib.scores, calib.ece])
+@pytest.mark.parametrize(
+    "score", [*OF_ALL_CLASSES, *OF_THE_PREDICTED, metrics.classwise_ece, calib.scores, calib.ece]
+)
 def test_booleans_are_no_classes_of_several(score):
     with pytest.raises(CalibrationError, match="Labels are True or False, but there are 3 classes"):
         score(SEVERAL, EVENT.astype(bool))
@@ -113,7 +124,9 @@ def test_booleans_are_no_classes_of_several(score):
 def test_rows_that_were_rounded_are_to_be_divided_by_their_sums():
     thirds = np.full((4, 3), 0.33)
     for take in (metrics.nll, calib.scores, lambda p, y: calib.logits(p)):
-        with pytest.raises(CalibrationError, match=r"the first to 0.99.*or divide rounded rows by their sums"):
+        with pytest.raises(
+            CalibrationError, match=r"the first to 0.99.*or divide rounded rows by their sums"
+        ):
             take(thirds, [0, 1, 2, 0])
     divided = thirds / thirds.sum(axis=1, keepdims=True)
     assert metrics.nll(divided, [0, 1, 2, 0]) == pytest.approx(np.log(3))

@@ -54,8 +54,12 @@ def test_the_interval_is_that_of_zou_huang_and_zhang(rows):
 
     band = net_benefit(probs, labels, t).model
     value = hits - odds * alarms
-    assert band.low[0] == pytest.approx(value - reach(hits - hit_low, odds * (alarm_high - alarms)), abs=1e-12)
-    assert band.high[0] == pytest.approx(value + reach(hit_high - hits, odds * (alarms - alarm_low)), abs=1e-12)
+    assert band.low[0] == pytest.approx(
+        value - reach(hits - hit_low, odds * (alarm_high - alarms)), abs=1e-12
+    )
+    assert band.high[0] == pytest.approx(
+        value + reach(hit_high - hits, odds * (alarms - alarm_low)), abs=1e-12
+    )
 
 
 def test_equal_weights_are_none_and_unequal_ones_widen(rows, rng):
@@ -63,7 +67,9 @@ def test_equal_weights_are_none_and_unequal_ones_widen(rows, rng):
     each = net_benefit(probs, labels, THRESHOLDS).model
     equal = net_benefit(probs, labels, THRESHOLDS, weights=np.full(len(probs), 3.0)).model
     np.testing.assert_allclose(equal.low, each.low, atol=1e-12)
-    uneven = net_benefit(probs, labels, THRESHOLDS, weights=rng.choice([0.1, 3.0], len(probs))).model
+    uneven = net_benefit(
+        probs, labels, THRESHOLDS, weights=rng.choice([0.1, 3.0], len(probs))
+    ).model
     assert np.all(uneven.high - uneven.low > 1.2 * (each.high - each.low))
 
 
@@ -72,7 +78,10 @@ def test_a_difference_is_paired(rows):
     thresholds = np.linspace(0.05, 0.5, 10)
     other = np.clip(probs**1.3, 0, 1)
     found = net_benefit_difference(probs, other, labels, thresholds)
-    first, second = net_benefit(probs, labels, thresholds).model, net_benefit(other, labels, thresholds).model
+    first, second = (
+        net_benefit(probs, labels, thresholds).model,
+        net_benefit(other, labels, thresholds).model,
+    )
     np.testing.assert_allclose(found.difference.value, first.value - second.value, atol=1e-12)
     changed = [np.mean((probs >= t) != (other >= t)) for t in thresholds]
     np.testing.assert_allclose(found.changed.value, changed, atol=1e-12)
@@ -85,11 +94,17 @@ def test_a_difference_at_a_threshold_depends_on_that_threshold_alone(rng):
     labels, other = rng.random(1200) < 0.15, rng.choice([0.05, 0.15, 0.4], 1200)
     probs = np.where(rng.random(1200) < 0.2, 0.05, other)
     thresholds = [0.02, 0.1, 0.3]
-    for options in ({}, {"clusters": np.arange(1200) % 60}, {"weights": rng.uniform(0.2, 3.0, 1200)}):
+    for options in (
+        {},
+        {"clusters": np.arange(1200) % 60},
+        {"weights": rng.uniform(0.2, 3.0, 1200)},
+    ):
         found = net_benefit_difference(probs, other, labels, thresholds, **options)
         for k, threshold in enumerate(thresholds):
             alone = net_benefit_difference(probs, other, labels, threshold, **options)
-            np.testing.assert_allclose(found.difference.at(k), alone.difference.at(0), rtol=0, atol=1e-12)
+            np.testing.assert_allclose(
+                found.difference.at(k), alone.difference.at(0), rtol=0, atol=1e-12
+            )
             np.testing.assert_allclose(found.changed.at(k), alone.changed.at(0), rtol=0, atol=1e-12)
 
 
@@ -117,7 +132,11 @@ def of_rate(rate, spread, generator):
     low, high = -12.0, 12.0
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (low, middle) if sigmoid(middle + 0.7 * score + effect).mean() > rate else (middle, high)
+        low, high = (
+            (low, middle)
+            if sigmoid(middle + 0.7 * score + effect).mean() > rate
+            else (middle, high)
+        )
     return middle, score, sigmoid(middle + 0.7 * score + effect)
 
 
@@ -131,7 +150,9 @@ def test_the_interval_holds_the_truth_in_95_of_100_draws(n, rate, n_clusters):
     shift = np.log(rate / (1 - rate))
     thresholds = np.array([rate / 2, rate, min(0.9, 1.6 * rate)])
     acts = sigmoid(score + shift)[:, None] >= thresholds
-    truth = (acts * (chance[:, None] - (1 - chance)[:, None] * thresholds / (1 - thresholds))).mean(axis=0)
+    truth = (acts * (chance[:, None] - (1 - chance)[:, None] * thresholds / (1 - thresholds))).mean(
+        axis=0
+    )
     clusters = np.arange(n) % n_clusters if n_clusters else None
     held = np.zeros(3)
     for _ in range(DRAWS):
@@ -150,11 +171,17 @@ def test_decision_curves_are_those_of_dcurves(name):
     found = net_benefit(probs, labels, [float(t) for t in printed])
     for place, (threshold, row) in enumerate(printed.items()):
         t = float(threshold)
-        assert found.model.value[place] == pytest.approx(row["model"], abs=1e-11)  # printed with 12 digits
+        assert found.model.value[place] == pytest.approx(
+            row["model"], abs=1e-11
+        )  # printed with 12 digits
         assert found.treat_all.value[place] == pytest.approx(row["treat_all"], abs=1e-11)
-        assert found.avoided.value[place] == pytest.approx(row["net_interventions_avoided_per_row"], abs=1e-11)
+        assert found.avoided.value[place] == pytest.approx(
+            row["net_interventions_avoided_per_row"], abs=1e-11
+        )
         cost = numbers["expected_cost"]["thresholds"][threshold]["normalised_cost_at_theoretical"]
-        assert (1 - t) * (labels.mean() - found.model.value[place]) == pytest.approx(cost, abs=1e-11)
+        assert (1 - t) * (labels.mean() - found.model.value[place]) == pytest.approx(
+            cost, abs=1e-11
+        )
 
 
 def test_a_difference_is_covered_where_the_event_comes_in_whole_clusters(rng):
@@ -164,7 +191,9 @@ def test_a_difference_is_covered_where_the_event_comes_in_whole_clusters(rng):
     for _ in range(100):
         came = (rng.random(60) < 0.02)[clusters]
         new = np.where(rng.random(len(clusters)) < 0.3, 0.03, 0.01)
-        found = net_benefit_difference(new, np.full(len(clusters), 0.01), came, [0.02], clusters=clusters)
+        found = net_benefit_difference(
+            new, np.full(len(clusters), 0.01), came, [0.02], clusters=clusters
+        )
         low, high = found.difference.at(0)[1:]
         held += low <= truth <= high
     assert held >= 90

@@ -25,14 +25,21 @@ def predictions():
 def network(name):
     """Probabilities and labels of a network's rows after the first 1000 of the seeded permutation."""
     data, model = name.split("_")
-    return cifar(int(data.removeprefix("cifar")), model={"wideresnet": "wideresnet-16-4", "lenet": "lenet-5"}[model])[1]
+    return cifar(
+        int(data.removeprefix("cifar")),
+        model={"wideresnet": "wideresnet-16-4", "lenet": "lenet-5"}[model],
+    )[1]
 
 
 @pytest.mark.parametrize("network", ["cifar-10", "cifar-100"])
 @pytest.mark.parametrize("method", ["identity", "temperature"])
 def test_scores_are_those_of_the_authors_code_to_the_printed_digits(predictions, network, method):
     table = known("gpcalib")[f"{network.replace('-', '')}_wideresnet"]
-    row = next(v for k, v in table.items() if k.startswith("uncalibrated" if method == "identity" else "temperature"))
+    row = next(
+        v
+        for k, v in table.items()
+        if k.startswith("uncalibrated" if method == "identity" else "temperature")
+    )
     pair = predictions[network, method]
     scores = (metrics.accuracy, metrics.nll, metrics.brier)
     for score, printed in zip(scores, row[:3], strict=True):
@@ -55,16 +62,24 @@ def test_scores_are_those_of_the_authors_code_to_the_printed_digits(predictions,
         ("cifar-100", "temperature", 4, 15),
     ],
 )
-def test_the_papers_own_ece_is_close_to_the_authors_code(predictions, network, method, column, n_bins):
+def test_the_papers_own_ece_is_close_to_the_authors_code(
+    predictions, network, method, column, n_bins
+):
     table = known("gpcalib")[f"{network.replace('-', '')}_wideresnet"]
-    row = next(v for k, v in table.items() if k.startswith("uncalibrated" if method == "identity" else "temperature"))
+    row = next(
+        v
+        for k, v in table.items()
+        if k.startswith("uncalibrated" if method == "identity" else "temperature")
+    )
     value = printed_ece(*predictions[network, method], n_bins)
     assert value == pytest.approx(row[column], abs=4e-4)
 
 
 @pytest.mark.parametrize("method", ["identity", "temperature"])
 def test_calibration_errors_are_those_of_other_libraries(predictions, method):
-    peers = known("peers_cifar100_wideresnet")["uncalibrated" if method == "identity" else "temperature"]
+    peers = known("peers_cifar100_wideresnet")[
+        "uncalibrated" if method == "identity" else "temperature"
+    ]
     pair = predictions["cifar-100", method]
     assert metrics.nll(*pair) == pytest.approx(peers["NLL"], abs=1e-5)
     assert metrics.brier(*pair) == pytest.approx(peers["Brier"], abs=1e-5)
@@ -79,7 +94,9 @@ def test_smooth_and_debiased_errors_are_those_of_their_authors_packages(name):
     theirs = known("calibration_errors")[name]
     pair = top_label(*network(name)) if name.startswith("cifar") else risks(name)
     assert metrics.smooth_ece(*pair) == pytest.approx(theirs["smooth"], abs=5e-4)
-    assert metrics.debiased_ece(*pair, binning="equal_width") == pytest.approx(theirs["debiased_equal_width"], abs=1e-9)
+    assert metrics.debiased_ece(*pair, binning="equal_width") == pytest.approx(
+        theirs["debiased_equal_width"], abs=1e-9
+    )
     if name.startswith("cifar"):  # where hardly any rows tie
         assert metrics.debiased_ece(*pair) == pytest.approx(theirs["debiased_equal_mass"], abs=1e-6)
 

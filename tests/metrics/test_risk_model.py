@@ -18,7 +18,9 @@ pytestmark = pytest.mark.usefixtures("few_simulations")
 
 
 def test_log_loss_is_the_nll_whatever_the_floor():
-    found, other = (risk_model(*risks("llm"), floor=floor, n_resamples=0)["log_loss"] for floor in (None, 0.1))
+    found, other = (
+        risk_model(*risks("llm"), floor=floor, n_resamples=0)["log_loss"] for floor in (None, 0.1)
+    )
     assert found.value == pytest.approx(nll(*risks("llm"))) and found.low >= 0
     assert other == found
 
@@ -33,7 +35,9 @@ def test_risks_that_are_0_and_1_alone_have_no_recalibration() -> None:
     assert any("Every risk is 0 or 1" in note for note in panel.notes)
     assert panel["citl"].sentence == "Calibration in the large does not exist for these rows."
     inside = risk_model(np.append(risk, 0.5), np.append(event, True), n_resamples=0)
-    assert np.isfinite(inside["slope"].value) and not any("Every risk" in note for note in inside.notes)
+    assert np.isfinite(inside["slope"].value) and not any(
+        "Every risk" in note for note in inside.notes
+    )
 
 
 def test_few_events_are_said_with_their_number():
@@ -51,7 +55,19 @@ def simulated(n=400, seed=0, slope=0.7):
     return np.round(sigmoid(log_odds), 3), rng.random(n) < sigmoid(slope * log_odds)
 
 
-KEYS = ("auroc", "brier", "scaled_brier", "log_loss", "oe", "citl", "slope", "ici", "e50", "e90", "emax")
+KEYS = (
+    "auroc",
+    "brier",
+    "scaled_brier",
+    "log_loss",
+    "oe",
+    "citl",
+    "slope",
+    "ici",
+    "e50",
+    "e90",
+    "emax",
+)
 
 
 def values(panel, keys=KEYS):
@@ -63,11 +79,15 @@ def test_rows_written_out_are_the_same_as_frequencies():
     times = np.random.default_rng(1).integers(0, 5, len(risk))
     weighted = risk_model(risk, event, times, "frequency", n_resamples=20)
     written = risk_model(np.repeat(risk, times), np.repeat(event, times), n_resamples=20)
-    np.testing.assert_allclose(values(weighted), values(written), rtol=1e-9)  # cells and seeds are the same too
+    np.testing.assert_allclose(
+        values(weighted), values(written), rtol=1e-9
+    )  # cells and seeds are the same too
     assert weighted.n_effective == written.n == times.sum()
     assert weighted.spiegelhalter.z == pytest.approx(written.spiegelhalter.z)
     for name in ("spline", "low", "high", "with_event"):
-        np.testing.assert_allclose(getattr(weighted.curve, name), getattr(written.curve, name), rtol=1e-7)
+        np.testing.assert_allclose(
+            getattr(weighted.curve, name), getattr(written.curve, name), rtol=1e-7
+        )
 
 
 def test_the_auroc_is_the_share_of_pairs_ranked_right():
@@ -143,7 +163,9 @@ def test_a_calibrated_model_is_within_what_chance_gives_it(monkeypatch):
         rng = np.random.default_rng(seed)
         risk = rng.beta(1, 3, 500)
         panel = risk_model(risk, rng.random(500) < risk, n_resamples=1)
-        above.append([panel[key].value > panel[key].calibrated[1] for key in ("ici", "e50", "e90", "emax")])
+        above.append(
+            [panel[key].value > panel[key].calibrated[1] for key in ("ici", "e50", "e90", "emax")]
+        )
     assert (np.abs(np.mean(above, axis=0) - 0.05) < 0.045).all()
 
 
@@ -153,11 +175,18 @@ def test_odd_rows_are_judged_or_said_to_have_no_such_measure(seed):
     # Risks of 0, 1 and next to them, weights over many orders of magnitude, few clusters: once this never ended.
     rng = np.random.default_rng(seed)
     n = int(rng.choice([2, 5, 40]))
-    risk = [rng.beta(0.01, 0.01, n), rng.choice([0.0, 1.0], n), np.full(n, 0.3), rng.random(n) ** 40][seed % 4]
+    risk = [
+        rng.beta(0.01, 0.01, n),
+        rng.choice([0.0, 1.0], n),
+        np.full(n, 0.3),
+        rng.random(n) ** 40,
+    ][seed % 4]
     weights = [None, rng.exponential(size=n), 10 ** rng.normal(0, 4, n)][seed % 3]
     kind = None if weights is None else "sampling"
     with minute_of_cpu():
-        panel = risk_model(risk, rng.random(n) < 0.5, weights, kind, rng.integers(0, 4, n), n_resamples=20)
+        panel = risk_model(
+            risk, rng.random(n) < 0.5, weights, kind, rng.integers(0, 4, n), n_resamples=20
+        )
     for measure in panel.measures:
         known = np.isfinite(measure.low)
         assert "nan" not in measure.sentence
@@ -170,7 +199,9 @@ def test_a_panel_prints_as_a_table_and_is_indexed_by_name():
     assert repr(risk_model([0.3], [1])).startswith("Risk model on 1 row: ")
     lines = repr(panel).splitlines()
     assert "400 rows" in lines[0] and len(lines) == 1 + len(panel.measures) + len(panel.notes)
-    np.testing.assert_allclose(panel.table.loc["oe"], [panel["oe"].value, panel["oe"].low, panel["oe"].high])
+    np.testing.assert_allclose(
+        panel.table.loc["oe"], [panel["oe"].value, panel["oe"].low, panel["oe"].high]
+    )
     with pytest.raises(KeyError, match="these are auroc"):
         panel["AUROC"]
 
@@ -179,4 +210,7 @@ def test_risks_that_rank_the_wrong_way_round_are_not_called_too_extreme():
     rng = np.random.default_rng(0)
     risk = rng.beta(1, 3, 600)
     panel = risk_model(1 - risk, rng.random(600) < risk, n_resamples=0)
-    assert panel["slope"].high < 0 and panel["slope"].meaning == "risks fall where the event rate rises"
+    assert (
+        panel["slope"].high < 0
+        and panel["slope"].meaning == "risks fall where the event rate rises"
+    )

@@ -18,7 +18,9 @@ from calib.errors import CalibrationError
 
 def test_nll_is_the_log_loss_of_scikit_learn(sample):
     probs, labels = sample
-    assert metrics.nll(probs, labels) == pytest.approx(sklearn.metrics.log_loss(labels, probs), rel=1e-12)
+    assert metrics.nll(probs, labels) == pytest.approx(
+        sklearn.metrics.log_loss(labels, probs), rel=1e-12
+    )
 
 
 def test_brier_is_the_squared_distance_from_the_one_hot_label(sample):
@@ -32,8 +34,12 @@ def test_brier_is_the_squared_distance_from_the_one_hot_label(sample):
 def test_float32_probabilities_are_scored_in_double_precision(sample):
     probs, labels = sample
     single = probs.astype(np.float32)
-    assert metrics.brier(single, labels) == pytest.approx(metrics.brier(single.astype(float), labels), rel=1e-12)
-    assert metrics.nll(single, labels) == pytest.approx(metrics.nll(single.astype(float), labels), rel=1e-12)
+    assert metrics.brier(single, labels) == pytest.approx(
+        metrics.brier(single.astype(float), labels), rel=1e-12
+    )
+    assert metrics.nll(single, labels) == pytest.approx(
+        metrics.nll(single.astype(float), labels), rel=1e-12
+    )
 
 
 def top_k_by_sorting(probs, labels, k, ranking):
@@ -52,7 +58,9 @@ tied = hnp.arrays(np.float64, (12, 6), elements=st.sampled_from([0.0, 0.1, 0.2, 
 
 @given(tied, tied, hnp.arrays(np.int64, 12, elements=st.integers(0, 5)), st.integers(1, 7))
 def test_top_k_is_that_of_sorting_with_the_ranking_as_second_key(probs, ranking, labels, k):
-    assert metrics.top_k_accuracy(probs, labels, k, ranking) == top_k_by_sorting(probs, labels, k, ranking)
+    assert metrics.top_k_accuracy(probs, labels, k, ranking) == top_k_by_sorting(
+        probs, labels, k, ranking
+    )
     assert metrics.top_k_accuracy(probs, labels, k) == top_k_by_sorting(probs, labels, k, probs)
 
 
@@ -71,6 +79,10 @@ def test_the_ranking_of_an_event_is_that_of_scikit_learn(rng, digits):
         (metrics.auroc, sklearn.metrics.roc_auc_score),
         (metrics.average_precision, sklearn.metrics.average_precision_score),
     ):
-        assert ours(risk, event) == ours(both, event) == pytest.approx(theirs(event, risk), rel=1e-12)
-        assert ours(risk, event, weights) == pytest.approx(theirs(event, risk, sample_weight=weights), rel=1e-12)
+        assert (
+            ours(risk, event) == ours(both, event) == pytest.approx(theirs(event, risk), rel=1e-12)
+        )
+        assert ours(risk, event, weights) == pytest.approx(
+            theirs(event, risk, sample_weight=weights), rel=1e-12
+        )
         assert np.isnan(ours(risk, np.zeros(400, int)))

@@ -32,11 +32,15 @@ def test_regrid_agrees_with_spreading_points(rng: np.random.Generator) -> None:
     edges = np.sort(np.r_[0, rng.random(6), 1])
     counts = rng.integers(0, 100, 7)
     grid = np.linspace(0, 1, 14)
-    np.testing.assert_allclose(regrid(edges, counts, grid), naive_regrid(edges, counts, grid), atol=0.05)
+    np.testing.assert_allclose(
+        regrid(edges, counts, grid), naive_regrid(edges, counts, grid), atol=0.05
+    )
 
 
 @given(arrays(float, 6, elements=st.floats(0, 1)), arrays(int, 5, elements=st.integers(0, 1000)))
-def test_regrid_keeps_the_total_also_of_bins_without_width(edges: np.ndarray, counts: np.ndarray) -> None:
+def test_regrid_keeps_the_total_also_of_bins_without_width(
+    edges: np.ndarray, counts: np.ndarray
+) -> None:
     cells = regrid(np.sort(edges), counts, np.linspace(0, 1, 41))
     assert cells.sum() == pytest.approx(counts.sum(), rel=1e-6, abs=1e-6)
 
@@ -45,7 +49,9 @@ probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array)
 
 
 @given(probabilities)
-def test_an_axis_of_log_odds_holds_all_probabilities_that_have_a_place_there(values: np.ndarray) -> None:
+def test_an_axis_of_log_odds_holds_all_probabilities_that_have_a_place_there(
+    values: np.ndarray,
+) -> None:
     low, high = probability_limits(values, "logit")
     assert 0 < low < high < 1
     inside = values[(values > LEAST) & (values < 1 - LEAST)]
@@ -55,7 +61,9 @@ def test_an_axis_of_log_odds_holds_all_probabilities_that_have_a_place_there(val
 
 
 @given(probabilities)
-def test_the_linear_axis_of_a_rare_event_ends_where_its_probabilities_do(values: np.ndarray) -> None:
+def test_the_linear_axis_of_a_rare_event_ends_where_its_probabilities_do(
+    values: np.ndarray,
+) -> None:
     low, high = probability_limits(values, "linear", rare=True)
     assert low == 0 and values.max() <= high <= 1
     assert values.max() > 0.3 * high or high == 0.02

@@ -28,7 +28,11 @@ from calib.registry import METHODS
 
 
 def test_size_curves_show_what_can_be_compared_and_carry_the_rest():
-    values = {"identity": (0.5, 0.5, 0.5), "temperature": (0.4, 0.35, 0.3), "vector": (9.0, 0.6, 0.3)}
+    values = {
+        "identity": (0.5, 0.5, 0.5),
+        "temperature": (0.4, 0.35, 0.3),
+        "vector": (9.0, 0.6, 0.3),
+    }
     table = pd.DataFrame(
         {"method": method, "title": method.title(), "size": size, "n_splits": 5, "score": "NLL", "score_title": "NLL",
          "value": value, "low": value - 0.02, "high": np.inf if value == 9.0 else value + 0.02}
@@ -37,7 +41,9 @@ def test_size_curves_show_what_can_be_compared_and_carry_the_rest():
     )  # fmt: skip
     fig = size_curves(table, "NLL")
     low, high = 10 ** np.array(fig.layout.yaxis.range)
-    assert low < 0.28 and high > 9  # on a logarithmic axis, since the vector scaling of 100 rows has 9
+    assert (
+        low < 0.28 and high > 9
+    )  # on a logarithmic axis, since the vector scaling of 100 rows has 9
     assert figure_data(fig)["value"].max() == 9.0
     assert list(fig.layout.xaxis.ticktext) == ["100", "200", "400"]
     bands = [trace for trace in fig.data if trace.fill == "toself"]
@@ -54,7 +60,9 @@ def strip_row(name: str, value: float, half: float = 0.004, word: str = "better"
     return Difference(name, METHODS[name].title, 0.8 + value, difference, word, math.nan, 0.001)
 
 
-REFERENCE = Difference("identity", "Uncalibrated", 0.8, Interval(0.0, 0.0, 0.0), "reference", math.nan, 0.001)
+REFERENCE = Difference(
+    "identity", "Uncalibrated", 0.8, Interval(0.0, 0.0, 0.0), "reference", math.nan, 0.001
+)
 STYLES = {name: method_style(name) for name in METHODS}
 
 
@@ -81,13 +89,20 @@ def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
     shaded = fig.layout.shapes[0]
     assert (shaded.x0, shaded.x1) == (-0.001, 0.001)
     assert {k for k, _, y in clicked(fig) if y == 1} == {1}
-    assert fig.data[-1].marker.size < ROW_PIXELS  # where squares of two rows overlap, a click may take either
+    assert (
+        fig.data[-1].marker.size < ROW_PIXELS
+    )  # where squares of two rows overlap, a click may take either
     assert "2 better, 1 reference, 1 worse" in alt_text(fig)
     assert len(alt_text(fig)) < 400
 
 
 def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_always_on_the_axis():
-    rows = [strip_row("gpcalib", -0.02), strip_row("temperature", -0.01), REFERENCE, strip_row("bbq", 3.0)]
+    rows = [
+        strip_row("gpcalib", -0.02),
+        strip_row("temperature", -0.01),
+        REFERENCE,
+        strip_row("bbq", 3.0),
+    ]
     fig = difference_strip(rows, STYLES, SCORES["NLL"])
     low, high = fig.layout.xaxis.range
     assert high - low < 0.3
@@ -96,7 +111,12 @@ def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_alwa
     assert max(bbq.x) <= high
     assert figure_data(fig)["difference"].max() == 3.0
     assert "+3.0000" in fig.data[-4].text[3]
-    rows = [strip_row("gpcalib", -3.0), strip_row("temperature", -0.01), REFERENCE, strip_row("bbq", 0.02)]
+    rows = [
+        strip_row("gpcalib", -3.0),
+        strip_row("temperature", -0.01),
+        REFERENCE,
+        strip_row("bbq", 0.02),
+    ]
     fig = difference_strip(rows, STYLES, SCORES["NLL"])
     assert fig.layout.xaxis.range[0] < -3
     assert not any(trace.marker.symbol.endswith("-open") for trace in fig.data[:4])
@@ -107,7 +127,9 @@ def test_panels_share_one_scale_and_lie_apart(rng):
     for k, name in enumerate(list(METHODS)[:8]):
         confidence = rng.uniform(0.5, 1.0, 600)
         outcome = rng.random(600) < confidence - 0.02 * k
-        panels.append(Panel(f"<b>{name}", method_style(name), gap_curve(confidence, outcome), 0.01 * k))
+        panels.append(
+            Panel(f"<b>{name}", method_style(name), gap_curve(confidence, outcome), 0.01 * k)
+        )
     reach = gap_reach(panels)
     fig = reliability_panels(panels, reach, 120)
     curves = [trace for trace in fig.data if trace.mode == "lines+markers"]
@@ -115,8 +137,13 @@ def test_panels_share_one_scale_and_lie_apart(rng):
     corners = [trace.y[0] - panel.curve.gap[0] for trace, panel in zip(curves, panels, strict=True)]
     for k, (trace, panel, corner) in enumerate(zip(curves, panels, corners, strict=True)):
         assert np.array(trace.y) - corner == pytest.approx(panel.curve.gap)
-        assert corner == pytest.approx(corners[k - k % ACROSS_PANELS])  # those of a row at one height
+        assert corner == pytest.approx(
+            corners[k - k % ACROSS_PANELS]
+        )  # those of a row at one height
         assert max(trace.x) - min(trace.x) < 1 and min(trace.x) > 1.1 * (k % ACROSS_PANELS)
-    assert all(below + reach < above - reach for above, below in zip(corners, corners[ACROSS_PANELS:], strict=False))
+    assert all(
+        below + reach < above - reach
+        for above, below in zip(corners, corners[ACROSS_PANELS:], strict=False)
+    )
     assert {k for k, _, _ in clicked(fig)} == set(range(8))
     assert f"ECE {brief(0.0)}" in fig.data[-2].text[0]

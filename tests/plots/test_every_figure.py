@@ -42,7 +42,8 @@ def axes_of(fig: go.Figure) -> list[go.layout.XAxis]:
 
 RARELY = ("100 classes", "perfect", "extremes")
 every_case = pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.long) if case in RARELY else case for case in CASES]
+    "case",
+    [pytest.param(case, marks=pytest.mark.long) if case in RARELY else case for case in CASES],
 )
 
 
@@ -82,13 +83,20 @@ def on_axes(fig: go.Figure) -> Iterator[tuple[str, go.layout.XAxis, np.ndarray]]
         for letter in "xy":
             reference = shape[f"{letter}ref"] or letter
             if shape.type != "path" and re.fullmatch(rf"{letter}\d*", reference):
-                axis, at = axis_of(fig, letter, reference), numbers([shape[f"{letter}0"], shape[f"{letter}1"]])
+                axis, at = (
+                    axis_of(fig, letter, reference),
+                    numbers([shape[f"{letter}0"], shape[f"{letter}1"]]),
+                )
                 yield f"shape {letter}", axis, np.log10(at) if axis.type == "log" else at
     for note in fig.layout.annotations:
         for letter in "xy":
             reference = note[f"{letter}ref"] or letter
             if re.fullmatch(rf"{letter}\d*", reference):
-                yield f"text {note.text} {letter}", axis_of(fig, letter, reference), numbers(note[letter])
+                yield (
+                    f"text {note.text} {letter}",
+                    axis_of(fig, letter, reference),
+                    numbers(note[letter]),
+                )
 
 
 def outside(fig: go.Figure) -> list[str]:
@@ -101,7 +109,9 @@ def outside(fig: go.Figure) -> list[str]:
         low, high = sorted(axis.range)
         room = TOLERANCE * (high - low)
         if at.min() < low - room or at.max() > high + room:
-            found.append(f"{what}: {at.min():.6g} to {at.max():.6g} on an axis from {low:.6g} to {high:.6g}")
+            found.append(
+                f"{what}: {at.min():.6g} to {at.max():.6g} on an axis from {low:.6g} to {high:.6g}"
+            )
     return found
 
 
@@ -122,7 +132,9 @@ def test_bars_of_counts_stand_on_an_axis_of_counts(case) -> None:
                         if value * (min(trace.y) + max(trace.y)) > 0]  # fmt: skip
                 if max(counts) >= 1:
                     ((value, text),) = side
-                    assert abs(value) == pytest.approx(int(text.replace(",", "")) / max(counts), rel=1e-4), name
+                    assert abs(value) == pytest.approx(
+                        int(text.replace(",", "")) / max(counts), rel=1e-4
+                    ), name
 
 
 def test_a_rare_event_has_its_bins_apart() -> None:
@@ -132,7 +144,9 @@ def test_a_rare_event_has_its_bins_apart() -> None:
     assert max(dots.x) > 0.3 * fig.layout.xaxis.range[1]
     fig = drawn("rare event")["reliability equal_mass logit"]
     (dots,) = [trace for trace in fig.data if trace.name == "bins"]
-    assert [symbol.endswith("open") for symbol in dots.marker.symbol] == [row[3] == 0 for row in dots.customdata]
+    assert [symbol.endswith("open") for symbol in dots.marker.symbol] == [
+        row[3] == 0 for row in dots.customdata
+    ]
     assert np.ptp(dots.x) > 0.6 * np.ptp(fig.layout.xaxis.range)
 
 
@@ -153,7 +167,9 @@ def test_the_data_of_each_trace_can_be_taken_as_a_table(case) -> None:
         assert len(table) > 0 or "none wrong" in alt_text(fig), name
         # Plain lists: typed arrays would come back from a selection as dictionaries.
         rows = [trace.get("customdata") for trace in json.loads(fig.to_json())["data"]]
-        assert all(isinstance(row, list) for block in rows if block is not None for row in block), name
+        assert all(isinstance(row, list) for block in rows if block is not None for row in block), (
+            name
+        )
 
 
 @pytest.mark.long
@@ -163,20 +179,33 @@ def test_marks_can_be_seen_on_both_pages_and_ink_is_left_to_the_theme(case) -> N
         for trace in fig.data:
             shown = [trace.error_y.color, trace.error_x.color]
             if trace.type == "bar":
-                shown.append(trace.marker.line.color if trace.marker.line.width else trace.marker.color)
+                shown.append(
+                    trace.marker.line.color if trace.marker.line.width else trace.marker.color
+                )
             elif "markers" in (trace.mode or "") and trace.marker.opacity != 0:
                 shown.append(trace.marker.color)
             for color in shown:
                 # Single rounds of active learning are faint beside their mean.
-                if isinstance(color, str) and not color.endswith(",0)") and not (trace.name or "").endswith("rounds"):
+                if (
+                    isinstance(color, str)
+                    and not color.endswith(",0)")
+                    and not (trace.name or "").endswith("rounds")
+                ):
                     assert color.startswith("#"), (name, trace.name)
-                    assert min(contrast(color, pages[0]) for pages in PAGES.values()) >= 3.0, (name, trace.name)
+                    assert min(contrast(color, pages[0]) for pages in PAGES.values()) >= 3.0, (
+                        name,
+                        trace.name,
+                    )
         layout = fig.layout
         assert layout.font.color is None and layout.title.font.color is None, name
         assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)", name
-        assert all(axis.color is None and axis.tickfont.color is None for axis in axes_of(fig)), name
+        assert all(axis.color is None and axis.tickfont.color is None for axis in axes_of(fig)), (
+            name
+        )
         # The template is plotly's own, or Streamlit's where that was imported; the theme replaces it anyway.
-        assert "#000" not in go.Figure(fig).update_layout(template=None).to_json(engine="json"), name
+        assert "#000" not in go.Figure(fig).update_layout(template=None).to_json(engine="json"), (
+            name
+        )
 
 
 def texts(fig: go.Figure) -> Iterator[str]:
@@ -190,19 +219,33 @@ def texts(fig: go.Figure) -> Iterator[str]:
         yield from axis.ticktext or ()
     for trace in fig.data:
         yield trace.hovertemplate or ""
-        yield from (part for part in np.atleast_1d(np.array(trace.text if trace.text is not None else "")).tolist())
-        yield from np.atleast_1d(np.array(trace.hovertext if trace.hovertext is not None else "")).tolist()
+        yield from (
+            part
+            for part in np.atleast_1d(
+                np.array(trace.text if trace.text is not None else "")
+            ).tolist()
+        )
+        yield from np.atleast_1d(
+            np.array(trace.hovertext if trace.hovertext is not None else "")
+        ).tolist()
 
 
 @pytest.mark.parametrize("case", ["two risks", "useless"])
 def test_a_hostile_name_is_text_everywhere_and_a_long_one_is_shortened_in_the_picture(case) -> None:
     for name, fig in drawn(case).items():
         for text in texts(fig):
-            assert "$" not in str(text) and "<b>y" not in str(text) and "%{z}" not in str(text), (name, text)
+            assert "$" not in str(text) and "<b>y" not in str(text) and "%{z}" not in str(text), (
+                name,
+                text,
+            )
         axes = axes_of(fig)
         shown = [fig.layout.title.text or "", *(note.text or "" for note in fig.layout.annotations)]
-        shown += [axis.title.text or "" for axis in axes] + [text for axis in axes for text in axis.ticktext or ()]
-        written = [trace for trace in fig.data if trace.type == "scatter" and "text" in (trace.mode or "")]
+        shown += [axis.title.text or "" for axis in axes] + [
+            text for axis in axes for text in axis.ticktext or ()
+        ]
+        written = [
+            trace for trace in fig.data if trace.type == "scatter" and "text" in (trace.mode or "")
+        ]
         shown += [text for trace in written for text in trace.text]
         assert not any("fit a class whose" in str(text) for text in shown), name
         assert fig.layout.margin.l + fig.layout.margin.r < 250, name

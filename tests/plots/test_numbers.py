@@ -52,37 +52,54 @@ def test_bins_have_their_edges_and_their_pairs() -> None:
         rows = table[table["trace"] == name]
         assert rows["pairs"].tolist() == bins.count.tolist()
         assert rows["share"].sum() == pytest.approx(1, abs=1e-5)
-        np.testing.assert_allclose(rows["representative"].astype(float), bins.representatives, rtol=1e-5)
+        np.testing.assert_allclose(
+            rows["representative"].astype(float), bins.representatives, rtol=1e-5
+        )
 
 
 @pytest.mark.parametrize("quantity", ["over", "under"])
 def test_over_and_under_are_where_they_were_given_with_intervals_and_changes(rng, quantity) -> None:
     confidence = rng.beta(8, 2, 2000)
     correct = rng.random(2000) < confidence
-    known = over_under_confidence([evaluation(confidence**0.25, correct), evaluation(confidence, correct)])
+    known = over_under_confidence(
+        [evaluation(confidence**0.25, correct), evaluation(confidence, correct)]
+    )
     fig = before_after(list(zip(("raw", "<i>"), known, (RAW, STYLE), strict=True)), quantity)
     table = figure_data(fig).set_index("trace")
     for place, (name, result) in enumerate(zip(("raw", "<i>"), known, strict=True)):
         value = getattr(result, quantity)
-        assert table.loc[name, ["value", "low", "high"]].tolist() == pytest.approx(list(value), rel=1e-5)
+        assert table.loc[name, ["value", "low", "high"]].tolist() == pytest.approx(
+            list(value), rel=1e-5
+        )
         (dot,) = [trace for trace in traces(fig, name) if trace.customdata is not None]
         assert dot.x[0] == value.value
         assert dot.x[0] + dot.error_x.array[0] == pytest.approx(value.high)
         assert place < dot.y[0] < place + 0.5
     change = list(getattr(known[1].change, quantity))
-    assert table.loc["<i>", ["change", "change low", "change high"]].tolist() == pytest.approx(change, rel=1e-5)
+    assert table.loc["<i>", ["change", "change low", "change high"]].tolist() == pytest.approx(
+        change, rel=1e-5
+    )
 
 
 def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:
     confidence = 0.5 + rng.random(500) / 2
     correct = rng.random(500) < confidence**3
-    before, after = (by_band(evaluation(c, correct)) for c in (confidence, np.maximum(confidence**2, 0.5)))
+    before, after = (
+        by_band(evaluation(c, correct)) for c in (confidence, np.maximum(confidence**2, 0.5))
+    )
     fig = band_chart([("raw", before, RAW), ("<b>", after, STYLE)])
     table = figure_data(fig)
     adds = table.groupby("trace")["adds"].sum()
     assert adds["raw"] == pytest.approx(confidence.mean() - correct.mean(), rel=1e-4)
-    assert adds["<b>"] == pytest.approx(np.maximum(confidence**2, 0.5).mean() - correct.mean(), rel=1e-4)
-    assert table["band"].unique().tolist() == ["0.5 to 0.7", "0.7 to 0.9", "0.9 to 0.99", "0.99 to 1"]
+    assert adds["<b>"] == pytest.approx(
+        np.maximum(confidence**2, 0.5).mean() - correct.mean(), rel=1e-4
+    )
+    assert table["band"].unique().tolist() == [
+        "0.5 to 0.7",
+        "0.7 to 0.9",
+        "0.9 to 0.99",
+        "0.99 to 1",
+    ]
     drawn = np.concatenate([bar.x for bar in fig.data if bar.type == "bar"])
     np.testing.assert_allclose(100 * table["adds"], drawn, rtol=1e-3)
     assert "in points" in fig.layout.xaxis.title.text
@@ -96,14 +113,18 @@ def pairs() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def picture(pairs) -> MapPicture:
-    return map_picture("R&D <b>x", "rank", GRID, *pairs, frequencies(*pairs, balanced_edges(*pairs, 6)))
+    return map_picture(
+        "R&D <b>x", "rank", GRID, *pairs, frequencies(*pairs, balanced_edges(*pairs, 6))
+    )
 
 
 def test_maps_lie_at_the_ranks_of_their_scores(picture, pairs) -> None:
     fig = calibration_maps(picture, [MapLine("raw", STYLE, expit(GRID / 2))])
     (raw,), (truth,) = traces(fig, "raw"), traces(fig, "truth")
     # Share of the pairs below each log-odds, with half of those at it.
-    below, upto = (np.searchsorted(np.sort(pairs[0]), GRID, side=side) for side in ("left", "right"))
+    below, upto = (
+        np.searchsorted(np.sort(pairs[0]), GRID, side=side) for side in ("left", "right")
+    )
     np.testing.assert_allclose(raw.x, (below + upto) / 600, atol=1 / 300 + 1e-9)
     np.testing.assert_allclose(raw.y, expit(GRID / 2))
     np.testing.assert_allclose(truth.y, expit(GRID))
@@ -130,7 +151,12 @@ def test_whiskers_are_the_intervals_of_the_frequencies(picture, scale) -> None:
 def test_latent_curves_and_bands_are_those_given() -> None:
     curve = halved(np.linspace(-12, 0, 50))
     fig = latent_function([("GPcalib", curve, STYLE)], RAW)
-    drawn = {"identity": curve.prior, "temperature": curve.temperature, "truth": curve.truth, "GPcalib": curve.mean}
+    drawn = {
+        "identity": curve.prior,
+        "temperature": curve.temperature,
+        "truth": curve.truth,
+        "GPcalib": curve.mean,
+    }
     for name, values in drawn.items():
         (line,) = traces(fig, name)
         np.testing.assert_array_equal((line.x, line.y), (curve.inputs, values))
@@ -139,7 +165,9 @@ def test_latent_curves_and_bands_are_those_given() -> None:
     np.testing.assert_allclose(narrow.y[50:], (curve.mean + curve.sd)[::-1])
     (points,) = traces(fig, "inducing points of GPcalib")
     np.testing.assert_allclose(points.y, np.interp(curve.inducing, curve.inputs, curve.mean))
-    np.testing.assert_allclose(points.error_y.array, np.interp(curve.inducing, curve.inputs, curve.sd))
+    np.testing.assert_allclose(
+        points.error_y.array, np.interp(curve.inducing, curve.inputs, curve.sd)
+    )
 
 
 def test_the_e_values_and_the_batch_of_the_alarm_are_shown() -> None:
@@ -148,7 +176,9 @@ def test_the_e_values_and_the_batch_of_the_alarm_are_shown() -> None:
     came = generator.random(4000) < np.minimum(1.6 * probs, 1.0)
     found = sequential_tests(probs, came, *batches_of(4000, size=100))
     fig = e_value_chart(found, STYLE)
-    assert figure_data(fig)["e value"].iloc[len(found) - 1] == pytest.approx(np.exp(found.log_e[-1]), rel=1e-4)
+    assert figure_data(fig)["e value"].iloc[len(found) - 1] == pytest.approx(
+        np.exp(found.log_e[-1]), rel=1e-4
+    )
     assert f"alarm at batch {found.alarm + 1}" in alt_text(fig)
     assert fig.layout.shapes[0].y0 == pytest.approx(np.log10(20))
 
@@ -160,7 +190,9 @@ def curve_of(rate: float):
     return risk_model(risk, rng.random(3000) < risk, n_resamples=0).curve
 
 
-def test_a_rare_event_has_axes_of_log_odds_that_hold_every_risk_and_numbers_are_those_of_the_curve() -> None:
+def test_a_rare_event_has_axes_of_log_odds_that_hold_every_risk_and_numbers_are_those_of_the_curve() -> (
+    None
+):
     rare, usual = curve_of(0.02), curve_of(0.4)
     assert prefers_logit(rare) and not prefers_logit(usual)
     low, high = risk_limits([rare], "logit")
@@ -169,7 +201,11 @@ def test_a_rare_event_has_axes_of_log_odds_that_hold_every_risk_and_numbers_are_
     fig = risk_model_diagram(usual, STYLE)
     assert tuple(fig.layout.xaxis.range) == (0, 1)
     spline = figure_data(fig).query("trace == 'spline'")
-    for column, values in (("predicted risk", usual.risk), ("low", usual.low), ("observed rate", usual.spline)):
+    for column, values in (
+        ("predicted risk", usual.risk),
+        ("low", usual.low),
+        ("observed rate", usual.spline),
+    ):
         np.testing.assert_allclose(spline[column], values, rtol=1e-5)
 
 

@@ -38,12 +38,18 @@ def test_dots_lie_at_the_bins_means_with_their_intervals_and_numbers(curve, scal
     np.testing.assert_allclose(trace.x, place(np.clip(curve.confidence, *limits)))
     np.testing.assert_allclose(trace.y, place(np.clip(curve.accuracy, *limits)))
     np.testing.assert_allclose(trace.y + trace.error_y.array, place(np.clip(curve.high, *limits)))
-    np.testing.assert_allclose(trace.y - trace.error_y.arrayminus, place(np.clip(curve.low, *limits)))
+    np.testing.assert_allclose(
+        trace.y - trace.error_y.arrayminus, place(np.clip(curve.low, *limits))
+    )
     # A selected dot names its bin, and what can be taken are the numbers before they were placed.
     assert [row[0] for row in trace.customdata] == list(range(len(curve.count)))
     table = figure_data(fig).query("trace == 'bins'")
     np.testing.assert_array_equal(table["count"], curve.count)
-    for column, values in (("mean confidence", curve.confidence), ("accuracy", curve.accuracy), ("low", curve.low)):
+    for column, values in (
+        ("mean confidence", curve.confidence),
+        ("accuracy", curve.accuracy),
+        ("low", curve.low),
+    ):
         np.testing.assert_allclose(table[column], values, rtol=1e-5)
     assert fig.layout.xaxis.range == fig.layout.yaxis.range
     assert fig.layout.yaxis.scaleanchor == "x"
@@ -57,7 +63,9 @@ def test_of_an_event_the_histogram_has_its_rows_above_and_the_others_below(rng) 
     limits = common_limits([curve], view=view)
     assert curve.confidence.max() <= limits[1] < 1, "the axis ends where the bins do"
     assert common_limits([curve]) == (0, 1)
-    fig = reliability_diagram(curve, STYLE, limits=limits, histogram=confidence_histogram(p, happened), view=view)
+    fig = reliability_diagram(
+        curve, STYLE, limits=limits, histogram=confidence_histogram(p, happened), view=view
+    )
     bars = {trace.name: trace for trace in fig.data if trace.type == "bar"}
     assert min(bars[view.right].y) >= 0 >= max(bars[view.wrong].y)
     counted = figure_data(fig).groupby("trace")["count"].sum()

@@ -35,7 +35,9 @@ def test_backgrounds_are_those_of_the_app() -> None:
 
 
 @pytest.mark.parametrize("theme", PAGES)
-def test_every_method_can_be_seen_and_read_in_both_themes(monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
+def test_every_method_can_be_seen_and_read_in_both_themes(
+    monkeypatch: pytest.MonkeyPatch, theme: str
+) -> None:
     monkeypatch.setattr("calib.plots.style.METHODS", {f"method {i}": None for i in range(24)})
     colors = [method_style(f"method {i}").color for i in range(24)]
     assert len(set(colors)) == 24

@@ -15,7 +15,12 @@ from scipy.special import expit, logit
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
-from calib.diagnostics.calibration_maps import balanced_edges, class_pairs, posterior_map, score_axis
+from calib.diagnostics.calibration_maps import (
+    balanced_edges,
+    class_pairs,
+    posterior_map,
+    score_axis,
+)
 from calib.diagnostics.consistency import binned_consistency
 from calib.diagnostics.corp import corp_curve
 from calib.diagnostics.frequencies import Frequencies, frequencies
@@ -53,7 +58,13 @@ from calib.plots.information_by_bins import information_chart
 from calib.plots.latent import effect_chart, latent_function
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
 from calib.plots.monitoring import e_value_chart, o_e_chart
-from calib.plots.over_under import band_chart, before_after, per_class_chart, ratio_to_odds, theorem_chain
+from calib.plots.over_under import (
+    band_chart,
+    before_after,
+    per_class_chart,
+    ratio_to_odds,
+    theorem_chain,
+)
 from calib.plots.overview import Panel, difference_strip, gap_reach, reliability_panels
 from calib.plots.reliability import before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
@@ -121,7 +132,17 @@ CASES: dict[str, Callable[[], Case]] = {
 def zoo(case: Case, name: str = "GPcalib") -> dict[str, go.Figure]:
     """Every figure of a case; ``name`` is what a class, group, column and method is called."""
     figures: dict[str, go.Figure] = {}
-    for draw in (_reliability, _over_under, _compare, _decide, _maps, _bins, _latent, _geometry, _others):
+    for draw in (
+        _reliability,
+        _over_under,
+        _compare,
+        _decide,
+        _maps,
+        _bins,
+        _latent,
+        _geometry,
+        _others,
+    ):
         figures |= draw(case, name)
     return figures
 
@@ -146,23 +167,39 @@ def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
         for scale in ("linear", "logit"):
             histogram = confidence_histogram(said, outcome, scale=scale)
             figures[f"reliability {binning} {scale}"] = reliability_diagram(
-                curve, RAW, scale, name, histogram=histogram, view=view, band=binned_consistency(curve, said)
+                curve,
+                RAW,
+                scale,
+                name,
+                histogram=histogram,
+                view=view,
+                band=binned_consistency(curve, said),
             )
     for scale in ("linear", "logit"):
         line = corp_curve(said, outcome)
-        figures[f"reliability CORP {scale}"] = reliability_diagram(curve, RAW, scale, name, view=view, line=line)
+        figures[f"reliability CORP {scale}"] = reliability_diagram(
+            curve, RAW, scale, name, view=view, line=line
+        )
     both = [confidence_histogram(s, outcome, scale="logit") for s in (said, said**1.3)]
     figures["drift"] = confidence_drift(*both, GP, view=view)
     figures["panels"] = _panels(said, outcome, name)
-    means, rates = np.stack([curve.confidence, curve.accuracy], axis=1), np.stack([curve.accuracy] * 2, axis=1)
+    means, rates = (
+        np.stack([curve.confidence, curve.accuracy], axis=1),
+        np.stack([curve.accuracy] * 2, axis=1),
+    )
     figures["before and after"] = before_and_after(means, rates, GP)
     if case.binary:
-        figures["risk model"] = risk_model_diagram(risk_model(said, outcome, n_resamples=0).curve, GP, title=name)
+        figures["risk model"] = risk_model_diagram(
+            risk_model(said, outcome, n_resamples=0).curve, GP, title=name
+        )
     return figures
 
 
 def _panels(said: np.ndarray, outcome: np.ndarray, name: str) -> go.Figure:
-    panels = [Panel(name, style, gap_curve(said**k, outcome), 0.1) for k, style in ((1, RAW), (2, GP), (0.5, SCALED))]
+    panels = [
+        Panel(name, style, gap_curve(said**k, outcome), 0.1)
+        for k, style in ((1, RAW), (2, GP), (0.5, SCALED))
+    ]
     return reliability_panels(panels, gap_reach(panels), 150)
 
 
@@ -193,7 +230,10 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
 
 def _compare(case: Case, name: str) -> dict[str, go.Figure]:
     factors = {"identity": 1, "temperature": 2, "vector": 0.5, "gpcalib": 30}
-    said = {method: softmax(case.logits / t)[np.arange(len(case.labels)), case.labels] for method, t in factors.items()}
+    said = {
+        method: softmax(case.logits / t)[np.arange(len(case.labels)), case.labels]
+        for method, t in factors.items()
+    }
     nll = {method: float(-np.log(np.clip(p, 1e-12, 1)).mean()) for method, p in said.items()}
     above = {method: value - nll["identity"] for method, value in nll.items()}
     sizes = pd.DataFrame(
@@ -203,7 +243,15 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
     )  # fmt: skip
     sizes["low"], sizes["high"] = sizes["value"] * 0.9, sizes["value"] * 1.1
     strip = [
-        Difference(method, f"{name} {method}", nll[method], Interval(d, d - 0.01, d + 0.01), "better", math.nan, 0.001)
+        Difference(
+            method,
+            f"{name} {method}",
+            nll[method],
+            Interval(d, d - 0.01, d + 0.01),
+            "better",
+            math.nan,
+            0.001,
+        )
         for method, d in above.items()
     ]
     styles = {method: method_style(method) for method in above}
@@ -218,10 +266,18 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
 def _decide(case: Case, name: str) -> dict[str, go.Figure]:
     probs = softmax(case.logits)
     confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == case.labels
-    named = [("raw", risk_coverage(confidence, correct), RAW), (name, risk_coverage(confidence[::-1], correct), GP)]
-    counts = np.bincount(np.minimum((probs > 0.05).sum(axis=1), probs.shape[1]), minlength=probs.shape[1] + 1)
+    named = [
+        ("raw", risk_coverage(confidence, correct), RAW),
+        (name, risk_coverage(confidence[::-1], correct), GP),
+    ]
+    counts = np.bincount(
+        np.minimum((probs > 0.05).sum(axis=1), probs.shape[1]), minlength=probs.shape[1] + 1
+    )
     view = _view(case, name)
-    sides = [threshold_counts(*_pair(case), cut, scale) for cut, scale in ((0.8, "linear"), (0.02, "logit"))]
+    sides = [
+        threshold_counts(*_pair(case), cut, scale)
+        for cut, scale in ((0.8, "linear"), (0.02, "logit"))
+    ]
     figures = {
         "threshold": threshold_chart(sides[0], GP, view, "act"),
         "threshold on log-odds": threshold_chart(sides[1], GP, view, "act"),
@@ -231,7 +287,10 @@ def _decide(case: Case, name: str) -> dict[str, go.Figure]:
     if case.binary:
         said, happened = _pair(case)
         grid = np.linspace(0.01, 0.6, 40)
-        curves = [("raw", net_benefit(said, happened, grid), RAW), (name, net_benefit(said**1.2, happened, grid), GP)]
+        curves = [
+            ("raw", net_benefit(said, happened, grid), RAW),
+            (name, net_benefit(said**1.2, happened, grid), GP),
+        ]
         figures["decision curve"] = decision_curves(curves, 0.2)
         found = sequential_tests(said, happened, *batches_of(len(said), size=40))
         figures |= {"e-values": e_value_chart(found, GP), "O:E": o_e_chart(found, GP)}
@@ -239,17 +298,27 @@ def _decide(case: Case, name: str) -> dict[str, go.Figure]:
 
 
 def map_picture(
-    name: str, kind: str, grid: np.ndarray, log_odds: np.ndarray, positives: np.ndarray, seen: Frequencies
+    name: str,
+    kind: str,
+    grid: np.ndarray,
+    log_odds: np.ndarray,
+    positives: np.ndarray,
+    seen: Frequencies,
 ) -> MapPicture:
     """The rows beneath maps, whose truth is the sigmoid of their log-odds."""
     axis = score_axis(kind, log_odds)
     cells = np.linspace(*axis.limits, 21)
-    inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))
+    inside, others = (
+        np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives)
+    )
     return MapPicture(name, axis, grid, seen, "test", cells, inside, others, truth=expit(grid))
 
 
 def _maps(case: Case, name: str) -> dict[str, go.Figure]:
-    two = np.stack([np.zeros(len(case.labels)), one_vs_rest_log_odds(np.clip(case.logits, -300, 300))[:, 1]], axis=1)
+    two = np.stack(
+        [np.zeros(len(case.labels)), one_vs_rest_log_odds(np.clip(case.logits, -300, 300))[:, 1]],
+        axis=1,
+    )
     labels = (case.labels == 1).astype(int)
     log_odds, positives = class_pairs(two, labels)
     seen = frequencies(log_odds, positives, balanced_edges(log_odds, positives, 8))
@@ -264,15 +333,23 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
         lines = [MapLine(name, RAW, expit(grid)), MapLine("half", GP, expit(grid / 2))]
         known = None if posterior is None else (posterior, GP)
         figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known, title=name)
-    share = Interval(float(positives.mean()), 0.9 * float(positives.mean()), float(positives.mean()) ** 0.5)
-    rows = [EndRow(name, RAW, float(expit(log_odds).max()), "overconfident"), EndRow("b", GP, 0.3, "fits")]
+    share = Interval(
+        float(positives.mean()), 0.9 * float(positives.mean()), float(positives.mean()) ** 0.5
+    )
+    rows = [
+        EndRow(name, RAW, float(expit(log_odds).max()), "overconfident"),
+        EndRow("b", GP, 0.3, "fits"),
+    ]
     figures["ends"] = end_rows(rows, share, 50, name)
     return figures
 
 
 def rails_of(picture: BinningPicture, name: str) -> list[Rail]:
     """The three schemes, and bins that were given."""
-    rails = [(SCHEME_NAMES[scheme], picture.schemes[scheme], SCHEME_STYLES[scheme]) for scheme in SCHEME_NAMES]
+    rails = [
+        (SCHEME_NAMES[scheme], picture.schemes[scheme], SCHEME_STYLES[scheme])
+        for scheme in SCHEME_NAMES
+    ]
     return [*rails, (name, picture.schemes[name], method_style("imax", 1))]
 
 
@@ -314,13 +391,18 @@ def _latent(case: Case, name: str) -> dict[str, go.Figure]:
 
 
 def effects(case: Case, name: str, scale: str, styles: list) -> list:
-    said, outcome = softmax(case.logits).max(axis=1), softmax(case.logits).argmax(axis=1) == case.labels
+    said, outcome = (
+        softmax(case.logits).max(axis=1),
+        softmax(case.logits).argmax(axis=1) == case.labels,
+    )
     curve = reliability_curve(said, outcome, n_bins=10, binning="equal_mass")
     before = curve.confidence
     lines = []
     for title, power, style in zip((name, "b"), (1.5, 0.7), styles, strict=True):
         after = before**power
-        bands = tuple((np.clip(after - w, 1e-9, 1), np.clip(after + w, 0, 1 - 1e-12)) for w in (0.2, 0.1))
+        bands = tuple(
+            (np.clip(after - w, 1e-9, 1), np.clip(after + w, 0, 1 - 1e-12)) for w in (0.2, 0.1)
+        )
         lines.append((title, EffectCurve(
             before=before, after=after, sd=np.full(len(before), 0.1), bands=bands, accuracy=curve.accuracy,
             accuracy_low=curve.low, accuracy_high=curve.high, count=curve.count, temperature=before**1.1, truth=None,

@@ -49,7 +49,9 @@ class Reading(HTMLParser):
         if tag == "script":
             self.scripts.append((dict(attrs).get("type") or "", ""))
         elif tag == "table":
-            self._rows = self.tables.setdefault(dict(attrs).get("id") or f"table {len(self.tables)}", [])
+            self._rows = self.tables.setdefault(
+                dict(attrs).get("id") or f"table {len(self.tables)}", []
+            )
         elif tag == "tr":
             self._rows.append([])
         elif tag in ("th", "td") and self._rows:
@@ -83,9 +85,9 @@ class Reading(HTMLParser):
 
     def command(self) -> str:
         """The last shell command, on one line."""
-        return re.findall(r"python -m calib compare.*?--report report.html", self.text, re.DOTALL)[-1].replace(
-            "\\\n", ""
-        )
+        return re.findall(r"python -m calib compare.*?--report report.html", self.text, re.DOTALL)[
+            -1
+        ].replace("\\\n", "")
 
 
 class Fails(Calibrator):
@@ -100,7 +102,13 @@ def make_report(names=HOSTILE) -> Report:
     groups = np.array(names)[np.arange(300) % len(names)]
     finding = Finding("warning", "odd", f"The column {names[0]} is odd.", f"Drop {names[1]}.")
     data = Predictions(
-        logits, labels, tuple(names), sha256="ab" * 32, name=names[0], groups=groups, findings=(finding,)
+        logits,
+        labels,
+        tuple(names),
+        sha256="ab" * 32,
+        name=names[0],
+        groups=groups,
+        findings=(finding,),
     )
     parts = data.split(0.4, random_state=2)
     methods = {
@@ -108,8 +116,12 @@ def make_report(names=HOSTILE) -> Report:
         names[-2]: Fails(),
     }  # fmt: skip
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]), part=0.4, seed=2)
-    made = Report.from_comparison(compare(methods, *parts), data, parts, methods, source=source, made=MADE)
-    timed = [replace(method, fit_seconds=0.0123, predict_seconds=0.00456) for method in made.methods]
+    made = Report.from_comparison(
+        compare(methods, *parts), data, parts, methods, source=source, made=MADE
+    )
+    timed = [
+        replace(method, fit_seconds=0.0123, predict_seconds=0.00456) for method in made.methods
+    ]
     return replace(made, methods=timed)
 
 

@@ -19,7 +19,9 @@ from tests.reporting.conftest import Reading
 
 def report_of(data, *names: str) -> tuple[Report, dict]:
     parts, methods = data.split(0.5), {name: calib.calibrator(name) for name in names}
-    return Report.from_comparison(compare(methods, *parts), data, parts, methods, source=Source(part=0.5)), methods
+    return Report.from_comparison(
+        compare(methods, *parts), data, parts, methods, source=Source(part=0.5)
+    ), methods
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,8 @@ def test_it_opens_with_how_far_confidence_can_be_trusted(made, page):
     verdict = page.text.split("accepted error")[0]
     assert (
         f"The raw model is overconfident by {100 * gap['value']:.1f} points (95\u00a0%: {100 * gap['low']:.1f} to "
-        f"{100 * gap['high']:.1f}): mean confidence {percent(raw.evaluation.confidence.mean())}, accuracy" in verdict
+        f"{100 * gap['high']:.1f}): mean confidence {percent(raw.evaluation.confidence.mean())}, accuracy"
+        in verdict
     )
     assert after["low"] < 0 < after["high"]
     assert f"{platt.title} is neither over- nor underconfident significantly" in verdict
@@ -83,9 +86,15 @@ def test_each_group_is_judged_as_on_the_page_compare(made, page):
     report, _ = made
     found = [subgroups(method.evaluation, report.groups) for method in report.methods]
     cells = {row[0]: row[1:] for row in page.tables["groups"][1:]}
-    assert list(cells) == [found[1].names[k] for k in found[1].worst_first] and set(cells) == {"m-large", "m-small"}
+    assert list(cells) == [found[1].names[k] for k in found[1].worst_first] and set(cells) == {
+        "m-large",
+        "m-small",
+    }
     for place, name in enumerate(found[0].names):
-        assert cells[name][:2] == [f"{found[0].gaps.rows[place]:,}", percent(found[0].gaps.accuracy[place])]
+        assert cells[name][:2] == [
+            f"{found[0].gaps.rows[place]:,}",
+            percent(found[0].gaps.accuracy[place]),
+        ]
         for model in (0, 1):
             gaps = found[model].gaps
             ends = brackets(gaps.gap_low[place], gaps.gap_high[place], points)

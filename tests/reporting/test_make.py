@@ -26,7 +26,9 @@ def test_its_last_section_holds_the_call_that_makes_it_again(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     calib.report(LOGITS, LABELS, methods=["temperature"], part=0.3, random_state=7)
     first = tables(tmp_path / "report.html")
-    (call,) = re.findall(r"calib\.report\(.*\)", Reading(Path("report.html").read_text(encoding="utf-8")).text)
+    (call,) = re.findall(
+        r"calib\.report\(.*\)", Reading(Path("report.html").read_text(encoding="utf-8")).text
+    )
     assert str(tmp_path) not in call
     exec(call, {"calib": calib, "probs": LOGITS, "labels": LABELS})
     assert tables(tmp_path / "report.html")["changes"] == first["changes"]
@@ -54,7 +56,11 @@ def test_the_raw_model_alone_has_a_report_of_each_kind(kind, tmp_path):
     (outputs, labels), options = given[kind]
     made = calib.report(outputs, labels, path=tmp_path / "report.html", methods=[], **options)
     assert len(made.methods) == 1
-    first = {"event": "Risk model:", "pairs": "Confidence in answers:", "classes": "Calibration of"}[kind]
+    first = {
+        "event": "Risk model:",
+        "pairs": "Confidence in answers:",
+        "classes": "Calibration of",
+    }[kind]
     assert f"<h1>{first}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

@@ -21,7 +21,10 @@ HOSTILE = NAMES[0]
 def results():
     logits, labels = simulate(400, 3)
     data = Predictions(logits, labels, (HOSTILE, "b", "c"), name=HOSTILE)
-    parts, methods = data.split(0.5), {HOSTILE: calib.calibrator("temperature"), "platt": calib.calibrator("platt")}
+    parts, methods = (
+        data.split(0.5),
+        {HOSTILE: calib.calibrator("temperature"), "platt": calib.calibrator("platt")},
+    )
     found = compare(methods, *parts)
     return {"comparison": found, "report": Report.from_comparison(found, data, parts, methods),
             "recommendation": found.recommendation}  # fmt: skip

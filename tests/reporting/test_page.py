@@ -27,20 +27,29 @@ from tests.reporting.conftest import HOSTILE, Reading
 
 
 def test_every_score_is_in_it_and_every_difference_of_the_main_ones(report, reading):
-    tables = [reading.cells(name) for name in reading.tables if name == "overview" or name.startswith("others-")]
+    tables = [
+        reading.cells(name)
+        for name in reading.tables
+        if name == "overview" or name.startswith("others-")
+    ]
     n, changes = 0, reading.cells("changes")
     for row in report.table.to_dict("records"):
         title = SCORES[row["score"]].title
         if row["title"] == HOSTILE[-2]:
             continue  # it failed, as another test looks at
-        (written,) = [cells[row["title"]][title] for cells in tables if title in cells.get(row["title"], {})]
+        (written,) = [
+            cells[row["title"]][title] for cells in tables if title in cells.get(row["title"], {})
+        ]
         if row["value"] != row["value"]:
             assert written.startswith("–")
             continue
         assert written.startswith(number(row["value"]))
         assert f"[{number(row['low'])}, {number(row['high'])}]" in written
         if row["score"] in MAIN:
-            assert ("✓" in written, "✗" in written) == (row["verdict"] == "better", row["verdict"] == "worse")
+            assert ("✓" in written, "✗" in written) == (
+                row["verdict"] == "better",
+                row["verdict"] == "worse",
+            )
         if row["score"] in MAIN and row["title"] in changes:
             change = changes[row["title"]][title]
             assert change.startswith(signed(row["difference"])) and change.endswith(row["verdict"])
@@ -58,21 +67,37 @@ def test_every_score_is_in_it_and_every_difference_of_the_main_ones(report, read
 
 
 def test_the_differences_that_are_drawn_are_those_of_the_table(report, reading):
-    drawn = [figure for figure in reading.figures if "minus that of the raw model" in figure["layout"]["meta"]["alt"]]
+    drawn = [
+        figure
+        for figure in reading.figures
+        if "minus that of the raw model" in figure["layout"]["meta"]["alt"]
+    ]
     for key, figure in zip(("NLL",), drawn, strict=True):
         rows = report.table[report.table["score"] == key].set_index("title")
         for trace in figure["data"]:
             if trace.get("name") in rows.index:
                 value, difference, low, high, word = trace["customdata"][0]
                 row = rows.loc[trace["name"]]
-                expected = [row["value"], row["difference"], row["difference_low"], row["difference_high"]]
+                expected = [
+                    row["value"],
+                    row["difference"],
+                    row["difference_low"],
+                    row["difference_high"],
+                ]
                 assert [value, difference, low, high] == pytest.approx(expected, rel=1e-5, abs=1e-9)
                 assert word == (row["verdict"] or "reference")
 
 
 def test_it_says_everything_about_the_data_and_the_fits(report, reading):
     data = ("ab" * 32, "300 rows, 4 classes", "seed 2", "40 %", "The column ", "Drop ")
-    fits = ("share_classes", "0.0123", "0.00456", "Make it again", np.__version__, "2026-03-04 at 05:06 UTC")
+    fits = (
+        "share_classes",
+        "0.0123",
+        "0.00456",
+        "Make it again",
+        np.__version__,
+        "2026-03-04 at 05:06 UTC",
+    )
     for said in (*data, *fits):
         assert said in reading.text.replace(NO_BREAK, " ")
     for paragraph in verdict_paragraphs(report.table, report.recommendation):
@@ -89,7 +114,9 @@ def test_the_first_page_begins_with_what_the_recommended_method_changes(report, 
     table = report.table.set_index(["method", "score"])
     begin = page.text.split(report.recommendation.sentences()[0])[0]
     for score in GAINED:
-        before, after = (table.loc[(method.key, score)] for method in (report.methods[0], report.recommended))
+        before, after = (
+            table.loc[(method.key, score)] for method in (report.methods[0], report.recommended)
+        )
         assert f"{number(before['value'])} → {number(after['value'])}" in begin
         assert f"[{signed(after['difference_low'])}, {signed(after['difference_high'])}]" in begin
     assert set(page.tables) == {"overview"} and len(page.figures) == 3
@@ -102,9 +129,17 @@ def test_a_report_without_a_recommendation_shows_the_raw_model_before_all(report
 
 
 def test_its_policy_stands_before_all_scripts_and_allows_them_alone(document, reading):
-    (given,) = [a["content"] for tag, a in reading.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    (given,) = [
+        a["content"]
+        for tag, a in reading.elements
+        if a.get("http-equiv") == "Content-Security-Policy"
+    ]
     assert given == policy()
-    assert document.index("Content-Security-Policy") < document.index("<style>") < document.index("<script")
+    assert (
+        document.index("Content-Security-Policy")
+        < document.index("<style>")
+        < document.index("<script")
+    )
     assert [text for kind, text in reading.scripts if kind != "application/json"] == list(scripts())
     (style,) = re.findall(r"<style>(.*?)</style>", document, re.DOTALL)
     assert not re.search(r"url\(|@import|http", style)
@@ -118,11 +153,16 @@ def test_hostile_names_are_text_also_in_the_reason_of_a_method_that_failed(docum
     assert "a\ufffdb\ufffd</style><style>" in reading.text
     assert sum(tag == "style" for tag, _ in reading.elements) == 1
     assert "\x00" not in without and "\u202e" not in without
-    assert HOSTILE[3].replace("\x00", "\ufffd").replace("\u202e", "\ufffd") in reading.tables["overview"][-1][0]
+    assert (
+        HOSTILE[3].replace("\x00", "\ufffd").replace("\u202e", "\ufffd")
+        in reading.tables["overview"][-1][0]
+    )
     assert set(reading.tables["overview"][-1][1:]) == {"–"}
 
 
-@pytest.mark.parametrize(("sample", "simulated"), [("simulated-binary", True), ("digits-cnn", False)])
+@pytest.mark.parametrize(
+    ("sample", "simulated"), [("simulated-binary", True), ("digits-cnn", False)]
+)
 def test_simulated_data_are_called_simulated(sample, simulated, report):
     text = Reading(html(replace(report, source=Source(sample=sample)))).text
     assert ("These data are simulated" in text) == simulated
@@ -130,14 +170,27 @@ def test_simulated_data_are_called_simulated(sample, simulated, report):
 
 
 def test_it_is_plotly_and_little_more(document):
-    assert len(scripts()[0].encode()) < len(document.encode()) < len(scripts()[0].encode()) + 400_000 < 6_000_000
+    assert (
+        len(scripts()[0].encode())
+        < len(document.encode())
+        < len(scripts()[0].encode()) + 400_000
+        < 6_000_000
+    )
 
 
 @pytest.mark.parametrize("name", calib.METHODS)
 def test_every_parameter_comes_back_from_the_command_line(name):
     for field in fields(calib.METHODS[name].cls):
-        values = field.metadata["choices"] or [field.metadata["low"], field.metadata["high"], field.default]
-        values = [True, False] if isinstance(field.default, bool) else [value for value in values if value is not None]
+        values = field.metadata["choices"] or [
+            field.metadata["low"],
+            field.metadata["high"],
+            field.default,
+        ]
+        values = (
+            [True, False]
+            if isinstance(field.default, bool)
+            else [value for value in values if value is not None]
+        )
         for value in values:
             made = calib.METHODS[name].cls(**{field.name: value})
             again, params = method_with_parameters(method_option(name, made, seed=0))
@@ -156,8 +209,13 @@ def test_its_command_has_each_name_as_one_word_and_what_was_said_to_matter(repor
     dashed = words(source=Source({"source": "-x.npz", "labels": "my labels.csv"}))
     assert dashed[4:7] == ["./-x.npz", "--labels", "my labels.csv"]
     table = report.table
-    changed = words(table=table.assign(relevant=table["relevant"].where(table["score"] != "sharpness", 0.25)))
-    assert changed[changed.index("--relevant") + 1] == "sharpness=0.25" and changed.count("--relevant") == 1
+    changed = words(
+        table=table.assign(relevant=table["relevant"].where(table["score"] != "sharpness", 0.25))
+    )
+    assert (
+        changed[changed.index("--relevant") + 1] == "sharpness=0.25"
+        and changed.count("--relevant") == 1
+    )
 
 
 @pytest.mark.long

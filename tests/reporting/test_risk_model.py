@@ -31,7 +31,9 @@ def report_of(data: Predictions, *names: str) -> Report:
     """
     part = 0.5 if data.given_split is None else None
     parts, methods = data.split(part), {name: calib.calibrator(name) for name in names}
-    return Report.from_comparison(compare(methods, *parts), data, parts, methods, source=Source(part=part))
+    return Report.from_comparison(
+        compare(methods, *parts), data, parts, methods, source=Source(part=part)
+    )
 
 
 def small(n: int = 240, name: str = "died", rate: float = 0.4, **about) -> Predictions:
@@ -39,8 +41,13 @@ def small(n: int = 240, name: str = "died", rate: float = 0.4, **about) -> Predi
     logits, _ = simulate(n, 2)
     score = logits[:, 1] - logits[:, 0] + np.log(rate / (1 - rate))
     labels = (np.random.default_rng(1).random(n) < 1 / (1 + np.exp(-score / 2))).astype(int)
-    given = {"groups": np.array(["a", "b", "b"])[np.arange(n) % 3], "event": Event(1, name, "as chosen")} | about
-    return Predictions(np.c_[np.zeros(n), score], labels, ("no", "yes"), name="ward", sha256="ab" * 32, **given)
+    given = {
+        "groups": np.array(["a", "b", "b"])[np.arange(n) % 3],
+        "event": Event(1, name, "as chosen"),
+    } | about
+    return Predictions(
+        np.c_[np.zeros(n), score], labels, ("no", "yes"), name="ward", sha256="ab" * 32, **given
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +81,10 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """The raw model of a file with risks of 0 and two rows without an outcome."""
     made = small(200)
     risk = np.round(1 / (1 + np.exp(-made.logits[:, 1])), 1)
-    lines = [f"{p:.1f},{'' if i in (3, 5) else y}" for i, (p, y) in enumerate(zip(risk, made.labels, strict=True))]
+    lines = [
+        f"{p:.1f},{'' if i in (3, 5) else y}"
+        for i, (p, y) in enumerate(zip(risk, made.labels, strict=True))
+    ]
     path = tmp_path_factory.mktemp("ward") / "ward.csv"
     path.write_text("risk,died\n" + "\n".join(lines) + "\n")
     return report_of(calib.load(path))
@@ -92,7 +102,10 @@ def test_the_panel_is_that_of_the_library(page, panels):
             assert cells[measure.title][place].startswith(with_interval(measure.interval))
             assert measure.meaning in cells[measure.title][place]
         z = number(panel.spiegelhalter.z)
-        assert cells["Spiegelhalter's z"][place].startswith(z) and cells["Spiegelhalter's z"][place].count(z) == 1
+        assert (
+            cells["Spiegelhalter's z"][place].startswith(z)
+            and cells["Spiegelhalter's z"][place].count(z) == 1
+        )
         assert panel.spiegelhalter.meaning in cells["Spiegelhalter's z"][place]
         assert z in panel.spiegelhalter.sentence
         assert len(cells) == len(panel.measures) + 1
@@ -117,9 +130,14 @@ def test_weighted_and_unweighted_numbers_are_told_apart(loans, page, panels, pag
     events, rows = int(one.pair[1].sum()), len(one)
     rate = panels[0].event_rate
     begin = page.text.split("The model's risks")[0]
-    assert f"in {events} of them ({percent(events / rows)}), {percent(rate)} by weight. Rows have exposure" in begin
+    assert (
+        f"in {events} of them ({percent(events / rows)}), {percent(rate)} by weight. Rows have exposure"
+        in begin
+    )
     assert "each row once" in begin and f"{loans.before_and_after[-1].title}, weighted" in begin
-    assert "Not weighted: " in page.text and "Each row counts once, whatever its weight." in page.text
+    assert (
+        "Not weighted: " in page.text and "Each row counts once, whatever its weight." in page.text
+    )
     assert len(page.tables["weighted"]) == len(loans.methods) + 1
     plain = page_of_ward.text
     assert "weighted" not in plain.lower() and "by weight" not in plain
@@ -133,24 +151,34 @@ def test_net_benefit_is_that_of_the_library(loans, page, panels):
     found = net_benefit(said, came, few, one.weights, one.clusters)
     rows = page.tables["net-benefit"][1:]
     assert [row[0] for row in rows] == [round_percent(threshold) for threshold in few]
-    assert [row[2] for row in rows] == [with_interval(found.model.at(place)) for place in range(len(few))]
+    assert [row[2] for row in rows] == [
+        with_interval(found.model.at(place)) for place in range(len(few))
+    ]
 
 
 def test_rows_left_out_are_told_with_their_reason(page_of_ward):
-    assert "2 rows of 200 have no" in page_of_ward.text and "nothing was filled in" in page_of_ward.text
+    assert (
+        "2 rows of 200 have no" in page_of_ward.text
+        and "nothing was filled in" in page_of_ward.text
+    )
 
 
 def test_few_events_are_said_and_judged_by_nothing():
     page = Reading(html(report_of(small(80, rate=0.03))))
     verdict = page.text.split("Net benefit")[0]
-    assert "The model's risks of “died”: Too few events" in verdict and "Calibration slope is" not in verdict
+    assert (
+        "The model's risks of “died”: Too few events" in verdict
+        and "Calibration slope is" not in verdict
+    )
 
 
 def test_an_event_that_never_happened_has_a_report_too():
     data = small(60)
     split = np.arange(60) < 30
     labels = np.where(split, data.labels, 0)
-    logits = np.clip(np.rint(data.logits), -1, 0)  # two risks, for a curve without events takes the longest to fit
+    logits = np.clip(
+        np.rint(data.logits), -1, 0
+    )  # two risks, for a curve without events takes the longest to fit
     report = report_of(replace(data, logits=logits, labels=labels, given_split=split, groups=None))
     page = Reading(html(report))
     assert "does not exist for these rows" in page.tables["panel"][1][1]
@@ -180,7 +208,9 @@ def test_log_loss_is_the_nll_of_the_table_where_a_calibrator_says_0_and_1():
     scaled = report.methods[1]
     assert scaled.evaluation.pair[0].min() < 1e-50 and scaled.evaluation.pair[0].max() == 1
     nll = report.score(scaled, "NLL")["value"]
-    assert risk_model(*scaled.evaluation.pair, n_resamples=0)["log_loss"].value == pytest.approx(nll, abs=1e-12)
+    assert risk_model(*scaled.evaluation.pair, n_resamples=0)["log_loss"].value == pytest.approx(
+        nll, abs=1e-12
+    )
 
 
 def test_hostile_names_are_text_and_nothing_is_fetched():
@@ -191,6 +221,8 @@ def test_hostile_names_are_text_and_nothing_is_fetched():
     page, without = Reading(document), document.replace(scripts()[0], "")
     for name in HOSTILE[:3]:
         assert name in page.text and name not in without
-    assert {tag for tag, _ in page.elements}.isdisjoint({"link", "img", "svg", "iframe", "object", "form", "base"})
+    assert {tag for tag, _ in page.elements}.isdisjoint(
+        {"link", "img", "svg", "iframe", "object", "form", "base"}
+    )
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert "\x00" not in without and "\u202e" not in without

@@ -44,14 +44,26 @@ def free_port() -> int:
 
 def start_app(port: int, log: Path, path: str = "", **environment: str) -> subprocess.Popen[bytes]:
     """Start the app and wait until it answers; ``path`` is the base path it is configured with."""
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.headless=true",
+        f"--server.port={port}",
+    ]
     with open(log, "ab") as file:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, env=os.environ | environment)
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=file, stderr=file, env=os.environ | environment
+        )
 
     def healthy() -> bool:
         assert process.poll() is None, f"the app ended with {process.returncode}: {log.read_text()}"
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}/_stcore/health", timeout=300) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port}{path}/_stcore/health", timeout=300
+            ) as answer:
                 return answer.read() == b"ok"
         except OSError:
             return False

@@ -21,7 +21,9 @@ from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
 from tests.server.conftest import serve
 
-SMALL = Size(people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic"))
+SMALL = Size(
+    people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic")
+)
 RECONNECT_SECONDS = "12"
 
 pytestmark = [
@@ -77,9 +79,15 @@ def cost(visitor: Visitor) -> str:
 
 
 @awaited
-async def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(running: tuple[str, int]) -> None:
+async def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(
+    running: tuple[str, int],
+) -> None:
     url, _ = running
-    async with visit(url, "secret-a.npz", 1) as a, visit(url, "mine-b.npz", 1) as b, visit(url, "other-c.npz", 2) as c:
+    async with (
+        visit(url, "secret-a.npz", 1) as a,
+        visit(url, "mine-b.npz", 1) as b,
+        visit(url, "other-c.npz", 2) as c,
+    ):
         assert cost(a) == cost(b) != cost(c)
         for page in ("Data", "Reliability", "Compare", "Fit"):
             for visitor in (b, c):
@@ -92,7 +100,9 @@ async def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybo
 
 
 @awaited
-async def test_nobody_takes_all_the_memory_that_there_is_for_uploads(running: tuple[str, int]) -> None:
+async def test_nobody_takes_all_the_memory_that_there_is_for_uploads(
+    running: tuple[str, int],
+) -> None:
     one, another = Visitor(running[0]), Visitor(running[0])
     for visitor in (one, another):
         await visitor.arrive()
@@ -113,11 +123,18 @@ def nameless(pid: int) -> list[int]:
 
 
 @awaited
-async def test_a_file_is_on_disk_and_not_in_memory_until_who_shows_it_has_left(running: tuple[str, int]) -> None:
+async def test_a_file_is_on_disk_and_not_in_memory_until_who_shows_it_has_left(
+    running: tuple[str, int],
+) -> None:
     url, pid = running
-    visitor, content = Visitor(url), bytes(40_000_000)  # so large that the allocator gives it back at once
+    visitor, content = (
+        Visitor(url),
+        bytes(40_000_000),
+    )  # so large that the allocator gives it back at once
     await visitor.arrive()
-    await visitor.upload("upload/main", "first.npz", bytes(1000))  # loads what the server needs to read and show it
+    await visitor.upload(
+        "upload/main", "first.npz", bytes(1000)
+    )  # loads what the server needs to read and show it
     before = resident(pid)
     for number in range(3):  # each takes the place of the one before
         await visitor.upload("upload/main", f"{number}.npz", content)
@@ -134,12 +151,18 @@ async def test_a_file_is_on_disk_and_not_in_memory_until_who_shows_it_has_left(r
 
 def resident(pid: int) -> int:
     """Bytes of memory that a process has now."""
-    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("RssAnon")]
+    (line,) = [
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("RssAnon")
+    ]
     return int(line.split()[1]) * 1024
 
 
 @awaited
-async def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(running: tuple[str, int]) -> None:
+async def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody(
+    running: tuple[str, int],
+) -> None:
     url, pid = running
     here = Visitor(url)
     await here.arrive()
@@ -163,7 +186,8 @@ async def test_an_upload_that_never_ends_does_not_keep_the_server(tmp_path: Path
         await visitor.arrive()
         with socket.create_connection(("127.0.0.1", served.port)) as line:
             line.sendall(
-                visitor.head_of_an_upload(10**7) + b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n'
+                visitor.head_of_an_upload(10**7)
+                + b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n'
             )
             line.sendall(b"\r\n" + bytes(2_000_000))  # more than is held in memory
             await asyncio.to_thread(wait_until, lambda: sum(nameless(served.pid)))

@@ -47,7 +47,9 @@ def for_a_team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "STREAMLIT_SERVER_BASE_URL_PATH": "calib",
     }
     folder = tmp_path_factory.mktemp("server")
-    with serve(folder / "log", "/calib", **environment, **where_no_name_is_looked_up(folder)) as served:
+    with serve(
+        folder / "log", "/calib", **environment, **where_no_name_is_looked_up(folder)
+    ) as served:
         yield served
 
 
@@ -64,7 +66,9 @@ def handshake(served: Served, host: str, origin: str | None, path: str = "") -> 
         return refused.response.status_code
 
 
-def ask(served: Served, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
+def ask(
+    served: Served, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b""
+) -> Answer:
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=300)
     with closing(connection):
         connection.request(method, path, body, headers or {})
@@ -74,7 +78,9 @@ def ask(served: Served, method: str, path: str, headers: dict[str, str] | None =
 
 def put(served: Served, headers: dict[str, str]) -> Answer:
     """Upload a file as a session that does not exist."""
-    body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n1\r\n--x--\r\n'
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n1\r\n--x--\r\n'
+    )
     headers = {"Content-Type": "multipart/form-data; boundary=x", **headers}
     return ask(served, "PUT", "/_stcore/upload_file/nobody/1", headers, body)
 
@@ -99,7 +105,9 @@ def test_it_listens_for_this_machine_alone(as_delivered: Served) -> None:
 def test_a_message_of_more_than_4_mb_is_refused_before_it_comes(as_delivered: Served) -> None:
     address = f"ws://localhost:{as_delivered.port}/_stcore/stream"
     with connect(address, open_timeout=300) as line:
-        line.socket.sendall(b"\x82\xff" + (4_000_001).to_bytes(8, "big") + bytes(4))  # its head alone
+        line.socket.sendall(
+            b"\x82\xff" + (4_000_001).to_bytes(8, "big") + bytes(4)
+        )  # its head alone
         with pytest.raises(ConnectionClosed) as closed:
             line.recv(timeout=300)
         assert closed.value.rcvd is not None and closed.value.rcvd.code == 1009
@@ -115,7 +123,9 @@ def test_what_is_logged_before_the_first_page_holds_no_message(as_delivered: Ser
         line.send(b"\xff\xff\xff")
         with pytest.raises(ConnectionClosed):
             line.recv(timeout=300)
-    log = wait_until(lambda: text if "DecodeError" in (text := as_delivered.log.read_text()) else "")
+    log = wait_until(
+        lambda: text if "DecodeError" in (text := as_delivered.log.read_text()) else ""
+    )
     assert "BackMsg" not in log  # which the error's message names
 
 
@@ -149,11 +159,19 @@ def test_an_upload_is_refused_before_it_comes(as_delivered: Served) -> None:
 def test_uploads_need_the_token_of_a_cookie(as_delivered: Served) -> None:
     cookie = ask(as_delivered, "GET", "/_stcore/health").headers["Set-Cookie"].partition(";")[0]
     token = cookie.partition("=")[2]
-    for headers in ({}, {"Cookie": cookie}, {"X-Xsrftoken": token}, {"Cookie": cookie, "X-Xsrftoken": "2|a|b|1"}):
+    for headers in (
+        {},
+        {"Cookie": cookie},
+        {"X-Xsrftoken": token},
+        {"Cookie": cookie, "X-Xsrftoken": "2|a|b|1"},
+    ):
         refused = put(as_delivered, headers)
         assert (refused.status, "XSRF" in refused.text) == (403, True), headers
     passed = put(as_delivered, {"Cookie": cookie, "X-Xsrftoken": token})
-    assert (passed.status, "Invalid session_id" in passed.text) == (400, True)  # refused by the next check
+    assert (passed.status, "Invalid session_id" in passed.text) == (
+        400,
+        True,
+    )  # refused by the next check
 
 
 def test_an_origin_outside_is_told_nothing(as_delivered: Served) -> None:
@@ -173,13 +191,18 @@ def test_a_team_reaches_it_under_the_name_and_path_that_were_set(for_a_team: Ser
 
 
 def test_streamlit_takes_the_files_that_we_take() -> None:
-    delivered = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["server"]
+    delivered = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))[
+        "server"
+    ]
     assert delivered["maxUploadSize"] == SETTINGS["CALIB_UPLOAD_MB"].default
     assert delivered["enableCORS"] is delivered["enableXsrfProtection"] is True
 
 
 def test_no_message_is_sent_by_its_hash() -> None:
-    name, ours = "global.minCachedMessageSize", tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))
+    name, ours = (
+        "global.minCachedMessageSize",
+        tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8")),
+    )
     usual = config.get_config_options()[name].default_val
     for size, by_hash in ((ours["global"]["minCachedMessageSize"], False), (usual, True)):
         before, message = config.get_option(name), ForwardMsg()

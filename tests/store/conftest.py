@@ -36,7 +36,9 @@ def fit(method: str, data: Predictions) -> Job:
     spec = FitSpec(method, {}, data_key=data.sha256)
     made = calib.calibrator(method)
     made.fit(data.logits, data.labels, **extras_for(made, data))
-    return Job(spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Fitted.", result=made)
+    return Job(
+        spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Fitted.", result=made
+    )
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,9 @@ def stored(store: Store, data: Predictions) -> Predictions:
     return back
 
 
-def test_data_come_back_exactly_without_name_and_findings(store: Store, sample: Predictions) -> None:
+def test_data_come_back_exactly_without_name_and_findings(
+    store: Store, sample: Predictions
+) -> None:
     assert_same(stored(store, sample), replace(sample, name="", findings=()))
     large = replace(sample.take(np.arange(2000) % len(sample)), name="", findings=())
     large = replace(large, features=np.ones((2000, 100)))  # 1.6 MB: a file of its own
@@ -49,7 +51,9 @@ def test_data_come_back_exactly_without_name_and_findings(store: Store, sample: 
     assert type(back.features) is np.ndarray and not back.features.flags.writeable
 
 
-def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, sample: Predictions) -> None:
+def test_a_fit_comes_back_with_the_same_predictions_and_notes(
+    store: Store, sample: Predictions
+) -> None:
     data = sample.take(np.arange(200))
     job = fit("geometric", data)  # which has arrays of its own, and needs features
     link_to(store, 1, job.key)
@@ -59,7 +63,8 @@ def test_a_fit_comes_back_with_the_same_predictions_and_notes(store: Store, samp
     assert (back.key, back.state, back.seconds, back.cpu_seconds) == (job.key, "done", 1.5, 1.25)
     now, then = back.calibrator, job.calibrator
     np.testing.assert_array_equal(
-        now.predict_confidence(data.logits, data.features), then.predict_confidence(data.logits, data.features)
+        now.predict_confidence(data.logits, data.features),
+        then.predict_confidence(data.logits, data.features),
     )
     assert now.notes() == then.notes()
     assert now.get_params() == then.get_params()
@@ -74,7 +79,9 @@ def test_a_judgement_comes_back_with_its_fit(store: Store, sample: Predictions) 
     after = get_job(store, job.spec).judgement
     assert after.resampled["top-label"].intervals() == before.resampled["top-label"].intervals()
     np.testing.assert_array_equal(after.evaluation.row_nll, before.evaluation.row_nll)
-    np.testing.assert_array_equal(after.curves["top-label"].bin_of_row, before.curves["top-label"].bin_of_row)
+    np.testing.assert_array_equal(
+        after.curves["top-label"].bin_of_row, before.curves["top-label"].bin_of_row
+    )
 
 
 def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
@@ -98,18 +105,30 @@ def study(data: Predictions) -> Job:
     """A study that is done; one method fails without features, which gives NaN and notes."""
     methods = [("Temperature", "temperature", {}), ("Geometric", "geometric", {})]
     arguments = (methods, 100, 2, 0, None, (50, 100))
-    table = repeat_task(*arguments, data={"logits": data.logits, "labels": data.labels}, callback=silent)
+    table = repeat_task(
+        *arguments, data={"logits": data.logits, "labels": data.labels}, callback=silent
+    )
     assert table["value"].isna().any()
     spec = TaskSpec(repeat_task, arguments, data.sha256, "A study")
-    return Job(spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Done.", result=table)
+    return Job(
+        spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Done.", result=table
+    )
 
 
-def test_a_study_comes_back_exactly_and_one_without_its_columns_does_not(store: Store, sample: Predictions) -> None:
+def test_a_study_comes_back_exactly_and_one_without_its_columns_does_not(
+    store: Store, sample: Predictions
+) -> None:
     job = study(sample.take(np.arange(200)))
     link_to(store, 1, job.key)
     put_job(store, job)
     back = get_job(store, job.spec)
-    assert (back.key, back.state, back.seconds, back.cpu_seconds, back.message) == (job.key, "done", 1.5, 1.25, "Done.")
+    assert (back.key, back.state, back.seconds, back.cpu_seconds, back.message) == (
+        job.key,
+        "done",
+        1.5,
+        1.25,
+        "Done.",
+    )
     pd.testing.assert_frame_equal(back.result, job.result, check_exact=True)
     store.delete([name_of(1)])
     link_to(store, 2, job.key)
@@ -136,7 +155,9 @@ def test_a_token_is_secret_and_its_name_says_nothing(store: Store, tmp_path: Pat
     token, name = new_link()
     assert len(token) == 43 and link_name(token) == name != token
     store.put_link(name, Entry("v"), ())
-    assert not any(token.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(
+        token.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
     for no_token in ("", "../../kept", "\ud800"):
         assert store.get_link(link_name(no_token), Entry) is None
 
@@ -148,13 +169,17 @@ def small(seed: int = 0, rows: int = 20) -> Predictions:
 
 
 @pytest.mark.parametrize("spoil", ["empty", "cut", "changed", "pickle"])
-def test_a_record_that_was_changed_is_refused_forgotten_and_stored_anew(tmp_path: Path, spoil: str) -> None:
+def test_a_record_that_was_changed_is_refused_forgotten_and_stored_anew(
+    tmp_path: Path, spoil: str
+) -> None:
     data = small(rows=20_000)
     stored(Store(tmp_path), data)
     path = tmp_path / "records" / data.sha256
     content = path.read_bytes()
     changed = content[:999_999] + bytes([content[999_999] ^ 1]) + content[1_000_000:]
-    path.write_bytes({"empty": b"", "cut": content[:-1], "changed": changed, "pickle": b"\x80\x04N."}[spoil])
+    path.write_bytes(
+        {"empty": b"", "cut": content[:-1], "changed": changed, "pickle": b"\x80\x04N."}[spoil]
+    )
     again = Store(tmp_path)
     assert get_data(again, data.sha256) is None
     assert not path.exists()

@@ -27,7 +27,10 @@ def there(store: Store) -> set[str]:
     """Keys of the data sets that are stored whole."""
     found = set()
     for number in range(10):
-        if store.get(f"{number}", dict[str, np.ndarray], lambda value: value["array"].sum()) is not None:
+        if (
+            store.get(f"{number}", dict[str, np.ndarray], lambda value: value["array"].sum())
+            is not None
+        ):
             found.add(f"{number}")
     return found
 
@@ -92,13 +95,18 @@ def test_what_was_deleted_is_nowhere_in_the_folder(store: Store) -> None:
     link_to(store, 1, "f", name="the name of a file")
     store.put("f", lambda: {"small": secret, "large": large, "text": "what somebody wrote"})
     words = (b"a secret of somebody", b"and more", b"what somebody wrote", b"the name of a file")
-    assert all(any(word in path.read_bytes() for path in store.root.rglob("*") if path.is_file()) for word in words)
+    assert all(
+        any(word in path.read_bytes() for path in store.root.rglob("*") if path.is_file())
+        for word in words
+    )
     store.delete([name_of(1)])
     for path in store.root.rglob("*"):
         assert not path.is_file() or not any(word in path.read_bytes() for word in words), path
 
 
-def test_files_are_not_deleted_before_their_record_is_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_not_deleted_before_their_record_is_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     link_to(store, 1, "1")
     other, replace = Store(store.root), os.replace
     monkeypatch.setattr("calib.store.index.BUSY", 0.0)
@@ -127,10 +135,14 @@ def test_what_was_unused_for_long_goes(store: Store, clock: Clock) -> None:
     store.delete([name_of(1)])
     clock.run(31)
     store.sweep()
-    assert there(store) == set() and store.get_link(name_of(1), Entry) is None  # nor that it was deleted
+    assert (
+        there(store) == set() and store.get_link(name_of(1), Entry) is None
+    )  # nor that it was deleted
 
 
-def test_links_unused_for_longest_make_room_with_all_that_no_other_leads_to(store: Store, clock: Clock) -> None:
+def test_links_unused_for_longest_make_room_with_all_that_no_other_leads_to(
+    store: Store, clock: Clock
+) -> None:
     for number in (1, 2, 3):
         link_to(store, number, f"{number}", "3")
         put(store, number)
@@ -160,7 +172,9 @@ def test_what_is_in_use_makes_no_room(store: Store, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("days", [31, -20_000, 20_000])
-def test_a_clock_that_was_wrong_when_a_server_started_deletes_nothing(store: Store, clock: Clock, days: float) -> None:
+def test_a_clock_that_was_wrong_when_a_server_started_deletes_nothing(
+    store: Store, clock: Clock, days: float
+) -> None:
     """The first sweep of a server whose clock was 31 days ahead deleted everything."""
     link_to(store, 1, "1")
     put(store, 1)
@@ -172,7 +186,9 @@ def test_a_clock_that_was_wrong_when_a_server_started_deletes_nothing(store: Sto
     assert there(store) == {"1"} and entry_of(store, 1) is not None
 
 
-def test_what_was_stored_while_the_clock_stood_in_1970_goes_after_days_without_use(store: Store, clock: Clock) -> None:
+def test_what_was_stored_while_the_clock_stood_in_1970_goes_after_days_without_use(
+    store: Store, clock: Clock
+) -> None:
     """The first sweep after the clock was set deleted it."""
     today, clock.now = clock.now, 86_400.0
     link_to(store, 1, "1")
@@ -191,13 +207,17 @@ def test_what_only_one_of_two_times_calls_old_stays(store: Store, clock: Clock) 
     link_to(store, 1, "1")
     put(store, 1)
     clock.jump(-100)
-    clock.run(40)  # of the store's own time; the clock has not yet come to when the file was written
+    clock.run(
+        40
+    )  # of the store's own time; the clock has not yet come to when the file was written
     assert there(store) == {"1"}
     clock.run(91)
     assert there(store) == set()
 
 
-@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "empty"])
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "empty"]
+)
 def test_an_index_that_is_gone_is_rebuilt_from_the_records(
     store: Store, clock: Clock, caplog: pytest.LogCaptureFixture, spoil: Callable[[Path], object]
 ) -> None:
@@ -217,7 +237,9 @@ def test_an_index_that_is_gone_is_rebuilt_from_the_records(
     assert there(store) == set() and files(store) == 0
 
 
-def test_a_record_whose_link_is_lost_too_is_its_next_owners_and_goes_as_others_do(store: Store, clock: Clock) -> None:
+def test_a_record_whose_link_is_lost_too_is_its_next_owners_and_goes_as_others_do(
+    store: Store, clock: Clock
+) -> None:
     for number in (1, 2):
         name = link_to(store, number, f"{number}")
         put(store, number)
@@ -254,7 +276,10 @@ def test_a_clock_that_jumps_stops_the_sweeps_and_the_log_says_so(
     monkeypatch.setattr("calib.store.index.time.sleep", sleep)
     _sweep_often(store)
     assert len(swept) == sweeps
-    assert "the clock jumped by more than a day: nothing is deleted for its age until the next start" in caplog.text
+    assert (
+        "the clock jumped by more than a day: nothing is deleted for its age until the next start"
+        in caplog.text
+    )
 
 
 def test_files_of_dead_processes_go_by_their_age(store: Store) -> None:

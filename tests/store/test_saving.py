@@ -67,7 +67,9 @@ def whole(root: Path, link: str, *kept: Any) -> bool:
 def test_a_finished_fit_is_stored_if_a_link_leads_there(store: Store, mine, monkeypatch) -> None:
     _, job, entry = mine
     with monkeypatch.context() as patch:
-        patch.setattr(type(job.calibrator), "get_state", lambda made: pytest.fail("nobody keeps it"))
+        patch.setattr(
+            type(job.calibrator), "get_state", lambda made: pytest.fail("nobody keeps it")
+        )
         put_job(store, job)
     assert get_job(store, job.spec) is None
     store.put_link(LINK, entry, entry.keys())
@@ -80,7 +82,10 @@ def test_what_is_too_large_is_said_and_neither_written_nor_deletes_anything(
 ) -> None:
     store, theirs = Store(tmp_path, max_bytes=2_500_000), made(1)
     assert not why(store, LINK, *mine)
-    assert why(store, name_of(2), *theirs) == "the server has no room for 0.0018 GB beside what others keep"
+    assert (
+        why(store, name_of(2), *theirs)
+        == "the server has no room for 0.0018 GB beside what others keep"
+    )
     clock.run(1)
     huge, _, entry = made(2, 40_000)
     with monkeypatch.context() as patch:
@@ -126,11 +131,15 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
     for name in ("open", "fsync", "replace"):
         monkeypatch.setattr(os, name, limited(getattr(os, name)))
-    monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, factory=Connection, **more))
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *given, **more: connect(*given, factory=Connection, **more)
+    )
     return made
 
 
-def test_a_disk_that_is_full_from_any_moment_loses_nothing_that_was_announced(tmp_path: Path, disk: Disk) -> None:
+def test_a_disk_that_is_full_from_any_moment_loses_nothing_that_was_announced(
+    tmp_path: Path, disk: Disk
+) -> None:
     mine, theirs = made(rows=500), made(1, rows=500)
     for calls in range(100):
         root = tmp_path / f"{calls}"
@@ -140,7 +149,10 @@ def test_a_disk_that_is_full_from_any_moment_loses_nothing_that_was_announced(tm
         said = why(store, name_of(2), *theirs)
         spared, disk.left = disk.left >= 0, math.inf
         assert whole(root, LINK, *mine)
-        assert said in ("", *(f"the server's disk failed ({cause})" for cause in (os.strerror(errno.ENOSPC), FULL)))
+        assert said in (
+            "",
+            *(f"the server's disk failed ({cause})" for cause in (os.strerror(errno.ENOSPC), FULL)),
+        )
         if said:
             assert why(store, name_of(2), *theirs) == ""
         assert whole(root, name_of(2), *theirs)
@@ -149,7 +161,9 @@ def test_a_disk_that_is_full_from_any_moment_loses_nothing_that_was_announced(tm
     assert 5 < calls < 99
 
 
-def test_what_cannot_be_deleted_stays_whole_until_it_can(store: Store, mine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_deleted_stays_whole_until_it_can(
+    store: Store, mine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*given: object, **options: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), "/srv/secret/place")
 
@@ -164,7 +178,9 @@ def test_what_cannot_be_deleted_stays_whole_until_it_can(store: Store, mine, mon
     assert not list((store.root / "records").iterdir())
 
 
-def test_what_is_deleted_while_it_is_stored_is_not_there(store: Store, mine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_deleted_while_it_is_stored_is_not_there(
+    store: Store, mine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, job, entry = mine
     state_of = job.calibrator.get_state
     store.put_link(LINK, entry, entry.keys())
@@ -179,11 +195,17 @@ def test_what_is_deleted_while_it_is_stored_is_not_there(store: Store, mine, mon
     assert why(store, LINK, *mine) == "it was deleted in another window"
 
 
-def test_settings_say_where_and_how_much_and_it_is_tidied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_say_where_and_how_much_and_it_is_tidied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     swept = threading.Event()
     monkeypatch.setattr(Store, "sweep", lambda store: swept.set())
     monkeypatch.setattr(Store, "make_room", lambda store: True)
-    given = {"CALIB_WORKSPACE": str(tmp_path), "CALIB_WORKSPACE_GB": "2", "CALIB_WORKSPACE_DAYS": "7"}
+    given = {
+        "CALIB_WORKSPACE": str(tmp_path),
+        "CALIB_WORKSPACE_GB": "2",
+        "CALIB_WORKSPACE_DAYS": "7",
+    }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     made = server_store.__wrapped__()

@@ -48,7 +48,10 @@ def only_what_a_server_does() -> Iterator[None]:
 
 def one_of(pages: Iterable[str], representative: str) -> list[Any]:
     """Pages to repeat a test on: one in ``make test``, the others in ``make test-long``."""
-    return [page if page == representative else pytest.param(page, marks=pytest.mark.long) for page in pages]
+    return [
+        page if page == representative else pytest.param(page, marks=pytest.mark.long)
+        for page in pages
+    ]
 
 
 def open_page(path: str, session: OpenSession | None = None) -> AppTest:
@@ -59,13 +62,18 @@ def open_page(path: str, session: OpenSession | None = None) -> AppTest:
     return app.switch_page(path).run() if path != "app.py" else app.run()
 
 
-def fit(queue: Engine, session: OpenSession, *wanted: str | tuple[str, dict[str, Any]]) -> OpenSession:
+def fit(
+    queue: Engine, session: OpenSession, *wanted: str | tuple[str, dict[str, Any]]
+) -> OpenSession:
     """The session with these methods, or methods with parameters, fitted by the worker processes."""
     part = session.calibration
     for method, params in ((each, {}) if isinstance(each, str) else each for each in wanted):
         unfitted = calibrator(method, **params)
         spec = FitSpec(
-            method, params, data_key=session.split_key, label=title_of(unfitted, method, session.calibration.n_classes)
+            method,
+            params,
+            data_key=session.split_key,
+            label=title_of(unfitted, method, session.calibration.n_classes),
         )
         extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
         queue.submit(spec, Data.of(spec.data_key, logits=part.logits, labels=part.labels, **extras))
@@ -74,7 +82,9 @@ def fit(queue: Engine, session: OpenSession, *wanted: str | tuple[str, dict[str,
     return session
 
 
-def twice(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, **about: Any) -> OpenSession:
+def twice(
+    logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, **about: Any
+) -> OpenSession:
     """A session whose rows are all calibration rows first and the same rows again as test rows."""
     n, n_classes = logits.shape
     about = {
@@ -97,7 +107,9 @@ def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
 
 def said(app: AppTest) -> str:
     """All that a page says in sentences."""
-    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
+    return " ".join(
+        str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning)
+    )
 
 
 def clean(app: AppTest) -> bool:
@@ -147,9 +159,13 @@ def features_of(name: str = "active", n: int = 150) -> Predictions:
     generator = np.random.default_rng(0)
     labels, train_labels = np.arange(n) % 3, np.arange(120) % 3
     centres = 1.5 * generator.normal(size=(3, 4))
-    features, train_features = (centres[of] + generator.normal(size=(len(of), 4)) for of in (labels, train_labels))
+    features, train_features = (
+        centres[of] + generator.normal(size=(len(of), 4)) for of in (labels, train_labels)
+    )
     training = {"train_features": train_features, "train_labels": train_labels}
-    return Predictions(np.zeros((n, 3)), labels, ("a", "b", "c"), sha256=name, features=features, **training)
+    return Predictions(
+        np.zeros((n, 3)), labels, ("a", "b", "c"), sha256=name, features=features, **training
+    )
 
 
 def charts(app: AppTest) -> list[Any]:
@@ -222,7 +238,9 @@ def fits_to_read(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
 def with_fits(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
     """A visitor's own session with the same fits, which has what pages computed of them."""
     known = shared[1]
-    own: dict[str, Any] = {name: {} for name in ("waiting", "studies", "built", "picked", "carried")}
+    own: dict[str, Any] = {
+        name: {} for name in ("waiting", "studies", "built", "picked", "carried")
+    }
     own["kept"] = dict(known.kept)
     own["specs_of_splits"] = {split: dict(held) for split, held in known.specs_of_splits.items()}
     return replace(known, visitor=uuid4().hex, **own)

@@ -9,14 +9,27 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from calib.active_learning import Plan, compare_arms, pool_from_predictions, rounds_table, simulate, verdicts
+from calib.active_learning import (
+    Plan,
+    compare_arms,
+    pool_from_predictions,
+    rounds_table,
+    simulate,
+    verdicts,
+)
 from calib.engine import Engine
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished
 from tests.ui.conftest import charts, clean, features_of, group, open_page, said
 
 PAGE = "pages/12_Active_learning.py"
-QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 10, "batch": 20, "threshold": 0.1}
+QUICK = {
+    "classifier": "naive_bayes",
+    "calibrator": "temperature",
+    "pretraining": 10,
+    "batch": 20,
+    "threshold": 0.1,
+}
 
 
 def quick(app: AppTest) -> AppTest:
@@ -57,7 +70,10 @@ def test_a_run_ends_with_what_the_library_finds(queue: Engine) -> None:
     plan, pool, arms = Plan(**QUICK), pool_from_predictions(data), ("plain", "set_points")
     runs = {(arm, seed): simulate(plan, arm, pool, seed=seed) for arm in arms for seed in range(2)}
     assert app.markdown[0].value == verdicts(compare_arms(rounds_table(runs)))[0]
-    assert "Simulated with classifier Naive Bayes, calibrator Temperature, pretraining 10, batch 20" in said(app)
+    assert (
+        "Simulated with classifier Naive Bayes, calibrator Temperature, pretraining 10, batch 20"
+        in said(app)
+    )
     table = pd.read_csv(StringIO(app.session_state[SESSION].built["active/csv"][1]))
     assert len(table) == sum(map(len, runs.values()))
     assert set(table["shuffle"]) == {1, 2} and set(table["calibrator"]) == {"temperature"}
@@ -76,6 +92,9 @@ def test_simulations_that_fail_are_named_with_the_reason_and_start_again(queue: 
     for _ in range(2):
         run(app, queue)
         said_why = " ".join(str(warning.value) for warning in app.warning)
-        assert "Without calibration, shuffle 1" in said_why and "Calibrated at set points, shuffle 2" in said_why
+        assert (
+            "Without calibration, shuffle 1" in said_why
+            and "Calibrated at set points, shuffle 2" in said_why
+        )
         assert "contains NaN" in said_why
     assert len(session.studies) == 4

@@ -11,7 +11,9 @@ from tests.ui.conftest import charts, clean, fit, group, open_page, said, unfold
 PAGE = "pages/9_IMax_binning.py"
 
 
-def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(sample_to_read: OpenSession) -> None:
+def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(
+    sample_to_read: OpenSession,
+) -> None:
     app = open_page(PAGE, sample_to_read)
     assert clean(app)
     assert len(charts(app)) == 1
@@ -27,8 +29,14 @@ def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(sampl
     assert len(charts(app)) == 3
 
 
-def test_a_fitted_binning_is_shown_with_its_own_bins(queue: Engine, with_sample: OpenSession) -> None:
-    fit(queue, with_sample, *(("imax", params) for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False})))
+def test_a_fitted_binning_is_shown_with_its_own_bins(
+    queue: Engine, with_sample: OpenSession
+) -> None:
+    fit(
+        queue,
+        with_sample,
+        *(("imax", params) for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False})),
+    )
     app = unfold(open_page(PAGE, with_sample), "binning/meaning")
     assert clean(app)
     names = group(app, "binning/table").options

@@ -35,7 +35,9 @@ def drawn(app: AppTest, key: str) -> dict[str, Any]:
     return spec
 
 
-def claims_and_answer(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> tuple[Claims, Recommendation]:
+def claims_and_answer(
+    monkeypatch: pytest.MonkeyPatch, session: OpenSession
+) -> tuple[Claims, Recommendation]:
     """What the fits of the session allow to be claimed."""
     opened(monkeypatch, session)
     fits = shown_fits(session)
@@ -58,20 +60,30 @@ def test_it_opens_with_what_to_take_and_says_of_each_method_what_the_intervals_s
     assert all(name in finding for name in answer.as_good)
 
     texts = [trace["text"] for trace in drawn(app, "compare-strip")["data"][-5:-2]]
-    names, numbers, words = ([re.sub("<[^>]*>", "", text).strip() for text in column] for column in texts)
+    names, numbers, words = (
+        [re.sub("<[^>]*>", "", text).strip() for text in column] for column in texts
+    )
     values = {name: one.value["NLL"] for name, one in claims.scored.items()}
-    assert [name.split(" ", 1)[1] for name in names] == sorted(values, key=lambda name: values[name])
+    assert [name.split(" ", 1)[1] for name in names] == sorted(
+        values, key=lambda name: values[name]
+    )
     for name, text, word in zip(names, numbers, words, strict=True):
         claim = claims.between(name.split(" ", 1)[1], claims.baseline, "NLL")
         assert float(text.replace("−", "-")) == pytest.approx(claim.value, abs=1e-4)
         assert word == ("reference" if claim.value == 0 else claim.word)
 
     (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
-    for method in (answer.method, with_fits.specs[key].title):  # the tiles are of the method looked at
+    for method in (
+        answer.method,
+        with_fits.specs[key].title,
+    ):  # the tiles are of the method looked at
         menu(app, "compare/closer").select(method).run()
         assert clean(app) and f"From the raw model to {method}" in said(app)
         tiles = " ".join(element.proto.body for element in app.get("html"))
-        assert number(values[claims.baseline]) in tiles and f"<strong>{number(values[method])}</strong>" in tiles
+        assert (
+            number(values[claims.baseline]) in tiles
+            and f"<strong>{number(values[method])}</strong>" in tiles
+        )
 
 
 def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
@@ -89,7 +101,10 @@ def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
         monkeypatch.setattr(place, lambda: [failed, *done[1:]])
     app = open_page(PAGE, with_fits)
     assert not app.exception
-    assert any(failed.spec.title in text.value and "it did not converge" in text.value for text in app.caption)
+    assert any(
+        failed.spec.title in text.value and "it did not converge" in text.value
+        for text in app.caption
+    )
     assert len(drawn(app, "compare-strip")["data"][-5]["text"]) == len(done)
 
 
@@ -118,11 +133,17 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     assert len(scores) == 4
     assert all(pd.api.types.is_float_dtype(table[column]) for column in scores)
     row = table.set_index("method").loc[METHODS["temperature"].title]
-    fitted = calibrator("temperature").fit(with_fits.calibration.logits, with_fits.calibration.labels)
+    fitted = calibrator("temperature").fit(
+        with_fits.calibration.logits, with_fits.calibration.labels
+    )
     probs = fitted.predict_proba(with_fits.test.logits)
     of_label = probs[np.arange(len(probs)), with_fits.test.labels]
     assert row["NLL"] == pytest.approx(-np.log(of_label).mean())
     columns = app.button_group(key="compare/columns")
     columns.set_value([*columns.value, "sharpness", "gap", "top-5 accuracy"]).run()
-    shown = [column for frame in app.dataframe for column in frame.value.columns if column != "method"]
-    assert len(app.dataframe) == 2 and len(shown) == 7  # what does not fit beside the others stands below
+    shown = [
+        column for frame in app.dataframe for column in frame.value.columns if column != "method"
+    ]
+    assert (
+        len(app.dataframe) == 2 and len(shown) == 7
+    )  # what does not fit beside the others stands below

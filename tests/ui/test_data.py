@@ -29,7 +29,9 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
     assert "git-lfs" in app.error[0].value
     assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
     assert any("stays open" in caption.value for caption in app.caption)
-    folded = {uploader.key for expander in app.expander for uploader in expander.get("file_uploader")}
+    folded = {
+        uploader.key for expander in app.expander for uploader in expander.get("file_uploader")
+    }
     assert "upload/main" not in folded
     app.switch_page("pages/2_Compare.py").run()
     assert not app.error
@@ -49,7 +51,9 @@ def npy(array: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def test_two_files_come_in_one_go_and_their_names_or_shapes_say_what_they_are(outputs: dict[str, np.ndarray]) -> None:
+def test_two_files_come_in_one_go_and_their_names_or_shapes_say_what_they_are(
+    outputs: dict[str, np.ndarray],
+) -> None:
     given = [("b.npy", npy(outputs["labels"]), ""), ("a.npy", npy(outputs["logits"]), "")]
     app = open_page("app.py").file_uploader(key="upload/main").set_value(given).run()
     assert clean(app)
@@ -61,7 +65,9 @@ def test_two_files_come_in_one_go_and_their_names_or_shapes_say_what_they_are(ou
     }  # fmt: skip
 
 
-def test_every_uploader_refuses_what_is_larger(with_sample: OpenSession, with_fits: OpenSession) -> None:
+def test_every_uploader_refuses_what_is_larger(
+    with_sample: OpenSession, with_fits: OpenSession
+) -> None:
     for page, session in (("app.py", with_sample), ("pages/11_Monitoring.py", with_fits)):
         uploaders = open_page(page, session).get("file_uploader")
         assert uploaders

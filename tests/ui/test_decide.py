@@ -37,7 +37,10 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     assert f"at most the **{round_percent(error)} error**" in app.markdown[0].value
     assert len(charts(app)) == 1
     told = facts(app)
-    right, confident = test.logits.argmax(axis=1) == test.labels, softmax(test.logits).max(axis=1) >= found.threshold
+    right, confident = (
+        test.logits.argmax(axis=1) == test.labels,
+        softmax(test.logits).max(axis=1) >= found.threshold,
+    )
     assert told["Answered, of 1,000"] == f"{1000 * confident.mean():,.0f}"
     assert told["Error among answers"] == percent((~right[confident]).mean())
     assert told["Error if all are answered"] == percent((~right).mean())
@@ -47,7 +50,9 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     )
 
 
-def test_it_begins_with_the_method_that_export_offers_and_that_of_other_pages(fits_to_read: OpenSession) -> None:
+def test_it_begins_with_the_method_that_export_offers_and_that_of_other_pages(
+    fits_to_read: OpenSession,
+) -> None:
     other = "pages/6_Over_underconfidence.py"
     offered = open_page("pages/5_Export.py", fits_to_read).selectbox[0]
     app = open_page(PAGE, fits_to_read)
@@ -73,12 +78,21 @@ def test_an_interval_that_is_rounded_to_one_number_is_not_written() -> None:
     assert act._share(UNKNOWN) == "–", "of no rows acted on there is no precision"
 
 
-def test_a_threshold_that_changes_no_decision_has_no_interval_of_what_it_saves(loans: OpenSession) -> None:
+def test_a_threshold_that_changes_no_decision_has_no_interval_of_what_it_saves(
+    loans: OpenSession,
+) -> None:
     risk, event = softmax(loans.test.logits)[:, 1], loans.test.labels == 1
     goal = Goal("threshold", 0.2, Costs(1.0, 6.0), today=0.2)
     found = event_decision(risk, risk, event, goal, clusters=np.arange(len(risk)) // 200)
-    assert act._saving(found) == f"Today's threshold of {percent(0.2)} on the uncalibrated risk acts on the same cases."
-    assert act.facts(found, True)[-1] == ("Saved against today's threshold", "0", "as no decision changes")
+    assert (
+        act._saving(found)
+        == f"Today's threshold of {percent(0.2)} on the uncalibrated risk acts on the same cases."
+    )
+    assert act.facts(found, True)[-1] == (
+        "Saved against today's threshold",
+        "0",
+        "as no decision changes",
+    )
     raw = act.facts(replace(found, from_today=None), True)[-1]
     assert raw == ("Saved against the raw model", "0", "as no decision changes")
 
@@ -198,14 +212,18 @@ def test_costs_of_classes_are_those_of_counting(session: OpenSession) -> None:
     (fitted,) = (job.calibrator for job in fits.queue().snapshot([key]))
     probs, labels = fitted.predict_proba(session.test.logits), session.test.labels
     actions = (probs @ matrix).argmin(axis=1)
-    paid, plain = (1000 * matrix[labels, chosen].mean() for chosen in (actions, probs.argmax(axis=1)))
+    paid, plain = (
+        1000 * matrix[labels, chosen].mean() for chosen in (actions, probs.argmax(axis=1))
+    )
     assert f"**{number(paid)}** instead of **{number(plain)}**" in app.markdown[0].value
     unfold(app, "decide/moved")
     assert clean(app)
     assert table(app, "action")["rows"].sum() == (actions != probs.argmax(axis=1)).sum()
 
 
-def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(loans: OpenSession) -> None:
+def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(
+    loans: OpenSession,
+) -> None:
     app = unfold(open_page(PAGE, loans), "decide/another rate")
     app.number_input(key="rate/event").set_value(2.0).run()
     assert clean(app)
@@ -213,10 +231,14 @@ def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut
     assert f"at least **{percent(cut)}**" in said(app)
     app.segmented_control(key="rate/source").set_value("rows").run()
     assert clean(app)
-    rows = np.r_[np.flatnonzero(loans.test.labels == 1), np.flatnonzero(loans.test.labels == 0)[:200]]
+    rows = np.r_[
+        np.flatnonzero(loans.test.labels == 1), np.flatnonzero(loans.test.labels == 0)[:200]
+    ]
     probs = softmax(loans.test.logits)[rows, 1]
     file = "\n".join(["probability", *(f"{p:.9f}" for p in probs)]).encode()
     app.file_uploader(key="rate/upload").upload("new.csv", file, "text/csv").run()
     assert clean(app)
-    known = estimate_rate(softmax(loans.calibration.logits)[:, 1], loans.calibration.labels == 1, probs, n_resamples=2)
+    known = estimate_rate(
+        softmax(loans.calibration.logits)[:, 1], loans.calibration.labels == 1, probs, n_resamples=2
+    )
     assert f"**{percent(known.rate.value)}**" in said(app)

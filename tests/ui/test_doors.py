@@ -31,7 +31,10 @@ PARSERS = [
     *((pyarrow.parquet, name) for name in ("ParquetFile", "read_table", "read_metadata")),
     *((pd, name) for name in ("read_csv", "read_excel", "read_parquet", "read_json")),
     *((np, name) for name in ("load", "loadtxt", "genfromtxt")),
-    *((np.lib.format, name) for name in ("read_array", "read_magic", "read_array_header_1_0", "read_array_header_2_0")),
+    *(
+        (np.lib.format, name)
+        for name in ("read_array", "read_magic", "read_array_header_1_0", "read_array_header_2_0")
+    ),
     *((csv, name) for name in ("reader", "DictReader", "Sniffer")),
     *((h5py, "File"), (openpyxl, "load_workbook"), (zipfile, "is_zipfile")),
 ]
@@ -103,7 +106,10 @@ UPLOADS = {
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.long if name.endswith(("xlsx", "parquet")) else ()) for name in UPLOADS],
+    [
+        pytest.param(name, marks=pytest.mark.long if name.endswith(("xlsx", "parquet")) else ())
+        for name in UPLOADS
+    ],
 )
 def test_the_data_page(name, no_parser):
     app = upload_file(name, UPLOADS[name])

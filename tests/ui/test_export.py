@@ -10,10 +10,14 @@ from tests.conftest import npz_bytes
 from tests.ui.conftest import open_page, unfold
 
 
-def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(with_fits: OpenSession) -> None:
+def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(
+    with_fits: OpenSession,
+) -> None:
     app = open_page("pages/5_Export.py", with_fits)
     assert next(iter(urls(app))) == "Bundle with model card"
-    first = next(each.value for each in app.markdown if "Take" in each.value or "Keep" in each.value)
+    first = next(
+        each.value for each in app.markdown if "Take" in each.value or "Keep" in each.value
+    )
     (chosen,) = app.selectbox
     assert chosen.value in with_fits.specs
     assert with_fits.specs[chosen.value].title in first
@@ -23,17 +27,23 @@ def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(with
     assert "the fitted object, for Python code that uses calib" in shown
 
 
-def test_a_pytorch_module_is_built_by_a_worker_and_sql_is_of_two_classes(with_fits: OpenSession) -> None:
+def test_a_pytorch_module_is_built_by_a_worker_and_sql_is_of_two_classes(
+    with_fits: OpenSession,
+) -> None:
     app = unfold(open_page("pages/5_Export.py", with_fits), "export/languages")
     assert "PyTorch module" in urls(app) and not app.exception  # in one click: small ones are there
     assert "class Calibrator(torch.nn.Module)" in str(with_fits.built["export/calibrator.py"][1])
-    assert not any(each.key == "export/calibrator.sql/build" for each in app.button), "there are more than two classes"
+    assert not any(each.key == "export/calibrator.sql/build" for each in app.button), (
+        "there are more than two classes"
+    )
     assert app.button(key="export/calibrator.sql/none").disabled
     said = f"{with_fits.data.n_classes} classes"
     assert any("of two classes" in each.value and said in each.value for each in app.caption)
 
 
-def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_fits: OpenSession) -> None:
+def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(
+    with_fits: OpenSession,
+) -> None:
     app = open_page("pages/5_Export.py", with_fits)
     app.segmented_control(key="export/of").set_value("an upload").run()
     file = npz_bytes(outputs=softmax(with_fits.data.logits))
@@ -43,7 +53,9 @@ def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_f
     assert not any(each.endswith("csv") for each in urls(app))
     app.button(key="export/sure").click().run()
     assert not app.exception and not app.warning
-    assert any(each.endswith("csv") for each in [*urls(app), *(button.label for button in app.button)])
+    assert any(
+        each.endswith("csv") for each in [*urls(app), *(button.label for button in app.button)]
+    )
 
 
 def urls(app: AppTest) -> dict[str, str]:

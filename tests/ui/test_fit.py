@@ -66,12 +66,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, object]]:
 def test_one_choice_of_a_device_reaches_the_methods_that_use_it(
     with_sample: OpenSession, asked: dict[str, dict[str, object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parameters, "gpu_present", lambda: True)  # the page sees one, wherever the fits run
+    monkeypatch.setattr(
+        parameters, "gpu_present", lambda: True
+    )  # the page sees one, wherever the fits run
     app = open_page(FIT, with_sample)
     group(app, "fit/methods").set_value(["temperature", "isotonic", "vector", "gpcalib"]).run()
     assert group(app, "fit/device").value == "auto"
     group(app, "fit/device").set_value("gpu").run()
-    assert "Temperature, Vector and GPcalib can use the GPU; the others are fitted on the CPU." in said(app)
+    assert (
+        "Temperature, Vector and GPcalib can use the GPU; the others are fitted on the CPU."
+        in said(app)
+    )
     app.button(key="fit/start").click().run()
     assert {name: params.get("device") for name, params in asked.items()} == {
         "temperature": "gpu", "isotonic": None, "vector": "gpu", "gpcalib": "gpu",
@@ -113,7 +118,9 @@ def two_may_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("two_may_wait")
-def test_what_waits_says_so_and_what_there_is_no_room_for_is_named_in_one_sentence(with_sample: OpenSession) -> None:
+def test_what_waits_says_so_and_what_there_is_no_room_for_is_named_in_one_sentence(
+    with_sample: OpenSession,
+) -> None:
     app = open_page(FIT, with_sample)
     app.session_state["fit/methods"] = ["platt", "beta", "isotonic", "temperature"]
     app.run()

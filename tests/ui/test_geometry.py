@@ -30,7 +30,9 @@ def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -
     assert len(charts(app)) == 1
     test = sample_to_read.test
     predicted = test.logits.argmax(axis=1)
-    separation = geometry.fast_separation(test.train_features, test.train_labels, test.features, predicted)
+    separation = geometry.fast_separation(
+        test.train_features, test.train_labels, test.features, predicted
+    )
     right, dangerous = predicted == test.labels, separation <= 0
     inside = separation >= np.sort(separation)[len(separation) // 2]
     words = app.markdown[0].value
@@ -42,7 +44,9 @@ def test_the_finding_is_what_the_library_computes(sample_to_read: OpenSession) -
 
 
 @pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, (*WAYS, BY_NUMBER), strict=True)))
-def test_every_separation_and_every_way_to_choose(sample_to_read: OpenSession, kind: str, way: str) -> None:
+def test_every_separation_and_every_way_to_choose(
+    sample_to_read: OpenSession, kind: str, way: str
+) -> None:
     app = opened(sample_to_read)
     group(app, "geometry/kind").set_value(kind)
     group(app, "geometry/way").set_value(way).run()
@@ -56,7 +60,9 @@ def test_every_separation_and_every_way_to_choose(sample_to_read: OpenSession, k
 def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: Engine) -> None:
     data = replace(features_of(), logits=simulate(150, 3)[0])
     assert data.train_labels is not None
-    lacking = replace(data, train_labels=np.where(data.train_labels == 2, 1, data.train_labels), sha256="lacking")
+    lacking = replace(
+        data, train_labels=np.where(data.train_labels == 2, 1, data.train_labels), sha256="lacking"
+    )
     app = opened(OpenSession.from_data(lacking))
     assert "no finite separation" in said(app)
     assert "No training input has this class, so its separation is −∞" in said(app)

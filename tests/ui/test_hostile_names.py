@@ -21,7 +21,12 @@ from tests.conftest import ROOT, npz_bytes, simulate, two_scores
 from tests.ui.conftest import PAGES, fit, open_page, upload_file
 from tests.ui.rendered import RAW, dangers, texts
 
-NAMES = ("![a](//e.vil/p)", "<a href='//e.vil'>b [b](//e.vil)", "=cmd :red[r] $d$", "www.e.vil :material/home:")
+NAMES = (
+    "![a](//e.vil/p)",
+    "<a href='//e.vil'>b [b](//e.vil)",
+    "=cmd :red[r] $d$",
+    "www.e.vil :material/home:",
+)
 FILE = "![f](https:e.vil) www.e.vil"
 
 
@@ -43,9 +48,14 @@ def everything(n: int, n_classes: int) -> Predictions:
         about["event"] = Event(1, NAMES[1], f"as {NAMES[0]} said")
     else:
         points = generator.normal(size=(4, 3))
-        about |= {"features": points[labels] + generator.normal(size=(n, 3)), "train_labels": np.arange(60) % 4}
+        about |= {
+            "features": points[labels] + generator.normal(size=(n, 3)),
+            "train_labels": np.arange(60) % 4,
+        }
         about["train_features"] = points[about["train_labels"]] + generator.normal(size=(60, 3))
-    return Predictions(logits, labels, few, name=FILE, sha256=f"names that are scripts {n_classes}", **about)
+    return Predictions(
+        logits, labels, few, name=FILE, sha256=f"names that are scripts {n_classes}", **about
+    )
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +124,23 @@ def test_an_upload_is_told_in_text(what: str) -> None:
 def record() -> list[tuple[str, bytes, str]]:
     """An exported calibrator whose record was written by somebody else."""
     logits, labels = simulate()
-    said = {"class_names": NAMES, "data_name": FILE, "exported_on": "$d$ www.e.vil", "event": NAMES[0]}
+    said = {
+        "class_names": NAMES,
+        "data_name": FILE,
+        "exported_on": "$d$ www.e.vil",
+        "event": NAMES[0],
+    }
     arrays = writer.to_bytes("npz", calib.calibrator("temperature").fit(logits, labels), said)
     return [("calibrator.npz", arrays, "application/octet-stream")]
 
 
 def test_a_record_and_the_findings_of_new_rows_are_told_in_text(record) -> None:
-    app = open_page("pages/11_Monitoring.py").file_uploader(key="monitoring/files").set_value(record).run()
+    app = (
+        open_page("pages/11_Monitoring.py")
+        .file_uploader(key="monitoring/files")
+        .set_value(record)
+        .run()
+    )
     assert not app.exception and dangers(app) == []
     logits, labels = simulate()
     other = npz_bytes(logits=logits, labels=np.array([*NAMES[:3], "[z](//e.vil)"])[labels])
@@ -156,7 +176,11 @@ def test_every_table_is_drawn_safely_and_every_file_is_offered_in_one_way() -> N
     """Streamlit forgets a file that it builds on a click after two runs of any visitor."""
     drawn = [
         (path.name, line.strip())
-        for path in [*(ROOT / "calib" / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py"]
+        for path in [
+            *(ROOT / "calib" / "ui").rglob("*.py"),
+            *(ROOT / "pages").glob("*.py"),
+            ROOT / "app.py",
+        ]
         for line in path.read_text(encoding="utf-8").splitlines()
         if re.search(r"\.(dataframe|table|data_editor|download_button)\(", line)
     ]

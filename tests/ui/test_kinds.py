@@ -47,7 +47,14 @@ def risk(queue) -> OpenSession:
     truth = rng.normal(-2.5, 1.0, 1200)
     labels = (rng.random(1200) < 1 / (1 + np.exp(-truth))).astype(np.int64)
     logits = np.stack([np.zeros(1200), truth + 1.0], axis=1)
-    data = Predictions(logits, labels, ("paid", NAME), event=Event(1, NAME, "as chosen"), sha256="event", name="loans")
+    data = Predictions(
+        logits,
+        labels,
+        ("paid", NAME),
+        event=Event(1, NAME, "as chosen"),
+        sha256="event",
+        name="loans",
+    )
     return OpenSession.from_data(data)
 
 
@@ -129,12 +136,17 @@ def test_outputs_that_tell_nothing_are_said_to(queue, sign, spread, path, says):
 def kinds(queue: Engine) -> dict[str, OpenSession]:
     """Answers with weights that were explained; a confidence alone and beside others."""
     n = 400
-    about = {"clusters": np.array([f"question {i // 4}" for i in range(n)]), "weights": 1.0 + np.arange(n) % 3}
+    about = {
+        "clusters": np.array([f"question {i // 4}" for i in range(n)]),
+        "weights": 1.0 + np.arange(n) % 3,
+    }
     answers = replace(pairs(n), **about, weight_kind="frequency", sha256="answers for the pages")
     sample = load_sample(SAMPLE)
     return {
         "answers": fit(queue, OpenSession.from_data(answers), "platt", "isotonic"),
-        "beside": fit(queue, OpenSession.from_data(sample, sample=SAMPLE), "temperature", "geometric"),
+        "beside": fit(
+            queue, OpenSession.from_data(sample, sample=SAMPLE), "temperature", "geometric"
+        ),
         "alone": fit(queue, OpenSession.from_data(sample, sample=SAMPLE), "geometric"),
     }
 
@@ -146,7 +158,9 @@ def test_every_page_is_drawn(path: str, kinds: dict[str, OpenSession]) -> None:
         assert clean(app), (kind, app.exception, [error.value for error in app.error])
 
 
-def test_pages_of_answers_speak_of_a_confidence_of_weights_and_of_clusters(kinds: dict[str, OpenSession]) -> None:
+def test_pages_of_answers_speak_of_a_confidence_of_weights_and_of_clusters(
+    kinds: dict[str, OpenSession],
+) -> None:
     session = kinds["answers"]
     assert "0.2 as 0.8 that the answer is wrong" in said(open_page("pages/8_Latent_GP.py", session))
     app = open_page("pages/1_Fit.py", session)
@@ -155,12 +169,18 @@ def test_pages_of_answers_speak_of_a_confidence_of_weights_and_of_clusters(kinds
     offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
     assert "Vector" not in str(offered) and "Geometric" not in str(offered)
     app = unfold(open_page("pages/2_Compare.py", session), "compare/scores", "compare/weighted")
-    assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(app)
-    (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
+    assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(
+        app
+    )
+    (table,) = (
+        frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns
+    )
     assert len(table) == 3
 
 
-def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(kinds: dict[str, OpenSession]) -> None:
+def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(
+    kinds: dict[str, OpenSession],
+) -> None:
     app = unfold(open_page("pages/5_Export.py", kinds["alone"]), "export/others")
     words = said(app)
     assert "Lowest NLL" not in words

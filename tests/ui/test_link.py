@@ -118,14 +118,17 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(records
     np.testing.assert_array_equal(back.data.logits, session.data.logits)
     np.testing.assert_array_equal(back.test.labels, session.test.labels)
     assert back.data.sha256 == session.data.sha256
-    assert [(f.level, f.message) for f in back.data.findings] == [(f.level, f.message) for f in session.data.findings]
+    assert [(f.level, f.message) for f in back.data.findings] == [
+        (f.level, f.message) for f in session.data.findings
+    ]
     assert again.session_state["fit/methods"] == ["temperature", "beta"]
     jobs = fits.queue().snapshot(back.specs)
     assert [job.state for job in jobs] == ["done", "done"]
     for now, then in zip(jobs, before, strict=True):
         assert (now.key, now.seconds) == (then.key, then.seconds)
         np.testing.assert_array_equal(
-            now.calibrator.predict_proba(back.test.logits), then.calibrator.predict_proba(session.test.logits)
+            now.calibrator.predict_proba(back.test.logits),
+            then.calibrator.predict_proba(session.test.logits),
         )
     assert list(back.carried) == [decided]
     decision = back.carried[decided].decision
@@ -176,7 +179,9 @@ def test_a_link_that_leads_nowhere_is_said_and_never_adopted(records: Path) -> N
 
 
 def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(records: Path) -> None:
-    mine, theirs = (open_page("app.py", uploaded(name)).query_params["w"] for name in ("mine.npz", "secret.npz"))
+    mine, theirs = (
+        open_page("app.py", uploaded(name)).query_params["w"] for name in ("mine.npz", "secret.npz")
+    )
     assert len(kept(records)) == 1
     assert "secret" not in said(follow(mine))
     # One deletes: the other's data stay.
@@ -214,11 +219,18 @@ def test_back_leads_to_the_data_that_were_open_before(records: Path) -> None:
     app.session_state[SESSION] = second
     app.run()
     tokens.append(app.query_params["w"])
-    for token, name, keys in ((tokens[0], "mine", [key]), (tokens[1], "other", []), (tokens[0], "mine", [key])):
+    for token, name, keys in (
+        (tokens[0], "mine", [key]),
+        (tokens[1], "other", []),
+        (tokens[0], "mine", [key]),
+    ):
         app.query_params["w"] = token  # as the browser's Back and Forward do
         app.run()
         assert not app.exception
-        assert (app.session_state[SESSION].data.name, list(app.session_state[SESSION].specs)) == (name, keys)
+        assert (app.session_state[SESSION].data.name, list(app.session_state[SESSION].specs)) == (
+            name,
+            keys,
+        )
         assert app.query_params["w"] == token
     app.query_params["w"] = "A" * 43  # of nobody here: what is open stays
     app.run()
@@ -230,7 +242,9 @@ def broken(*args: object, **options: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device", "/srv/workspace/records/0")
 
 
-def test_a_fit_that_was_not_kept_is_never_called_saved(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_that_was_not_kept_is_never_called_saved(
+    records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = uploaded()
     app = open_page("app.py", session)
     with monkeypatch.context() as full:
@@ -239,7 +253,10 @@ def test_a_fit_that_was_not_kept_is_never_called_saved(records: Path, monkeypatc
         app.run()  # the link leads to it before it is done
         finish(session)
         app.run()
-        assert "Not kept on disk, because the server's disk failed (No space left on device). Export" in said(app)
+        assert (
+            "Not kept on disk, because the server's disk failed (No space left on device). Export"
+            in said(app)
+        )
         assert "Saved." not in said(app) and "/srv" not in said(app)
         assert "Saved." not in said(app.run())
     app.run()
@@ -261,7 +278,10 @@ def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again
         app.button("link/delete").click().run()
         assert not app.exception
         assert "were deleted" not in said(app)
-        assert "still on the server's disk, because the server's disk failed (No space left on device)" in said(app)
+        assert (
+            "still on the server's disk, because the server's disk failed (No space left on device)"
+            in said(app)
+        )
         assert "/srv" not in said(app)
         assert app.query_params["w"] == token
         assert SESSION in app.session_state
@@ -293,7 +313,9 @@ def test_two_tabs_of_one_link_lose_nothing_of_each_other(records: Path) -> None:
     assert set(follow(token).session_state[SESSION].specs) == set(keys[1:])
 
 
-def test_a_link_that_cannot_be_read_now_stays_in_the_address(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_cannot_be_read_now_stays_in_the_address(
+    records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = open_page("app.py", uploaded()).query_params["w"]
     with monkeypatch.context() as disk:
         disk.setattr("calib.store.index._read", broken)
@@ -316,7 +338,9 @@ def told(app: AppTest) -> str:
 def test_a_study_is_cancelled_by_hand_or_by_other_data_and_the_first_come_back_as_they_were(
     with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(studies, "N_SPLITS", 1000)  # which no machine is through with before it is stopped
+    monkeypatch.setattr(
+        studies, "N_SPLITS", 1000
+    )  # which no machine is through with before it is stopped
     with_fits.split(0.3, 7)
     with_fits.split(0.5, 0)
     keys = list(with_fits.specs)
@@ -350,7 +374,9 @@ COMPARE = "pages/2_Compare.py"
 FOLDED = ("compare/splits", "compare/sizes")
 
 
-def test_finished_studies_come_back_without_running_again_and_a_lost_one_can_be_run_again(records: Path) -> None:
+def test_finished_studies_come_back_without_running_again_and_a_lost_one_can_be_run_again(
+    records: Path,
+) -> None:
     session = uploaded()
     finish(session, "temperature")
     app = unfold(open_page(COMPARE, session), *FOLDED)
@@ -364,12 +390,20 @@ def test_finished_studies_come_back_without_running_again_and_a_lost_one_can_be_
     assert not again.exception
     assert not again.error
     for job, then in zip(fits.queue().snapshot(keys), before, strict=True):
-        assert (job.key, job.state, job.message) == (then.key, "done", then.message)  # with the seconds it took
+        assert (job.key, job.state, job.message) == (
+            then.key,
+            "done",
+            then.message,
+        )  # with the seconds it took
         pd.testing.assert_frame_equal(job.result, then.result, check_exact=True)
     text, splits, sizes = said(again), summarise_splits(before[0].result), before[1].result
     assert verdict(splits, "NLL", "over 10 splits") in text
-    shown = next(frame.value for frame in again.dataframe if len(frame.value) == 2)  # the raw model and the fit
-    assert shown["NLL"].to_numpy() == pytest.approx(splits[splits["score"] == "NLL"]["value"].to_numpy())
+    shown = next(
+        frame.value for frame in again.dataframe if len(frame.value) == 2
+    )  # the raw model and the fit
+    assert shown["NLL"].to_numpy() == pytest.approx(
+        splits[splits["score"] == "NLL"]["value"].to_numpy()
+    )
     assert labels_needed(summarise_sizes(sizes), sizes["method"].iloc[-1]).sentence in text
     assert not any(str(button.key).endswith("/retry") for button in again.button)
 

@@ -36,7 +36,10 @@ def opened(session: OpenSession) -> AppTest:
 @pytest.fixture(scope="module")
 def binary(queue: Engine) -> OpenSession:
     session = OpenSession.from_data(load_sample("simulated-binary").take(np.arange(1000)))
-    both: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
+    both: list[tuple[str, dict[str, Any]]] = [
+        ("isotonic", {}),
+        ("isotonic", {"platt_correction": True}),
+    ]
     return fit(queue, session, "temperature", *both, ("bayes_iso", {"n_maps": 500}), "enir")
 
 
@@ -50,12 +53,16 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     assert "posterior mean" in " ".join(chart.spec for chart in charts(app))
 
 
-def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(with_fits: OpenSession) -> None:
+def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(
+    with_fits: OpenSession,
+) -> None:
     """A class that agrees by itself says nothing of a model that is off in all of them together."""
     app = opened(with_fits)
     words = said(app)
     n, n_classes = with_fits.test.logits.shape
-    assert app.markdown[0].value.startswith("**The raw model's probabilities of all classes, pooled,")
+    assert app.markdown[0].value.startswith(
+        "**The raw model's probabilities of all classes, pooled,"
+    )
     assert f"{n * n_classes:,} pairs of test row and class, of which {n:,}" in words
     assert "Temperature and GPcalib have no one map that all classes share" in words
     assert "before the probabilities of a row" in words
@@ -64,7 +71,9 @@ def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(with_f
     assert "have no map of one class" in said(app)
 
 
-def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(monkeypatch: pytest.MonkeyPatch, binary) -> None:
+def test_the_rows_of_a_dot_are_those_whose_score_lies_in_its_bin(
+    monkeypatch: pytest.MonkeyPatch, binary
+) -> None:
     session = replace(binary, picked={})
     conftest.opened(monkeypatch, session)
     monkeypatch.setattr(chosen_rows, "current_session", lambda: session)
@@ -92,7 +101,9 @@ def tab_of(session: OpenSession, tab: str) -> AppTest:
 
 def test_a_fit_of_auto_shows_its_weights(queue: Engine) -> None:
     logits, labels = simulate(60, 2)
-    clustered = Predictions(logits, labels, ("a", "b"), sha256="auto", clusters=np.repeat(np.arange(20), 3).astype(str))
+    clustered = Predictions(
+        logits, labels, ("a", "b"), sha256="auto", clusters=np.repeat(np.arange(20), 3).astype(str)
+    )
     session = fit(queue, OpenSession.from_data(clustered), "auto")
     app = tab_of(session, "Auto")
     (job,) = queue.snapshot(session.specs)

@@ -37,7 +37,12 @@ def exported() -> list[tuple[str, bytes]]:
     logits, labels = simulate(n=800)
     fitted = calib.calibrator("temperature").fit(logits, labels)
     scores = {"NLL": {"before": [1.2, 1.1, 1.3], "after": [0.9, 0.8, 1.0]}}
-    return [("calibrator.npz", writer.to_bytes("npz", fitted, {"class_names": NAMES, "scores": scores, "n_test": 500}))]
+    return [
+        (
+            "calibrator.npz",
+            writer.to_bytes("npz", fitted, {"class_names": NAMES, "scores": scores, "n_test": 500}),
+        )
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +53,9 @@ def rows() -> bytes:
 
 def new_data_of(session: OpenSession, factor: float = 1.0) -> bytes:
     names = np.array(session.test.class_names)
-    return npz_bytes(logits=factor * session.test.logits, labels=session.test.labels, class_names=names)
+    return npz_bytes(
+        logits=factor * session.test.logits, labels=session.test.labels, class_names=names
+    )
 
 
 def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows) -> None:
@@ -71,12 +78,16 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert table(app, "now")["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
 
 
-def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_read: OpenSession) -> None:
+def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(
+    fits_to_read: OpenSession,
+) -> None:
     offered = open_page("pages/5_Export.py", fits_to_read).selectbox(key=EXPORTED).value
     app = open_page(PAGE, fits_to_read)
     assert clean(app)
     assert app.selectbox(key="monitoring/calibrator").value == offered
-    assert f"Is **{METHODS[fits_to_read.specs[offered].method].title}** still calibrated?" in said(app)
+    assert f"Is **{METHODS[fits_to_read.specs[offered].method].title}** still calibrated?" in said(
+        app
+    )
     app = give_rows(app, "new.npz", new_data_of(fits_to_read, factor=3.0))
     assert clean(app)
     assert "is **overconfident by" in app.markdown[0].value
@@ -90,7 +101,9 @@ def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     content = npz_bytes(logits=logits, labels=labels)
     data = calib.load(("mine.npz", io.BytesIO(content)))
     fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    app = give(open_page(PAGE), [("a.npz", writer.to_bytes("npz", fitted, provenance.describe(data)))])
+    app = give(
+        open_page(PAGE), [("a.npz", writer.to_bytes("npz", fitted, provenance.describe(data)))]
+    )
     app = give_rows(app, "mine.npz", content)
     assert clean(app)
     assert "These are the data that the calibrator was fitted on" in said(app)

@@ -74,7 +74,9 @@ def with_site_2_off() -> OpenSession:
 
 def test_a_group_that_is_off_leads_here_and_on_compare_and_small_ones_are_not_judged() -> None:
     session = with_site_2_off()
-    found = subgroups(evaluate(softmax(session.test.logits), session.test.labels), session.test.groups)
+    found = subgroups(
+        evaluate(softmax(session.test.logits), session.test.labels), session.test.groups
+    )
     sentence = gap_sentence(found.average, found.off, int(found.enough.sum()), strong="**")
     assert "site 2" in sentence
     assert sentence in said(open_page("pages/2_Compare.py", session))
@@ -93,7 +95,9 @@ def test_groups_of_an_event_have_their_panel_and_a_recalibration() -> None:
     session = OpenSession.from_data(load_sample("simulated-loans"))
     app = unfold(open_page(PAGE, session), "confidence/group panel", "confidence/by group")
     assert clean(app)
-    found = group_panels(softmax(session.test.logits)[:, 1], session.test.labels, session.test.groups)
+    found = group_panels(
+        softmax(session.test.logits)[:, 1], session.test.labels, session.test.groups
+    )
     shown = table(app, "O:E")
     assert list(shown["group"]) == [group.name for group in found]
     assert list(shown["rows"]) == [group.rows for group in found]

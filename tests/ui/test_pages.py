@@ -51,15 +51,25 @@ ODD = {
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in ("all right", "two rows") else pytest.param(name, marks=pytest.mark.long) for name in ODD]
+    "name",
+    [
+        name if name in ("all right", "two rows") else pytest.param(name, marks=pytest.mark.long)
+        for name in ODD
+    ],
 )
 def test_odd_data_are_drawn_with_all_questions_open(name: str, all_unfolded: None) -> None:
     session = twice(*ODD[name])
     for number in (2, 3, 4, 6, 7, 9):
-        app = open_page(next(path for path in PAGES if path.startswith(f"pages/{number}_")), session)
+        app = open_page(
+            next(path for path in PAGES if path.startswith(f"pages/{number}_")), session
+        )
         assert clean(app), (number, app.exception, [error.value for error in app.error])
     app = open_page("pages/6_Over_underconfidence.py", session)
-    words = {"all right": "none of 40", "all wrong": "overconfident by 96.5 points", "never in doubt": "(u = 0)"}
+    words = {
+        "all right": "none of 40",
+        "all wrong": "overconfident by 96.5 points",
+        "never in doubt": "(u = 0)",
+    }
     assert words.get(name, "") in said(app)
 
 
@@ -67,7 +77,11 @@ def test_other_data_are_shown_from_the_top(with_sample: OpenSession) -> None:
     app = open_page("app.py", with_sample)
 
     def scripts() -> list[str]:
-        return [element.proto.body for element in app.get("html") if element.proto.unsafe_allow_javascript]
+        return [
+            element.proto.body
+            for element in app.get("html")
+            if element.proto.unsafe_allow_javascript
+        ]
 
     assert not scripts()
     app.button(key="sample/simulated-binary").click().run()
@@ -79,15 +93,24 @@ def test_other_data_are_shown_from_the_top(with_sample: OpenSession) -> None:
     assert not scripts()
 
 
-def test_a_page_that_the_data_do_not_allow_is_left_out_with_its_reason(sample_to_read: OpenSession) -> None:
-    bare = replace(sample_to_read.data, features=None, train_features=None, train_labels=None, sha256="bare")
+def test_a_page_that_the_data_do_not_allow_is_left_out_with_its_reason(
+    sample_to_read: OpenSession,
+) -> None:
+    bare = replace(
+        sample_to_read.data, features=None, train_features=None, train_labels=None, sha256="bare"
+    )
     titles = [entry.title for entry in menu.entries()]
     assert len(titles) == 13
-    for session, gone in ((sample_to_read, []), (OpenSession.from_data(bare), ["Geometry", "Active learning"])):
+    for session, gone in (
+        (sample_to_read, []),
+        (OpenSession.from_data(bare), ["Geometry", "Active learning"]),
+    ):
         app = open_page("pages/3_Reliability.py", session)
         links = [link.proto.label for link in app.sidebar.get("page_link")]
         assert links == [title for title in titles if title not in gone]
-        reasons = [str(said.value) for said in app.sidebar.markdown if "**Geometry**" in str(said.value)]
+        reasons = [
+            str(said.value) for said in app.sidebar.markdown if "**Geometry**" in str(said.value)
+        ]
         assert bool(reasons) == bool(gone)
     assert "**Geometry** needs features and the training set." in reasons[0]
     assert "**Active learning** needs features." in reasons[0]
@@ -119,7 +142,9 @@ def test_a_page_that_fails_says_a_sentence_and_keeps_the_data(
     assert "secret" not in app.error[0].value
 
 
-def test_parameters_that_do_not_go_together_are_said_and_the_others_start(with_sample: OpenSession) -> None:
+def test_parameters_that_do_not_go_together_are_said_and_the_others_start(
+    with_sample: OpenSession,
+) -> None:
     app = open_page("pages/1_Fit.py", with_sample)
     app.selectbox(key="param/geometric/distance").select("l1")
     app.toggle(key="param/geometric/exact").set_value(True).run()

@@ -48,12 +48,15 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def many_rows(queue: Engine) -> OpenSession:
     """A session of many rows with all that pages ask for, and fits."""
-    data = replace(everything(2 * N, 4), clusters=None, weights=None, given_split=np.arange(2 * N) < N)
+    data = replace(
+        everything(2 * N, 4), clusters=None, weights=None, given_split=np.arange(2 * N) < N
+    )
     return fit(queue, OpenSession.from_data(data), "temperature", "isotonic")
 
 
 @pytest.mark.parametrize(
-    "path", [page if page in LOOKED_AT else pytest.param(page, marks=pytest.mark.long) for page in PAGES]
+    "path",
+    [page if page in LOOKED_AT else pytest.param(page, marks=pytest.mark.long) for page in PAGES],
 )
 def test_a_page_is_drawn_without_computing_over_rows(
     many_rows: OpenSession, nothing_over_rows: None, all_unfolded: None, path: str
@@ -82,7 +85,9 @@ def test_what_was_stopped_is_asked_for_anew(with_sample: OpenSession) -> None:
     with_sample.waiting.clear()
 
 
-def test_what_is_computed_for_a_visitor_who_has_gone_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_computed_for_a_visitor_who_has_gone_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It went on for as long as it took: 100,000 steps, five minutes after their visitor had left."""
     looks = iter([True, True, False])
     server = SimpleNamespace(is_active_session=lambda session_id: next(looks))
@@ -103,7 +108,9 @@ def test_pages_over_many_rows_and_uploaded_calibrators_do_not_take_the_places_of
 ) -> None:
     """A page over 3 million rows had those of others wait for 6 to 24 s."""
     kinds = []
-    engine = SimpleNamespace(compute=lambda *given, kind, **more: kinds.append((kind, more["most_seconds"])))
+    engine = SimpleNamespace(
+        compute=lambda *given, kind, **more: kinds.append((kind, more["most_seconds"]))
+    )
     monkeypatch.setattr(fits, "queue", lambda: engine)
     few, many = np.zeros((300, 4)), np.zeros((3_000_000, 4), np.float32)
     for rows in (few, many):
@@ -118,7 +125,11 @@ def places(block: Block, at: tuple[int, ...] = ()) -> set[tuple[tuple[int, ...],
     found = set()
     for place, child in block.children.items():
         inside = isinstance(child, Block)
-        found |= places(child, (*at, place)) if inside else {((*at, place), child.type)} - {((*at, place), "empty")}
+        found |= (
+            places(child, (*at, place))
+            if inside
+            else {((*at, place), child.type)} - {((*at, place), "empty")}
+        )
     return found
 
 

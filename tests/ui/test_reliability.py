@@ -41,7 +41,9 @@ def with_all(session: OpenSession) -> AppTest:
     return app.button_group(key="reliability/methods").set_value(["raw", *session.specs]).run()
 
 
-def test_the_page_opens_with_the_raw_model_beside_what_compare_recommends(fits_to_read: OpenSession) -> None:
+def test_the_page_opens_with_the_raw_model_beside_what_compare_recommends(
+    fits_to_read: OpenSession,
+) -> None:
     compare = open_page("pages/2_Compare.py", fits_to_read)
     app = open_page(PAGE, fits_to_read)
     raw, chosen = app.button_group(key="reliability/methods").value
@@ -51,7 +53,9 @@ def test_the_page_opens_with_the_raw_model_beside_what_compare_recommends(fits_t
 
 
 @pytest.mark.parametrize("shape", LINE)
-def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fits_to_read: OpenSession) -> None:
+def test_each_curve_on_each_scale_with_the_band_and_of_one_class(
+    shape: str, fits_to_read: OpenSession
+) -> None:
     def drawn(app: AppTest) -> list[list[str | None]]:
         assert not app.exception and not app.error
         names = traces(app)
@@ -59,11 +63,15 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fit
         return names
 
     app = open_page(PAGE, fits_to_read)
-    ties = next(key for key, spec in fits_to_read.specs.items() if spec.method == "isotonic")  # the hardest to draw
+    ties = next(
+        key for key, spec in fits_to_read.specs.items() if spec.method == "isotonic"
+    )  # the hardest to draw
     app.button_group(key="reliability/methods").set_value(["raw", ties]).run()
     for view in ("logit", "linear"):
         assert len(drawn(choose(app, shape, view))) == 2
-        ranges = {json.dumps(json.loads(chart.spec)["layout"]["xaxis"]["range"]) for chart in charts(app)}
+        ranges = {
+            json.dumps(json.loads(chart.spec)["layout"]["xaxis"]["range"]) for chart in charts(app)
+        }
         assert len(ranges) == 1
     assert app.toggle(key=f"rel/band/{shape}").value == (shape == "CORP")
     for _ in range(2):
@@ -71,10 +79,14 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fit
         assert all(("consistency band" in names) == toggle.value for names in drawn(app))
         toggle.set_value(not toggle.value).run()
     drawn(app.selectbox(key="rel/target").select(3).run())
-    assert {json.loads(chart.spec)["layout"]["yaxis"]["title"]["text"] for chart in charts(app)} == {"frequency"}
+    assert {
+        json.loads(chart.spec)["layout"]["yaxis"]["title"]["text"] for chart in charts(app)
+    } == {"frequency"}
 
 
-def test_the_finding_says_what_becomes_of_the_error(fits_to_read: OpenSession, sample_to_read: OpenSession) -> None:
+def test_the_finding_says_what_becomes_of_the_error(
+    fits_to_read: OpenSession, sample_to_read: OpenSession
+) -> None:
     test = fits_to_read.test
     raw = metrics.ece(softmax(test.logits), test.labels)
     finding = with_all(fits_to_read).markdown[0].value
@@ -83,7 +95,9 @@ def test_the_finding_says_what_becomes_of_the_error(fits_to_read: OpenSession, s
     assert "Its ECE" not in open_page(PAGE, sample_to_read).markdown[0].value
 
 
-def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(fits_to_read: OpenSession) -> None:
+def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(
+    fits_to_read: OpenSession,
+) -> None:
     session = replace(fits_to_read, picked={})
     app = unfold(open_page(PAGE, session), "reliability/rows")
     assert not app.dataframe
@@ -107,7 +121,9 @@ def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(fits_
 
 @pytest.mark.long
 def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(queue: Engine) -> None:
-    loans = fit(queue, OpenSession.from_data(load_sample("simulated-loans")), "temperature", "platt")
+    loans = fit(
+        queue, OpenSession.from_data(load_sample("simulated-loans")), "temperature", "platt"
+    )
     app = open_page(PAGE, loans)
     assert not app.dataframe
     unfold(app, "reliability/panel")
@@ -117,9 +133,13 @@ def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(queu
     assert clean(app)
     shown, test = table(app, "measure").set_index("measure"), loans.test
     (job,) = queue.snapshot([platt])
-    for column, probs in enumerate((softmax(test.logits), job.calibrator.predict_proba(test.logits))):
+    for column, probs in enumerate(
+        (softmax(test.logits), job.calibrator.predict_proba(test.logits))
+    ):
         measures = metrics.risk_model(probs, test.labels, clusters=test.clusters).measures
-        assert shown.iloc[:, column].tolist() == [with_interval((one.value, one.low, one.high)) for one in measures]
+        assert shown.iloc[:, column].tolist() == [
+            with_interval((one.value, one.low, one.high)) for one in measures
+        ]
     assert "at most" in shown.iloc[:, 2]["ICI"]
     assert percent(np.average(test.labels)) in said(app)
     assert sum("spline" in names for names in traces(app)) == 2

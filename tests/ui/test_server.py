@@ -27,8 +27,16 @@ from calib.ui.session import OpenSession, keep
 ELSEWHERE = "192.168.1.5"
 
 
-def scope_of(host: str, peer: str, kind: str = "http", method: str = "GET", path: str = "/") -> dict[str, Any]:
-    return {"type": kind, "method": method, "path": path, "client": (peer, 5), "headers": [(b"host", host.encode())]}
+def scope_of(
+    host: str, peer: str, kind: str = "http", method: str = "GET", path: str = "/"
+) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "method": method,
+        "path": path,
+        "client": (peer, 5),
+        "headers": [(b"host", host.encode())],
+    }
 
 
 def status_of(guarded: guard.Guard, scope: dict[str, Any]) -> int:
@@ -46,7 +54,10 @@ def status_of(guarded: guard.Guard, scope: dict[str, Any]) -> int:
 
 
 OWN_NAMES = ("localhost", "localhost:8501", "LOCALHOST.:8501", "127.0.0.1:8501", "[::1]:8501")
-OPTIONS = {"server.allowedHosts": ["localhost", "127.0.0.1", "::1", "calib.example.org"], "server.maxUploadSize": 1024}
+OPTIONS = {
+    "server.allowedHosts": ["localhost", "127.0.0.1", "::1", "calib.example.org"],
+    "server.maxUploadSize": 1024,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -60,13 +71,22 @@ def options() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_names_of_this_machine_are_for_visitors_on_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_this_machine_are_for_visitors_on_it(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def asked(host: str, peer: str) -> int:
         return status_of(guard.Guard(app_of([200])), scope_of(host, peer, kind))
 
     for host in OWN_NAMES:
-        assert asked(host, ELSEWHERE) == asked(host, "::ffff:10.0.0.1") == asked(host, "fe80::1") == 403
-        assert asked(host, "127.0.0.1") == asked(host, "::1") == asked(host, "::ffff:127.0.0.1") == 200
+        assert (
+            asked(host, ELSEWHERE)
+            == asked(host, "::ffff:10.0.0.1")
+            == asked(host, "fe80::1")
+            == 403
+        )
+        assert (
+            asked(host, "127.0.0.1") == asked(host, "::1") == asked(host, "::ffff:127.0.0.1") == 200
+        )
     assert asked("calib.example.org", ELSEWHERE) == 200
     monkeypatch.setattr(guard, "TRUSTED", True)
     assert asked("localhost:8501", ELSEWHERE) == 200
@@ -82,7 +102,9 @@ def test_names_of_this_machine_are_for_visitors_on_it(kind: str, monkeypatch: py
         ("calib.example.org", [CLOSED_FILES], True),
     ],
 )
-def test_files_of_other_machines_are_taken_only_where_readers_are_closed_in(host, missing, taken, monkeypatch) -> None:
+def test_files_of_other_machines_are_taken_only_where_readers_are_closed_in(
+    host, missing, taken, monkeypatch
+) -> None:
     monkeypatch.setattr(guard, "missing_protections", lambda: missing)
     monkeypatch.setattr(guard, "_uploaded", lambda: SimpleNamespace(file_storage={}))
     assert guard.takes_uploads(host) is taken
@@ -96,7 +118,9 @@ def test_files_of_other_machines_are_taken_only_where_readers_are_closed_in(host
     assert guard.takes_uploads(host)
 
 
-def test_messages_that_no_page_sends_are_dropped_and_a_page_counts_until_its_connection_ends() -> None:
+def test_messages_that_no_page_sends_are_dropped_and_a_page_counts_until_its_connection_ends() -> (
+    None
+):
     asked = (
         BackMsg(stop_script=True),
         BackMsg(clear_cache=True),
@@ -127,9 +151,13 @@ def test_messages_that_no_page_sends_are_dropped_and_a_page_counts_until_its_con
 # -- uploads are counted while they come, go to disk once a page has them, and leave nothing that counts -----
 
 
-def put(guarded: guard.Guard, length: str = "1000", session: str = "mine", **more_headers: str) -> int:
+def put(
+    guarded: guard.Guard, length: str = "1000", session: str = "mine", **more_headers: str
+) -> int:
     """The status of an upload that says its length."""
-    scope = scope_of("localhost", "127.0.0.1", method="PUT", path=f"/base/_stcore/upload_file/{session}/1")
+    scope = scope_of(
+        "localhost", "127.0.0.1", method="PUT", path=f"/base/_stcore/upload_file/{session}/1"
+    )
     headers = {"content-length": length} | more_headers
     scope["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
     return status_of(guarded, scope)
@@ -154,7 +182,9 @@ def in_memory(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     return manager
 
 
-def test_a_session_and_all_together_have_room_for_so_much(in_memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_and_all_together_have_room_for_so_much(
+    in_memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guard, "MOST_OF_ONE", 2000)
     guarded = guard.Guard(app_of([204, 204, 204, 204]))
     assert put(guarded, "501") == 413
@@ -168,7 +198,9 @@ def test_a_session_and_all_together_have_room_for_so_much(in_memory, monkeypatch
     assert put(guarded, "100") == 204
 
 
-def test_one_in_chunks_counts_as_the_largest_that_streamlit_takes(in_memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_in_chunks_counts_as_the_largest_that_streamlit_takes(
+    in_memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guard, "MOST_OF_ONE", 2**30 + 1499)
     guarded = guard.Guard(app_of([204]))
     assert put(guarded, "1", **{"transfer-encoding": "chunked"}) == 413
@@ -176,7 +208,9 @@ def test_one_in_chunks_counts_as_the_largest_that_streamlit_takes(in_memory, mon
     assert put(guarded, "1", **{"transfer-encoding": "chunked"}) == 204
 
 
-def test_what_is_on_its_way_counts_until_it_is_there_or_given_up(in_memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_on_its_way_counts_until_it_is_there_or_given_up(
+    in_memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guard, "MOST_OF_ONE", 2500)
     seen: list[Counter[str]] = []
 
@@ -199,23 +233,33 @@ def test_what_no_page_takes_is_dropped_once_the_session_has_uploaded_nothing_for
     in_memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "UNCLAIMED_SECONDS", 0.2)
-    in_memory.add_file("mine", UploadedFileRec("taken", "a.csv", "text/csv", b""))  # to which a page reduced it
+    in_memory.add_file(
+        "mine", UploadedFileRec("taken", "a.csv", "text/csv", b"")
+    )  # to which a page reduced it
 
     def sizes() -> dict[str, int]:
-        return {name: len(file.data) for files in in_memory.file_storage.values() for name, file in files.items()}
+        return {
+            name: len(file.data)
+            for files in in_memory.file_storage.values()
+            for name, file in files.items()
+        }
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(float(scope["path"].rpartition("/")[2]))
 
     async def upload(seconds: float) -> None:
-        scope = scope_of("localhost", "127.0.0.1", method="PUT", path=f"/_stcore/upload_file/mine/{seconds}")
+        scope = scope_of(
+            "localhost", "127.0.0.1", method="PUT", path=f"/_stcore/upload_file/mine/{seconds}"
+        )
         scope["headers"] += [(b"content-length", b"1")]
         await guarded(scope, None, None)  # type: ignore[arg-type]
 
     async def several() -> None:
         await asyncio.gather(upload(0), upload(0.5))
         await asyncio.sleep(0.1)
-        assert sizes() == {"mine's": 1500, "taken": 0, "others's": 100}, "0.5 s after the first, 0.1 after the last"
+        assert sizes() == {"mine's": 1500, "taken": 0, "others's": 100}, (
+            "0.5 s after the first, 0.1 after the last"
+        )
         await upload(0)
         await asyncio.sleep(0.15)
         assert sizes()["mine's"] == 1500, "counted from the last one on"
@@ -247,7 +291,9 @@ def texts(app: AppTest) -> list[str]:
     return [text.value for text in app.text]
 
 
-def test_a_file_goes_to_disk_with_the_first_page_that_has_it_and_is_there_for_the_next_ones() -> None:
+def test_a_file_goes_to_disk_with_the_first_page_that_has_it_and_is_there_for_the_next_ones() -> (
+    None
+):
     app = AppTest.from_function(page, default_timeout=300).run()
     app.file_uploader[0].upload("a.csv", b"1,2").run()
     assert texts(app) == ["a.csv: 1,2"] and app.session_state["in memory"] == 0
@@ -257,7 +303,9 @@ def test_a_file_goes_to_disk_with_the_first_page_that_has_it_and_is_there_for_th
     assert not app.session_state[uploads.HELD]
 
 
-def test_a_file_that_was_dropped_before_a_page_had_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_was_dropped_before_a_page_had_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = AppTest.from_function(page, default_timeout=300).run()
     monkeypatch.setattr(MemoryUploadedFileManager, "get_files", lambda *_, **__: [])
     app.file_uploader[0].upload("a.csv", b"1,2").run()
@@ -267,11 +315,16 @@ def test_a_file_that_was_dropped_before_a_page_had_it_is_said(monkeypatch: pytes
 def test_files_that_find_no_room_are_said_and_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "MOST_OF_ONE", 2 * uploads.LEAST)
     app = AppTest.from_function(page, default_timeout=300).run()
-    app.file_uploader[0].set_value([(name, name.encode(), "text/csv") for name in ("one", "two", "three")]).run()
+    app.file_uploader[0].set_value(
+        [(name, name.encode(), "text/csv") for name in ("one", "two", "three")]
+    ).run()
     assert app.session_state["in memory"] == 0
     for _ in range(2):
         assert texts(app) == ["one: one", "two: two"]
-        assert "There is no room for this file: your uploaded files may take 32 MB" in app.error[0].value
+        assert (
+            "There is no room for this file: your uploaded files may take 32 MB"
+            in app.error[0].value
+        )
         app.run()
 
     def full() -> None:
@@ -289,10 +342,14 @@ def test_files_that_find_no_room_are_said_and_kept_nowhere(monkeypatch: pytest.M
 def session(tenths: int) -> OpenSession:
     """Data of so many tenths of a megabyte; with the split they take twice that."""
     logits = np.zeros((tenths * 6_250, 2))
-    return OpenSession.from_data(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(tenths)))
+    return OpenSession.from_data(
+        Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(tenths))
+    )
 
 
-def test_one_visitor_may_not_hold_more_than_there_is_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_visitor_may_not_hold_more_than_there_is_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
     memory.admit(session(13))  # 2 x (1.3 + 0.65) MB, labels included
     with pytest.raises(DataError, match=r"would hold 4,200,\d+ bytes .* may hold 4,000,000"):

@@ -17,7 +17,12 @@ from tests.ui.conftest import clean, click, facts, group, open_page, said, uploa
 LOANS = b"\n".join((ROOT / "sample_data" / "simulated-loans.csv").read_bytes().splitlines()[:401])
 """A table of 400 risks with everything beside the outputs: ids, clusters, weights and subgroups."""
 ROLES = Choices(
-    outputs="pd", labels="default", clusters="branch", weights="exposure", groups="segment", ignore=("loan_id",)
+    outputs="pd",
+    labels="default",
+    clusters="branch",
+    weights="exposure",
+    groups="segment",
+    ignore=("loan_id",),
 )
 
 
@@ -39,7 +44,9 @@ def test_the_event_is_swapped_in_one_click_and_back(binary: OpenSession) -> None
     assert clean(app)
     swapped = app.session_state[SESSION]
     assert (swapped.data.event.column, swapped.data.event.name) == (0, "no default")
-    assert float(facts(app)["Observed rate"][:-2]) == pytest.approx(100 - float(rate[:-2]), abs=0.11)
+    assert float(facts(app)["Observed rate"][:-2]) == pytest.approx(
+        100 - float(rate[:-2]), abs=0.11
+    )
     assert (swapped.part, swapped.seed) == (binary.part, binary.seed)
     app.button(key="data/swap").click().run()
     assert app.session_state[SESSION].data.sha256 == binary.data.sha256
@@ -67,12 +74,18 @@ def asked() -> AppTest:
 
 def role_choosers(app: AppTest) -> dict[str, Any]:
     """The chooser over each column."""
-    return {box.label.replace("\\", ""): box for box in app.selectbox if str(box.key).startswith("role/")}
+    return {
+        box.label.replace("\\", ""): box
+        for box in app.selectbox
+        if str(box.key).startswith("role/")
+    }
 
 
 def test_a_table_with_two_readings_is_asked_and_opens_in_one_click(asked: AppTest) -> None:
     assert SESSION not in asked.session_state
-    assert [button.label for button in asked.button if str(button.key).startswith("reading/")] == ["Open this way"] * 2
+    assert [button.label for button in asked.button if str(button.key).startswith("reading/")] == [
+        "Open this way"
+    ] * 2
     shown = {column: box.value for column, box in role_choosers(asked).items()}
     assert shown["churned"] == "outcome" and shown["customer"] == "ignore"
     assert sorted((shown["score_a"], shown["score_b"])) == ["ignore", "outputs"]
@@ -95,7 +108,11 @@ def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: App
     assert clean(asked)
     data = asked.session_state[SESSION].data
     chosen = {role.column: role.role for role in data.roles}
-    assert (chosen["score_b"], chosen["age"], chosen["churned"]) == ("outputs", "features", "outcome")
+    assert (chosen["score_b"], chosen["age"], chosen["churned"]) == (
+        "outputs",
+        "features",
+        "outcome",
+    )
     assert data.features.shape == (200, 2)
     other = two_scores(120)
     asked.file_uploader(key="upload/main").set_value(("next.csv", other, "text/csv")).run()
@@ -104,7 +121,9 @@ def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: App
     assert {role.column: role.role for role in asked.session_state[SESSION].data.roles} == chosen
 
 
-def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_again(binary: OpenSession) -> None:
+def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_again(
+    binary: OpenSession,
+) -> None:
     """No files are kept: the form is there all the same, and remembers what was chosen."""
     app = open_page("app.py", session_of(entry_of(binary), binary.data))
     boxes = role_choosers(app)

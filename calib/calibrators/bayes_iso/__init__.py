@@ -69,7 +69,9 @@ def at_knots(tally: Tally, shown: Ints) -> dict[str, Any]:
     """The exact posterior over pools of neighbouring scores, which needs no bounds and no sampling."""
     pools = merge_violators(tally.pooled(np.append(0, even_cuts(shares_below(tally), N_KNOTS))))
     posterior = knots_posterior(pools)
-    low, high = (np.interp(tally.scores[shown], pools.scores, posterior.quantile(share)) for share in BAND)
+    low, high = (
+        np.interp(tally.scores[shown], pools.scores, posterior.quantile(share)) for share in BAND
+    )
     return {
         "knots": pools.scores,
         "values": posterior.mean,
@@ -81,7 +83,9 @@ def at_knots(tally: Tally, shown: Ints) -> dict[str, Any]:
     }
 
 
-def sampled(tally: Tally, bounds: Bounds, n_maps: int, shown: Ints, rng: np.random.Generator) -> dict[str, Any]:
+def sampled(
+    tally: Tally, bounds: Bounds, n_maps: int, shown: Ints, rng: np.random.Generator
+) -> dict[str, Any]:
     """The posterior over maps of all scores, sampled within the bounds."""
     maps, weights = sample_posterior(tally, bounds, n_maps, rng)
     inside = maps[:, shown]
@@ -116,7 +120,9 @@ class BayesIso(OneVsRest):
         choices=("knots", "plain"),
         help="Average exactly over maps at pooled scores, or sample maps over all scores as the paper does.",
     )
-    n_maps: int = param(10_000, low=100, high=1_000_000, help="Number of maps to sample; knots need none.")
+    n_maps: int = param(
+        10_000, low=100, high=1_000_000, help="Number of maps to sample; knots need none."
+    )
 
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})
     map_type: ClassVar[type[Map]] = BayesIsoMap
@@ -124,10 +130,12 @@ class BayesIso(OneVsRest):
     weighted: ClassVar[bool] = False
 
     def notes(self) -> list[str]:
-        notes, sampled = super().notes(), [each for each in self.maps_ if each is not None and each.n_maps]
+        notes = super().notes()
+        sampled = [each for each in self.maps_ if each is not None and each.n_maps]
         if not sampled:
             return notes
-        several, dominated = len(sampled) > 1, sum(each.dominated for each in sampled)
+        several = len(sampled) > 1
+        dominated = sum(each.dominated for each in sampled)
         if dominated:
             where = f" for {dominated} of {len(sampled)} classes" if several else ""
             notes.append(

@@ -56,8 +56,10 @@ class KnotsPosterior:
         """The value in a cell of each knot that its own labels' density there is below with probability ``part``."""
         from scipy.special import betainc, betaincinv
 
-        ones, zeros = 1 + self.tally.positives, 1 + self.tally.counts - self.tally.positives
-        low, high = self.edges[cell], self.edges[cell + 1]
+        ones = 1 + self.tally.positives
+        zeros = 1 + self.tally.counts - self.tally.positives
+        low = self.edges[cell]
+        high = self.edges[cell + 1]
         below, upto = (betainc(ones, zeros, end) for end in (low, high))
         return np.clip(betaincinv(ones, zeros, below + part * (upto - below)), low, high)
 
@@ -90,7 +92,9 @@ def knots_posterior(tally: Tally) -> KnotsPosterior:
     """
     edges = cell_edges(tally)
     chances = shares_in_cells(1 + tally.positives, 1 + tally.counts - tally.positives, edges)
-    return KnotsPosterior(tally, edges, marginals(*recursion(chances / chances.max(axis=1, keepdims=True), edges)))
+    return KnotsPosterior(
+        tally, edges, marginals(*recursion(chances / chances.max(axis=1, keepdims=True), edges))
+    )
 
 
 def cell_edges(tally: Tally) -> Floats:
@@ -102,7 +106,8 @@ def cell_edges(tally: Tally) -> Floats:
     from scipy.special import betainc
 
     probs = sigmoid(_FINE)
-    ones, zeros = 1 + tally.positives[:, None] / 4, 1 + (tally.counts - tally.positives)[:, None] / 4
+    ones = 1 + tally.positives[:, None] / 4
+    zeros = 1 + (tally.counts - tally.positives)[:, None] / 4
     own = betainc(ones, zeros, probs).mean(axis=0)
     widest = np.log(tally.counts.sum() + 2)
     log_odds = np.clip((_FINE / widest + 1) / 2, 0.0, 1.0)
@@ -112,8 +117,10 @@ def cell_edges(tally: Tally) -> Floats:
 
 def means_in_cells(tally: Tally, edges: Floats) -> Floats:
     """Mean of each pool's value in each cell as its own labels have it, (m, n_cells)."""
-    ones, zeros = 1 + tally.positives, 1 + tally.counts - tally.positives
-    mass, first = shares_in_cells(ones, zeros, edges), shares_in_cells(ones + 1, zeros, edges)
+    ones = 1 + tally.positives
+    zeros = 1 + tally.counts - tally.positives
+    mass = shares_in_cells(ones, zeros, edges)
+    first = shares_in_cells(ones + 1, zeros, edges)
     means = first / mass * (ones / (ones + zeros))[:, None]
     return np.clip(means, edges[:-1], edges[1:])
 
@@ -182,7 +189,8 @@ def marginals(left: Floats, right: Floats, density: Floats) -> Floats:
     The recursion goes backwards, as the derivative of its result by ``c_k(v)``: ``outside`` is that by F[i..j](a, b).
     The factor ``c_k(v)``, as it was scaled, is ``left[k, k, v, 0]``.
     """
-    m, n_cells = len(left), len(density)
+    m = len(left)
+    n_cells = len(density)
     by_right = np.zeros_like(right)
     found = np.zeros((m, n_cells))
     for i in range(m):
@@ -196,8 +204,13 @@ def marginals(left: Floats, right: Floats, density: Floats) -> Floats:
             if i > 0:
                 outside += by_right[j, i - 1]
             outside *= density / (j + 1 - i)
-            knots, split = slice(i, j + 1), slice(i, j)
-            by_left[knots] += (right[j, knots].reshape(-1, n_cells) @ outside.T).reshape(-1, n_cells, n_cells)
-            by_right[j, split] += (left[i, split].reshape(-1, n_cells) @ outside).reshape(-1, n_cells, n_cells)
+            knots = slice(i, j + 1)
+            split = slice(i, j)
+            by_left[knots] += (right[j, knots].reshape(-1, n_cells) @ outside.T).reshape(
+                -1, n_cells, n_cells
+            )
+            by_right[j, split] += (left[i, split].reshape(-1, n_cells) @ outside).reshape(
+                -1, n_cells, n_cells
+            )
         found[i:] += np.sum(by_left[i:] * left[i, i:], axis=2)
     return found / found.sum(axis=1, keepdims=True)

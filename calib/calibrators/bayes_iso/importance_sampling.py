@@ -21,22 +21,27 @@ def pav_bounds(tally: Tally) -> Bounds:
     from scipy.optimize import isotonic_regression
 
     ends = np.cumsum(tally.counts)
-    starts, n = ends - tally.counts, ends[-1]
+    starts = ends - tally.counts
+    n = ends[-1]
     size = max(1, n // 20)
     fit = isotonic_regression(tally.positives / tally.counts, weights=tally.counts).x
     upper = np.maximum(_mean_label(tally, ends[:-1], np.minimum(ends[:-1] + size, n)), fit[:-1])
     lower = np.minimum(_mean_label(tally, np.maximum(starts[1:] - size, 0), starts[1:]), fit[1:])
     slack = 1 / np.sqrt(n)
-    lower, upper = np.append(0.0, lower - slack), np.append(upper + slack, 1.0)
+    lower = np.append(0.0, lower - slack)
+    upper = np.append(upper + slack, 1.0)
     # Extended, never narrowed: a lower bound falls to the lowest that follows, an upper one rises.
-    lower, upper = np.minimum.accumulate(lower[::-1])[::-1], np.maximum.accumulate(upper)
+    lower = np.minimum.accumulate(lower[::-1])[::-1]
+    upper = np.maximum.accumulate(upper)
     return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
 def _mean_label(tally: Tally, starts: Floats, stops: Floats) -> Floats:
     """Mean label of the ranks from each start to each stop; within a group its positives are spread evenly."""
     ends, positives = (np.append(0.0, np.cumsum(each)) for each in (tally.counts, tally.positives))
-    return (np.interp(stops, ends, positives) - np.interp(starts, ends, positives)) / (stops - starts)
+    return (np.interp(stops, ends, positives) - np.interp(starts, ends, positives)) / (
+        stops - starts
+    )
 
 
 def sample_maps(n_maps: int, bounds: Bounds, rng: np.random.Generator) -> Floats:
@@ -63,7 +68,8 @@ def sample_maps(n_maps: int, bounds: Bounds, rng: np.random.Generator) -> Floats
     place = np.arange(0, n_maps * m, m, dtype=np.int32)
     rank = np.zeros(n_maps, dtype=np.int32)
     size = np.full(n_maps, m, dtype=np.int32)
-    low, high = np.zeros(n_maps), np.ones(n_maps)
+    low = np.zeros(n_maps)
+    high = np.ones(n_maps)
     while len(place):
         pick = (rng.random(len(size)) * size).astype(np.int32)
         picked = rank + pick
@@ -72,15 +78,14 @@ def sample_maps(n_maps: int, bounds: Bounds, rng: np.random.Generator) -> Floats
         value = least + rng.random(len(size)) * (most - least)
         maps[place + pick] = value
         rest = size - pick - 1
-        left, right = np.flatnonzero(pick), np.flatnonzero(rest)
+        left = np.flatnonzero(pick)
+        right = np.flatnonzero(rest)
         step = pick[right] + 1
-        place, rank, size, low, high = (
-            np.concatenate([place[left], place[right] + step]),
-            np.concatenate([rank[left], rank[right] + step]),
-            np.concatenate([pick[left], rest[right]]),
-            np.concatenate([low[left], value[right]]),
-            np.concatenate([value[left], high[right]]),
-        )
+        place = np.concatenate([place[left], place[right] + step])
+        rank = np.concatenate([rank[left], rank[right] + step])
+        size = np.concatenate([pick[left], rest[right]])
+        low = np.concatenate([low[left], value[right]])
+        high = np.concatenate([value[left], high[right]])
     return maps.reshape(n_maps, m)
 
 
@@ -91,7 +96,8 @@ _SMALLEST = np.finfo(float).tiny  # where a value has been rounded to 0 or 1
 
 def log_likelihood(maps: Floats, tally: Tally) -> Floats:
     """Logarithm of the chance of all labels under each map, shape (k,); equation 3 of the paper."""
-    positives, negatives = tally.positives, tally.counts - tally.positives
+    positives = tally.positives
+    negatives = tally.counts - tally.positives
     # Most groups hold one outcome, whose chance is |value - 0| or |value - 1|.
     chance = np.abs(maps - (positives == 0))
     np.maximum(chance, _SMALLEST, out=chance)
@@ -100,13 +106,16 @@ def log_likelihood(maps: Floats, tally: Tally) -> Floats:
     return score + np.log(np.maximum(1 - maps[:, mixed], _SMALLEST)) @ negatives[mixed]
 
 
-def sample_posterior(tally: Tally, bounds: Bounds, n_maps: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def sample_posterior(
+    tally: Tally, bounds: Bounds, n_maps: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Maps drawn from the prior within the bounds, and their shares of the likelihood (algorithm 1 of the paper).
 
     Maps far less likely than the best of those before them are left out: of the ``n_maps`` that are sampled, k are
     returned, as (k, m) values at the groups, each row non-decreasing, and (k,) weights that sum to one.
     """
-    kept, best = [], -np.inf
+    kept = []
+    best = -np.inf
     for block in blocks(n_maps, len(tally.scores), _BLOCK):
         maps = sample_maps(block.stop - block.start, bounds, rng)
         score = log_likelihood(maps, tally)

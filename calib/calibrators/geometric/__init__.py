@@ -73,7 +73,9 @@ def fast_separation(
     return nearest(training, *training.queries(features, predicted), distance).fast
 
 
-def exact_separation(train_features: Any, train_labels: Any, features: Any, predicted: Any) -> Floats:
+def exact_separation(
+    train_features: Any, train_labels: Any, features: Any, predicted: Any
+) -> Floats:
     """Radius (L2) of a ball in which the nearest class stays as it is, negative for dangerous inputs (definition 4).
 
     The minimum over x'' of another class of the maximum over x' of the predicted class of
@@ -162,15 +164,21 @@ class Geometric(Calibrator):
 
     traits: ClassVar[frozenset[str]] = frozenset({KEEPS_ACCURACY, EQUIVARIANT, NEEDS_CLASSES})
 
-    distance: str = param("l2", choices=DISTANCES, help="How the distance of two inputs is measured.")
-    exact: bool = param(False, help="The exact separation instead of a lower bound of it: slower, and for l2 alone.")
+    distance: str = param(
+        "l2", choices=DISTANCES, help="How the distance of two inputs is measured."
+    )
+    exact: bool = param(
+        False, help="The exact separation instead of a lower bound of it: slower, and for l2 alone."
+    )
     map: str = param(
         "isotonic",
         choices=tuple(MAPS),
         help="How the separation becomes a confidence: a free monotone map, or a logistic curve.",
     )
     reduction: str = param(
-        "none", choices=REDUCTIONS, help="What makes the training set smaller and predictions faster."
+        "none",
+        choices=REDUCTIONS,
+        help="What makes the training set smaller and predictions faster.",
     )
     factor: int = param(
         2,
@@ -194,9 +202,14 @@ class Geometric(Calibrator):
             if rows
         ]
         carried, given = (
-            f"{plural(rows, 'training row')} of {plural(size, 'number')}" for rows, size in (self.carried_, self.given_)
+            f"{plural(rows, 'training row')} of {plural(size, 'number')}"
+            for rows, size in (self.carried_, self.given_)
         )
-        reduced = f" (reduced from {given} by {REDUCED_BY[self.reduction]})" if self.reduction in REDUCED_BY else ""
+        reduced = (
+            f" (reduced from {given} by {REDUCED_BY[self.reduction]})"
+            if self.reduction in REDUCED_BY
+            else ""
+        )
         notes = [
             f"Of {n:,} calibration rows {' and '.join(sides)}; safe means nearer to training rows of the predicted "
             "class than to all others.",
@@ -205,7 +218,9 @@ class Geometric(Calibrator):
         ends = ("1", self.certain_, "wrong"), ("0", self.hopeless_, "right")
         for end, rows, other in ends:
             if rows:
-                most = 100 * (1 - 0.05 ** (1 / rows))  # would still give none of so many rows in 5 % of samples
+                most = 100 * (
+                    1 - 0.05 ** (1 / rows)
+                )  # would still give none of so many rows in 5 % of samples
                 notes.append(
                     f"Its confidence is exactly {end} where none of {plural(rows, 'calibration row')} was {other}; up "
                     f"to {most:.2g}\u00a0% may be {other} there all the same (95\u00a0% confidence). The sigmoid map "
@@ -215,7 +230,8 @@ class Geometric(Calibrator):
         if len(scales) == 2 and scales["calibration"].differs([scales["training"]]):
             said = scales["calibration"].against(scales["training"], "the training rows")
             notes.insert(
-                0, f"{said}; distances between them mean nothing then, so save both after the same preparation."
+                0,
+                f"{said}; distances between them mean nothing then, so save both after the same preparation.",
             )
         if self.unbounded_:
             unknown = (
@@ -237,22 +253,33 @@ class Geometric(Calibrator):
         train_labels: Any,
     ) -> None:
         training = TrainingSet.from_arrays(train_features, train_labels)
-        lowest, highest = training.labels.min(), training.labels.max()
+        lowest = training.labels.min()
+        highest = training.labels.max()
         if lowest < 0 or highest >= logits.shape[1]:
             raise CalibrationError(
                 f"train_labels must lie in 0..{logits.shape[1] - 1}, the columns of the logits; found "
                 f"{lowest}..{highest}."
             )
-        reduced = reduce_training(self.reduction, self.factor, train_features, train_labels, self.random_state)
+        reduced = reduce_training(
+            self.reduction, self.factor, train_features, train_labels, self.random_state
+        )
         self.reduced_ = reduced.state()
-        self.given_, self.carried_ = list(training.features.shape), list(reduced.train_features.shape)
-        scales = {"training": Scale.from_features(train_features), "calibration": Scale.from_features(features)}
+        self.given_, self.carried_ = (
+            list(training.features.shape),
+            list(reduced.train_features.shape),
+        )
+        scales = {
+            "training": Scale.from_features(train_features),
+            "calibration": Scale.from_features(features),
+        }
         self.scales_ = {name: dict(vars(scale)) for name, scale in scales.items() if scale}
 
         separation = self._separations(logits, features, progress)
         right = np.argmax(logits, axis=1) == labels
         safe = separation > 0
-        self.safe_, self.dangerous_ = ([int(rows.sum()), int(right[rows].sum())] for rows in (safe, ~safe))
+        self.safe_, self.dangerous_ = (
+            [int(rows.sum()), int(right[rows].sum())] for rows in (safe, ~safe)
+        )
         finite = separation[np.isfinite(separation)]
         self.unbounded_ = len(separation) - len(finite)
         if not len(finite):
@@ -297,10 +324,13 @@ class Geometric(Calibrator):
             )
         # Inputs in other units have finite separations and senseless confidences. Where the two sets it learned from
         # differ themselves, inputs like either are what it was fitted for.
-        scale, known = Scale.from_features(features), self._scales()
+        scale = Scale.from_features(features)
+        known = self._scales()
         if scale and scale.differs(list(known.values())):
             name, first = next(iter(known.items()))
-            raise CalibrationError(f"{scale.against(first, f'the {name} rows')}; prepare both in the same way.")
+            raise CalibrationError(
+                f"{scale.against(first, f'the {name} rows')}; prepare both in the same way."
+            )
         return self.confidence_at(self._separations(logits, features, silent))
 
     def _scales(self) -> dict[str, Scale]:
@@ -320,7 +350,9 @@ class Geometric(Calibrator):
         ndarray of shape (n,)
             From 0 to 1.
         """
-        return MAPS[self.map](**self.map_).apply(np.clip(separation, self.limits_[0], self.limits_[1]))
+        return MAPS[self.map](**self.map_).apply(
+            np.clip(separation, self.limits_[0], self.limits_[1])
+        )
 
     def _separations(self, logits: Floats, features: Any, progress: Progress) -> Floats:
         """Separation of each row, (n,), +-inf included."""
@@ -333,9 +365,14 @@ class Geometric(Calibrator):
         reduced = Reduced(**self.reduced_)
         training = TrainingSet.from_arrays(reduced.train_features, reduced.train_labels)
         separation = np.empty(n)
-        step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, prod(features.shape[1:])), MEMORY_ENTRIES)))
+        step = min(
+            _MOST_ROWS,
+            max(64, block_rows(max(n_classes, prod(features.shape[1:])), MEMORY_ENTRIES)),
+        )
         for rows in blocks(n, entries=step):
-            queries = training.queries(reduced.transform(features[rows]), np.argmax(logits[rows], axis=1))
+            queries = training.queries(
+                reduced.transform(features[rows]), np.argmax(logits[rows], axis=1)
+            )
             if self.exact:
                 separation[rows] = exact(training, *queries).exact
             else:

@@ -137,7 +137,9 @@ class Reduced:
         return reduced if self.pixels is None else reduced[:, self.pixels]
 
 
-def reduce_training(name: str, factor: int, train_features: Any, train_labels: Any, random_state: int = 0) -> Reduced:
+def reduce_training(
+    name: str, factor: int, train_features: Any, train_labels: Any, random_state: int = 0
+) -> Reduced:
     """Reduce a training set about ``factor``² times.
 
     Parameters
@@ -179,14 +181,17 @@ def reduce_training(name: str, factor: int, train_features: Any, train_labels: A
         if name == "pca":
             learned = _principal_components(rows, min(n_fewer, len(rows)), random_state)
         else:
-            chosen = np.random.default_rng(random_state).choice(rows.shape[1], n_fewer, replace=False)
+            chosen = np.random.default_rng(random_state).choice(
+                rows.shape[1], n_fewer, replace=False
+            )
             learned = {"pixels": np.sort(chosen)}
     reduced = Reduced(name, factor, shape, flat, labels, **learned).transform(flat)
     if name in ("kmeans", "random_set"):
         choose = _centroids if name == "kmeans" else _random_rows
         classes = np.unique(labels)
         parts = [choose(reduced[labels == label], factor, random_state) for label in classes]
-        labels, reduced = np.repeat(classes, [len(part) for part in parts]), np.concatenate(parts)
+        labels = np.repeat(classes, [len(part) for part in parts])
+        reduced = np.concatenate(parts)
     return Reduced(name, factor, shape, reduced, labels, **learned)
 
 
@@ -208,7 +213,10 @@ def _principal_components(flat: Floats, n_components: int, random_state: int) ->
     from sklearn.decomposition import PCA
 
     fitted = PCA(n_components, random_state=random_state).fit(flat)
-    return {"mean": fitted.mean_.astype(flat.dtype), "components": fitted.components_.astype(flat.dtype)}
+    return {
+        "mean": fitted.mean_.astype(flat.dtype),
+        "components": fitted.components_.astype(flat.dtype),
+    }
 
 
 def _centroids(members: Floats, factor: int, random_state: int) -> Floats:
@@ -217,12 +225,18 @@ def _centroids(members: Floats, factor: int, random_state: int) -> Floats:
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than centroids: the repeats go below
-        fitted = KMeans(_fewer(len(members), factor), n_init=1, random_state=random_state).fit(members)
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # fewer distinct rows than centroids: the repeats go below
+        fitted = KMeans(_fewer(len(members), factor), n_init=1, random_state=random_state).fit(
+            members
+        )
     return np.unique(fitted.cluster_centers_, axis=0)
 
 
 def _random_rows(members: Floats, factor: int, random_state: int) -> Floats:
     """Some rows of one class."""
-    chosen = np.random.default_rng(random_state).choice(len(members), _fewer(len(members), factor), replace=False)
+    chosen = np.random.default_rng(random_state).choice(
+        len(members), _fewer(len(members), factor), replace=False
+    )
     return members[np.sort(chosen)]

@@ -67,7 +67,9 @@ class TrainingSet:
         features = flattened(train_features, "training features")
         labels = class_numbers(train_labels, len(features), "training labels")
         if not len(features):
-            raise CalibrationError("The training set has no rows; give the inputs the model was trained on.")
+            raise CalibrationError(
+                "The training set has no rows; give the inputs the model was trained on."
+            )
         return cls(features, labels)
 
     def queries(self, features: Any, predicted: Any) -> tuple[Floats, Ints]:
@@ -85,7 +87,9 @@ class TrainingSet:
         tuple of ndarray
             Inputs and classes, as :func:`nearest` takes them.
         """
-        flat = flattened(features, "features", self.features.shape[1]).astype(self.features.dtype, copy=False)
+        flat = flattened(features, "features", self.features.shape[1]).astype(
+            self.features.dtype, copy=False
+        )
         return flat, class_numbers(predicted, len(flat), "predicted classes")
 
     @cached_property
@@ -113,7 +117,9 @@ class TrainingSet:
         """
         extended = np.ones((len(features), features.shape[1] + 2), features.dtype)
         centred = np.subtract(features, self.centre, out=extended[:, :-2])
-        extended[:, -2] = (1 - self.rounding) * np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
+        extended[:, -2] = (1 - self.rounding) * np.einsum(
+            "ij,ij->i", centred, centred, dtype=np.float64
+        )
         return extended
 
     @property
@@ -134,7 +140,9 @@ def flattened(features: Any, name: str, n_numbers: int | None = None) -> Floats:
         raise CalibrationError(
             f"The {name} must be numbers of shape (n, d) or images; got {array.dtype} {array.shape}."
         )
-    small = array.dtype.itemsize <= 2 or array.dtype == np.float32  # float32 holds 8 and 16 bits exactly
+    small = (
+        array.dtype.itemsize <= 2 or array.dtype == np.float32
+    )  # float32 holds 8 and 16 bits exactly
     array = array.astype(np.float32 if small else np.float64, copy=False)
     array = array.reshape(len(array), prod(array.shape[1:]))
     if n_numbers is not None and array.shape[1] != n_numbers:
@@ -142,8 +150,12 @@ def flattened(features: Any, name: str, n_numbers: int | None = None) -> Floats:
             f"The {name} have {array.shape[1]} numbers a row but the training features have {n_numbers}. "
             "Prepare both in the same way."
         )
-    largest = np.sqrt(np.finfo(array.dtype).max / max(array.shape[1], 1)) / 8  # a squared distance stays finite
-    bad = sum(int((~(np.abs(array[rows]) < largest)).any(axis=1).sum()) for rows in blocks(*array.shape))
+    largest = (
+        np.sqrt(np.finfo(array.dtype).max / max(array.shape[1], 1)) / 8
+    )  # a squared distance stays finite
+    bad = sum(
+        int((~(np.abs(array[rows]) < largest)).any(axis=1).sum()) for rows in blocks(*array.shape)
+    )
     if bad:
         raise CalibrationError(
             f"{bad} of {len(array)} rows of the {name} hold NaN, infinite or far too large values. "
@@ -178,7 +190,9 @@ class Separations:
 
     def __init__(self, n: int) -> None:
         self.same, self.other, self.exact = np.full((3, n), np.inf)
-        self.same_row, self.other_row, self.deciding_same_row, self.deciding_other_row = np.full((4, n), -1)
+        self.same_row, self.other_row, self.deciding_same_row, self.deciding_other_row = np.full(
+            (4, n), -1
+        )
 
     @property
     def fast(self) -> Floats:
@@ -189,7 +203,9 @@ class Separations:
         return fast
 
 
-def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: str = "l2") -> Separations:
+def nearest(
+    training: TrainingSet, features: Floats, predicted: Ints, distance: str = "l2"
+) -> Separations:
     """Nearest training inputs of the predicted class and of the others.
 
     Parameters
@@ -214,17 +230,22 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
         return _separations(training, features, predicted, False)
     result = Separations(len(features))
     for part in blocks(*training.features.shape):  # some training rows at a time
-        block, labels = training.features[part], training.labels[part]
+        block = training.features[part]
+        labels = training.labels[part]
         gaps = np.empty_like(block)
         for i, label in enumerate(predicted):
             np.abs(np.subtract(block, features[i], out=gaps), out=gaps)
             values = gaps.sum(axis=1) if distance == "l1" else gaps.max(axis=1, initial=0.0)
-            sides = ((labels == label, result.same, result.same_row), (labels != label, result.other, result.other_row))
+            sides = (
+                (labels == label, result.same, result.same_row),
+                (labels != label, result.other, result.other_row),
+            )
             for held, least, row in sides:
                 of_side = np.where(held, values, np.inf)
                 j = int(np.argmin(of_side))
                 if of_side[j] < least[i]:
-                    least[i], row[i] = of_side[j], part.start + j
+                    least[i] = of_side[j]
+                    row[i] = part.start + j
     return result
 
 
@@ -237,26 +258,40 @@ def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Separatio
     return result
 
 
-def _separations(training: TrainingSet, features: Floats, predicted: Ints, exactly: bool) -> Separations:
+def _separations(
+    training: TrainingSet, features: Floats, predicted: Ints, exactly: bool
+) -> Separations:
     """Nearest inputs and, where asked for, exact separations, block by block.
 
     Classes share a matrix product, so many of them cost no more than one.
     """
-    result, n = Separations(len(features)), len(training.labels)
-    order, every = np.argsort(predicted, kind="stable"), np.arange(n)
-    memory = np.empty((min(len(order), block_rows(n, BLOCK_ENTRIES)), n), training.features.dtype)  # new pages are slow
+    result = Separations(len(features))
+    n = len(training.labels)
+    order = np.argsort(predicted, kind="stable")
+    every = np.arange(n)
+    memory = np.empty(
+        (min(len(order), block_rows(n, BLOCK_ENTRIES)), n), training.features.dtype
+    )  # new pages are slow
     for part in blocks(len(order), n, BLOCK_ENTRIES):
         block = order[part]
-        least = _least_squared(training.extended(features[block]), training.points, memory[: len(block)])
+        least = _least_squared(
+            training.extended(features[block]), training.points, memory[: len(block)]
+        )
         for label in np.unique(predicted[block]):
             at = slice(*np.searchsorted(predicted[block], label + np.array([0, 1])))
-            rows, other, same_rows = block[at], least[at], np.flatnonzero(training.labels == label)
+            rows = block[at]
+            other = least[at]
+            same_rows = np.flatnonzero(training.labels == label)
             same = other[:, same_rows]
             other[:, same_rows] = np.inf
             if len(same_rows):
-                result.same[rows], result.same_row[rows] = _closest(training, features, rows, same, same_rows)
+                result.same[rows], result.same_row[rows] = _closest(
+                    training, features, rows, same, same_rows
+                )
             if len(same_rows) < n:
-                result.other[rows], result.other_row[rows] = _closest(training, features, rows, other, every)
+                result.other[rows], result.other_row[rows] = _closest(
+                    training, features, rows, other, every
+                )
                 if exactly and len(same_rows):
                     _Search(training, features, rows, same_rows, same, other, result).run()
     return result
@@ -266,7 +301,9 @@ def _least_squared(points: Floats, others: Floats, out: Floats | None = None) ->
     """Lower bounds (m, k) of the squared distances of (m, d + 2) from (k, d + 2) extended inputs."""
     factors = -2 * points
     factors[:, -2] = 1
-    factors[:, -1] = points[:, -2] - np.finfo(points.dtype).tiny  # products too small for the dtype are lost
+    factors[:, -1] = (
+        points[:, -2] - np.finfo(points.dtype).tiny
+    )  # products too small for the dtype are lost
     return np.matmul(factors, others.T, out=out)
 
 
@@ -341,14 +378,17 @@ class _Search:
             self._take(at[lowest], other_rows[lowest])
             left = bounds < self.result.exact[self.rows[at]]
             left[lowest] = False
-            at, other_rows, bounds = at[left], other_rows[left], bounds[left]
+            at = at[left]
+            other_rows = other_rows[left]
+            bounds = bounds[left]
 
     def _take(self, inputs: Ints, other_rows: Ints) -> None:
         """Take the maximum over F for pairs of an input and an x'', and write those that are lower than before."""
         training, result = self.training, self.result
         points = self.points
         for part in blocks(len(inputs), len(points), PART_ENTRIES):
-            rows, others = self.rows[inputs[part]], other_rows[part]
+            rows = self.rows[inputs[part]]
+            others = other_rows[part]
             to_other = np.square(_l2(self.features, rows, training.features, others))
             gaps = _rounded_up(to_other, points.dtype)[:, None] - self.same[inputs[part]]
             most = _most(gaps, training.points[others], points, training.rounding)
@@ -358,7 +398,9 @@ class _Search:
             at, place = _where(most >= least.astype(most.dtype)[:, None])
             triples = rows[at], training.features, self.same_rows[place], others[at]
             values = _bisector_distances(self.features, *triples)
-            largest = np.lexsort((values, at))[np.searchsorted(at, np.arange(len(rows)), side="right") - 1]
+            largest = np.lexsort((values, at))[
+                np.searchsorted(at, np.arange(len(rows)), side="right") - 1
+            ]
             largest = largest[values[largest] < result.exact[rows]]
             written = rows[at[largest]]
             result.exact[written] = values[largest]
@@ -371,16 +413,23 @@ class _Search:
         They are sorted by input and then by bound.
         """
         training, dtype = self.training, self.other.dtype
-        best, near = self.result.exact[self.rows], self.result.same[self.rows]
+        best = self.result.exact[self.rows]
+        near = self.result.same[self.rows]
         reach = _rounded_up(np.square(near + 2 * np.maximum(best, 0)), dtype)
         n_screen = min(SCREEN, len(self.same_rows))
         screens = self.same_rows[np.argpartition(self.same, n_screen - 1, axis=1)[:, :n_screen]]
-        distances = _l2(self.features, self.rows.repeat(n_screen), training.features, screens.ravel())
+        distances = _l2(
+            self.features, self.rows.repeat(n_screen), training.features, screens.ravel()
+        )
         to_screen = _rounded_up(np.square(distances), dtype).reshape(screens.shape)
-        at, found, lowest = [], [], []
+        at = []
+        found = []
+        lowest = []
         for i, screen in enumerate(screens):
             other_rows = np.flatnonzero(self.other[i] <= reach[i])
-            other_rows = other_rows[other_rows != self.result.other_row[self.rows[i]]]  # which is done
+            other_rows = other_rows[
+                other_rows != self.result.other_row[self.rows[i]]
+            ]  # which is done
             # The least that a value can be is the most that its negative can.
             gaps = to_screen[i][:, None] - self.other[i, other_rows]
             points = training.points[screen], training.points.take(other_rows, axis=0)
@@ -402,7 +451,8 @@ def _most(gaps: Floats, points: Floats, others: Floats, rounding: float) -> Floa
     points, others : (m, d + 2) and (k, d + 2) extended inputs.
     rounding : as :class:`TrainingSet` has it.
     """
-    squared, tiny = _least_squared(points, others), np.finfo(gaps.dtype).tiny
+    squared = _least_squared(points, others)
+    tiny = np.finfo(gaps.dtype).tiny
     near = squared <= tiny
     falls = gaps <= 0
     if falls.any():

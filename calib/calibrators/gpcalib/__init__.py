@@ -31,7 +31,14 @@ from calib.calibrators.gpcalib.prediction import (
     predict_draws,
     tabulate,
 )
-from calib.calibrators.gpcalib.statistics import DEPTH, GAPS, QuadraticLikelihood, cut, kernel_inputs, logit_scale
+from calib.calibrators.gpcalib.statistics import (
+    DEPTH,
+    GAPS,
+    QuadraticLikelihood,
+    cut,
+    kernel_inputs,
+    logit_scale,
+)
 from calib.calibrators.steps import Step
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logit_unit, softmax
@@ -64,15 +71,23 @@ class GPCalib(Calibrator):
     kernel would.
     """
 
-    n_inducing: int = param(10, low=2, high=100, help="Inducing inputs; more give a finer latent function.")
+    n_inducing: int = param(
+        10, low=2, high=100, help="Inducing inputs; more give a finer latent function."
+    )
     inputs: str = param(
-        "logits", choices=("logits", "probs"), help="Whether the kernel compares logits or probabilities."
+        "logits",
+        choices=("logits", "probs"),
+        help="Whether the kernel compares logits or probabilities.",
     )
     covariance: str = param(
-        "diagonal", choices=("diagonal", "full"), help="Latent covariance of a row's classes in the objective."
+        "diagonal",
+        choices=("diagonal", "full"),
+        help="Latent covariance of a row's classes in the objective.",
     )
     variational: str = param(
-        "diagonal", choices=("diagonal", "full"), help="Covariance of the whitened inducing variables."
+        "diagonal",
+        choices=("diagonal", "full"),
+        help="Covariance of the whitened inducing variables.",
     )
     prediction: str = param(
         "draws",
@@ -80,13 +95,19 @@ class GPCalib(Calibrator):
         help="Average over functions drawn from the posterior (draws), or take its mean alone (mean).",
     )
     n_draws: int = param(128, low=2, high=4096, help="Functions drawn from the posterior.")
-    monotone: bool = param(False, help="Constrain the latent function to increase, so that no predicted class changes.")
+    monotone: bool = param(
+        False, help="Constrain the latent function to increase, so that no predicted class changes."
+    )
     max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
     device: str = param(
-        "auto", choices=DEVICES, help="Where to fit; auto takes a GPU where there is one and the data are big."
+        "auto",
+        choices=DEVICES,
+        help="Where to fit; auto takes a GPU where there is one and the data are big.",
     )
 
-    traits: ClassVar[frozenset[str]] = frozenset({EQUIVARIANT, KEEPS_HALF, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE})
+    traits: ClassVar[frozenset[str]] = frozenset(
+        {EQUIVARIANT, KEEPS_HALF, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE}
+    )
 
     def promises(self, n_classes: int) -> frozenset[str]:
         traits = self.traits - ({MINDS_OFFSETS} if self.inputs == "probs" else set())
@@ -127,7 +148,9 @@ class GPCalib(Calibrator):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         longer = copy(self)
         try:
-            longer._fit_latent(rows, labels, QuadraticLikelihood(**self.quadratic_likelihood_), progress)
+            longer._fit_latent(
+                rows, labels, QuadraticLikelihood(**self.quadratic_likelihood_), progress
+            )
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error
         vars(self).update(vars(longer))
@@ -144,31 +167,44 @@ class GPCalib(Calibrator):
     ) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
-        fit, device, note = fit_latent_gp(cut(logits, self.depth_) / self.scale_, labels, self, earlier, progress)
+        fit, device, note = fit_latent_gp(
+            cut(logits, self.depth_) / self.scale_, labels, self, earlier, progress
+        )
         posterior = fit.posterior
         low, high = fit.likelihood.low, fit.likelihood.high
-        grid, shift, draws = tabulate(posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone)
-        self.variance_, self.lengthscale_ = posterior.variance, posterior.lengthscale
+        grid, shift, draws = tabulate(
+            posterior, low, high, self.inputs, self.n_draws, self.random_state, self.monotone
+        )
+        self.variance_ = posterior.variance
+        self.lengthscale_ = posterior.lengthscale
         self.noise_variance_ = posterior.noise_variance
         self.inducing_inputs_ = posterior.inducing_inputs
-        self.q_mean_, self.q_sqrt_ = posterior.q_mean, posterior.q_sqrt
+        self.q_mean_ = posterior.q_mean
+        self.q_sqrt_ = posterior.q_sqrt
         self.quadratic_likelihood_ = vars(fit.likelihood)
         self.fitted_as_ = {name: getattr(self, name) for name in FIXED}
         self.grid_, self.interpolation_order_ = grid.nodes, grid.order
         self.shift_mean_, self.shift_draws_ = shift, draws
-        self.objective_trace_, self.objective_, self.n_iter_ = fit.trace, float(fit.trace[-1]), len(fit.trace) - 1
+        self.objective_trace_, self.objective_, self.n_iter_ = (
+            fit.trace,
+            float(fit.trace[-1]),
+            len(fit.trace) - 1,
+        )
         self.converged_, self.message_ = fit.converged, fit.message
         self.device_, self.device_note_ = device, note
         self.n_rows_ += fit.n_rows
         self.n_rows_given_ += len(logits)
         self.n_parts_ += 1
         nodes, _ = grid.window(low, high)
-        self.collapsed_ = bool(self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[nodes]) < COLLAPSED)
+        self.collapsed_ = bool(
+            self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[nodes]) < COLLAPSED
+        )
 
     def _predict(self, logits: Floats) -> Floats:
         self.check_params()
         self._check_unchanged()
-        grid, noise = self.grid(), self.noise_variance_
+        grid = self.grid()
+        noise = self.noise_variance_
         probs = np.empty_like(logits)
         for rows in blocks(len(logits), max(logits.shape[1], grid.size), PREDICTED_ENTRIES):
             inputs, prior = self.kernel_inputs(logits[rows])
@@ -189,12 +225,30 @@ class GPCalib(Calibrator):
         start += [{"step": "log_softmax"}] if of_probs else []
         grid = self.grid()
         if self.prediction == "draws":
-            nodes = {"low": grid.low, "spacing": grid.spacing, "order": grid.order, "of_probabilities": of_probs}
-            noise = min(self.noise_variance_, 1.0) if self.noise_variance_ > NEGLIGIBLE_NOISE else 0.0
+            nodes = {
+                "low": grid.low,
+                "spacing": grid.spacing,
+                "order": grid.order,
+                "of_probabilities": of_probs,
+            }
+            noise = (
+                min(self.noise_variance_, 1.0) if self.noise_variance_ > NEGLIGIBLE_NOISE else 0.0
+            )
             growth = np.exp(np.clip(self.shift_draws_.T, -LARGEST_SHIFT, LARGEST_SHIFT))
-            return [*start, {"step": "draws", "growth": growth, **nodes}, *(_noise(noise) if noise else [])]
-        shift: list[Step] = [*([{"step": "softmax"}] if of_probs else []), grid.polynomials(self.shift_mean_)]
-        return [*start, {"step": "mix", "weights": [1.0, 1.0], "parts": [[], shift]}, {"step": "softmax"}]
+            return [
+                *start,
+                {"step": "draws", "growth": growth, **nodes},
+                *(_noise(noise) if noise else []),
+            ]
+        shift: list[Step] = [
+            *([{"step": "softmax"}] if of_probs else []),
+            grid.polynomials(self.shift_mean_),
+        ]
+        return [
+            *start,
+            {"step": "mix", "weights": [1.0, 1.0], "parts": [[], shift]},
+            {"step": "softmax"},
+        ]
 
     def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""
@@ -202,7 +256,9 @@ class GPCalib(Calibrator):
 
     def grid(self) -> Grid:
         """The grid of the learned arrays, with how to interpolate on it."""
-        return Grid(float(self.grid_[0]), float(self.grid_[-1]), len(self.grid_), self.interpolation_order_)
+        return Grid(
+            float(self.grid_[0]), float(self.grid_[-1]), len(self.grid_), self.interpolation_order_
+        )
 
     def notes(self) -> list[str]:
         notes = []
@@ -217,14 +273,17 @@ class GPCalib(Calibrator):
                 advice = "Raise max_iter."
             elif self.inputs == "probs":
                 advice = (
-                    "Choose inputs='logits', where small probabilities lie apart from each other, or check the labels."
+                    "Choose inputs='logits', where small probabilities lie apart from each other, "
+                    "or check the labels."
                 )
             notes.append(
                 f"The fit did not converge ({self.message_}); the objective is {self.objective_:.1f}. {advice}"
             )
         if self.scale_ != 1.0:
             rest = ", which then changed nothing more" if self.collapsed_ else ""
-            notes.append(f"The outputs were divided by {self.scale_:g}, their best temperature, before the fit{rest}.")
+            notes.append(
+                f"The outputs were divided by {self.scale_:g}, their best temperature, before the fit{rest}."
+            )
         if self.n_rows_ < self.n_rows_given_:
             notes.append(
                 f"Fitted on {self.n_rows_:,} of the {self.n_rows_given_:,} calibration rows, chosen at random: "
@@ -251,5 +310,12 @@ class GPCalib(Calibrator):
 
 def _noise(variance: float) -> list[Step]:
     """:func:`calib.calibrators.gpcalib.prediction.add_white_noise` as steps, on logarithms."""
-    less: list[Step] = [{"step": "softmax"}, {"step": "affine", "scale": -variance, "offset": variance / 2}]
-    return [{"step": "log"}, {"step": "mix", "weights": [1.0, 1.0], "parts": [[], less]}, {"step": "softmax"}]
+    less: list[Step] = [
+        {"step": "softmax"},
+        {"step": "affine", "scale": -variance, "offset": variance / 2},
+    ]
+    return [
+        {"step": "log"},
+        {"step": "mix", "weights": [1.0, 1.0], "parts": [[], less]},
+        {"step": "softmax"},
+    ]

@@ -46,9 +46,12 @@ class Grid:
     def window(self, low: float, high: float) -> tuple[slice, Grid]:
         """The smallest part of this grid that inputs in [low, high] touch, and where its nodes lie in it."""
         ends = self.stencil(np.array([low, high])).first
-        start, stop = int(ends[0]), int(ends[1]) + self.order + 1
+        start = int(ends[0])
+        stop = int(ends[1]) + self.order + 1
         last = self.low + (stop - 1) * self.spacing
-        return slice(start, stop), Grid(self.low + start * self.spacing, last, stop - start, self.order)
+        return slice(start, stop), Grid(
+            self.low + start * self.spacing, last, stop - start, self.order
+        )
 
     def stencil(self, inputs: Floats) -> Stencil:
         """The nodes and weights that interpolate at ``inputs``, of any shape."""
@@ -58,9 +61,16 @@ class Grid:
         x = at - first
         if self.order == 1:
             return Stencil(self.size, first, [1.0 - x, x])
-        x1, x2, x3 = x - 1.0, x - 2.0, x - 3.0
-        left, right = x * x1, x2 * x3
-        return Stencil(self.size, first, [x1 * right / -6.0, x * right / 2.0, left * x3 / -2.0, left * x2 / 6.0])
+        x1 = x - 1.0
+        x2 = x - 2.0
+        x3 = x - 3.0
+        left = x * x1
+        right = x2 * x3
+        return Stencil(
+            self.size,
+            first,
+            [x1 * right / -6.0, x * right / 2.0, left * x3 / -2.0, left * x2 / 6.0],
+        )
 
     def interpolate(self, values: Floats, inputs: Floats) -> Floats:
         """Values at ``inputs`` of the function known at the nodes; see :meth:`Stencil.interpolate`."""
@@ -74,7 +84,8 @@ class Grid:
         # Through four neighbouring values, in units of the spacing from the second of their nodes (Lagrange).
         y0, y1, y2, y3 = (values[step : len(values) - 3 + step] for step in range(4))
         first = (-y0 / 3 - y1 / 2 + y2 - y3 / 6) / h
-        second, third = ((y0 + y2) / 2 - y1) / h**2, ((y3 - y0) / 6 + (y1 - y2) / 2) / h**3
+        second = ((y0 + y2) / 2 - y1) / h**2
+        third = ((y3 - y0) / 6 + (y1 - y2) / 2) / h**3
         coefficients = np.pad(np.stack([y1, first, second, third]), ((0, 0), (1, 1)))
         coefficients[0, [0, -1]] = values[[0, -1]]
         return {
@@ -130,7 +141,9 @@ class Stencil:
         flat = np.zeros(n * self.size + len(self.weights))
         for step, weight in enumerate(self.weights):
             # The first nodes of the last row end len(weights) before its end, so no shift leaves the array.
-            flat[step : step + n * self.size] += np.bincount(cells, (mass * weight).ravel(), minlength=n * self.size)
+            flat[step : step + n * self.size] += np.bincount(
+                cells, (mass * weight).ravel(), minlength=n * self.size
+            )
         return flat[: n * self.size].reshape(n, self.size)
 
     def sparse(self, mass: Floats) -> Any:
@@ -140,7 +153,9 @@ class Stencil:
         columns = self.first[..., None] + np.arange(len(self.weights))
         rows = np.broadcast_to(np.arange(len(mass))[:, None, None], columns.shape)
         values = mass[..., None] * np.stack(self.weights, axis=-1)
-        return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(len(mass), self.size))
+        return csr_array(
+            (values.ravel(), (rows.ravel(), columns.ravel())), shape=(len(mass), self.size)
+        )
 
     def _in_rows(self) -> Ints:
         return self.first + (np.arange(len(self.first)) * self.size)[:, None]
@@ -162,7 +177,8 @@ def chebyshev(low: float, high: float, n_points: int, inputs: Floats) -> tuple[F
     points, weights : (n_points,) and (len(inputs), n_points)
     """
     unit = (2.0 * inputs - (low + high)) / (high - low)
-    at_points, at_inputs = chebvander(chebpts1(n_points), n_points - 1), chebvander(unit, n_points - 1)
+    at_points = chebvander(chebpts1(n_points), n_points - 1)
+    at_inputs = chebvander(unit, n_points - 1)
     return chebyshev_points(low, high, n_points), np.linalg.solve(at_points.T, at_inputs.T).T
 
 

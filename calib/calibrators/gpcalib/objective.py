@@ -49,13 +49,17 @@ class Parametrisation:
 
     def posterior(self, vector: Floats) -> Posterior:
         """The posterior that a vector stands for."""
-        values, m = vector.copy(), self.n_inducing
+        values = vector.copy()
+        m = self.n_inducing
         above, between = self._kinds()
         values[above] = self.low[above] + softplus(vector[above])
-        values[between] = self.low[between] + (self.high - self.low)[between] * sigmoid(vector[between])
+        values[between] = self.low[between] + (self.high - self.low)[between] * sigmoid(
+            vector[between]
+        )
         kernel, inducing, mean, root = np.split(values, [3, 3 + m, 3 + 2 * m])
         if self.full:
-            entries, root = root, np.zeros((m, m))
+            entries = root
+            root = np.zeros((m, m))
             root[np.tril_indices(m)] = entries
         return Posterior(float(kernel[0]), float(kernel[1]), float(kernel[2]), inducing, mean, root)
 
@@ -73,16 +77,24 @@ class Parametrisation:
         slopes = np.ones_like(vector)
         above, between = self._kinds()
         slopes[above] = sigmoid(vector[above])
-        slopes[between] = (self.high - self.low)[between] * sigmoid(vector[between]) * sigmoid(-vector[between])
+        slopes[between] = (
+            (self.high - self.low)[between] * sigmoid(vector[between]) * sigmoid(-vector[between])
+        )
         return slopes * self._values(gradient)
 
     def _kinds(self) -> tuple[Ints, Ints]:
         """Places of the numbers that have a lower end alone, and of those that have both."""
-        return np.flatnonzero((self.low > -np.inf) & (self.high == np.inf)), np.flatnonzero(self.high < np.inf)
+        return np.flatnonzero((self.low > -np.inf) & (self.high == np.inf)), np.flatnonzero(
+            self.high < np.inf
+        )
 
     def _values(self, posterior: Posterior) -> Floats:
-        *values, root = (np.atleast_1d(getattr(posterior, field.name)) for field in fields(Posterior))
-        return np.concatenate([*values, root[np.tril_indices(self.n_inducing)] if self.full else root])
+        *values, root = (
+            np.atleast_1d(getattr(posterior, field.name)) for field in fields(Posterior)
+        )
+        return np.concatenate(
+            [*values, root[np.tril_indices(self.n_inducing)] if self.full else root]
+        )
 
 
 class Objective:
@@ -121,7 +133,9 @@ class Objective:
         self.statistics, self.earlier = statistics, earlier
         self.covariance = covariance
         grid = statistics.grid
-        width, m, full = grid.high - grid.low, len(inducing_inputs), variational == "full"
+        width = grid.high - grid.low
+        m = len(inducing_inputs)
+        full = variational == "full"
         low = np.full(3 + 2 * m + (m * (m + 1) // 2 if full else m), -np.inf)
         high = np.full(len(low), np.inf)
         low[:3] = 0.0, width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID), 0.0
@@ -142,8 +156,12 @@ class Objective:
         self.bounds = Bounds(ub=[LARGEST_VARIANCE, *[np.inf] * (len(self.start) - 1)])
         self._rows = slice(0, grid.size)
         self._earlier = slice(grid.size, None)
-        self._inputs = grid.nodes if earlier is None else np.concatenate([grid.nodes, earlier.points])
-        self._features = chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes) if covariance == "full" else None
+        self._inputs = (
+            grid.nodes if earlier is None else np.concatenate([grid.nodes, earlier.points])
+        )
+        self._features = (
+            chebyshev(grid.low, grid.high, N_FEATURES, grid.nodes) if covariance == "full" else None
+        )
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Value in nats and gradient, (p,), at free numbers; NaN where the kernel matrix is none."""
@@ -160,7 +178,9 @@ class Objective:
         value = expected_log_likelihood(self.statistics, moments, self._rows, self._features)
         if self.earlier is not None:
             # No log-likelihood exceeds 0. Its expansion can, far off: confident mistakes give it hardly any curvature.
-            value += min(self._earlier_log_likelihood(self.earlier, moments, self._earlier, below=0.0), 0.0)
+            value += min(
+                self._earlier_log_likelihood(self.earlier, moments, self._earlier, below=0.0), 0.0
+            )
         return value - moments.divergence(), moments.gradient()
 
     def expansion(self, posterior: Posterior) -> QuadraticLikelihood:
@@ -169,7 +189,9 @@ class Objective:
         points, weights = chebyshev(grid.low, grid.high, N_POINTS, grid.nodes)
         moments = Moments(posterior, np.concatenate([self._inputs, points]))
         value = expected_log_likelihood(self.statistics, moments, self._rows, self._features)
-        curvature, variance_slope = curvature_of_rows(self.statistics, moments.shift[self._rows], weights)
+        curvature, variance_slope = curvature_of_rows(
+            self.statistics, moments.shift[self._rows], weights
+        )
         slope = weights.T @ moments.by_shift[self._rows] + curvature @ moments.shift[-N_POINTS:]
         likelihood = QuadraticLikelihood(grid.low, grid.high, 0.0, slope, curvature, variance_slope)
         # The constant is what makes the expansion exact here, whichever covariance it is for.
@@ -187,13 +209,21 @@ class Objective:
         ----------
         part : where the points of the expansion are among the inputs of the moments.
         """
-        shift, projection, spread = moments.shift[part], moments.projection[:, part], moments.spread[:, part]
+        shift = moments.shift[part]
+        projection = moments.projection[:, part]
+        spread = moments.spread[:, part]
         bend = earlier.curvature @ shift
-        by_covariance = -0.5 * earlier.curvature if self.covariance == "full" else np.diag(earlier.variance_slope)
+        by_covariance = (
+            -0.5 * earlier.curvature
+            if self.covariance == "full"
+            else np.diag(earlier.variance_slope)
+        )
         prior = Gram(moments.posterior, earlier.points)
         covariance = prior.matrix - projection.T @ projection + spread.T @ spread
         by_noise = float(earlier.variance_slope.sum())
-        value = earlier.constant + float((earlier.slope - 0.5 * bend) @ shift + (by_covariance * covariance).sum())
+        value = earlier.constant + float(
+            (earlier.slope - 0.5 * bend) @ shift + (by_covariance * covariance).sum()
+        )
         value += by_noise * moments.posterior.noise_variance
         if value <= below:
             moments.by_shift[part] += earlier.slope - bend
@@ -204,7 +234,10 @@ class Objective:
 
 
 def expected_log_likelihood(
-    statistics: GridStatistics, moments: Moments, part: slice, features: tuple[Floats, Floats] | None
+    statistics: GridStatistics,
+    moments: Moments,
+    part: slice,
+    features: tuple[Floats, Floats] | None,
 ) -> float:
     """``sum_n [log s_ny + (s_n^T C_n s_n - s_n . diag C_n) / 2]``, s = softmax of the posterior mean.
 
@@ -217,34 +250,44 @@ def expected_log_likelihood(
     """
     q = moments.posterior
     # A line search may try absurd values; they must give a bad number, not a NaN.
-    shift, variance = np.clip(moments.shift[part], -LARGEST_SHIFT, LARGEST_SHIFT), moments.variance[part]
+    shift = np.clip(moments.shift[part], -LARGEST_SHIFT, LARGEST_SHIFT)
+    variance = moments.variance[part]
     growth = np.exp(shift)
-    columns, own = np.stack([np.ones_like(shift), variance]), variance
+    columns = np.stack([np.ones_like(shift), variance])
+    own = variance
     if features is not None:
         columns = np.concatenate([columns, features[1].T, moments.projection[:, part]])
         own = np.full_like(variance, q.noise_variance)
     collected = statistics.sums @ (growth * columns).T
-    total, weighted = np.maximum(collected[:, 0], SMALLEST_SUM), collected[:, 1]
+    total = np.maximum(collected[:, 0], SMALLEST_SUM)
+    weighted = collected[:, 1]
     inverse = 1.0 / total
     squared = statistics.squares @ (growth * growth * own)
     second = float(((squared * inverse - weighted) * inverse).sum())
     by_total = weighted - 2.0 * squared * inverse
     by_collected = [-inverse]
     if features is not None:
-        gram, f = Gram(q, features[0]), len(features[0])
+        gram = Gram(q, features[0])
+        f = len(features[0])
         root = np.diag(q.q_sqrt) if q.q_sqrt.ndim == 1 else q.q_sqrt
         excess = root @ root.T - np.eye(len(root))  # of S over the whitened prior
         expected = collected[:, 2:] * inverse[:, None]
-        smooth, projected = expected[:, :f], expected[:, f:]
+        smooth = expected[:, :f]
+        projected = expected[:, f:]
         by_expected = np.concatenate([smooth @ gram.matrix, projected @ excess], axis=1)
         quadratic = (by_expected * expected).sum(axis=1)
         second += float(quadratic.sum())
         by_total -= 2.0 * quadratic * total
         by_collected += list(2.0 * by_expected.T * inverse)
-    first = statistics.label_prior + float(statistics.label_weights @ shift) - float(np.log(total).sum())
+    first = (
+        statistics.label_prior
+        + float(statistics.label_weights @ shift)
+        - float(np.log(total).sum())
+    )
     # Both are at most 0. Interpolated between nodes, wild functions can exceed that without end, until the optimiser
     # climbs to infinity; bounded, they are found out afterwards.
-    first_counts, half = float(first <= 0.0), 0.5 * float(second <= 0.0)
+    first_counts = float(first <= 0.0)
+    half = 0.5 * float(second <= 0.0)
     by_total = (half * by_total * inverse - first_counts) * inverse
     by_total[total <= SMALLEST_SUM] = 0.0
     back = np.stack([by_total, *(half * by for by in by_collected)]) @ statistics.sums
@@ -263,7 +306,9 @@ def expected_log_likelihood(
     return min(first, 0.0) + min(0.5 * second, 0.0)
 
 
-def curvature_of_rows(statistics: GridStatistics, shift: Floats, features: Floats) -> tuple[Floats, Floats]:
+def curvature_of_rows(
+    statistics: GridStatistics, shift: Floats, features: Floats
+) -> tuple[Floats, Floats]:
     """Curvature of the log-likelihood in the shift, and its derivative by the variance of single classes.
 
     Parameters
@@ -281,4 +326,6 @@ def curvature_of_rows(statistics: GridStatistics, shift: Floats, features: Float
     means = (statistics.sums @ (growth[:, None] * features)) / total[:, None]
     mass = growth * ((1.0 / total) @ statistics.sums)
     squared = growth**2 * ((1.0 / total**2) @ statistics.squares)
-    return features.T @ (mass[:, None] * features) - means.T @ means, 0.5 * (features.T @ (squared - mass))
+    return features.T @ (mass[:, None] * features) - means.T @ means, 0.5 * (
+        features.T @ (squared - mass)
+    )

@@ -47,11 +47,17 @@ class Posterior:
     def covariance(self, inputs: Floats) -> Floats:
         """Joint covariance of the noise-free latent function at ``inputs``, shape (n, n)."""
         at = Moments(self, inputs)
-        return self.kernel(inputs, inputs) - at.projection.T @ at.projection + at.spread.T @ at.spread
+        return (
+            self.kernel(inputs, inputs) - at.projection.T @ at.projection + at.spread.T @ at.spread
+        )
 
     def spread(self, projection: Floats) -> Floats:
         """``S^(T/2)`` times a projection, shape (m, n)."""
-        return self.q_sqrt[:, None] * projection if self.q_sqrt.ndim == 1 else self.q_sqrt.T @ projection
+        return (
+            self.q_sqrt[:, None] * projection
+            if self.q_sqrt.ndim == 1
+            else self.q_sqrt.T @ projection
+        )
 
 
 class Moments:
@@ -77,8 +83,14 @@ class Moments:
         self.projection = self._inverse @ (q.variance * self._correlation)
         self.spread = q.spread(self.projection)
         self.shift = q.q_mean @ self.projection
-        self.variance = q.variance + q.noise_variance + (self.spread**2 - self.projection**2).sum(axis=0)
-        self.by_shift, self.by_variance, self.by_noise = np.zeros(len(inputs)), np.zeros(len(inputs)), 0.0
+        self.variance = (
+            q.variance + q.noise_variance + (self.spread**2 - self.projection**2).sum(axis=0)
+        )
+        self.by_shift, self.by_variance, self.by_noise = (
+            np.zeros(len(inputs)),
+            np.zeros(len(inputs)),
+            0.0,
+        )
         self._by_amplitude, self._by_lengthscale = 0.0, 0.0
         self._by_projection = np.zeros_like(self.projection)
         self._by_root = np.zeros_like(q.q_sqrt)
@@ -137,7 +149,8 @@ class Moments:
 
     def _add_spread(self, part: slice, by_spread: Floats) -> None:
         """Go back from the spread to the projection and the root."""
-        root, projection = self.posterior.q_sqrt, self.projection[:, part]
+        root = self.posterior.q_sqrt
+        projection = self.projection[:, part]
         if root.ndim == 1:
             self._by_root += (projection * by_spread).sum(axis=1)
             self._by_projection[:, part] += root[:, None] * by_spread
@@ -160,5 +173,7 @@ class Gram:
         lengthscale = self._posterior.lengthscale
         bent = derivative * self.matrix * self._apart
         by_lengthscale = float((bent * self._apart).sum()) / lengthscale**3
-        by_variance = float((derivative * self._correlation).sum())  # also where the variance has become 0
+        by_variance = float(
+            (derivative * self._correlation).sum()
+        )  # also where the variance has become 0
         return by_variance, by_lengthscale, -2.0 * bent.sum(axis=1) / lengthscale**2

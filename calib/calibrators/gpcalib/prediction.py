@@ -31,7 +31,9 @@ def draw_shifts(posterior: Posterior, inputs: Floats, n_draws: int, seed: int) -
     roots = (vectors[:, keep] * np.sqrt(values[keep]))[:, ::-1]
     # The sign of an eigenvector is arbitrary; fixing it makes the draws the same on every machine.
     roots *= np.where(roots[np.abs(roots).argmax(axis=0), np.arange(roots.shape[1])] < 0, -1.0, 1.0)
-    points = Sobol(roots.shape[1], rng=np.random.default_rng(seed)).random_base2(max(1, int(np.ceil(np.log2(n_draws)))))
+    points = Sobol(roots.shape[1], rng=np.random.default_rng(seed)).random_base2(
+        max(1, int(np.ceil(np.log2(n_draws))))
+    )
     normals = ndtri(np.clip(points[:n_draws], 1e-12, 1.0 - 1e-12))
     return posterior.shift(inputs) + normals @ roots.T
 
@@ -71,7 +73,8 @@ def keep_predicted(probs: Floats, logits: Floats) -> None:
     probs, logits : (n, n_classes)
     """
     rows = np.arange(len(probs))
-    top, highest = logits.argmax(axis=1), probs.argmax(axis=1)
+    top = logits.argmax(axis=1)
+    highest = probs.argmax(axis=1)
     turned = np.flatnonzero(logits[rows, highest] < logits[rows, top])
     probs[turned, top[turned]] = np.nextafter(probs[turned, highest[turned]], 2.0)
 
@@ -89,7 +92,13 @@ WIDEST = 3.0
 
 
 def tabulate(
-    posterior: Posterior, low: float, high: float, space: str, n_draws: int, seed: int, monotone: bool
+    posterior: Posterior,
+    low: float,
+    high: float,
+    space: str,
+    n_draws: int,
+    seed: int,
+    monotone: bool,
 ) -> tuple[Grid, Floats, Floats]:
     """A posterior for prediction, on a grid that reaches past the calibration data.
 
@@ -111,7 +120,9 @@ def tabulate(
     shift = posterior.shift(smooth.nodes)
     deviations = draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift
     draws: Floats = shift + _limited(deviations, posterior, smooth)
-    average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]
+    average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(
+        np.full((1, 64), 1.0 / 64.0)
+    )[0]
     shift -= shift @ average
     draws -= (draws @ average)[:, None]
     finer = _finer(draws, smooth, monotone)
@@ -119,7 +130,8 @@ def tabulate(
         shift = smooth.interpolate(shift, finer.nodes)
         draws = np.array([smooth.interpolate(draw, finer.nodes) for draw in draws])
     if monotone:
-        shift, draws = monotone_shifts(shift, finer, space), monotone_shifts(draws, finer, space)
+        shift = monotone_shifts(shift, finer, space)
+        draws = monotone_shifts(draws, finer, space)
     return finer, shift, draws
 
 
@@ -131,7 +143,9 @@ def _limited(deviations: Floats, posterior: Posterior, grid: Grid) -> Floats:
     hundred logits the kernel variance goes to hundreds, and the draws would be full of such functions.
     Deviations count from their median at the inducing inputs, which lie where the data are.
     """
-    at_data = np.array([grid.interpolate(deviation, posterior.inducing_inputs) for deviation in deviations])
+    at_data = np.array(
+        [grid.interpolate(deviation, posterior.inducing_inputs) for deviation in deviations]
+    )
     deviations = deviations - np.median(at_data, axis=1, keepdims=True)
     sd = deviations.std(axis=0)
     return deviations * (WIDEST / np.maximum(sd, WIDEST))
@@ -150,7 +164,9 @@ def _finer(draws: Floats, grid: Grid, monotone: bool) -> Grid:
 def _grid(posterior: Posterior, low: float, high: float, space: str) -> Grid:
     """Ten nodes per lengthscale, and far enough beyond the data for the posterior to return to the prior."""
     if space == "probs":
-        low, high, reach = 0.0, 1.0, 0.0
+        low = 0.0
+        high = 1.0
+        reach = 0.0
     else:
         # With a lengthscale beyond the data's range the function is all but straight outside it.
         reach = min(REVERTED * posterior.lengthscale, 3.0 * (high - low) + 10.0)

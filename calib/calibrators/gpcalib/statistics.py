@@ -118,7 +118,8 @@ def logit_scale(logits: Floats, labels: Ints) -> tuple[float, float]:
     from scipy.optimize import minimize_scalar
 
     rows = slice(None, None, max(1, logits.size // MOST_ENTRIES))
-    sample, classes = logits[rows], labels[rows]
+    sample = logits[rows]
+    classes = labels[rows]
     index = np.arange(len(sample))
     weight = len(logits) / len(sample)
     unit = logit_unit(sample)
@@ -165,11 +166,14 @@ def training_grid(logits: Floats, space: str, earlier: QuadraticLikelihood | Non
     """256 nodes over the range of the inputs, also of earlier ones; 512 for few classes or a wide range."""
     if space == "probs":
         return Grid(0.0, 1.0, 512)
-    low, high = float(logits.min()), float(logits.max())
+    low = float(logits.min())
+    high = float(logits.max())
     margin = 0.01 * (high - low) or 0.5
-    low, high = low - margin, high + margin
+    low = low - margin
+    high = high + margin
     if earlier is not None:
-        low, high = min(low, earlier.low), max(high, earlier.high)
+        low = min(low, earlier.low)
+        high = max(high, earlier.high)
     wide = logits.shape[1] <= FEW_CLASSES or high - low > 65
     return Grid(low, high, 512 if wide else 256)
 
@@ -185,7 +189,8 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
     thin = n_classes <= FEW_CLASSES and n > MANY_ROWS
     sums: Any = [] if thin else np.empty((n, grid.size))
     squares: Any = [] if thin else np.empty((n, grid.size))
-    label_weights, label_prior = np.zeros(grid.size), 0.0
+    label_weights = np.zeros(grid.size)
+    label_prior = 0.0
     for block in blocks(n, max(n_classes, grid.size), BLOCK_ENTRIES):
         order = np.argsort(logits[block], axis=1)
         inputs, prior = kernel_inputs(np.take_along_axis(logits[block], order, axis=1), space)
@@ -202,12 +207,17 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
         at = np.take_along_axis(inputs, label, axis=1).T
         label_weights += grid.stencil(at).collect(np.ones_like(at))[0]
     if thin:
-        sums, squares = sparse.vstack(sums, format="csr"), sparse.vstack(squares, format="csr")
+        sums = sparse.vstack(sums, format="csr")
+        squares = sparse.vstack(squares, format="csr")
     return GridStatistics(grid, sums, squares, label_weights, label_prior)
 
 
 def starting_inducing_inputs(
-    logits: Floats, space: str, n_inducing: int, seed: int, earlier: QuadraticLikelihood | None = None
+    logits: Floats,
+    space: str,
+    n_inducing: int,
+    seed: int,
+    earlier: QuadraticLikelihood | None = None,
 ) -> Floats:
     """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
 
@@ -224,6 +234,10 @@ def starting_inducing_inputs(
     distinct = sample[np.diff(sample, prepend=-np.inf) > 1e-6 * np.ptp(sample)]
     if len(distinct) <= n_inducing:
         return distinct[::-1].copy()
-    with warnings.catch_warnings(action="ignore"):  # a centre that lost its inputs stays where it was
-        centres, _ = kmeans2(sample, n_inducing, iter=STEPS, minit="++", rng=np.random.default_rng(seed))
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # a centre that lost its inputs stays where it was
+        centres, _ = kmeans2(
+            sample, n_inducing, iter=STEPS, minit="++", rng=np.random.default_rng(seed)
+        )
     return np.sort(centres)[::-1].copy()

@@ -113,7 +113,9 @@ class OnGPU:
 
     def __init__(self, matrix: Any):
         self._tf = tensorflow()
-        self._matrix = self._tf.constant(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+        self._matrix = self._tf.constant(
+            matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        )
 
     def __matmul__(self, right: Floats) -> Floats:
         return self._tf.tensordot(self._matrix, right, 1).numpy()
@@ -123,7 +125,11 @@ class OnGPU:
 
 
 def fit_latent_gp(
-    logits: Floats, labels: Ints, params: Any, earlier: QuadraticLikelihood | None, progress: Progress
+    logits: Floats,
+    labels: Ints,
+    params: Any,
+    earlier: QuadraticLikelihood | None,
+    progress: Progress,
 ) -> tuple[LatentFit, str, str]:
     """Fit the latent function by L-BFGS; also where it ran, and a note, as :func:`~calib.calibrators.backend.run` has.
 
@@ -143,8 +149,12 @@ def fit_latent_gp(
         rows = _sample(len(logits), MOST_ROWS, seed)
         statistics = grid_statistics(logits[rows], labels[rows], space, grid)
         if on_gpu:
-            statistics = replace(statistics, sums=OnGPU(statistics.sums), squares=OnGPU(statistics.squares))
-        objective = Objective(statistics, start, space, params.covariance, params.variational, earlier)
+            statistics = replace(
+                statistics, sums=OnGPU(statistics.sums), squares=OnGPU(statistics.squares)
+            )
+        objective = Objective(
+            statistics, start, space, params.covariance, params.variational, earlier
+        )
         vector, trace, converged, message = maximise(
             objective, objective.start, objective.bounds, params.max_iter, progress
         )
@@ -153,7 +163,9 @@ def fit_latent_gp(
             converged, message = False, TOO_STEEP
             # Expanded at the prior mean with hardly any variance: here it would be an expansion of the grid's faults.
             at = replace(posterior, q_mean=np.zeros_like(posterior.q_mean), variance=1e-6)
-        return LatentFit(posterior, objective.expansion(at), trace, converged, message, len(labels[rows]))
+        return LatentFit(
+            posterior, objective.expansion(at), trace, converged, message, len(labels[rows])
+        )
 
     return run(optimise, params.device, logits.shape)
 

@@ -74,9 +74,12 @@ class IMaxBinning(StepMapCalibrator):
         help="The value of a bin: the frequency in it (empirical), or the mean probability of the model (raw) or of "
         "the calibrator named, which is fitted first.",
     )
-    monotone: bool = param(False, help="Keep the bins' probabilities in order; shared bins then keep every prediction.")
+    monotone: bool = param(
+        False, help="Keep the bins' probabilities in order; shared bins then keep every prediction."
+    )
     scaled_model: bool = param(
-        False, help="Place I-Max's edges for a sigmoid matched to the data, where the model's confidence is far off."
+        False,
+        help="Place I-Max's edges for a sigmoid matched to the data, where the model's confidence is far off.",
     )
 
     weighted: ClassVar[bool] = False
@@ -96,14 +99,20 @@ class IMaxBinning(StepMapCalibrator):
             )
         return notes + [note for note in self.source_notes_ if note not in notes]
 
-    def _fit(self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None) -> None:
+    def _fit(
+        self, logits: Floats, labels: Ints, *, progress: Progress, weights: Floats | None = None
+    ) -> None:
         self.source_notes_: list[str] = []
         super()._fit(logits, labels, progress=progress)
         if self.representatives == "empirical":
             return
         cls = METHODS["identity" if self.representatives == "raw" else self.representatives].cls
-        shared = set(parameter_names(cls)) & set(parameter_names(OneVsRest))  # one-vs-rest in the same way as the bins
-        source = cls(**{name: getattr(self, name) for name in shared}).fit(logits, labels, progress=progress)
+        shared = set(parameter_names(cls)) & set(
+            parameter_names(OneVsRest)
+        )  # one-vs-rest in the same way as the bins
+        source = cls(**{name: getattr(self, name) for name in shared}).fit(
+            logits, labels, progress=progress
+        )
         self.source_notes_ = source.notes()
         self._take_over(source.predict_proba(logits), logits, labels)
 
@@ -115,21 +124,29 @@ class IMaxBinning(StepMapCalibrator):
         elif self.n_classes_ == 2:
             probs = probs[:, 1:]
         if self.share_classes:
-            log_odds, probs = log_odds.reshape(-1, 1), probs.reshape(-1, 1)
+            log_odds = log_odds.reshape(-1, 1)
+            probs = probs.reshape(-1, 1)
         for k, bins in enumerate(self.maps_):
             if bins is not None:
                 index = np.searchsorted(bins.edges, log_odds[:, k], side="right")
-                count, total = (np.bincount(index, each, len(bins.values)) for each in (None, probs[:, k]))
+                count, total = (
+                    np.bincount(index, each, len(bins.values)) for each in (None, probs[:, k])
+                )
                 self.maps_[k] = self._represented(bins.edges, total, count.astype(np.int64))
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:
         sums = SigmoidSums.from_log_odds(log_odds)
         model = matched_sigmoid(log_odds, positives) if self.scaled_model else (1.0, 0.0)
-        edges = scheme_edges(sums, self.scheme, self.n_bins, sigmoid=model, random_state=self.random_state)
-        total, count = count_between(np.sort(log_odds[positives]), edges), sums.counts(sums.positions(edges))
+        edges = scheme_edges(
+            sums, self.scheme, self.n_bins, sigmoid=model, random_state=self.random_state
+        )
+        total = count_between(np.sort(log_odds[positives]), edges)
+        count = sums.counts(sums.positions(edges))
         return self._represented(edges, total, count, self.margin_)
 
-    def _represented(self, edges: Floats, total: Floats | Ints, count: Ints, margin: float = 0.0) -> StepMap:
+    def _represented(
+        self, edges: Floats, total: Floats | Ints, count: Ints, margin: float = 0.0
+    ) -> StepMap:
         """Bins with the means of what their pairs sum to, at least ``margin`` away from 0 and 1."""
         values = np.clip(mean_of_bins(total, count, edges), margin, 1 - margin)
         return StepMap(edges, in_order(values, count) if self.monotone else values)

@@ -46,7 +46,10 @@ class SigmoidSums:
 
         np.clip(ordered, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, out=ordered)
         each = 1.0 if weights is None else weights
-        one, zero = (np.append(0.0, np.cumsum(of)) for of in (each * expit(ordered), (each * expit(-ordered))[::-1]))
+        one, zero = (
+            np.append(0.0, np.cumsum(of))
+            for of in (each * expit(ordered), (each * expit(-ordered))[::-1])
+        )
         return cls(ordered, one, zero[::-1])
 
     @property
@@ -63,7 +66,8 @@ class SigmoidSums:
 
     def between(self, cuts: Ints) -> tuple[Floats, Floats]:
         """Sums of P(1 | log-odds) and of P(0 | log-odds) in each of the (n_cuts - 1,) bins."""
-        one, zero = self.one[cuts], self.zero[cuts]
+        one = self.one[cuts]
+        zero = self.zero[cuts]
         return one[1:] - one[:-1], zero[:-1] - zero[1:]
 
     def counts(self, cuts: Ints) -> Ints:
@@ -99,7 +103,8 @@ def edges_between(centres: Floats) -> Floats:
     -------
     (n_bins - 1,) increasing edges, each above the centre on its left and at most at that on its right.
     """
-    below, above = centres[:-1], centres[1:]
+    below = centres[:-1]
+    above = centres[1:]
     gain_if_one = softplus(-centres)
     gain_if_zero = softplus(centres)
     gain_if_one = gain_if_one[:-1] - gain_if_one[1:]
@@ -122,9 +127,12 @@ def information_bound(one: Floats, zero: Floats, centres: Floats) -> float:
     one, zero : (n_bins,) sums of P(1 | log-odds) and P(0 | log-odds) in each bin.
     centres : (n_bins,) log-odds.
     """
-    total_one, total_zero = float(one.sum()), float(zero.sum())
+    total_one = float(one.sum())
+    total_zero = float(zero.sum())
     total = total_one + total_zero
-    label_entropy = -(total_one * np.log(total_one / total) + total_zero * np.log(total_zero / total))
+    label_entropy = -(
+        total_one * np.log(total_one / total) + total_zero * np.log(total_zero / total)
+    )
     remaining = one @ softplus(-centres) + zero @ softplus(centres)
     return float(label_entropy - remaining) / total
 
@@ -194,7 +202,8 @@ def divergence(first: Floats, second: Floats) -> Floats:
 
 def _cells(sums: SigmoidSums) -> tuple[Floats, Floats]:
     """Log-odds of the mean probability in narrow cells, and how many pairs each stands for."""
-    low, high = sums.log_odds[0], sums.log_odds[-1]
+    low = sums.log_odds[0]
+    high = sums.log_odds[-1]
     cuts = np.unique(sums.positions(np.linspace(low, high, CELLS + 1)[1:-1]))
     one, zero = sums.between(cuts)
     return np.log(one) - np.log(zero), one + zero
@@ -208,7 +217,11 @@ MAX_STEPS = 1000
 
 
 def best_edges(
-    sums: SigmoidSums, n_bins: int, n_starts: int = N_STARTS, random_state: int = 0, max_steps: int = MAX_STEPS
+    sums: SigmoidSums,
+    n_bins: int,
+    n_starts: int = N_STARTS,
+    random_state: int = 0,
+    max_steps: int = MAX_STEPS,
 ) -> Floats:
     """Inner edges of the highest bound to which the iterations lead from several starts.
 

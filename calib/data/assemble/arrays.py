@@ -13,7 +13,16 @@ import numpy.typing as npt
 from calib.data.array_names import CLASS_NAMES, LABELS, first_named
 from calib.data.assemble.beside import OTHER_TIMES, ROW_ROLES
 from calib.data.assemble.predicted import texts_of
-from calib.data.findings import InvalidUpload, Notes, Step, info, left_out_as, listed, shortened, warning
+from calib.data.findings import (
+    InvalidUpload,
+    Notes,
+    Step,
+    info,
+    left_out_as,
+    listed,
+    shortened,
+    warning,
+)
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices, names_in
@@ -58,30 +67,42 @@ class Arrays:
         if keep.all():
             return self
         if not keep.any():
-            reason = f"None of {plural(len(keep), 'row')} can be used: values or labels are missing."
+            reason = (
+                f"None of {plural(len(keep), 'row')} can be used: values or labels are missing."
+            )
             raise InvalidUpload("all_rows_bad", reason, "Save it again.")
         rows = {role: array[keep] for role, array in self.rows.items()}
         return replace(self, outputs=self.outputs[keep], rows=rows)
 
 
-def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, choices: Choices) -> Step[Arrays]:
+def read_part(
+    contents: Contents, labels: Contents | None, outputs: Any, label: Any, choices: Choices
+) -> Step[Arrays]:
     """Outputs as (n, k) floats, and as many labels, of one part; these may lie in a file of their own."""
     beside = labels or contents
-    outputs_name, labels_name = display_name(contents, outputs), display_name(beside, label)
+    outputs_name = display_name(contents, outputs)
+    labels_name = display_name(beside, label)
     if labels is not None:
         outputs_name, labels_name = contents.name, beside.name
     findings: list[Finding] = []
     values = read_any(contents, names_in(outputs) if contents.tabular else outputs)
     raw = read_any(beside, label)
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
-        findings.append(info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row."))
+        findings.append(
+            info(
+                "labels_squeezed",
+                f"{labels_name} has the shape {raw.shape}; read as one label per row.",
+            )
+        )
         raw = raw[0]
     if raw.ndim == 0:
         reason = f"{labels_name} is a single value, not one label per row."
         raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
     shaped = rows_by_classes(values, len(raw), outputs_name, labels_name)
     columns = class_names(names_in(outputs)) if contents.tabular else None
-    arrays = Arrays(as_floats(shaped.value, outputs_name), raw, outputs_name, labels_name, column_names=columns)
+    arrays = Arrays(
+        as_floats(shaped.value, outputs_name), raw, outputs_name, labels_name, column_names=columns
+    )
     return Step(arrays, (*findings, *shaped.findings))
 
 
@@ -98,21 +119,32 @@ def read_rows(contents: Contents, n_rows: int, chosen: dict[str, Any]) -> Step[d
     for role, name in ((role, name) for role, name in chosen.items() if name):
         try:
             if role == "groups" and isinstance(name, tuple):
-                array: Array = crossed([texts_of(contents.read(column).reshape(-1)) for column in name])
+                array: Array = crossed(
+                    [texts_of(contents.read(column).reshape(-1)) for column in name]
+                )
             else:
                 array = read_any(contents, name)
         except InvalidUpload as invalid:
-            if role not in ("features", "times"):  # nothing else depends on times, which may have been inferred
+            if role not in (
+                "features",
+                "times",
+            ):  # nothing else depends on times, which may have been inferred
                 raise
             reason = f"{invalid.finding.message} The column of times was left out."
-            findings.append(left_out_as(role, invalid) if role == "features" else info("times", reason, OTHER_TIMES))
+            findings.append(
+                left_out_as(role, invalid)
+                if role == "features"
+                else info("times", reason, OTHER_TIMES)
+            )
             decided |= {} if role == "features" else {role: ""}
             continue
         if array.ndim and len(array) == n_rows and (array.size or role == "features"):
             found[role] = array
             continue
         shape = f"{display_name(contents, name)} has the shape {array.shape} for {plural(n_rows, 'row')}"
-        said = warning("rows_differ_beside", f"{shape}; it was left out.", "Save one entry per row.")
+        said = warning(
+            "rows_differ_beside", f"{shape}; it was left out.", "Save one entry per row."
+        )
         findings.append(replace(said, left_out="features" if role == "features" else ""))
         decided[role] = ""
     return Step(found, tuple(findings), decided)
@@ -145,27 +177,51 @@ def read_class_names(contents: Contents) -> tuple[str, ...] | None:
     if contents.tabular:
         return None
     name = first_named(contents.names, CLASS_NAMES, None)
-    if name is None and "classes" in contents and first_named(contents.names, LABELS, None) != "classes":
+    if (
+        name is None
+        and "classes" in contents
+        and first_named(contents.names, LABELS, None) != "classes"
+    ):
         name = "classes"  # scikit-learn's classes_, beside labels of another name
-    return None if name is None else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
+    return (
+        None
+        if name is None
+        else tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
+    )
 
 
 def display_name(contents: Contents, name: Any) -> str:
     """What an array is called in a sentence; columns of a table by their file."""
-    return contents.name if isinstance(name, tuple) or len(contents.arrays) == 1 else shortened(name, LONGEST_SHOWN)
+    return (
+        contents.name
+        if isinstance(name, tuple) or len(contents.arrays) == 1
+        else shortened(name, LONGEST_SHOWN)
+    )
 
 
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
     check_there(contents, choices.predicted)
     chosen: list[str] = []
-    for role in ("outputs", "labels", "split", *ROW_ROLES, "features", "train_features", "train_labels"):
+    for role in (
+        "outputs",
+        "labels",
+        "split",
+        *ROW_ROLES,
+        "features",
+        "train_features",
+        "train_labels",
+    ):
         if role == "labels" and labels is not None:
             check_there(labels, choices.labels)
         else:
             chosen += check_there(contents, getattr(choices, role))
     if twice := next((name for name, times in Counter(chosen).items() if times > 1), None):
-        raise InvalidUpload("chosen_twice", f"{twice!r} was chosen for two things.", "Choose another array or column.")
+        raise InvalidUpload(
+            "chosen_twice",
+            f"{twice!r} was chosen for two things.",
+            "Choose another array or column.",
+        )
 
 
 def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
@@ -178,15 +234,23 @@ def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
     return names
 
 
-def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_name: str) -> Step[Array]:
+def rows_by_classes(
+    outputs: Array, n_labels: int, outputs_name: str, labels_name: str
+) -> Step[Array]:
     """The outputs as (n, k) with as many rows as labels, transposed where only that fits; a single column is (n, 1)."""
-    shape, findings = outputs.shape, []
+    shape = outputs.shape
+    findings = []
     if outputs.ndim == 0:
         reason = f"{outputs_name} is a single value, not one row of scores per example."
         raise InvalidUpload("shape_0d", reason, "Save the whole array.")
     if outputs.ndim > 2:
         outputs = outputs.reshape([n for n in shape if n != 1] or [1])
-        findings.append(info("squeezed", f"{outputs_name} has the shape {shape}; axes of length one were dropped."))
+        findings.append(
+            info(
+                "squeezed",
+                f"{outputs_name} has the shape {shape}; axes of length one were dropped.",
+            )
+        )
     if outputs.ndim > 2:
         raise InvalidUpload(
             "shape_3d",
@@ -216,11 +280,15 @@ def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> No
         raise InvalidUpload("too_large", reason, "Save fewer rows: 20,000 are plenty to calibrate.")
     if n == 0 or n_labels == 0:
         empty = outputs_name if n == 0 else labels_name
-        raise InvalidUpload("no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again.")
+        raise InvalidUpload(
+            "no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again."
+        )
     if n != n_labels:
         first_line = "Was the first line of one file taken as its header?"
         cause = first_line if abs(n - n_labels) == 1 else "Did you drop rows from one file?"
-        reason = f"{labels_name} has {plural(n_labels, 'row')} but {outputs_name} has {n:,}. {cause}"
+        reason = (
+            f"{labels_name} has {plural(n_labels, 'row')} but {outputs_name} has {n:,}. {cause}"
+        )
         raise InvalidUpload("rows_differ", reason, "Upload another labels file.")
 
 
@@ -235,6 +303,8 @@ def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     """The smaller of float32 and float64 that holds every value."""
     if dtype.kind not in "fiub":
         reason = f"{name} holds values of type {dtype} where numbers are needed."
-        raise InvalidUpload("dtype", reason, "Save it as array.astype('float32'), or choose another array.")
+        raise InvalidUpload(
+            "dtype", reason, "Save it as array.astype('float32'), or choose another array."
+        )
     single = dtype.itemsize <= (4 if dtype.kind == "f" else 2)
     return np.dtype(np.float32 if single else np.float64)

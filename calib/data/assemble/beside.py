@@ -51,11 +51,14 @@ def group_names(groups: Array) -> Step[Texts | None]:
     values, places = distinct(groups)
     if len(values) > MAX_GROUPS:
         reason = f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left "
-        return Step(None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),))
+        return Step(
+            None, (warning("too_many_groups", f"{reason}out.", "Choose another column as groups."),)
+        )
     # A word such as "None" is a name like any other: of what, only the person who wrote it knows.
     texts = values.astype(np.str_)
     gone = np.isnan(values) if values.dtype.kind == "f" else np.char.strip(texts) == ""
-    names, n = np.where(gone, "(missing)", texts), int(gone[places].sum())
+    names = np.where(gone, "(missing)", texts)
+    n = int(gone[places].sum())
     said = f"{plural(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group (missing)."
     return Step(names[places], (info("groups_missing", said),) if n else ())
 
@@ -63,7 +66,9 @@ def group_names(groups: Array) -> Step[Texts | None]:
 def cluster_names(clusters: Array) -> Step[Texts | None]:
     """The cluster of each row as text; a row without one is a cluster of its own."""
     values, places = distinct(clusters)
-    gone = np.flatnonzero(np.array([is_missing(value) for value in values.tolist()], dtype=bool)[places])
+    gone = np.flatnonzero(
+        np.array([is_missing(value) for value in values.tolist()], dtype=bool)[places]
+    )
     own = np.array([f"(none, row {k + 1})" for k in gone.tolist()], dtype=np.str_)
     each = values.astype(np.str_)[places].astype(max(values.astype(np.str_).dtype, own.dtype))
     each[gone] = own
@@ -83,7 +88,11 @@ def positive_weights(weights: Array) -> Step[Floats | None]:
         return Step(values)
     n = int(bad.sum())
     faults = f"{n:,} of {len(weights):,} weights {verb(n, 'is', 'are')} no number from 0 upwards ({row_numbers(bad)})"
-    reason = f"{faults}, so all weights were left out." if bad.any() else "All weights are zero, so they were left out."
+    reason = (
+        f"{faults}, so all weights were left out."
+        if bad.any()
+        else "All weights are zero, so they were left out."
+    )
     return Step(None, (warning("weights", reason, "Choose another column as the weight."),))
 
 
@@ -108,7 +117,17 @@ def row_times(times: Array) -> Step[Texts | None]:
     return Step(None, (info("times", f"{reason}: the column of times was left out.", OTHER_TIMES),))
 
 
-DATES = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%G-W%V-%u")
+DATES = (
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%G-W%V-%u",
+)
 """How dates are written; the last is a week, as its Monday."""
 
 
@@ -122,9 +141,14 @@ def times_of(values: Array) -> list[list[str]]:
     texts = [str(value).strip() for value in values.tolist()]
     try:
         numbers = [float(text) for text in texts]
-        return [[f"{number:.12g}" for number in numbers]] if all(map(math.isfinite, numbers)) else []
+        return (
+            [[f"{number:.12g}" for number in numbers]] if all(map(math.isfinite, numbers)) else []
+        )
     except ValueError:
-        days = [re.sub(r"^(\d{4})-?W(\d\d?)$", r"\1-W\2-1", re.split(r"[T ]", text, maxsplit=1)[0]) for text in texts]
+        days = [
+            re.sub(r"^(\d{4})-?W(\d\d?)$", r"\1-W\2-1", re.split(r"[T ]", text, maxsplit=1)[0])
+            for text in texts
+        ]
     found = []
     for form in DATES:
         with suppress(ValueError):
@@ -135,11 +159,24 @@ def times_of(values: Array) -> list[list[str]]:
 
 ROW_ROLES = {
     "groups": RowRole(
-        ("groups", "group", "subgroup", "subgroups", "site", "domain", "sensitive", "cohort", "batch"), group_names
+        (
+            "groups",
+            "group",
+            "subgroup",
+            "subgroups",
+            "site",
+            "domain",
+            "sensitive",
+            "cohort",
+            "batch",
+        ),
+        group_names,
     ),
     "clusters": RowRole(("clusters", "cluster", "clusterid"), cluster_names),
     "weights": RowRole(("weights", "sampleweight", "sampleweights"), positive_weights),
-    "times": RowRole(("week", "date", "datetime", "timestamp", "yearweek", "calendarweek"), row_times),
+    "times": RowRole(
+        ("week", "date", "datetime", "timestamp", "yearweek", "calendarweek"), row_times
+    ),
 }  # the end of the roles
 
 ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)
@@ -175,4 +212,6 @@ def calibration_rows(split: Array) -> npt.NDArray[np.bool_] | None:
         return np.asarray(split == values[1])
     parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
     settled = "test" in parts and parts[0] != parts[1] and None not in parts
-    return np.asarray([part != "test" for part in parts])[positions.reshape(-1)] if settled else None
+    return (
+        np.asarray([part != "test" for part in parts])[positions.reshape(-1)] if settled else None
+    )

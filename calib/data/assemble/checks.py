@@ -24,7 +24,9 @@ CHANCE = 0.001
 FEW = 20
 """Fewer rows than these say nothing about agreement."""
 
-RANKED_ROWS, RANKED_FIRST, RANKED = 50_000, 200_000, 2_000_000
+RANKED_ROWS = 50_000
+RANKED_FIRST = 200_000
+RANKED = 2_000_000
 """Rows whose outputs are ranked, and outputs, at first and where these leave a doubt; of more rows, some from the first
 to the last are taken."""
 
@@ -36,13 +38,22 @@ AGREES = 0.99
 
 
 def check_outputs(
-    outputs: Floats, kind: Kind, labels: Ints, class_names: tuple[str, ...], name: str, choices: Choices
+    outputs: Floats,
+    kind: Kind,
+    labels: Ints,
+    class_names: tuple[str, ...],
+    name: str,
+    choices: Choices,
 ) -> Iterator[Finding]:
     """What people should know of outputs and labels that can be used."""
-    if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)):
+    if len(outputs) > 1 and all(
+        (outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)
+    ):
         # Constant outputs agree with the labels by chance alone, and no other order helps.
         reason = f"All {plural(len(outputs), 'row')} of {name} are the same: the outputs do not depend on the input."
-        action = "Check that the model was loaded with its weights, and that the right array was saved."
+        action = (
+            "Check that the model was loaded with its weights, and that the right array was saved."
+        )
         yield warning("constant", reason, action)
     else:
         yield from check_agreement(outputs, kind, labels, choices)
@@ -71,12 +82,15 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> 
     """
     n = min(len(labels), RANKED_ROWS, max(FEW, most // outputs.shape[1]))
     rows = np.linspace(0, len(labels) - 1, n).astype(np.int64)
-    values, labels = outputs[rows], labels[rows]
+    values = outputs[rows]
+    labels = labels[rows]
     if values.shape[1] == 1:
         values = np.concatenate([-values, values], axis=1)
     from scipy.stats import rankdata  # reading outputs to predict needs NumPy alone
 
-    ranks = np.asarray(rankdata(log_softmax(values) if kind == "logits" else values, axis=0), dtype=np.float64)
+    ranks = np.asarray(
+        rankdata(log_softmax(values) if kind == "logits" else values, axis=0), dtype=np.float64
+    )
     ranks -= ranks.mean(axis=0)
     frequency = np.bincount(labels, minlength=ranks.shape[1]) / len(rows)
     centred = ranks - (ranks @ frequency)[:, None]
@@ -87,7 +101,9 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> 
     return math.erfc(z) / 2, math.erfc(-z) / 2
 
 
-def check_agreement(outputs: Floats, kind: Kind, labels: Ints, choices: Choices) -> Iterator[Finding]:
+def check_agreement(
+    outputs: Floats, kind: Kind, labels: Ints, choices: Choices
+) -> Iterator[Finding]:
     """Labels that have nothing to do with the outputs, or two classes that are the other way round.
 
     Of two classes the ranks alone tell, since the accuracy of small risks is that of the larger class.
@@ -127,17 +143,22 @@ def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iter
     two of a row agree with the probability sum_k p_k^2; so all have to agree, and by chance in few cases only.
     """
     # Equal rows have equal sums, of which few others are equal.
-    weights: Floats = np.random.default_rng(0).normal(size=(outputs.shape[1],)).astype(outputs.dtype)
+    weights: Floats = (
+        np.random.default_rng(0).normal(size=(outputs.shape[1],)).astype(outputs.dtype)
+    )
     key = np.asarray(np.einsum("ij,j->i", outputs, weights))
     in_order = np.sort(key)
     if (in_order[:-1] < in_order[1:]).all():
         return
     order = np.argsort(key, kind="stable")
-    first, second = order[:-1], order[1:]
+    first = order[:-1]
+    second = order[1:]
     same = np.flatnonzero(key[first] == key[second])
-    first, second = first[same], second[same]
+    first = first[same]
+    second = second[same]
     equal = np.isfinite(key[first]) & (outputs[first] == outputs[second]).all(axis=1)
-    first, second = first[equal], second[equal]
+    first = first[equal]
+    second = second[equal]
     probs = softmax(to_canonical(outputs[second], kind))
     agree_by_chance = math.exp(np.log((probs**2).sum(axis=1)).sum())
     if (labels[first] != labels[second]).any() or agree_by_chance > CHANCE:
@@ -155,7 +176,8 @@ def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iter
 
 def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]:
     """Few rows, and classes without rows or with few, which cannot be calibrated on their own."""
-    n, k = len(labels), len(class_names)
+    n = len(labels)
+    k = len(class_names)
     if n < FEW_ROWS:
         yield warning(
             "few_rows",
@@ -164,21 +186,28 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
             "Add more labelled rows if you can, and trust the intervals rather than the numbers.",
         )
     counts = np.bincount(labels, minlength=k)
-    absent, few = np.flatnonzero(counts == 0), np.flatnonzero((counts > 0) & (counts < FEW_PER_CLASS))
+    absent = np.flatnonzero(counts == 0)
+    few = np.flatnonzero((counts > 0) & (counts < FEW_PER_CLASS))
     if len(absent) == k - 1:
         only = shortened(class_names[int(counts.argmax())])
-        reason = f"The only label is {only}, in {plural(n, 'row')}, so calibration cannot be measured."
+        reason = (
+            f"The only label is {only}, in {plural(n, 'row')}, so calibration cannot be measured."
+        )
         action = "Add rows of the other classes; a sorted file that was cut off usually causes it."
         yield warning("one_class", reason, action)
         return
     if n_absent := absent.size:
-        classes, never = plural(n_absent, "class", "classes"), f"never {verb(n_absent, 'occurs', 'occur')}"
+        classes = plural(n_absent, "class", "classes")
+        never = f"never {verb(n_absent, 'occurs', 'occur')}"
         stay = verb(n_absent, "it stays as a column", "they stay as columns")
         absent_names = listed(class_names[j] for j in absent)
         reason = f"{classes} of {k:,} {never} among the labels ({absent_names}); {stay}."
-        yield warning("absent_classes", reason, "Methods that share one map among classes are not affected.")
+        yield warning(
+            "absent_classes", reason, "Methods that share one map among classes are not affected."
+        )
     if few.size:
-        classes, have = plural(few.size, "class", "classes"), verb(few.size, "has", "have")
+        classes = plural(few.size, "class", "classes")
+        have = verb(few.size, "has", "have")
         each = listed(f"{class_names[j]}: {counts[j]}" for j in few)
         reason = f"{classes} of {k:,} {have} fewer than {FEW_PER_CLASS} rows ({each})."
         yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
@@ -197,14 +226,24 @@ def _check_hard(outputs: Floats, kind: Kind, name: str) -> Iterator[Finding]:
 
 
 def check_predicted(
-    raw: Array, outputs: Floats, kind: Kind, n_classes: int, columns: tuple[str, ...] | None, choices: Choices
+    raw: Array,
+    outputs: Floats,
+    kind: Kind,
+    n_classes: int,
+    columns: tuple[str, ...] | None,
+    choices: Choices,
 ) -> Finding:
     """Compare predicted classes, written as the labels are, with the largest output of each row."""
     name = choices.predicted or "predicted"
     try:
-        decoded = decode_labels(raw, n_classes, columns, name, replace(choices, drop_bad_rows=True)).value
+        decoded = decode_labels(
+            raw, n_classes, columns, name, replace(choices, drop_bad_rows=True)
+        ).value
     except InvalidUpload as invalid:
-        return warning("predicted_unread", f"{name} was not compared with the outputs: {invalid.finding.reason}")
+        return warning(
+            "predicted_unread",
+            f"{name} was not compared with the outputs: {invalid.finding.reason}",
+        )
     differ = ~(decoded.bad | _is_largest(outputs, decoded.codes, kind))
     agrees = 1 - differ.sum() / max(int((~decoded.bad).sum()), 1)
     said = f"{name} is the class with the largest output in {agrees:.1%} of rows"

@@ -46,9 +46,12 @@ RANGES_DIFFER = 100
 
 def as_features(array: Array, name: str) -> Step[Features]:
     """(n, ...) numbers as rows, or as images with their channels last; refused where it holds no numbers."""
-    shape, findings = array.shape, []
+    shape = array.shape
+    findings = []
     if array.ndim == 0 or not prod(shape):
-        raise InvalidUpload("features", f"{name} has the shape {shape}, which holds no feature.", "Save numbers.")
+        raise InvalidUpload(
+            "features", f"{name} has the shape {shape}, which holds no feature.", "Save numbers."
+        )
     images = array.ndim == 3 or (array.ndim == 4 and shape[3] in CHANNELS)
     if not (images and min(shape[1:3]) > 1):
         if array.ndim == 4 and min(shape[2:]) > 1 and shape[1] in CHANNELS:
@@ -60,7 +63,11 @@ def as_features(array: Array, name: str) -> Step[Features]:
             numbers = plural(array.shape[1], "number")
             said = f"{name} has the shape {shape}, which are no images: read as rows of {numbers}."
             findings += [info("features_flattened", said)] if len(shape) > 2 else []
-    dtype = np.dtype(np.uint8) if array.dtype in (np.bool_, np.uint8) else float_dtype(array.dtype, name)
+    dtype = (
+        np.dtype(np.uint8)
+        if array.dtype in (np.bool_, np.uint8)
+        else float_dtype(array.dtype, name)
+    )
     if dtype.itemsize > 1 and dtype != array.dtype:
         check_size(array.size * dtype.itemsize, f"{name} as {dtype}")
     with np.errstate(over="ignore"):
@@ -80,7 +87,8 @@ def own_features(raw: Array, choices: Choices) -> Step[tuple[Features | None, Bo
     """The features of the rows, None where they cannot be used, and which rows are left out for them."""
     findings: tuple[Finding, ...] = ()
     try:
-        features, findings = (step := as_features(raw, "features")).value, step.findings
+        features = (step := as_features(raw, "features")).value
+        findings = step.findings
         bad = bad_feature_rows(features)
         n = int(bad.sum())
         reason = f"{plural(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
@@ -88,9 +96,13 @@ def own_features(raw: Array, choices: Choices) -> Step[tuple[Features | None, Bo
             action = "Look for an empty column, or a division by zero where they were saved."
             raise InvalidUpload("features_not_finite", reason, action)
         if n and not choices.drop_bad_rows:
-            raise InvalidUpload("features_not_finite", reason, "Leave these rows out.", drop_bad_rows=True)
+            raise InvalidUpload(
+                "features_not_finite", reason, "Leave these rows out.", drop_bad_rows=True
+            )
     except InvalidUpload as invalid:
-        return Step((None, np.zeros(len(raw), dtype=bool)), (*findings, left_out_as("features", invalid)))
+        return Step(
+            (None, np.zeros(len(raw), dtype=bool)), (*findings, left_out_as("features", invalid))
+        )
     return Step((features, bad), findings)
 
 
@@ -107,12 +119,16 @@ def read_training_set(
     if lack:
         reason = f"There are {next(iter(raw))} but no {lack[0]}."
         raise InvalidUpload("train_incomplete", reason, f"Save {lack[0]} with as many rows.")
-    given, labels = raw["train_features"], raw["train_labels"]
+    given = raw["train_features"]
+    labels = raw["train_labels"]
     if (given.shape[:1] or (0,)) != (labels.shape[:1] or (0,)):
         reason = f"train_features has the shape {given.shape} but train_labels has the shape {labels.shape}."
-        raise InvalidUpload("train_rows_differ", reason, "Save one label for each row of training features.")
+        raise InvalidUpload(
+            "train_rows_differ", reason, "Save one label for each row of training features."
+        )
     step = as_features(given, "train_features")
-    decoded, bad = decode_training_labels(labels, class_names, choices), bad_feature_rows(step.value)
+    decoded = decode_training_labels(labels, class_names, choices)
+    bad = bad_feature_rows(step.value)
     gone = bad | decoded.bad
     if not gone.any():
         return Step((step.value, decoded.codes), step.findings)
@@ -125,7 +141,9 @@ def read_training_set(
     if gone.all():
         action = "Save train_labels with the same names or numbers as the labels."
         raise InvalidUpload("train_rows_bad", f"{reason}.", action)
-    said = warning("train_rows_dropped", f"{reason}; left out.", "Save the training set without such rows.")
+    said = warning(
+        "train_rows_dropped", f"{reason}; left out.", "Save the training set without such rows."
+    )
     return Step((step.value[~gone], decoded.codes[~gone]), (*step.findings, said))
 
 
@@ -136,12 +154,18 @@ def decode_training_labels(raw: Array, class_names: Sequence[str], choices: Choi
         replace(choices, label_values=order, drop_bad_rows=True)
         for order in (choices.label_values or usual, tuple(class_names), usual)
     ]
-    found = [decode_labels(raw, len(class_names), None, "train_labels", each).value for each in given]
+    found = [
+        decode_labels(raw, len(class_names), None, "train_labels", each).value for each in given
+    ]
     return min(found, key=lambda labels: int(labels.bad.sum()))
 
 
 def feature_fields(
-    features: Features | None, raw: Mapping[str, Array], class_names: tuple[str, ...], notes: Notes, has_features: bool
+    features: Features | None,
+    raw: Mapping[str, Array],
+    class_names: tuple[str, ...],
+    notes: Notes,
+    has_features: bool,
 ) -> dict[str, Any]:
     """Features and training set as fields of Predictions; what does not fit is left out with a warning.
 
@@ -151,12 +175,19 @@ def feature_fields(
     raw : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
     has_features : whether the upload holds features of the rows, usable or not.
     """
-    standard, own = bool(notes.choices.standardise), {"features": features}
+    standard = bool(notes.choices.standardise)
+    own = {"features": features}
     notes.decide(standardise=False)
     if not raw:
         if features is not None:
             reason = f"Features: each row is {described(features)}, but there is no training set to compare it with. "
-            notes.add(info("features_alone", reason + NO_FEATURE_METHODS, "Add train_features and train_labels."))
+            notes.add(
+                info(
+                    "features_alone",
+                    reason + NO_FEATURE_METHODS,
+                    "Add train_features and train_labels.",
+                )
+            )
         return own
     try:
         train, labels = notes.take(read_training_set(raw, class_names, notes.choices))
@@ -170,13 +201,16 @@ def feature_fields(
             reason = f"A row of features is {described(features)}, but a row of train_features {described(train)}."
             raise InvalidUpload("feature_sizes_differ", reason, "Save the same features of both.")
     except InvalidUpload as invalid:
-        notes.add(left_out_as("train_features" if "train_features" in raw else "train_labels", invalid))
+        notes.add(
+            left_out_as("train_features" if "train_features" in raw else "train_labels", invalid)
+        )
         return own
     if features.dtype != train.dtype:
         features, train = (array.astype(np.float32, copy=False) for array in (features, train))
     absent = np.flatnonzero(np.bincount(labels, minlength=len(class_names)) == 0)
     if absent.size:
-        classes, never = plural(absent.size, "class", "classes"), f"never {verb(absent.size, 'occurs', 'occur')}"
+        classes = plural(absent.size, "class", "classes")
+        never = f"never {verb(absent.size, 'occurs', 'occur')}"
         reason = (
             f"{classes} of {len(class_names):,} {never} among the training labels "
             f"({listed(class_names[k] for k in absent)}); no distance to such a class can be computed."
@@ -188,7 +222,12 @@ def feature_fields(
     if standard:
         mean, scale = mean_and_scale(train)
         features, train = (standardise(array, mean, scale) for array in (features, train))
-        fields |= {"features": features, "train_features": train, "feature_mean": mean, "feature_scale": scale}
+        fields |= {
+            "features": features,
+            "train_features": train,
+            "feature_mean": mean,
+            "feature_scale": scale,
+        }
         how = ", standardised with mean and deviation of the training set, as new features must be"
     else:
         notes.add(*_different_scales(train))
@@ -259,7 +298,9 @@ def check_leak(own: Hashes, trained: Hashes) -> tuple[Finding, ...]:
 
 def leak(findings: Iterable[Finding]) -> str:
     """What :func:`check_leak` found, to be repeated beside scores; empty where it found nothing."""
-    return next((f"{finding.message} {finding.action}" for finding in findings if finding.code == LEAK), "")
+    return next(
+        (f"{finding.message} {finding.action}" for finding in findings if finding.code == LEAK), ""
+    )
 
 
 def row_hashes(features: Array) -> Hashes:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calib.data.array_names import FEATURES, HARD, LABELS, OUTPUTS, SPLIT, canonical, numbered_column
+from calib.data.array_names import (
+    FEATURES,
+    HARD,
+    LABELS,
+    OUTPUTS,
+    SPLIT,
+    canonical,
+    numbered_column,
+)
 from calib.data.assemble.beside import ROLE_NAMES
 from calib.data.findings import InvalidUpload, Step, info, listed, shortened, verb, warning
 from calib.data.guess.names import tokens
@@ -18,8 +26,35 @@ if TYPE_CHECKING:
 POSITIONS = ("index", "idx", "row", "rows", "rowname", "unnamed0", "indexlevel0", "level0")
 """Names of a column that may count the rows of one file, and says nothing of those of another."""
 
-ID_NAMES = ("id", "ids", "uid", "uuid", "guid", "key", "filename", "file", "path", "image", "img", "name", *POSITIONS)
-ID_ENDINGS = ("id", "ids", "uid", "uuid", "guid", "key", "nr", "no", "number", "nummer", "filename", "path")
+ID_NAMES = (
+    "id",
+    "ids",
+    "uid",
+    "uuid",
+    "guid",
+    "key",
+    "filename",
+    "file",
+    "path",
+    "image",
+    "img",
+    "name",
+    *POSITIONS,
+)
+ID_ENDINGS = (
+    "id",
+    "ids",
+    "uid",
+    "uuid",
+    "guid",
+    "key",
+    "nr",
+    "no",
+    "number",
+    "nummer",
+    "filename",
+    "path",
+)
 
 
 class Joined(NamedTuple):
@@ -52,7 +87,9 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
     found = pc.index_in(ids, value_set=pc.drop_null(theirs))
     rows = pc.indices_nonzero(pc.and_(pc.is_valid(found), pc.is_valid(ids)))
     counts_rows = chosen is None and canonical(names[0]).base in POSITIONS
-    if counts_rows and len(rows) < min(len(ids), len(theirs)):  # they count other rows in the other file
+    if counts_rows and len(rows) < min(
+        len(ids), len(theirs)
+    ):  # they count other rows in the other file
         return Step(Joined(first, second.taken(None, without)), (), {"ids": ""})
     in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(theirs) else {}
     check_unique(ids, f"{shortened(names[0])} of {first.name}", in_order)
@@ -62,12 +99,17 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
             "ids_differ",
             f"None of the ids in {shortened(names[0])} of {first.name} ({listed(ids.slice(0, 3).to_pylist())}) occurs "
             f"in {shortened(names[1])} of {second.name} ({listed(theirs.slice(0, 3).to_pylist())}).",
-            "Take the rows of both files in their order." if in_order else "Use files of the same rows.",
+            "Take the rows of both files in their order."
+            if in_order
+            else "Use files of the same rows.",
             **in_order,
         )
     partners = pc.indices_nonzero(pc.is_valid(theirs)).take(found.take(rows))
     left = [(first.name, len(ids) - len(rows)), (second.name, len(theirs) - len(rows))]
-    said = info("joined", f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}.")
+    said = info(
+        "joined",
+        f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}.",
+    )
     if k := sum(n for _, n in left):
         without_partner = " and ".join(f"{plural(n, 'row')} of {file}" for file, n in left if n)
         said = warning(
@@ -76,14 +118,20 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
             f"{verb(k, 'was', 'were')} left out; {plural(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one.",
             "Check that both files hold the same rows.",
         )
-    return Step(Joined(first.taken(rows), second.taken(partners, without), rows), (said,), {"ids": names[0]})
+    return Step(
+        Joined(first.taken(rows), second.taken(partners, without), rows), (said,), {"ids": names[0]}
+    )
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
     """The columns with the ids of both tables: called alike; None where there are none."""
     theirs = {canonical(name).base: name for name in reversed(second.names)}
-    pairs = [(name, theirs[base]) for name in first.names if (base := canonical(name).base) in theirs]
-    alike = next((pair for pair in pairs if (is_id(pair[0]) if chosen is None else chosen in pair)), None)
+    pairs = [
+        (name, theirs[base]) for name in first.names if (base := canonical(name).base) in theirs
+    ]
+    alike = next(
+        (pair for pair in pairs if (is_id(pair[0]) if chosen is None else chosen in pair)), None
+    )
     if alike is None and chosen:
         reason = f"{first.name} and {second.name} do not both have a column {shortened(chosen)!r} to join by."
         raise InvalidUpload("no_such_array", reason, "Choose one that both have.")
@@ -92,7 +140,8 @@ def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, st
 
 def is_id(name: str) -> bool:
     """Whether a column's name says that it holds an id, and nothing else."""
-    base, parts = canonical(name).base, tokens(name)
+    base = canonical(name).base
+    parts = tokens(name)
     scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)
     if scores or base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES):
         return False
@@ -106,7 +155,9 @@ def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[pa.Array
     columns = [first.column(name), second.column(other)]
     ids, theirs = (as_text(column) for column in columns)
     if any(cells_of(column.type) == "number" for column in columns):
-        ids, theirs = (pc.replace_substring_regex(each, r"^0+(\d)", r"\1") for each in (ids, theirs))
+        ids, theirs = (
+            pc.replace_substring_regex(each, r"^0+(\d)", r"\1") for each in (ids, theirs)
+        )
     return ids, theirs
 
 
@@ -139,6 +190,8 @@ def check_unique(ids: pa.Array, where: str, in_order: dict[str, Any]) -> None:
         "ids_repeat",
         f"{repeated:,} of {plural(len(times), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
         f"{shortened(worst['values'])} ({worst['counts']:,} times), so the rows of the two files cannot be joined.",
-        "Take the rows of both files in their order." if in_order else "Keep one row for each id, or one file for all.",
+        "Take the rows of both files in their order."
+        if in_order
+        else "Keep one row for each id, or one file for all.",
         **in_order,
     )

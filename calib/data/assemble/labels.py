@@ -77,9 +77,12 @@ def decode_labels(
     flat = one_per_row(raw, n_classes, name)
     if n_classes > 2 and flat.value.dtype.kind == "b":
         reason = f"{name} holds True and False, but there are {n_classes} classes."
-        raise InvalidUpload("labels", reason, "Give the class of each row, not whether it was right.")
+        raise InvalidUpload(
+            "labels", reason, "Give the class of each row, not whether it was right."
+        )
     values, positions = different(flat.value, name)
-    cells, given = values.tolist(), choices.label_values
+    cells = values.tolist()
+    given = choices.label_values
     named = {str(own) for own in (*(given or ()), *(columns or ()))}
     called = {plain_name(own) for own in named}
     missing = [is_missing(cell, called) for cell in cells]
@@ -87,18 +90,22 @@ def decode_labels(
         missing = [is_missing(cell, called, (*MISSING, *PERHAPS_MISSING)) for cell in cells]
     texts = ["" if gone else spelled(cell) for cell, gone in zip(cells, missing, strict=True)]
     if whole := _are_numbers(values, [text for text in texts if text], named):
-        if values.dtype.kind != "b" and (odd := [bool(text) and not WHOLE.fullmatch(text) for text in texts]).count(
-            True
-        ):
+        if values.dtype.kind != "b" and (
+            odd := [bool(text) and not WHOLE.fullmatch(text) for text in texts]
+        ).count(True):
             n = int(np.array(odd)[positions].sum())
-            raise fractional(f"{name} holds {plural(n, 'fraction')}, such as {texts[odd.index(True)]}")
+            raise fractional(
+                f"{name} holds {plural(n, 'fraction')}, such as {texts[odd.index(True)]}"
+            )
         texts = [
             "" if gone else str(int(float(cell) if isinstance(cell, str) else cell))
             for cell, gone in zip(cells, missing, strict=True)
         ]
     known = list(dict.fromkeys(text for text in texts if text))
     if not known:
-        raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
+        raise InvalidUpload(
+            "labels_missing", f"{name} holds no label at all.", "Choose another array or column."
+        )
     findings: tuple[Finding, ...] = ()
     if given is not None:
         order: Order = tuple(given)
@@ -112,7 +119,11 @@ def decode_labels(
     found = Labels(np.where(gone, -1, codes), gone, (codes < 0) & ~gone)
     if len(order) > n_classes:
         one = columns is not None and len(columns) == 1
-        told = "one column of outputs tells only two apart" if one else f"there are {n_classes:,} columns of outputs"
+        told = (
+            "one column of outputs tells only two apart"
+            if one
+            else f"there are {n_classes:,} columns of outputs"
+        )
         raise InvalidUpload(
             "label_too_large",
             f"{name} has {len(order):,} different labels ({listed(order)}) but {told}. A class may be missing from the "
@@ -120,7 +131,9 @@ def decode_labels(
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if not choices.drop_bad_rows and not may_miss and (n := int(gone.sum())):
-        reason = f"{plural(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')} no label."
+        reason = (
+            f"{plural(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')} no label."
+        )
         raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
     if not choices.drop_bad_rows and (n := int(found.unknown.sum())):
         strange = [text for text in known if text not in place]
@@ -133,22 +146,31 @@ def decode_labels(
             drop_bad_rows=True,
         )
     usual = list(order) == list(range(n_classes))
-    return Step(found, flat.findings + findings, {} if usual and given is None else {"label_values": order})
+    return Step(
+        found, flat.findings + findings, {} if usual and given is None else {"label_values": order}
+    )
 
 
 def one_per_row(raw: Array, n_classes: int, name: str) -> Step[Array]:
     """Labels without axes of length one; one-hot rows as numbers."""
     squeezed = raw.reshape(len(raw), -1) if raw.ndim > 1 else raw[:, None]
     if squeezed.shape[1] == 1:
-        said = info("labels_squeezed", f"{name} has the shape {raw.shape}; read as one label per row.")
+        said = info(
+            "labels_squeezed", f"{name} has the shape {raw.shape}; read as one label per row."
+        )
         return Step(squeezed[:, 0], (said,) if raw.ndim > 1 else ())
     if raw.ndim == 2 and raw.size and raw.dtype.kind in "biuf":
         total = raw.sum(axis=1, dtype=np.float64)
         if (total == 1).all() and np.count_nonzero(raw) == len(raw):
-            said = info("one_hot", f"{name} has the shape {raw.shape} with a single one in each row: read as one-hot.")
+            said = info(
+                "one_hot",
+                f"{name} has the shape {raw.shape} with a single one in each row: read as one-hot.",
+            )
             return Step(raw.argmax(axis=1), (said,))
         if raw.min() >= 0 and np.allclose(total, 1, atol=1e-3):
-            raise fractional(f"{name} has the shape {raw.shape} with rows of fractions that sum to one (soft labels)")
+            raise fractional(
+                f"{name} has the shape {raw.shape} with rows of fractions that sum to one (soft labels)"
+            )
     raise InvalidUpload(
         "labels_shape",
         f"{name} has the shape {raw.shape}; one label per row, or one-hot rows of {n_classes} columns, are needed.",
@@ -184,11 +206,18 @@ def _order_of_numbers(
     values: Sequence[int], n_classes: int, columns: Sequence[str] | None, name: str
 ) -> tuple[Order, tuple[Finding, ...]]:
     """The number of each column: counted from zero, from one, or one of the pairs that stand for no and yes."""
-    usual, low, high = tuple(range(n_classes)), min(values), max(values)
+    usual = tuple(range(n_classes))
+    low = min(values)
+    high = max(values)
     if n_classes == 2 and set(values) == {-1, 1}:
         return (-1, 1), (info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1."),)
     if n_classes == 2 and columns is not None and len(columns) == 1 and set(values) == {1, 2}:
-        return (1, 2), (info("labels_from_one", f"{name} holds 1 and 2: the output is read as the probability of 2."),)
+        return (1, 2), (
+            info(
+                "labels_from_one",
+                f"{name} holds 1 and 2: the output is read as the probability of 2.",
+            ),
+        )
     counted = columns is not None and list(columns) == [str(k + 1) for k in usual]
     if low >= 1 and (high == n_classes or (counted and high < n_classes)):
         said = info(
@@ -228,12 +257,20 @@ def _order_of_names(
             "Name the label of each column, or save labels as column numbers.",
         )
     orders = [tuple(values), tuple(sorted(values, key=_with_numbers))]
-    named = columns is not None and len(columns) == n_classes and not all(map(str.isdecimal, columns))
+    named = (
+        columns is not None and len(columns) == n_classes and not all(map(str.isdecimal, columns))
+    )
     if len(values) == n_classes and (named or orders[0] != orders[1]):
         readings = {listed(order): {"label_values": order} for order in orders}
-        called = f"the columns are called {listed(columns)}" if named and columns else "no column carries one"
+        called = (
+            f"the columns are called {listed(columns)}"
+            if named and columns
+            else "no column carries one"
+        )
         reason = f"The labels in {name} are names ({listed(values)}), but {called}, so their order is open."
-        raise InvalidUpload("class_order", reason, "Choose the order of the columns.", readings=readings)
+        raise InvalidUpload(
+            "class_order", reason, "Choose the order of the columns.", readings=readings
+        )
     said = f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
     action = "Compare this order with the model's, and change it if it differs."
     return tuple(values), (warning("class_order", f"{said}{listed(values)}.", action),)
@@ -266,7 +303,11 @@ def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | No
         for column in columns[:FEW_NAMES]
     ]
     unique = len(columns) <= FEW_NAMES and all(len(own) == 1 for own in begun)
-    return tuple(own[0] for own in begun) if unique and len({own[0] for own in begun}) == len(values) else None
+    return (
+        tuple(own[0] for own in begun)
+        if unique and len({own[0] for own in begun}) == len(values)
+        else None
+    )
 
 
 def is_missing(value: Any, called: Collection[str] = (), words: Collection[str] = MISSING) -> bool:
@@ -309,9 +350,15 @@ def _outside(
     if often and len(known) == n_classes:
         reason = f"{said}, but there are as many different labels as columns ({n_classes})."
         values = tuple(sorted(map(int, known)))
-        return InvalidUpload(code, reason, "Take them in ascending order as the columns.", label_values=values)
+        return InvalidUpload(
+            code, reason, "Take them in ascending order as the columns.", label_values=values
+        )
     if often and min(strange) >= 0:
         reason = f"{said}, but the outputs have {n_classes} columns. The column of a class is probably missing."
-        return InvalidUpload(code, reason, "Save one column for each class, or choose other outputs.")
+        return InvalidUpload(
+            code, reason, "Save one column for each class, or choose other outputs."
+        )
     reason = f"{said}. Rows without a label, or outputs of another model, usually cause it."
-    return InvalidUpload(code, reason, "Leave these rows out, or choose other outputs.", drop_bad_rows=True)
+    return InvalidUpload(
+        code, reason, "Leave these rows out, or choose other outputs.", drop_bad_rows=True
+    )

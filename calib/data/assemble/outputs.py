@@ -42,9 +42,27 @@ WHOLES = (100.0, 255.0, 256.0)
 """Sums of rows of rounded numbers: percent and bytes."""
 
 SCALE_WORDS = {
-    "log_odds": ("logit", "logits", "margin", "margins", "logodds", "decision", "decisionfunction", "z"),
+    "log_odds": (
+        "logit",
+        "logits",
+        "margin",
+        "margins",
+        "logodds",
+        "decision",
+        "decisionfunction",
+        "z",
+    ),
     "log": ("logprob", "logprobs", "logproba", "logp", "lnp", "logprobability"),
-    "percent": ("percent", "percentage", "pct", "perc", "prozent", "pourcent", "pourcentage", "porcentaje"),
+    "percent": (
+        "percent",
+        "percentage",
+        "pct",
+        "perc",
+        "prozent",
+        "pourcent",
+        "pourcentage",
+        "porcentaje",
+    ),
 }
 """Words in a column's name by the scale that they mean."""
 
@@ -72,14 +90,21 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
     failed computation, and minus infinity is a plain zero in log-probabilities.
     """
     bad = np.zeros(len(outputs), dtype=bool)
-    low, high = outputs.min(), outputs.max()
-    if low == -np.inf and high <= SLACK and (choices.kind == "log_probabilities" or are_logs(looked_at(outputs))):
+    low = outputs.min()
+    high = outputs.max()
+    if (
+        low == -np.inf
+        and high <= SLACK
+        and (choices.kind == "log_probabilities" or are_logs(looked_at(outputs)))
+    ):
         return bad
     if not (low >= -LARGEST and high <= LARGEST):
         n_nan = n_infinite = 0
         for rows in blocks(*outputs.shape):
-            nan, large = np.isnan(outputs[rows]), np.abs(outputs[rows]) > LARGEST
-            n_nan, n_infinite = n_nan + int(nan.sum()), n_infinite + int(large.sum())
+            nan = np.isnan(outputs[rows])
+            large = np.abs(outputs[rows]) > LARGEST
+            n_nan = n_nan + int(nan.sum())
+            n_infinite = n_infinite + int(large.sum())
             bad[rows] = (nan | large).any(axis=1)
         if bad.all():
             raise InvalidUpload(
@@ -122,7 +147,8 @@ def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> 
     plain = (choices.kind is None or choices.kind in IN_UNIT) and choices.scale in (None, PLAIN)
     if not plain or len(outputs) < FEW:
         return none
-    low, high = outputs.min(axis=1), outputs.max(axis=1)
+    low = outputs.min(axis=1)
+    high = outputs.max(axis=1)
     outside = ((low < -ROUNDING) | (high > 1 + ROUNDING)) & ~bad
     if not outside.any() or high[outside].max() > 1.5:
         return none
@@ -167,20 +193,30 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
 
     Where several scales are plausible, each is offered as a reading to choose.
     """
-    low, high, single = float(outputs.min()), float(outputs.max()), outputs.shape[1] == 1
-    inside, given = low >= -ROUNDING and high <= 1 + ROUNDING, choices.kind
+    low = float(outputs.min())
+    high = float(outputs.max())
+    single = outputs.shape[1] == 1
+    inside = low >= -ROUNDING and high <= 1 + ROUNDING
+    given = choices.kind
     if given is not None and (given in ONE_COLUMN) != single:
         reason = f"{name} has {plural(outputs.shape[1], 'column')}, which cannot be {KINDS[given]}."
         raise InvalidUpload("kind", reason, "Choose another kind.")
     scale, sure = choices.scale, True
     if scale is None and not inside and given not in ("logits", "binary_log_odds"):
-        values, column = looked_at(outputs), next(iter(names_in(choices.outputs)), name)
-        scale, sure = of_column(values, column, given in IN_UNIT) if single else (of_rows(values, name), True)
+        values = looked_at(outputs)
+        column = next(iter(names_in(choices.outputs)), name)
+        scale, sure = (
+            of_column(values, column, given in IN_UNIT) if single else (of_rows(values, name), True)
+        )
     of_logs = scale == "log" and not single
     reach = f"values run from {low:.4g} to {high:.4g}"
     if scale not in (None, PLAIN) and not of_logs:
         kind: Kind = "binary_probability" if single else "probabilities"
-        back = {} if given in IN_UNIT else {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
+        back = (
+            {}
+            if given in IN_UNIT
+            else {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
+        )
         reason = f"{name} was read as {in_words(scale)}, and converted: {reach}."
         say, action = (info, "") if sure else (warning, "If that is wrong, read them as they are.")
         found = () if choices.scale else (say("scale", reason, action, **back),)
@@ -210,7 +246,9 @@ def looked_at(outputs: Floats) -> Floats:
 
 def of_rows(values: Floats, name: str) -> Scale | None:
     """The scale of several columns: what every row sums to; None for logits."""
-    low, high, total = float(values.min()), float(values.max()), values.sum(axis=1, dtype=np.float64)
+    low = float(values.min())
+    high = float(values.max())
+    total = values.sum(axis=1, dtype=np.float64)
     if high <= SLACK:
         return "log" if are_logs(values) else None
     if low < -ROUNDING * high:
@@ -227,7 +265,9 @@ def of_rows(values: Floats, name: str) -> Scale | None:
         return None
     reach = f"from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}"
     counts = {"Counts or points: divide each row by its sum": {"scale": "counts"}}
-    raise ask(f"{name} holds numbers {reach}: counts or points; or logits.", {**counts, **AS_LOGITS})
+    raise ask(
+        f"{name} holds numbers {reach}: counts or points; or logits.", {**counts, **AS_LOGITS}
+    )
 
 
 def are_logs(values: Floats) -> bool:
@@ -244,14 +284,17 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
 
     ``in_unit`` says that somebody has called it a probability.
     """
-    low, high, told = float(values.min()), float(values.max()), told_by(name)
+    low = float(values.min())
+    high = float(values.max())
+    told = told_by(name)
     if (told == "log" and high <= SLACK) or (told == "percent" and low >= 0 and high <= 100):
         return told, True
     if (told == "log_odds" or (len(values) < FEW and high <= 10)) and not in_unit:
         return None, True
     if low >= 0 and ((in_unit and 10 < high <= 100) or (told != "points" and 50 < high <= 100)):
         return "percent", in_unit
-    reach, as_is = f"run from {low:.4g} to {high:.4g}", {} if in_unit else AS_LOG_ODDS
+    reach = f"run from {low:.4g} to {high:.4g}"
+    as_is = {} if in_unit else AS_LOG_ODDS
     if high <= SLACK:
         raise ask(
             f"{name} is one column of which no value is positive (they {reach}): log-odds of something rare, or "
@@ -266,16 +309,24 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     if unit_of(values) == 1:
         ones.append(high)
     offered: dict[str, Any] = {
-        f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one} for one in sorted(set(ones))
+        f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one}
+        for one in sorted(set(ones))
     }
-    raise ask(f"{name} is one column of numbers that {reach}, which are no probabilities yet.", {**offered, **as_is})
+    raise ask(
+        f"{name} is one column of numbers that {reach}, which are no probabilities yet.",
+        {**offered, **as_is},
+    )
 
 
 def unit_of(values: Floats) -> float:
     """The largest power of ten up to one of which all values are multiples; 0 where there is none."""
     for unit in (1.0, 0.1, 0.01, 0.001, 0.0001):
         scaled = values[np.isfinite(values)].astype(np.float64) / unit
-        near = 1e-6 if values.dtype == np.float64 else 1e-6 * max(float(np.abs(scaled).max(initial=1.0)), 1.0)
+        near = (
+            1e-6
+            if values.dtype == np.float64
+            else 1e-6 * max(float(np.abs(scaled).max(initial=1.0)), 1.0)
+        )
         if near < 0.05 and (np.abs(scaled - np.round(scaled)) <= near).all():
             return unit
     return 0.0
@@ -287,7 +338,10 @@ def told_by(name: str) -> str | None:
         return "percent"
     spelled = tokens(name)
     pairs = [*spelled, *(a + b for a, b in pairwise(spelled))]
-    if found := next((scale for scale, words in SCALE_WORDS.items() if any(word in words for word in pairs)), None):
+    if found := next(
+        (scale for scale, words in SCALE_WORDS.items() if any(word in words for word in pairs)),
+        None,
+    ):
         return found
     return "points" if "‰" in name or any(word in POINTS for word in pairs) else None
 
@@ -302,8 +356,16 @@ def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
     (name, *others), values = names_in(choices.outputs), outputs[np.isfinite(outputs)]
     if others or choices.scale is not None or told_by(name) != "percent":
         return
-    if len(values) and values.min() >= 0 and values.max() <= 1 and not np.isin(values, (0, 1)).all():
-        written = {"Fractions, as they are": {"scale": PLAIN}, "Percent: divide by 100": {"scale": "percent"}}
+    if (
+        len(values)
+        and values.min() >= 0
+        and values.max() <= 1
+        and not np.isin(values, (0, 1)).all()
+    ):
+        written = {
+            "Fractions, as they are": {"scale": PLAIN},
+            "Percent: divide by 100": {"scale": "percent"},
+        }
         reach = f"run from {values.min():.4g} to {values.max():.4g}"
         raise ask(f"{name} is named as percent, but its values {reach}, as fractions do.", written)
 
@@ -313,10 +375,12 @@ def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
 
     Values rounded to d digits are off by at most K / 2 units of the last one, in sum, and by about the root of K.
     """
-    n_classes, total = outputs.shape[1], outputs.sum(axis=1, dtype=np.float64)
+    n_classes = outputs.shape[1]
+    total = outputs.sum(axis=1, dtype=np.float64)
     off = np.abs(total - 1)
     wrong = off > max(SLACK, n_classes * float(np.finfo(outputs.dtype).eps))
-    n, n_empty = int(wrong.sum()), int((total <= 0).sum())
+    n = int(wrong.sum())
+    n_empty = int((total <= 0).sum())
     if n == 0:
         return ()
     message = (
@@ -327,7 +391,8 @@ def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
         empty = f"{plural(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero"
         reason = f"{message}, and {empty}, unlike probabilities."
         raise InvalidUpload("sums", reason, "Read the values as logits.", kind="logits")
-    unit, causes = unit_of(outputs), "sigmoid outputs of a multi-label model, or a missing column"
+    unit = unit_of(outputs)
+    causes = "sigmoid outputs of a multi-label model, or a missing column"
     if off.max() <= unit * n_classes / 2 + ROUNDING:
         rounding = f"rounding to {plural(round(-math.log10(unit)), 'digit')}"
         if np.median(off) <= unit * math.sqrt(n_classes):
@@ -336,7 +401,13 @@ def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
         causes = f"{rounding}, {causes}"
     if n > len(off) / 2 and np.median(off) > 0.05:
         action = "Divide each row by its sum, or read the values as logits."
-        raise InvalidUpload("sums", f"{message}. Usual causes: {causes}.", action, kind="probabilities", scale="counts")
+        raise InvalidUpload(
+            "sums",
+            f"{message}. Usual causes: {causes}.",
+            action,
+            kind="probabilities",
+            scale="counts",
+        )
     reason = f"{message}. Usual causes: {causes}. They are kept as they are."
     return (warning("sums", reason, "Divide each row by its sum.", scale="counts"),)
 
@@ -345,10 +416,13 @@ def check_plain(outputs: Floats, kind: Kind, name: str) -> None:
     """Refuse outputs on the plain scale that cannot be of their kind; NaN comes from a row that was divided by zero."""
     if kind not in IN_UNIT:
         return
-    low, high = float(outputs.min()), float(outputs.max())
+    low = float(outputs.min())
+    high = float(outputs.max())
     if n := int((~np.isfinite(outputs).all(axis=1)).sum()):
         reason = f"{plural(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum."
-        raise InvalidUpload("sums", reason, "Read the values as logits.", scale=PLAIN, kind="logits")
+        raise InvalidUpload(
+            "sums", reason, "Read the values as logits.", scale=PLAIN, kind="logits"
+        )
     if low < -ROUNDING or high > 1 + ROUNDING:
         reason = f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities."
         raise InvalidUpload("kind", reason, "Choose another kind.")
@@ -363,13 +437,16 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
         check_size(8 * outputs.size, f"The logarithms of {name} in float64")
     if kind in ONE_COLUMN:
         others = 1 - outputs.astype(np.float64)
-        outputs, kind, exact = np.concatenate([others, outputs], axis=1), "probabilities", "exactly 0 or 1"
+        outputs = np.concatenate([others, outputs], axis=1)
+        kind = "probabilities"
+        exact = "exactly 0 or 1"
     are_logs = kind == "log_probabilities"
     zero = outputs == -np.inf if are_logs else outputs <= 0
     if not zero.any():
         return Step(to_canonical(outputs, kind))
     floor = zero_floor(outputs, kind) if choices.floor is None else float(choices.floor)
-    n, n_negative = int(zero.sum()), 0 if are_logs else int(np.count_nonzero(outputs < 0))
+    n = int(zero.sum())
+    n_negative = 0 if are_logs else int(np.count_nonzero(outputs < 0))
     below = f" ({n_negative:,} of them a little outside [0, 1])" if n_negative else ""
     said = info(
         "zeros",

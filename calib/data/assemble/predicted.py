@@ -14,7 +14,9 @@ from calib.data.words import ANSWER_RIGHT, ANSWER_WRONG
 from calib.formatting import plural
 
 
-def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: str | None = None) -> Array:
+def correct_answers(
+    actual: Array, predicted: Array | None, name: str, chosen: str | None = None
+) -> Array:
     """(n,) 1 where an answer is correct and 0 where not, NaN where that is missing.
 
     Parameters
@@ -27,10 +29,13 @@ def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: s
     if predicted is not None:
         others, places = different(predicted.reshape(-1), name)
         if len(places) != len(positions):
-            classes, rows = plural(len(places), "class", "classes"), plural(len(positions), "row")
+            classes = plural(len(places), "class", "classes")
+            rows = plural(len(positions), "row")
             reason = f"The prediction has {classes} for {rows} of {name}."
             raise InvalidUpload("rows_differ", reason, "Save one of each for every row.")
-        right = np.char.lower(texts_of(values))[positions] == np.char.lower(texts_of(others))[places]
+        right = (
+            np.char.lower(texts_of(values))[positions] == np.char.lower(texts_of(others))[places]
+        )
         known = truth.known[positions] & Column(name, 0, others).known[places]
         return np.where(known, right.astype(np.float64), np.nan)
     if chosen is None and (truth.cells.dtype.kind == "b" or truth.numbers is not None):
@@ -45,7 +50,9 @@ def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: s
             "Choose the value that means correct, or save true and false.",
             readings=either if len(truth.values) == 2 else None,
         )
-    return np.where(truth.known, (texts_of(values) == correct).astype(np.float64), np.nan)[positions]
+    return np.where(truth.known, (texts_of(values) == correct).astype(np.float64), np.nan)[
+        positions
+    ]
 
 
 def correct_value(truth: Column, chosen: str | None) -> str | None:
@@ -58,7 +65,8 @@ def correct_value(truth: Column, chosen: str | None) -> str | None:
     if len(truth.values) not in (1, 2):
         return None
     right, wrong = (
-        [value for value in truth.values if value.strip().lower() in said] for said in (ANSWER_RIGHT, ANSWER_WRONG)
+        [value for value in truth.values if value.strip().lower() in said]
+        for said in (ANSWER_RIGHT, ANSWER_WRONG)
     )
     if len(right) == 1:
         return right[0]

@@ -16,7 +16,13 @@ from calib.data.assemble.beside import row_fields
 from calib.data.assemble.checks import check_outputs, check_predicted, predicted_classes
 from calib.data.assemble.features import feature_fields, own_features
 from calib.data.assemble.labels import decode_labels
-from calib.data.assemble.outputs import bad_rows, check_plain, decide_form, refuse_single_column, to_logits
+from calib.data.assemble.outputs import (
+    bad_rows,
+    check_plain,
+    decide_form,
+    refuse_single_column,
+    to_logits,
+)
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Notes, Step, info, shortened, verb, warning
 from calib.data.options import OPTION_OF_ROLE, Choices
@@ -42,33 +48,48 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
         At the first check that fails.
     """
     choices, what = notes.choices, arrays.outputs_name
-    is_table, n_classes = arrays.column_names is not None, max(arrays.outputs.shape[1], 2)
+    is_table = arrays.column_names is not None
+    n_classes = max(arrays.outputs.shape[1], 2)
     dropped = {"no outputs": bad_rows(arrays.outputs, what, choices, is_table)}
     refuse_single_column(arrays.outputs, arrays.labels, what, choices)
     good = ~dropped["no outputs"]
-    form = notes.take(decide_form(arrays.outputs if good.all() else arrays.outputs[good], what, choices))
+    form = notes.take(
+        decide_form(arrays.outputs if good.all() else arrays.outputs[good], what, choices)
+    )
     if form.scale is not None:
         own = arrays.outputs if arrays.outputs.dtype == np.float64 else None
         arrays = replace(arrays, outputs=to_plain(arrays.outputs, form.scale, out=own))
-    columns = arrays.column_names or (arrays.class_names if arrays.labels.dtype.kind == "U" else None)
-    labels = notes.take(decode_labels(arrays.labels, n_classes, columns, arrays.labels_name, choices, is_table))
+    columns = arrays.column_names or (
+        arrays.class_names if arrays.labels.dtype.kind == "U" else None
+    )
+    labels = notes.take(
+        decode_labels(arrays.labels, n_classes, columns, arrays.labels_name, choices, is_table)
+    )
     dropped |= {"no label": labels.missing, "a label of no column": labels.unknown}
     features = None
     if "features" in arrays.rows:
-        features, dropped["bad features"] = notes.take(own_features(arrays.rows["features"], choices))
+        features, dropped["bad features"] = notes.take(
+            own_features(arrays.rows["features"], choices)
+        )
     keep = notes.take(rows_to_keep(dropped, choices))
-    arrays, codes = arrays.with_rows(keep), labels.codes[keep]
+    arrays = arrays.with_rows(keep)
+    codes = labels.codes[keep]
     features = features[keep] if features is not None and not keep.all() else features
     outputs, kind = arrays.outputs, form.kind
     check_plain(outputs, kind, what)
     class_names = notes.take(name_classes(arrays, n_classes, notes.choices))
     notes.add(*check_outputs(outputs, kind, codes, class_names, what, notes.choices))
-    accuracy = float((codes if kind == "pairs" else predicted_classes(outputs, kind) == codes).mean())
+    accuracy = float(
+        (codes if kind == "pairs" else predicted_classes(outputs, kind) == codes).mean()
+    )
     if "predicted" in arrays.rows and kind != "pairs":
         predicted = arrays.rows["predicted"]
-        notes.add(check_predicted(predicted, outputs, kind, n_classes, arrays.column_names, notes.choices))
+        notes.add(
+            check_predicted(predicted, outputs, kind, n_classes, arrays.column_names, notes.choices)
+        )
     converted = to_logits(outputs, kind, what, notes.choices)
-    logits, floor = notes.take(converted), converted.decided.get("floor")
+    logits = notes.take(converted)
+    floor = converted.decided.get("floor")
     said = (
         f"{plural(len(codes), 'row')} with {n_classes:,} classes: {what} holds {KINDS[kind]}, {arrays.labels_name} the "
         f"labels; accuracy {accuracy:.2%}."
@@ -79,19 +100,38 @@ def predictions_of_arrays(arrays: Arrays, name: str, notes: Notes) -> Prediction
     if fields.get("weights") is not None:
         fields["weight_kind"] = choices.weight_kind
     if n_classes == 2:
-        fields["event"] = notes.take(decide_event(class_names, codes, arrays.labels_name, notes.choices))
+        fields["event"] = notes.take(
+            decide_event(class_names, codes, arrays.labels_name, notes.choices)
+        )
     return Predictions(
-        logits, codes, class_names, kind, scale=form.scale, floor=floor, **fields, name=name, findings=notes.findings,
+        logits,
+        codes,
+        class_names,
+        kind,
+        scale=form.scale,
+        floor=floor,
+        **fields,
+        name=name,
+        findings=notes.findings,
         roles=roles_in_use(arrays.roles, fields),
-    )  # fmt: skip
+    )
 
 
-def roles_in_use(roles: tuple[ColumnRole, ...], fields: Mapping[str, Any]) -> tuple[ColumnRole, ...]:
+def roles_in_use(
+    roles: tuple[ColumnRole, ...], fields: Mapping[str, Any]
+) -> tuple[ColumnRole, ...]:
     """The roles of columns; those that could not be used, which a finding says, have none."""
     held = {"split": "given_split"}
-    unused = {role for role, option in OPTION_OF_ROLE.items() if fields.get(held.get(option, option)) is None}
+    unused = {
+        role
+        for role, option in OPTION_OF_ROLE.items()
+        if fields.get(held.get(option, option)) is None
+    }
     unused &= {"split", "features", "group", "cluster", "weight", "time"}
-    left = {role: replace(role, role="ignore", reason="it could not be used, as a finding says") for role in roles}
+    left = {
+        role: replace(role, role="ignore", reason="it could not be used, as a finding says")
+        for role in roles
+    }
     return tuple(left[role] if role.role in unused else role for role in roles)
 
 
@@ -112,13 +152,18 @@ def rows_to_keep(dropped: dict[str, Bools], choices: Choices) -> Step[Bools]:
             "Leave these rows out all the same, or choose other columns.",
             drop_bad_rows=True,
         )
-    said = [warning("rows_left_out", f"{reason}; left out, nothing was filled in.") for reason in reasons]
+    said = [
+        warning("rows_left_out", f"{reason}; left out, nothing was filled in.")
+        for reason in reasons
+    ]
     return Step(~gone, tuple(said))
 
 
 def name_classes(arrays: Arrays, n_classes: int, choices: Choices) -> Step[tuple[str, ...]]:
     """Names by hand, from the file, from the labels or from the columns; numbers otherwise."""
-    columns, values, findings = arrays.column_names, choices.label_values, []
+    columns = arrays.column_names
+    values = choices.label_values
+    findings = []
     numbered = values is not None and not isinstance(values[0], str)
     if numbered and columns and len(columns) == n_classes and not all(map(str.isdecimal, columns)):
         values = None  # names of columns say more than the numbers that stand for them
@@ -135,9 +180,12 @@ def name_classes(arrays: Arrays, n_classes: int, choices: Choices) -> Step[tuple
     return Step(class_names, tuple(findings), {"class_names": class_names})
 
 
-def decide_event(class_names: tuple[str, ...], labels: Ints, labels_name: str, choices: Choices) -> Step[Event]:
+def decide_event(
+    class_names: tuple[str, ...], labels: Ints, labels_name: str, choices: Choices
+) -> Step[Event]:
     """Which of two classes is the event: the one that was chosen, else the one that the labels say."""
-    outcome, chosen = outcome_name(labels_name), choices.event
+    outcome = outcome_name(labels_name)
+    chosen = choices.event
     if choices.kind == "pairs":
         return Step(Event(1, "correct", "the confidence is that of a correct answer"))
     if chosen is None:

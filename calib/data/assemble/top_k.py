@@ -23,8 +23,25 @@ from calib.errors import Finding
 from calib.formatting import plural
 from calib.numerics import Floats, logsumexp
 
-VALUES = ("values", "topkvalues", "topvalues", "topklogits", "toplogits", "topklogprobs", "toplogprobs")
-INDICES = ("indices", "topkindices", "topindices", "topkids", "topids", "tokenids", "topktokens", "toptokens")
+VALUES = (
+    "values",
+    "topkvalues",
+    "topvalues",
+    "topklogits",
+    "toplogits",
+    "topklogprobs",
+    "toplogprobs",
+)
+INDICES = (
+    "indices",
+    "topkindices",
+    "topindices",
+    "topkids",
+    "topids",
+    "tokenids",
+    "topktokens",
+    "toptokens",
+)
 REST = ("rest", "restlogsumexp", "logsumexprest", "logsumrest", "otherslogsumexp")
 """Names of the arrays, the least ambiguous first; lower case, without separators."""
 
@@ -46,9 +63,19 @@ def read_as_pairs(
     labels : the file of the labels, where they have one.
     labelled : whether there have to be labels.
     """
-    values, indices, rest = (first_named(contents.names, names, None) for names in (VALUES, INDICES, REST))
-    read_otherwise = choices.kind not in (None, "pairs") or choices.outputs not in (None, CONFIDENCE)
-    if read_otherwise or values is None or indices is None or not _is_top_k(contents, values, indices):
+    values, indices, rest = (
+        first_named(contents.names, names, None) for names in (VALUES, INDICES, REST)
+    )
+    read_otherwise = choices.kind not in (None, "pairs") or choices.outputs not in (
+        None,
+        CONFIDENCE,
+    )
+    if (
+        read_otherwise
+        or values is None
+        or indices is None
+        or not _is_top_k(contents, values, indices)
+    ):
         return Step(contents)
     logits, classes = _rows_by_k(contents.read(values), contents.read(indices))
     others = None if rest is None else contents.read(rest).reshape(-1)
@@ -61,15 +88,26 @@ def read_as_pairs(
         arrays[CORRECT] = np.where(truth >= 0, first_choice == truth, np.nan)
         decided |= {"labels": CORRECT, "drop_bad_rows": choices.drop_bad_rows is not False}
     reads: list[tuple[ArrayInfo, Callable[[], Array]]] = [
-        (ArrayInfo(name, array.shape, str(array.dtype)), partial(np.asarray, array)) for name, array in arrays.items()
+        (ArrayInfo(name, array.shape, str(array.dtype)), partial(np.asarray, array))
+        for name, array in arrays.items()
     ]
-    of_classes = {values, indices, rest, *(name for name in contents.names if canonical(name).base in CLASS_NAMES)}
-    reads += [(each, partial(contents.read, each.name)) for each in contents.arrays if each.name not in of_classes]
+    of_classes = {
+        values,
+        indices,
+        rest,
+        *(name for name in contents.names if canonical(name).base in CLASS_NAMES),
+    }
+    reads += [
+        (each, partial(contents.read, each.name))
+        for each in contents.arrays
+        if each.name not in of_classes
+    ]
     return Step(Arrays(contents.name, reads), (finding,), decided)
 
 
 def _is_top_k(contents: Contents, values: str, indices: str) -> bool:
-    logits, classes = contents.info(values), contents.info(indices)
+    logits = contents.info(values)
+    classes = contents.info(indices)
     if contents.tabular:
         return "list" in logits.dtype and "list" in classes.dtype
     return logits.shape == classes.shape and len(logits.shape) >= 2 and "int" in classes.dtype
@@ -77,7 +115,12 @@ def _is_top_k(contents: Contents, values: str, indices: str) -> bool:
 
 def _rows_by_k(values: Array, indices: Array) -> tuple[Floats, Array]:
     """Float64 logits and classes, both (n, k); leading axes, such as texts and their tokens, become rows."""
-    if values.shape != indices.shape or values.ndim < 2 or not values.size or values.dtype.kind != "f":
+    if (
+        values.shape != indices.shape
+        or values.ndim < 2
+        or not values.size
+        or values.dtype.kind != "f"
+    ):
         raise InvalidUpload(
             "top_k_shape",
             f"values hold {values.dtype} of the shape {values.shape} and indices {indices.dtype} of {indices.shape}; "
@@ -118,11 +161,14 @@ def _confidence(logits: Floats, rest: Array | None, name: str) -> tuple[Floats, 
 
 def _labels(contents: Contents, labels: Contents | None, choices: Choices, n: int) -> Array:
     """Class of each row; negative where there is none, such as -100."""
-    source, name = labels or contents, choices.labels
+    source = labels or contents
+    name = choices.labels
     if name is None or name == CORRECT:
         name = first_named(contents.names, LABELS, None) if labels is None else infer_label(labels)
     if not name or name not in source:
-        raise InvalidUpload("no_labels", f"{source.name} holds no labels.", "Save an array labels of shape (n,).")
+        raise InvalidUpload(
+            "no_labels", f"{source.name} holds no labels.", "Save an array labels of shape (n,)."
+        )
     found = source.read(str(name)).reshape(-1)
     if len(found) != n or found.dtype.kind not in "iuf":
         raise InvalidUpload(

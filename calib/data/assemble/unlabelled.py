@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.assemble.arrays import as_floats, check_there, display_name, read_any, read_class_names
+from calib.data.assemble.arrays import (
+    as_floats,
+    check_there,
+    display_name,
+    read_any,
+    read_class_names,
+)
 from calib.data.assemble.features import Features, as_features
 from calib.data.assemble.top_k import read_as_pairs
 from calib.data.findings import InvalidUpload, Notes, listed
@@ -49,7 +55,9 @@ class UnlabelledRows:
     columns: tuple[str, ...] = ()
 
 
-def read_outputs(source: Source, choices: Choices | None = None, isolate: bool | None = None) -> Floats:
+def read_outputs(
+    source: Source, choices: Choices | None = None, isolate: bool | None = None
+) -> Floats:
     """The outputs of :func:`read_rows` alone.
 
     Parameters
@@ -69,7 +77,9 @@ def read_outputs(source: Source, choices: Choices | None = None, isolate: bool |
     return read_rows(source, choices, isolate).outputs
 
 
-def read_rows(source: Source, choices: Choices | None = None, isolate: bool | None = None) -> UnlabelledRows:
+def read_rows(
+    source: Source, choices: Choices | None = None, isolate: bool | None = None
+) -> UnlabelledRows:
     """A model's outputs as they stand in a file, and what names the rows; labels may be there and are left alone.
 
     Parameters
@@ -96,7 +106,8 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool | No
     with _open_contents(source, choices) as (contents, notes):
         naming = [role.column for role in _infer_roles(contents, notes) if role.role == "id"]
         outputs = notes.choices.outputs
-        columns, name = check_there(contents, outputs), display_name(contents, outputs)
+        columns = check_there(contents, outputs)
+        name = display_name(contents, outputs)
         values = read_any(contents, outputs)
         if values.ndim == 0:
             raise InvalidUpload("shape_0d", f"{name} is a single value.", "Save one row per input.")
@@ -104,12 +115,19 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool | No
             reason = f"{name} has {len(values):,} rows; at most {MAX_ROWS:,} are read."
             raise InvalidUpload("too_large", reason, "Save fewer rows.")
         found = as_floats(values[:, None] if values.ndim == 1 else values, name)
-        ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
-        return UnlabelledRows(found, ids, columns if contents.tabular else read_class_names(contents) or ())
+        ids = {
+            name: names for name in naming if (names := _names_of_rows(contents, name)) is not None
+        }
+        return UnlabelledRows(
+            found, ids, columns if contents.tabular else read_class_names(contents) or ()
+        )
 
 
 def read_features(
-    source: Source, choices: Choices | None = None, isolate: bool | None = None, beside_outputs: bool = True
+    source: Source,
+    choices: Choices | None = None,
+    isolate: bool | None = None,
+    beside_outputs: bool = True,
 ) -> Features:
     """The inputs of the rows as they stand in a file, for methods that predict from them.
 
@@ -139,7 +157,9 @@ def read_features(
     with _open_contents(source, choices) as (contents, notes):
         if beside_outputs:
             _infer_roles(contents, notes)
-        name = notes.choices.features or (None if beside_outputs else infer_array(contents, "features", contents))
+        name = notes.choices.features or (
+            None if beside_outputs else infer_array(contents, "features", contents)
+        )
         if not name:
             raise InvalidUpload(
                 "no_features",
@@ -153,16 +173,22 @@ def read_features(
 def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
     """A column as text; None where its values are too long to be names."""
     cells = [spelled(value) for value in contents.read(name).reshape(-1).tolist()]
-    return np.array(cells, dtype=np.str_) if max(map(len, cells), default=0) <= LONGEST_NAME else None
+    return (
+        np.array(cells, dtype=np.str_) if max(map(len, cells), default=0) <= LONGEST_NAME else None
+    )
 
 
 def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool) -> Any:
     """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
     with findings_as_error(Notes(choices or Choices())), ExitStack() as stack:
         found = in_a_reader(task, open_file(source, stack), choices, False, *more)
-        outputs, ids = (found.outputs, found.ids) if isinstance(found, UnlabelledRows) else (found, {})
+        outputs, ids = (
+            (found.outputs, found.ids) if isinstance(found, UnlabelledRows) else (found, {})
+        )
         numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
-        if not numbers or any(names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in ids.values()):
+        if not numbers or any(
+            names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in ids.values()
+        ):
             raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
         return found
 

@@ -38,16 +38,23 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     """
     part, test_part = parts_of(contents)
     names = contents.names
-    outputs = choices.outputs or first_named(names, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
+    outputs = (
+        choices.outputs
+        or first_named(names, OUTPUTS, part)
+        or outputs_by_shape(contents, choices.labels)
+    )
     if outputs is None:
-        raise nothing(contents, "no_outputs", "outputs of shape (rows, classes)", "logits or probabilities")
+        raise nothing(
+            contents, "no_outputs", "outputs of shape (rows, classes)", "logits or probabilities"
+        )
     labels = choices.labels or None
     if labels is None and not separate_labels:
         free = [name for name in names if name != outputs]
         labels = first_named(free, LABELS, part) or labels_by_shape(contents, str(outputs))
         if labels is None:
             raise nothing(contents, "no_labels", "labels, the true class of each row", "labels")
-    test_outputs, test_labels = choices.test_outputs, choices.test_labels
+    test_outputs = choices.test_outputs
+    test_labels = choices.test_labels
     if test_outputs is None and test_part is not NO_TEST:
         test_outputs = first_named(names, OUTPUTS, test_part)
         test_labels = test_labels or first_named(names, LABELS, test_part)
@@ -102,15 +109,27 @@ def outputs_by_shape(contents: Contents, labels: object) -> str | None:
     free = [a for a in others if is_free(a) and canonical(a.name).base not in LABELS]
     names = {a.name for a in told}
     fit = [a for a in free if a.name in names or n_arrays == 1]
-    order = [(array_width(a) > 1, a.dtype.startswith(FLOATS), a.dtype.startswith(NUMBERS), array_width(a)) for a in fit]
+    order = [
+        (
+            array_width(a) > 1,
+            a.dtype.startswith(FLOATS),
+            a.dtype.startswith(NUMBERS),
+            array_width(a),
+        )
+        for a in fit
+    ]
     return fit[order.index(max(order))].name if fit else None
 
 
 def labels_by_shape(contents: Contents, outputs: str) -> str | None:
     """The array with one value for each row of the outputs, integers before anything else."""
     shape = contents.info(outputs).shape
-    free = [a for a in contents.arrays if is_free(a) and a.name != outputs and 0 < len(a.shape) <= 2]
-    fits = [a for a in free if a.shape[0] in shape[:2] and (array_width(a) == 1 or a.shape == shape)]
+    free = [
+        a for a in contents.arrays if is_free(a) and a.name != outputs and 0 < len(a.shape) <= 2
+    ]
+    fits = [
+        a for a in free if a.shape[0] in shape[:2] and (array_width(a) == 1 or a.shape == shape)
+    ]
     fits = fits or [a for a in free if len(free) == 1 and array_width(a) == 1]
     return min(fits, key=lambda array: "int" not in array.dtype).name if fits else None
 
@@ -137,14 +156,20 @@ def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns 
     role : "features", "train_features" or "train_labels".
     own : the file that was given for this role; in another one only names count, and None is given where none fits.
     """
-    parts: tuple[Part | None, ...] = ("train", None) if role != "features" else (None, "test", "calibration")
+    parts: tuple[Part | None, ...] = (
+        ("train", None) if role != "features" else (None, "test", "calibration")
+    )
     if role == "train_labels":
         named = first_named(contents.names, LABELS, *(() if contents.tabular else parts))
         return named or (contents.names[-1] if contents is own else None)
     if contents is not own:
         return first_named(contents.names, FEATURES, "train")
     others = (*LABELS, *ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT) if contents.tabular else LABELS
-    free = [a for a in contents.arrays if a.dtype.startswith(NUMBERS) and canonical(a.name).base not in others]
+    free = [
+        a
+        for a in contents.arrays
+        if a.dtype.startswith(NUMBERS) and canonical(a.name).base not in others
+    ]
     if contents.tabular:
         names = tuple(array.name for array in free)
         if found := feature_names(names) or names:

@@ -29,13 +29,17 @@ CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
 def is_split(column: Column) -> bool:
     """Its two values are words for calibration and test, or its name says so."""
     parts = {PARTS.get(value.lower()) for value in column.values}
-    said = (len(parts) == 2 and "test" in parts and None not in parts) or "".join(tokens(column.name)) in SPLIT
+    said = (len(parts) == 2 and "test" in parts and None not in parts) or "".join(
+        tokens(column.name)
+    ) in SPLIT
     return len(column.values) == 2 and said
 
 
 def is_time(column: Column) -> bool:
     """It holds dates that can be read, or is called as a week or a date is."""
-    dates = column.is_date and (column.cells.dtype.kind == "M" or len(times_of(column.present)) == 1)
+    dates = column.is_date and (
+        column.cells.dtype.kind == "M" or len(times_of(column.present)) == 1
+    )
     return dates or "".join(tokens(column.name)) in ROW_ROLES["times"].names
 
 
@@ -52,25 +56,35 @@ def is_few(column: Column) -> bool:
     """It is text of few values, with rows enough for each."""
     n = len(column.values)
     few = 2 <= n <= FEW and n * LEAST_IN_GROUP <= len(column.present)
-    return few and column.numbers is None and not column.is_date and column.says in ("", "cluster", "id", "past")
+    return (
+        few
+        and column.numbers is None
+        and not column.is_date
+        and column.says in ("", "cluster", "id", "past")
+    )
 
 
 def is_feature(column: Column) -> bool:
     """It holds complete numbers that vary, and its name says nothing else."""
     complete = column.numbers is not None and len(column.present) == len(column.cells)
-    says_nothing = column.says in ("", "past") and not is_anonymous(column.name) and not column.is_counter
+    says_nothing = (
+        column.says in ("", "past") and not is_anonymous(column.name) and not column.is_counter
+    )
     return complete and says_nothing and len(column.values) > 1
 
 
 def names_models(column: Column) -> bool:
     """Each value has several rows, and the name speaks of models and of nothing else: not ``car_model``."""
-    words, n = {*tokens(column.name)}, len(column.values)
+    words = {*tokens(column.name)}
+    n = len(column.values)
     said = words & w.MODEL and words <= w.MODEL | w.GROUP | w.ID | w.TEXT | {"ml", "ai"}
     return bool(said) and 1 < n <= len(column.present) / 2 and (column.is_discrete or n <= FEW)
 
 
 def _repeats(column: Column, share: float) -> bool:
-    return column.is_discrete and LEAST_CLUSTERS <= len(column.values) <= share * len(column.present)
+    return column.is_discrete and LEAST_CLUSTERS <= len(column.values) <= share * len(
+        column.present
+    )
 
 
 class Beside(NamedTuple):
@@ -85,9 +99,17 @@ BESIDE = (
     Beside("split", "its two values are calibration and test", is_split),
     Beside("times", "dates", is_time),
     Beside("groups", "named after models", names_models),
-    Beside("clusters", "named after something with several rows", lambda c: c.says == "cluster" and _repeats(c, 0.9)),
+    Beside(
+        "clusters",
+        "named after something with several rows",
+        lambda c: c.says == "cluster" and _repeats(c, 0.9),
+    ),
     Beside("clusters", "codes that repeat", is_coded),
-    Beside("weights", "named as a weight", lambda column: column.says == "weight" and len(column.values) > 1),
+    Beside(
+        "weights",
+        "named as a weight",
+        lambda column: column.says == "weight" and len(column.values) > 1,
+    ),
     Beside("groups", "named after a group", lambda column: column.says == "group"),
     Beside("groups", "text of few values", is_few),
 )
@@ -98,26 +120,43 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
     """The choices with every column beside outcome and outputs that has a role."""
     free = {name: column for name, column in columns.items() if name not in columns_in(chosen)}
     of_body = any(column.words & w.BODY for column in columns.values())
-    classes = {value for name in names_in(chosen.labels) if name in columns for value in columns[name].values}
+    classes = {
+        value
+        for name in names_in(chosen.labels)
+        if name in columns
+        for value in columns[name].values
+    }
     for rule in BESIDE:
         if getattr(chosen, rule.option) is not None or (rule.option == "weights" and of_body):
             continue
         fit = [column for column in free.values() if rule.holds(column)]
-        fit = [c for c in fit if rule.holds is not is_few or not classes.issuperset(c.values)]  # that is a prediction
-        several_codes = rule.holds is is_coded and len(fit) > 1  # it is open which of them hold rows together
+        fit = [
+            c for c in fit if rule.holds is not is_few or not classes.issuperset(c.values)
+        ]  # that is a prediction
+        several_codes = (
+            rule.holds is is_coded and len(fit) > 1
+        )  # it is open which of them hold rows together
         if fit and not several_codes:
             found: Any = min(fit, key=lambda column: (len(column.values), column.name)).name
             chosen = replace(chosen, **{rule.option: found})
             del free[found]
     if chosen.features is None:
-        numbers = [name for name, column in free.items() if column.numbers is not None and column.values]
-        features = feature_names(numbers) or tuple(name for name, column in free.items() if is_feature(column))
+        numbers = [
+            name for name, column in free.items() if column.numbers is not None and column.values
+        ]
+        features = feature_names(numbers) or tuple(
+            name for name, column in free.items() if is_feature(column)
+        )
         chosen = replace(chosen, features=features)
     return chosen
 
 
 def column_roles(
-    columns: Mapping[str, Column], given: Choices, found: Choices, reasons: Mapping[str, str], n_rows: int
+    columns: Mapping[str, Column],
+    given: Choices,
+    found: Choices,
+    reasons: Mapping[str, str],
+    n_rows: int,
 ) -> tuple[ColumnRole, ...]:
     """The role of every column, with its reason, in the order of the table.
 
@@ -129,7 +168,11 @@ def column_roles(
     n_rows : of the table, of which the columns may hold some alone.
     """
     by_hand = columns_in(given)
-    role_of = {name: role for role, option in OPTION_OF_ROLE.items() for name in names_in(getattr(found, option))}
+    role_of = {
+        name: role
+        for role, option in OPTION_OF_ROLE.items()
+        for name in names_in(getattr(found, option))
+    }
     roles = []
     for name, column in columns.items():
         role: Any = role_of.get(name) or left_as(column)

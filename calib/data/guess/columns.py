@@ -18,8 +18,12 @@ from calib.numerics import Floats
 FEW = 30
 """Different values up to here are few."""
 
-DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([T ].*)?|\d{4}-?W\d\d?")
-NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+DATE = re.compile(
+    r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([T ].*)?|\d{4}-?W\d\d?"
+)
+NUMBER = re.compile(
+    r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,11 @@ class Column:
         """(n,) whether each row has a value."""
         if self.numbers is not None:
             return ~np.isnan(self.numbers)
-        return self.cells != "" if self.cells.dtype.kind == "U" else np.full(len(self.cells), self.cells.dtype == bool)
+        return (
+            self.cells != ""
+            if self.cells.dtype.kind == "U"
+            else np.full(len(self.cells), self.cells.dtype == bool)
+        )
 
     @cached_property
     def present(self) -> Array:
@@ -83,7 +91,11 @@ class Column:
         """Whether it holds dates."""
         if self.cells.dtype.kind == "M":
             return True
-        text = self.present[:50].tolist() if self.numbers is None and self.cells.dtype.kind == "U" else []
+        text = (
+            self.present[:50].tolist()
+            if self.numbers is None and self.cells.dtype.kind == "U"
+            else []
+        )
         return bool(text) and all(DATE.fullmatch(cell.strip()) for cell in text)
 
     @cached_property
@@ -99,12 +111,16 @@ class Column:
     @cached_property
     def low(self) -> float:
         """The smallest number; NaN where there is none."""
-        return float(self.present.min()) if self.numbers is not None and len(self.present) else np.nan
+        return (
+            float(self.present.min()) if self.numbers is not None and len(self.present) else np.nan
+        )
 
     @cached_property
     def high(self) -> float:
         """The largest number; NaN where there is none."""
-        return float(self.present.max()) if self.numbers is not None and len(self.present) else np.nan
+        return (
+            float(self.present.max()) if self.numbers is not None and len(self.present) else np.nan
+        )
 
     @property
     def in_unit(self) -> bool:
@@ -119,7 +135,11 @@ class Column:
     @property
     def is_fraction(self) -> bool:
         """Whether it may hold probabilities: numbers from 0 to 1, or to 100 where its name speaks of percent."""
-        percent = self.low >= 0 and self.high <= 100 and ("%" in self.name or bool(self.words & w.PERCENT))
+        percent = (
+            self.low >= 0
+            and self.high <= 100
+            and ("%" in self.name or bool(self.words & w.PERCENT))
+        )
         return self.is_number and (self.in_unit or percent)
 
     @property
@@ -147,7 +167,10 @@ class Column:
     @cached_property
     def says(self) -> str:
         """What its name says that its values allow: the first line of :data:`SAYS` that holds; "" for nothing."""
-        return next((meaning for meaning, called, may_be in SAYS if self.words & called and may_be(self)), "")
+        return next(
+            (meaning for meaning, called, may_be in SAYS if self.words & called and may_be(self)),
+            "",
+        )
 
     @property
     def seen(self) -> str:
@@ -156,7 +179,11 @@ class Column:
             return f"{len(self.values):,} different values"
         if len(self.values) > 2:
             return f"{self.low:.4g} to {self.high:.4g}"
-        values = self.values if self.numbers is None else [f"{float(value):.4g}" for value in self.values]
+        values = (
+            self.values
+            if self.numbers is None
+            else [f"{float(value):.4g}" for value in self.values]
+        )
         return " and ".join(values) or "empty"
 
 
@@ -168,7 +195,9 @@ def _may_be_label(column: Column) -> bool:
 
 def _may_be_truth(column: Column) -> bool:
     """Text too of which every row has its own, as that which a model should have read."""
-    return _may_be_label(column) or (column.numbers is None and bool(column.values) and not column.is_date)
+    return _may_be_label(column) or (
+        column.numbers is None and bool(column.values) and not column.is_date
+    )
 
 
 def _is_two(column: Column) -> bool:
@@ -177,18 +206,26 @@ def _is_two(column: Column) -> bool:
 
 def _tells_what_is_right(column: Column) -> bool:
     """A short word such as "tp" says so only where no other word tells what the name is about."""
-    longer = any(len(word) > 3 for word in column.words & w.CORRECT) or about(tokens(column.name)) <= w.CORRECT
+    longer = (
+        any(len(word) > 3 for word in column.words & w.CORRECT)
+        or about(tokens(column.name)) <= w.CORRECT
+    )
     is_answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
     return _is_two(column) and longer and not is_answer
 
 
 def _is_score(column: Column) -> bool:
-    return column.is_number and not (column.is_whole and len(column.values) <= FEW and column.words & w.PREDICTED)
+    return column.is_number and not (
+        column.is_whole and len(column.values) <= FEW and column.words & w.PREDICTED
+    )
 
 
 def _is_of_things(column: Column) -> bool:
     """Its values repeat, and its name ends as that of a thing: ``customer_id``, not ``customer_age``."""
-    last = next((word for word in reversed(tokens(column.name)) if len(word) > 1 and not word.isdecimal()), "")
+    last = next(
+        (word for word in reversed(tokens(column.name)) if len(word) > 1 and not word.isdecimal()),
+        "",
+    )
     named = bool(known_words(last) & (w.CLUSTER | w.ID)) and not column.words & w.TIME
     return named and column.names_classes and len(column.values) > 2
 
@@ -199,7 +236,11 @@ def _is_few(column: Column) -> bool:
 
 SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
     ("past", w.EARLIER, lambda column: True),
-    ("predicted", w.PREDICTED, lambda c: c.names_classes and bool(c.words & w.CLASS or "argmax" in c.words)),
+    (
+        "predicted",
+        w.PREDICTED,
+        lambda c: c.names_classes and bool(c.words & w.CLASS or "argmax" in c.words),
+    ),
     ("output", w.PROBABILITY, _is_score),
     ("correct", w.CORRECT, _tells_what_is_right),
     ("truth", w.TRUTH | w.RIGHT, _may_be_truth),
@@ -222,7 +263,9 @@ def spelled(value: object) -> str:
     """A value as its label is written: 2.0 is 2, True is true."""
     if isinstance(value, bool):
         return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    return (
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    )
 
 
 def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:
@@ -254,10 +297,16 @@ def row_sums(columns: Sequence[Column]) -> float | None:
         total = matrix.sum(axis=1)
         goal = float(np.round(np.median(total)))
         same = (np.abs(total - goal) <= OFF * goal).mean() >= 0.98
-        spans = np.ptp(matrix, axis=0)  # constants sum to something, too, and so do large numbers that differ little
+        spans = np.ptp(
+            matrix, axis=0
+        )  # constants sum to something, too, and so do large numbers that differ little
         varies = goal == 1 or (spans.all() and np.ptp(total) <= spans.max() / 2)
         return goal if goal > 0 and same and varies else None
-    off = [np.abs((base**matrix).sum(axis=1) - 1) for base in (np.e, 2.0, 10.0)] if matrix.max() <= 1e-3 else []
+    off = (
+        [np.abs((base**matrix).sum(axis=1) - 1) for base in (np.e, 2.0, 10.0)]
+        if matrix.max() <= 1e-3
+        else []
+    )
     return 0.0 if any((of_base <= OFF).mean() >= 0.98 for of_base in off) else None
 
 

@@ -45,9 +45,14 @@ def named_value(score: Column, outcome: Column) -> str | None:
     if outcome.numbers is not None or outcome.cells.dtype.kind == "b":
         return None
     words = {word for word in tokens(score.name) if len(word) > 1 or word not in w.PROBABILITY}
-    if set(tokens(outcome.name)) <= words:  # the "no" of "no-show probability" belongs to what may happen
+    if (
+        set(tokens(outcome.name)) <= words
+    ):  # the "no" of "no-show probability" belongs to what may happen
         words -= set(tokens(outcome.name))
-    found = sorted((value for value in outcome.values if {*tokens(value)} <= words), key=lambda v: -len(tokens(v)))
+    found = sorted(
+        (value for value in outcome.values if {*tokens(value)} <= words),
+        key=lambda v: -len(tokens(v)),
+    )
     longer = len(found) == 2 and len(tokens(found[0])) > len(tokens(found[1]))
     return found[0] if found and tokens(found[0]) and (longer or len(found) == 1) else None
 
@@ -71,7 +76,8 @@ def speaks_of_the_event(score: Column, outcome: Column) -> bool:
         return True
     if score.words & w.UNSURE or (labels & w.GOOD and labels & w.BAD):
         return False
-    own, theirs = tone(score), tone(outcome)
+    own = tone(score)
+    theirs = tone(outcome)
     shared = share_a_word(tokens(score.name), tokens(outcome.name))
     return own == theirs or (shared and "no" not in own | theirs)
 

@@ -46,7 +46,10 @@ def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
                 found.append(Looked(str(file[0]) if isinstance(file, tuple) else ""))
                 continue
             widths = [array_width(array) for array in contents.arrays]
-            floats = [any(kind in array.dtype for kind in ("float", "double", "<f")) for array in contents.arrays]
+            floats = [
+                any(kind in array.dtype for kind in ("float", "double", "<f"))
+                for array in contents.arrays
+            ]
             narrow = len(widths) == 1 or widths == [1, 1]  # labels, perhaps beside ids
             found.append(Looked(contents.name, sum(widths) if narrow else inf, any(floats)))
     return tuple(found)

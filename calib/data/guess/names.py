@@ -24,7 +24,9 @@ FOLDED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "a
 def tokens(name: str) -> tuple[str, ...]:
     """The words and numbers of a name in lower case without accents: ``P(Güte)_1`` is ("p", "guete", "1")."""
     spaced = CAMEL.sub("_", name[:LONGEST]).lower().translate(FOLDED)
-    plain = "".join(c for c in unicodedata.normalize("NFKD", spaced) if not unicodedata.combining(c))
+    plain = "".join(
+        c for c in unicodedata.normalize("NFKD", spaced) if not unicodedata.combining(c)
+    )
     return tuple(PIECES.findall(plain))
 
 
@@ -36,7 +38,11 @@ def known_words(name: str) -> frozenset[str]:
     """
     # A letter after a number is a unit: the "y" of "1y" is a year.
     pieces = tokens(name)
-    words = [word for j, word in enumerate(pieces) if len(word) > 1 or not (j and pieces[j - 1].isdecimal())]
+    words = [
+        word
+        for j, word in enumerate(pieces)
+        if len(word) > 1 or not (j and pieces[j - 1].isdecimal())
+    ]
     if "".join(pieces) in KNOWN:
         words = ["".join(pieces)]
     found: set[str] = set()
@@ -73,13 +79,17 @@ def share_a_word(first: Iterable[str], second: Iterable[str]) -> bool:
     """Whether words are about the same thing: equal, one short for another, or forms of one word."""
     pairs = [sorted((a, b), key=len) for a in about(first) for b in about(second)]
     return any(
-        short == long or (len(short) > 2 and long.startswith(short)) or short[:6] == long[:6] for short, long in pairs
+        short == long or (len(short) > 2 and long.startswith(short)) or short[:6] == long[:6]
+        for short, long in pairs
     )
 
 
 def is_anonymous(name: str) -> bool:
     """Whether a name only says which column it is: column_3, 3, V3, a."""
-    return all(word.isdecimal() or word in ("column", "col", "unnamed") or len(word) == 1 for word in tokens(name))
+    return all(
+        word.isdecimal() or word in ("column", "col", "unnamed") or len(word) == 1
+        for word in tokens(name)
+    )
 
 
 def plain_name(name: str) -> str:

@@ -53,21 +53,37 @@ class Outputs:
     def is_named(self) -> bool:
         """Whether what the names have in common is a word for outputs, or for a class."""
         words = known_words(self.stem)
-        return bool(words & (w.PROBABILITY | w.SCORE | w.MODELS | w.CLASS | w.PERCENT | {"vote", "votes", "count"}))
+        return bool(
+            words
+            & (
+                w.PROBABILITY
+                | w.SCORE
+                | w.MODELS
+                | w.CLASS
+                | w.PERCENT
+                | {"vote", "votes", "count"}
+            )
+        )
 
     @property
     def counts_up(self) -> bool:
         """Whether the classes are called 0, 1, 2, ... or 1, 2, 3, ..."""
         numbers = sorted(int(name) for name in self.classes if name.isdecimal())
-        return len(numbers) == len(self.classes) and numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
+        return len(numbers) == len(self.classes) and numbers in (
+            [*range(len(numbers))],
+            [*range(1, len(numbers) + 1)],
+        )
 
     def called(self, values: Sequence[str]) -> bool:
         """Whether the columns are called like these labels."""
-        return not self.is_single and self._labels(values) == {plain_name(name) for name in self.classes}
+        return not self.is_single and self._labels(values) == {
+            plain_name(name) for name in self.classes
+        }
 
     def may_be_scores(self, values: Sequence[str]) -> bool:
         """Whether names and values of several columns allow that they are scores of classes with these labels."""
-        labels, classes = self._labels(values), {plain_name(name) for name in self.classes}
+        labels = self._labels(values)
+        classes = {plain_name(name) for name in self.classes}
         if len(labels) > len(classes) and not classes <= labels:
             return False  # a label beside those that columns are called by is said where it is read
         if 0 < len(labels) < len(classes) and not (labels <= classes or self.counts_up):
@@ -78,7 +94,9 @@ class Outputs:
         called = self.called(values)
         if self.total is not None:
             return self.is_named or called or not self.stem or self.total in (0, 1, 100)
-        numbers = [column for column in self.columns if column.numbers is not None]  # what is wrong with others is said
+        numbers = [
+            column for column in self.columns if column.numbers is not None
+        ]  # what is wrong with others is said
         on_one_scale = len({column.in_unit and len(column.values) > FEW for column in numbers}) == 1
         # Fractions that sum to nothing are several models', unless they are called like the classes.
         several = all(column.in_unit for column in self.columns)
@@ -87,13 +105,19 @@ class Outputs:
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
         classes = {plain_name(name) for name in self.classes}
-        return {plain for v in values if (plain := plain_name(v)) in classes or v.strip() not in w.NO_VALUE}
+        return {
+            plain
+            for v in values
+            if (plain := plain_name(v)) in classes or v.strip() not in w.NO_VALUE
+        }
 
 
 def outputs_of(columns: Sequence[Column], stem: str = "", classes: Sequence[str] = ()) -> Outputs:
     """A single column, or one for each class; the classes are what the names do not have in common unless given."""
     names = [column.name for column in columns]
-    return Outputs(tuple(columns), tuple(classes) or class_names(names), names[0] if len(names) == 1 else stem)
+    return Outputs(
+        tuple(columns), tuple(classes) or class_names(names), names[0] if len(names) == 1 else stem
+    )
 
 
 class Candidates:
@@ -117,14 +141,18 @@ class Candidates:
         if self._given:
             return [outputs_of(self._given)]
         families = self._families(outcome)
-        whole = {column.name for found in families if found.total is not None for column in found.columns}
+        whole = {
+            column.name for found in families if found.total is not None for column in found.columns
+        }
         free = [c for c in self._free if c is not outcome and c.is_number and c.name not in whole]
         likely = [c for c in free if c.says == "output" or (c.is_fraction and not c.is_counter)]
         likely.sort(key=lambda column: (column.says != "output", column.name))
         singles = [outputs_of([column]) for column in likely[:MOST_SINGLES]]
         if self._kind is None:
             return [*families, *singles]
-        return singles if self._kind in ONE_COLUMN else families  # the kind says whether there is one column
+        return (
+            singles if self._kind in ONE_COLUMN else families
+        )  # the kind says whether there is one column
 
     def _families(self, outcome: Column | None) -> list[Outputs]:
         """Columns that belong together and fit to the labels, each set of them once."""
@@ -132,19 +160,27 @@ class Candidates:
         values = outcome.values if outcome is not None else ()
         silent = [c for c in free if not c.says and c.numbers is not None and not c.is_counter]
         found = [*by_class(free, values), *self._alike(outcome)]
-        found += [every] if len(silent) > 1 and (every := outputs_of(silent)).total is not None else []
+        found += (
+            [every] if len(silent) > 1 and (every := outputs_of(silent)).total is not None else []
+        )
         own: dict[frozenset[str], Outputs] = {}
         for family in (family for family in found if family.may_be_scores(values)):
             own.setdefault(frozenset(family.names), family)
         whole = [names for names, family in own.items() if family.total is not None]
         # Columns that leave room for another class are no part of a family that leaves none.
-        return [f for names, f in own.items() if f.total is not None or not any(names < other for other in whole)]
+        return [
+            f
+            for names, f in own.items()
+            if f.total is not None or not any(names < other for other in whole)
+        ]
 
     def _alike(self, outcome: Column | None) -> Iterator[Outputs]:
         for stem, members in self._patterns:
             columns = [column for column in members if column is not outcome]
             # A column that is named like all others and by no word for labels is not their outcome.
-            if len(columns) > 1 and (len(columns) == len(members) or (outcome is not None and outcome.says)):
+            if len(columns) > 1 and (
+                len(columns) == len(members) or (outcome is not None and outcome.says)
+            ):
                 key = tuple(column.name for column in columns), stem
                 yield self._known.setdefault(key, self._known.get(key) or outputs_of(columns, stem))
 
@@ -164,7 +200,9 @@ def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outpu
         yield outputs_of(found, classes=[column.name for column in found])
     if len(values) < 2 or not all(values) or all(map(str.isdecimal, values)):
         return
-    for start, end in sorted({name.rpartition(values[0])[::2] for name in numbers if values[0] in name} - {("", "")}):
+    for start, end in sorted(
+        {name.rpartition(values[0])[::2] for name in numbers if values[0] in name} - {("", "")}
+    ):
         members = {name: value for value in values if (name := start + value + end) in numbers}
         if len(members) == len(values):
             own = sorted((numbers[name] for name in members), key=lambda column: column.position)
@@ -186,12 +224,15 @@ def by_pattern(columns: Sequence[Column]) -> list[tuple[str, list[Column]]]:
     return [
         (" ".join((*start, *end)), _in_order(members))
         for (start, end), members in patterns.items()
-        if len(members) > 1 and sum(column.numbers is not None for column in members.values()) > len(members) / 2
+        if len(members) > 1
+        and sum(column.numbers is not None for column in members.values()) > len(members) / 2
     ]
 
 
 def _in_order(members: Mapping[tuple[str, ...], Column]) -> list[Column]:
     """By number where all differ by one at their end, else as they stand in the table: P_good1 and P_good0 are 0, 1."""
-    if len({middle[:-1] for middle in members}) == 1 and all(middle[-1].isdecimal() for middle in members):
+    if len({middle[:-1] for middle in members}) == 1 and all(
+        middle[-1].isdecimal() for middle in members
+    ):
         return [column for _, column in sorted(members.items(), key=lambda item: int(item[0][-1]))]
     return sorted(members.values(), key=lambda column: column.position)

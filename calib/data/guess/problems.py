@@ -36,7 +36,9 @@ def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
     scores = [c for c in columns if c.is_fraction and c.says in ("", "output")]
     for classes, key, score in product(named, keys, scores):
         complete = np.bincount(key.codes) == len(classes.values)
-        share = complete.mean() if n_rows == len(key.cells) else complete.any()  # of a sample some keys are cut
+        share = (
+            complete.mean() if n_rows == len(key.cells) else complete.any()
+        )  # of a sample some keys are cut
         total = np.bincount(key.codes, weights=np.nan_to_num(np.asarray(score.numbers)))[complete]
         if key is not classes and share >= 0.9 and (np.abs(total - 1) <= OFF).mean() >= 0.98:
             return Problem(
@@ -51,7 +53,11 @@ def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
 
 def several_outcomes(columns: Sequence[Column]) -> Problem | None:
     """Truth in a column of zeros and ones for each class, beside a score of each: one-hot, or several labels a row."""
-    flags = [c for c in columns if c.is_whole and c.yes_or_no and c.says not in ("group", "predicted", "past")]
+    flags = [
+        c
+        for c in columns
+        if c.is_whole and c.yes_or_no and c.says not in ("group", "predicted", "past")
+    ]
     scores = [plain_name(c.name) for c in columns if c.is_number and c.says in ("", "output")]
     for stem in sorted({tokens(flag.name)[:1] for flag in flags}):
         own = [flag for flag in flags if tokens(flag.name)[:1] == stem]
@@ -63,7 +69,11 @@ def several_outcomes(columns: Sequence[Column]) -> Problem | None:
             action = f"Save one column with the class of each row: df[[{own[0].name!r}, ...]].idxmax(axis=1)."
             return Problem("one_hot", f"the true class in a column for each ({listed})", action)
         action = "Read one label at a time: choose one of these columns as the outcome and its score as the outputs."
-        return Problem("several_labels", f"several labels a row ({listed}), each with a score of its own", action)
+        return Problem(
+            "several_labels",
+            f"several labels a row ({listed}), each with a score of its own",
+            action,
+        )
     return None
 
 
@@ -72,7 +82,11 @@ def marked(columns: Sequence[Column]) -> Problem | None:
     for c in columns:
         mark = c.values[0] if len(c.values) == 1 and c.numbers is None else ""
         share = len(c.present) / max(len(c.cells), 1)
-        if mark.lower() in MARKS and share < 1 and c.says in ("truth", "label", "event", "correct", ""):
+        if (
+            mark.lower() in MARKS
+            and share < 1
+            and c.says in ("truth", "label", "event", "correct", "")
+        ):
             return Problem(
                 "marked",
                 f"{mark!r} in {share:.0%} of the rows of {c.name} and nothing in the others",

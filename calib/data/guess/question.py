@@ -20,7 +20,17 @@ from calib.data.guess.rules import Guess, Reading, guess, possible_outcomes
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import CONFIDENCE, CORRECT, DID_NOT, EVENTS, LABEL, PERCENT, PROBABILITY, SCORE, TRUTH
+from calib.data.words import (
+    CONFIDENCE,
+    CORRECT,
+    DID_NOT,
+    EVENTS,
+    LABEL,
+    PERCENT,
+    PROBABILITY,
+    SCORE,
+    TRUTH,
+)
 
 NAMED_SCORES = PROBABILITY | SCORE | PERCENT
 """Words for outputs."""
@@ -29,7 +39,9 @@ OUTCOMES = TRUTH | LABEL | CORRECT | EVENTS
 """Words for an outcome."""
 
 
-def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Step[tuple[ColumnRole, ...]]:
+def infer_columns(
+    contents: Contents, choices: Choices, separate_labels: bool
+) -> Step[tuple[ColumnRole, ...]]:
     """The role of every column with its reason; as options, the columns that are left to be inferred.
 
     Parameters
@@ -53,52 +65,89 @@ def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -
         raise ask(contents, found, n_rows)
     read = found.choices(choices)
     used = {*columns_in(choices, "groups"), *names_in(read.labels), *names_in(read.outputs)}
-    models = [name for name, column in found.columns.items() if names_models(column) and name not in used]
+    models = [
+        name for name, column in found.columns.items() if names_models(column) and name not in used
+    ]
     pooled = []
     for column in models[:1]:
         of_models = f"of several models, named in the column {shortened(column)}"
         reason = f"The rows of {contents.name} seem to be {of_models}; they were read together."
-        fix, action = {}, "Open one by itself, in Python with calib.load_models."
+        fix = {}
+        action = "Open one by itself, in Python with calib.load_models."
         if [*names_in(read.groups)] != [column]:
-            fix, action = {"groups": column}, f"Take the models as the group. {action}"
+            fix = {"groups": column}
+            action = f"Take the models as the group. {action}"
         pooled.append(warning("several_models", reason, action, **fix))
     nested = contents.nested
-    roles = [replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r for r in found.roles]
+    roles = [
+        replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r
+        for r in found.roles
+    ]
     return Step(tuple(roles), tuple(pooled), read.given())
 
 
-def nothing_to_read(contents: Contents, found: Guess, choices: Choices, separate_labels: bool) -> InvalidUpload:
+def nothing_to_read(
+    contents: Contents, found: Guess, choices: Choices, separate_labels: bool
+) -> InvalidUpload:
     """The error for a table without outputs or without an outcome: what was found, and what is missing."""
     if found.problem is not None:
-        return InvalidUpload(found.problem.code, f"{contents.name} holds {found.problem.reason}.", found.problem.action)
+        return InvalidUpload(
+            found.problem.code,
+            f"{contents.name} holds {found.problem.reason}.",
+            found.problem.action,
+        )
     columns, name = found.columns, contents.name
     outcomes = [] if separate_labels else possible_outcomes(columns, choices)
     named = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
     outcomes = named or (outcomes if len(outcomes) == 1 else [])
-    outputs = [o for o in Candidates(columns, choices).beside(None) if not o.is_single or o.columns[0].says == "output"]
+    outputs = [
+        o
+        for o in Candidates(columns, choices).beside(None)
+        if not o.is_single or o.columns[0].says == "output"
+    ]
     held = f"{name} has the columns {listed(contents.names)}"
     if outputs and not outcomes and not separate_labels:
         reason = f"{held}; {listed(outputs[0].names)} may be outputs, but none looks like the true class of a row."
         action = "Name the column with the outcome, or add a second file that holds it."
         return InvalidUpload("no_labels", reason, action)
-    like_scores = [column for column in columns.values() if column.words & NAMED_SCORES and column not in outcomes]
+    like_scores = [
+        column
+        for column in columns.values()
+        if column.words & NAMED_SCORES and column not in outcomes
+    ]
     if odd := next((column.name for column in like_scores if column.name in contents.nested), None):
         reason = f"{shortened(odd)} of {name} holds {contents.nested[odd]}."
-        return InvalidUpload("lists", reason, "Save equally many numbers in each row, one for each class.")
+        return InvalidUpload(
+            "lists", reason, "Save equally many numbers in each row, one for each class."
+        )
     texts = [column for column in like_scores if column.cells.dtype.kind == "U"]
-    if half := next((column.name for column in texts if np.char.endswith(column.cells, "%").any()), None):
+    if half := next(
+        (column.name for column in texts if np.char.endswith(column.cells, "%").any()), None
+    ):
         reason = f"Some cells of {shortened(half)} in {name} have a percent sign and the others have none."
-        return InvalidUpload("percent_signs", reason, "Write all cells of the column with a percent sign, or none.")
+        return InvalidUpload(
+            "percent_signs", reason, "Write all cells of the column with a percent sign, or none."
+        )
     if words := next((column for column in texts if column.words & CONFIDENCE), None):
         reason = f"{shortened(words.name)} of {name} holds words, {listed(words.values)}, and no numbers."
-        return InvalidUpload("words", reason, "Save a probability for each, as column.map({'likely': 0.8, ...}) gives.")
+        return InvalidUpload(
+            "words",
+            reason,
+            "Save a probability for each, as column.map({'likely': 0.8, ...}) gives.",
+        )
     hard = [c.name for c in like_scores if {*c.values} == {"0", "1"}]
     hard = hard or [column.name for column in columns.values() if column.says == "predicted"]
     if hard and outcomes:
         reason = f"{listed(hard)} of {name} may be predicted classes, which carry no confidence."
-        action = "Save predict_proba beside predict: one column for each class, or that of the event."
+        action = (
+            "Save predict_proba beside predict: one column for each class, or that of the event."
+        )
         return InvalidUpload("hard_predictions", reason, action)
-    known = f"; {shortened(outcomes[0].name)} may be the outcome ({listed(outcomes[0].values)})" if outcomes else ""
+    known = (
+        f"; {shortened(outcomes[0].name)} may be the outcome ({listed(outcomes[0].values)})"
+        if outcomes
+        else ""
+    )
     reason = f"{held}{known}; no others hold a score of each class, or of two the probability of the event."
     action = "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event."
     return InvalidUpload("no_outputs", reason, action)
@@ -111,7 +160,9 @@ def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
     if not readings:
         reason = f"No row of {contents.name} has both an outcome and finite outputs."
         return InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
-    models = {n: roles_of(reading, found.columns) for n, reading in models_of(found.readings).items()}
+    models = {
+        n: roles_of(reading, found.columns) for n, reading in models_of(found.readings).items()
+    }
     if len(readings) == 1:
         reason = f"{contents.name} can perhaps be read as {readings[0].sentence}, but too little says so."
     else:
@@ -121,7 +172,9 @@ def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
         reason += " The columns may be several models: calib.load_models reads each."
     each = {reading.sentence: Choices.from_roles(reading.roles).given() for reading in readings}
     question = Question(readings, models)
-    return InvalidUpload("ambiguous", reason, "Say which one is meant.", readings=each, question=question)
+    return InvalidUpload(
+        "ambiguous", reason, "Say which one is meant.", readings=each, question=question
+    )
 
 
 def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
@@ -132,7 +185,11 @@ def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
     if not 1 < len(best) == len(outputs) or len(outcomes) not in (0, 1, len(best)):
         return {}
     stems = [reading.outputs.stem or reading.outputs.names[0] for reading in best]
-    names = class_names(stems) if len(set(stems)) == len(stems) else [reading.outputs.names[0] for reading in best]
+    names = (
+        class_names(stems)
+        if len(set(stems)) == len(stems)
+        else [reading.outputs.names[0] for reading in best]
+    )
     return dict(zip(names, best, strict=True))
 
 
@@ -144,7 +201,11 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
     if reading.predicted is not None:
         roles["predicted"] = reading.predicted.name
     others = with_others(columns, Choices.from_roles(roles))
-    roles |= {role: value for role in ("cluster", "weight", "group") if (value := getattr(others, f"{role}s"))}
+    roles |= {
+        role: value
+        for role in ("cluster", "weight", "group")
+        if (value := getattr(others, f"{role}s"))
+    }
     if reading.pairs:
         roles["kind"] = "pairs"
     elif reading.predicted is not None and len(outputs) == 1:
@@ -156,27 +217,48 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
 
 def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) -> TableReading:
     """A reading for people: its roles as they are given to load, and a sentence with what the sample says of it."""
-    roles, outcome, outputs = roles_of(reading, columns), reading.outcome, reading.outputs
-    numbers = [np.full(len(c.cells), np.nan) if c.numbers is None else c.numbers for c in outputs.columns]
+    roles = roles_of(reading, columns)
+    outcome = reading.outcome
+    outputs = reading.outputs
+    numbers = [
+        np.full(len(c.cells), np.nan) if c.numbers is None else c.numbers for c in outputs.columns
+    ]
     scores = np.column_stack(numbers)
     keep = np.isfinite(scores).all(axis=1) & (True if outcome is None else outcome.known)
     rows = round(n_rows * float(keep.mean())) if len(keep) else 0
     if outcome is None or not rows:
         return TableReading(roles, f"outputs in {listed(outputs.names)}", rows)
     if not outputs.is_single:
-        shown = listed(outputs.names, 3) + (f" for {listed(reading.label_values, 3)}" if reading.label_values else "")
+        shown = listed(outputs.names, 3) + (
+            f" for {listed(reading.label_values, 3)}" if reading.label_values else ""
+        )
         of = f"{len(outputs.names):,} classes of {shortened(outcome.name)}"
         return TableReading(roles, f"{of}, one column each ({shown})", rows)
-    truth, stem = texts_of(outcome.cells[keep]), shortened(outputs.stem)
+    truth = texts_of(outcome.cells[keep])
+    stem = shortened(outputs.stem)
     inside = -1e-6 <= scores[keep].min() <= scores[keep].max() <= 1 + 1e-6
     mean = f"mean {scores[keep].mean():.1%}, " if inside else ""
     if reading.pairs:
-        answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}" if reading.predicted else ""
-        right: Any = texts_of(reading.predicted.cells[keep]) if reading.predicted else correct_value(outcome, None)
-        return TableReading(
-            roles, f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}", rows
+        answer = (
+            f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}"
+            if reading.predicted
+            else ""
         )
-    event = spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
+        right: Any = (
+            texts_of(reading.predicted.cells[keep])
+            if reading.predicted
+            else correct_value(outcome, None)
+        )
+        return TableReading(
+            roles,
+            f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}",
+            rows,
+        )
+    event = (
+        spelled(reading.label_values[-1])
+        if reading.label_values
+        else event_value(outcome) or outcome.values[-1]
+    )
     never = len(outcome.values) == 1 and outcome.values[0].lower() in DID_NOT
     rate = 0.0 if never else (np.char.lower(truth) == event.lower()).mean()
     named = shortened(outcome.name) if never else event_name(event, outcome)

@@ -86,8 +86,14 @@ class Reading:
         """Whether it may be taken where nothing else comes near; of a single score, not beside an outcome of one value
         that was not chosen and is not called the true class.
         """
-        varies = self.rules[0] is CHOSEN or len(self.truth.values) > 1 or self.truth.says in ("truth", "label")
-        return (varies or self.pairs or not self.outputs.is_single) and all(rule.is_sure for rule in self.rules)
+        varies = (
+            self.rules[0] is CHOSEN
+            or len(self.truth.values) > 1
+            or self.truth.says in ("truth", "label")
+        )
+        return (varies or self.pairs or not self.outputs.is_single) and all(
+            rule.is_sure for rule in self.rules
+        )
 
     @property
     def ranks(self) -> tuple[int, int]:
@@ -100,7 +106,9 @@ class Reading:
         A pair of other columns beats none: ``old`` in both names says that they belong together, not that they are
         meant.
         """
-        apart = self.outcome is not other.outcome and not {*self.outputs.names} & {*other.outputs.names}
+        apart = self.outcome is not other.outcome and not {*self.outputs.names} & {
+            *other.outputs.names
+        }
         as_good = all(a <= b for a, b in zip(other.ranks, self.ranks, strict=True))
         return as_good and self.ranks != other.ranks and not apart
 
@@ -113,20 +121,35 @@ OUTPUTS = (
         lambda r: _is_named(r) and (r.score.is_fraction or bool(r.score.words & w.PROBABILITY)),
     ),
     Rule(3, "named as a score", lambda r: _is_named(r)),
-    Rule(4, "fractions", lambda r: r.outputs.is_single and r.score.says not in ("past", "weight"), False),
+    Rule(
+        4,
+        "fractions",
+        lambda r: r.outputs.is_single and r.score.says not in ("past", "weight"),
+        False,
+    ),
     Rule(5, "called like the classes", lambda r: not r.outputs.is_single, False),
 )
 """What makes columns the outputs, the surest first."""
 
 OUTCOME = (
     Rule(1, "it lists the classes that outputs are named after", lambda r: _lists(r)),
-    Rule(2, "it tells which answers are correct", lambda r: r.outputs.is_single and tells_correct(r.truth, r.score)),
+    Rule(
+        2,
+        "it tells which answers are correct",
+        lambda r: r.outputs.is_single and tells_correct(r.truth, r.score),
+    ),
     Rule(3, "named as the true class", lambda r: r.truth.says == "truth"),
     Rule(4, "named like what outputs speak of", lambda r: _shares_a_word(r)),
     Rule(5, "named as a label", lambda r: r.truth.says == "label"),
-    Rule(6, "its values count as the columns do", lambda r: len(r.truth.values) > 2 and _counts_alike(r)),
+    Rule(
+        6,
+        "its values count as the columns do",
+        lambda r: len(r.truth.values) > 2 and _counts_alike(r),
+    ),
     Rule(7, "named after an event", lambda r: r.truth.says == "event"),
-    Rule(7, "two values that say yes and no", lambda r: r.truth.yes_or_no and not r.truth.says, False),
+    Rule(
+        7, "two values that say yes and no", lambda r: r.truth.yes_or_no and not r.truth.says, False
+    ),
     Rule(8, "as many values as columns", lambda r: not r.outputs.is_single, False),
     Rule(9, "values as those that were predicted", lambda r: r.predicted is not None, False),
     Rule(10, "two values", lambda r: len(r.truth.values) == 2 and r.truth.says != "past", False),
@@ -137,7 +160,11 @@ OUTCOME = (
 def _says_scores(reading: Reading) -> bool:
     """Whether names, sums of rows or fractions say that several columns hold scores."""
     outputs = reading.outputs
-    return outputs.is_named or outputs.total is not None or all(column.is_fraction for column in outputs.columns)
+    return (
+        outputs.is_named
+        or outputs.total is not None
+        or all(column.is_fraction for column in outputs.columns)
+    )
 
 
 def _is_named(reading: Reading) -> bool:
@@ -147,8 +174,11 @@ def _is_named(reading: Reading) -> bool:
 def _lists(reading: Reading) -> bool:
     """The values are what the columns are called, as words."""
     values = reading.truth.values
-    labels, classes = {plain_name(value) for value in values}, {plain_name(name) for name in reading.outputs.classes}
-    return reading.truth.numbers is None and (reading.outputs.called(values) or (len(labels) > 2 and labels < classes))
+    labels = {plain_name(value) for value in values}
+    classes = {plain_name(name) for name in reading.outputs.classes}
+    return reading.truth.numbers is None and (
+        reading.outputs.called(values) or (len(labels) > 2 and labels < classes)
+    )
 
 
 def _shares_a_word(reading: Reading) -> bool:
@@ -161,7 +191,9 @@ def _shares_a_word(reading: Reading) -> bool:
 
 def are_alike(first: Column, second: Column) -> bool:
     """Whether two columns have most of their values in common."""
-    return 2 * len(set(first.values) & set(second.values)) >= max(len(first.values), len(second.values))
+    return 2 * len(set(first.values) & set(second.values)) >= max(
+        len(first.values), len(second.values)
+    )
 
 
 def _counts_alike(reading: Reading) -> bool:
@@ -198,7 +230,11 @@ class Guess:
 
 
 def guess(
-    columns: Mapping[str, Array], n_rows: int, chosen: Choices | None = None, *, labels_elsewhere: bool = False
+    columns: Mapping[str, Array],
+    n_rows: int,
+    chosen: Choices | None = None,
+    *,
+    labels_elsewhere: bool = False,
 ) -> Guess:
     """Tell which column of a table is what.
 
@@ -215,11 +251,17 @@ def guess(
     problem = problem_of([*known.values()], n_rows) if asked else None
     found = all_readings(known, chosen, labels_elsewhere) if problem is None else []
     best = [reading for reading in found if not any(reading.is_beaten_by(other) for other in found)]
-    best = [r for r in best if r.outcome is None or not follows(r.outcome, r.outputs.columns)] or best
+    best = [
+        r for r in best if r.outcome is None or not follows(r.outcome, r.outputs.columns)
+    ] or best
     is_clear = len(best) == 1 and best[0].is_sure
-    readings = tuple(best if is_clear else [*best, *(r for r in found if r not in best)][:MOST_READINGS])
+    readings = tuple(
+        best if is_clear else [*best, *(r for r in found if r not in best)][:MOST_READINGS]
+    )
     if not readings:
-        roles = tuple(ColumnRole(name, left_as(column), why_left(column)) for name, column in known.items())
+        roles = tuple(
+            ColumnRole(name, left_as(column), why_left(column)) for name, column in known.items()
+        )
         return Guess(roles, (), False, known, problem)
     of_outcome, of_outputs = readings[0].rules
     reasons = {
@@ -229,22 +271,33 @@ def guess(
     return Guess(column_roles(known, chosen, choices, reasons, n_rows), readings, is_clear, known)
 
 
-def all_readings(columns: Mapping[str, Column], chosen: Choices, labels_elsewhere: bool) -> list[Reading]:
+def all_readings(
+    columns: Mapping[str, Column], chosen: Choices, labels_elsewhere: bool
+) -> list[Reading]:
     """Every reading that some rules hold for, the most plausible first."""
-    outcomes: Sequence[Column | None] = [None] if labels_elsewhere else possible_outcomes(columns, chosen)
-    found, candidates = [], Candidates(columns, chosen)
+    outcomes: Sequence[Column | None] = (
+        [None] if labels_elsewhere else possible_outcomes(columns, chosen)
+    )
+    found = []
+    candidates = Candidates(columns, chosen)
     for outcome in outcomes:
         for outputs in candidates.beside(outcome):
             for reading in _combined(outcome, outputs, columns, chosen):
-                of_outcome = CHOSEN if outcome is None or chosen.labels else _first(OUTCOME, reading)
+                of_outcome = (
+                    CHOSEN if outcome is None or chosen.labels else _first(OUTCOME, reading)
+                )
                 of_outputs = CHOSEN if chosen.outputs else _first(OUTPUTS, reading)
                 if of_outcome and of_outputs:
                     found.append(replace(reading, rules=(of_outcome, of_outputs)))
     distinct: dict[Any, Reading] = {}
     for reading in sorted(found, key=lambda r: (sum(r.ranks), r.ranks, not _is_called_so(r))):
         # Pairs compare two columns, whichever of them is the outcome.
-        compared = frozenset((reading.outcome, reading.predicted)) if reading.pairs else reading.outcome
-        distinct.setdefault((compared, reading.outputs, reading.pairs, reading.label_values), reading)
+        compared = (
+            frozenset((reading.outcome, reading.predicted)) if reading.pairs else reading.outcome
+        )
+        distinct.setdefault(
+            (compared, reading.outputs, reading.pairs, reading.label_values), reading
+        )
     return list(distinct.values())
 
 
@@ -262,8 +315,14 @@ def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Co
         return [columns[chosen.labels]]
     taken = columns_in(chosen, "labels")
     free = [column for column in columns.values() if column.name not in taken]
-    spoken = any(column.says == "predicted" for column in free)  # words that were read and words that were there
-    fit = [c for c in free if c.names_classes or c.says == "label" or (c.says == "truth" and (spoken or c.is_whole))]
+    spoken = any(
+        column.says == "predicted" for column in free
+    )  # words that were read and words that were there
+    fit = [
+        c
+        for c in free
+        if c.names_classes or c.says == "label" or (c.says == "truth" and (spoken or c.is_whole))
+    ]
     fit = [c for c in fit if c.says not in ("predicted", "output")]
     named = {"truth": 0, "correct": 1, "label": 2, "event": 2}
     fit.sort(key=lambda c: (named.get(c.says, 3), not c.yes_or_no, len(c.values), c.name))
@@ -299,11 +358,17 @@ def _orders_of_several(outputs: Outputs, outcome: Column, chosen: bool) -> Seque
     names = [name.lower() for name in outputs.classes]
     in_order = names == sorted(names)
     if len(names) == len(outcome.values) == 2:
-        named = {plain_name(value) for value in outcome.values} <= {plain_name(name) for name in outputs.classes}
+        named = {plain_name(value) for value in outcome.values} <= {
+            plain_name(name) for name in outputs.classes
+        }
         # Encoders number classes in the order of their names, people the one that happens as 1: both have to agree, and
         # an outcome that is called like the first column says otherwise.
         agree = in_order and [*map(names_event, names)] == [False, True]
-        by_place = agree and outcome.numbers is not None and not share_a_word(tokens(outcome.name), tokens(names[0]))
+        by_place = (
+            agree
+            and outcome.numbers is not None
+            and not share_a_word(tokens(outcome.name), tokens(names[0]))
+        )
         usual = named or outputs.counts_up or by_place
         return [None] if usual else orders(outcome)
     numbered = outcome.numbers is not None and not any(map(str.isdecimal, names))
@@ -316,7 +381,9 @@ def _orders_of_several(outputs: Outputs, outcome: Column, chosen: bool) -> Seque
 
 def _as_pairs(reading: Reading, chosen: Choices) -> Sequence[bool]:
     """Whether one column is the confidence in an answer, P(class), or either."""
-    score, outcome, predicted = reading.score, reading.truth, reading.predicted
+    score = reading.score
+    outcome = reading.truth
+    predicted = reading.predicted
     if chosen.kind is not None:
         return [chosen.kind == "pairs"]
     if tells_correct(outcome, score):
@@ -324,7 +391,9 @@ def _as_pairs(reading: Reading, chosen: Choices) -> Sequence[bool]:
     if len(outcome.values) > 2:
         return [predicted is not None] if not score.low < 0 < score.high else []
     if predicted is not None:
-        return [True] if score.low >= 0.5 else [True, False] if score.words & w.CONFIDENCE else [False]
+        return (
+            [True] if score.low >= 0.5 else [True, False] if score.words & w.CONFIDENCE else [False]
+        )
     # A column of which no value is below a half may be the confidence in what was predicted, which is not there.
     return [True, False] if score.low >= 0.5 and score.in_unit else [False]
 
@@ -341,10 +410,16 @@ def predicted_column(
     if not found and outputs.is_single and len(outcome.values) > 2 and outcome.numbers is None:
         found = [c for c in free if are_alike(c, outcome)]
         found = found if len(found) == 1 and found[0].says != "truth" else []
-    if not found and outcome.says == "truth":  # what is only called a label or an answer beside the true one
+    if (
+        not found and outcome.says == "truth"
+    ):  # what is only called a label or an answer beside the true one
         found = [c for c in free if set(tokens(c.name)) <= w.CLASS | w.RESPONSES]
     words = set(tokens(outputs.stem))
-    return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.says == "predicted", c.name), default=None)
+    return max(
+        found,
+        key=lambda c: (len(words & set(tokens(c.name))), c.says == "predicted", c.name),
+        default=None,
+    )
 
 
 def with_reading(reading: Reading, chosen: Choices) -> Choices:
@@ -354,7 +429,8 @@ def with_reading(reading: Reading, chosen: Choices) -> Choices:
         chosen,
         labels=chosen.labels or (reading.outcome.name if reading.outcome is not None else None),
         outputs=columns,
-        predicted=chosen.predicted or (reading.predicted.name if reading.predicted is not None else None),
+        predicted=chosen.predicted
+        or (reading.predicted.name if reading.predicted is not None else None),
         kind=chosen.kind or ("pairs" if reading.pairs else None),
         label_values=label_values if chosen.label_values is None else chosen.label_values,
     )

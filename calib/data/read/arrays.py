@@ -64,7 +64,9 @@ def open_npz(name: str, file: BinaryIO) -> Arrays:
         key = member.filename.removesuffix(".npy")
         what = f"{key} in {name}"
         with reading(what), archive.open(member) as stream:
-            shape, dtype = npy_header(stream, what, member.file_size)  # the directory bounds what is unpacked
+            shape, dtype = npy_header(
+                stream, what, member.file_size
+            )  # the directory bounds what is unpacked
 
         def read() -> Array:
             check_dtype(dtype, what)
@@ -86,9 +88,14 @@ def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], 
     """
     with reading(what):
         version = npy_format.read_magic(file)
-        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+        read = (
+            npy_format.read_array_header_1_0
+            if version == (1, 0)
+            else npy_format.read_array_header_2_0
+        )
         shape, _, dtype = read(file)
-    nbytes, there = prod(shape) * dtype.itemsize, size - file.tell()
+    nbytes = prod(shape) * dtype.itemsize
+    there = size - file.tell()
     if dtype.itemsize <= 0 or any(n < 0 for n in shape) or nbytes >= 2**63:
         declared = f"{what} declares items of {dtype.itemsize} bytes and the shape {shortened(str(shape))}."
         raise InvalidUpload("dtype", declared, RESAVE)
@@ -108,7 +115,9 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
         raise InvalidUpload("object_dtype", why, action)
     if dtype.names is not None or dtype.subdtype is not None:
         fields = f"{what} is a structured array with the fields {', '.join(dtype.names or ('0',))[:200]}."
-        action = "Save each field as its own array: numpy.savez(file, logits=..., labels=a['label'])."
+        action = (
+            "Save each field as its own array: numpy.savez(file, logits=..., labels=a['label'])."
+        )
         raise InvalidUpload("structured_dtype", fields, action)
 
 
@@ -120,7 +129,9 @@ def plain_text(array: Array) -> Array:
     if array.dtype.kind == "S":
         return np.char.decode(array, "utf-8", "replace")
     if array.dtype.kind == "U":
-        codes = array.reshape(-1, order="A").view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        codes = array.reshape(-1, order="A").view(
+            np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
+        )
         codes[(codes > LAST_LETTER) | ((codes >= 0xD800) & (codes <= 0xDFFF))] = 0xFFFD
     return array
 
@@ -140,17 +151,26 @@ def open_hdf5(name: str, file: BinaryIO) -> Arrays:
 
     def found(path: str | bytes, item: Any) -> None:
         nonlocal n_entries
-        path = path.decode("utf-8", "replace") if isinstance(path, bytes) else path  # a name that is no UTF-8
+        path = (
+            path.decode("utf-8", "replace") if isinstance(path, bytes) else path
+        )  # a name that is no UTF-8
         n_entries += 1
         check_count(n_entries, name)
         if isinstance(item, h5py.Dataset):
             dtype = "structured" if item.dtype.names or item.dtype.subdtype else str(item.dtype)
-            arrays.append((ArrayInfo(path, item.shape or (), dtype), partial(hdf5_array, item, f"{path} in {name}")))
+            arrays.append(
+                (
+                    ArrayInfo(path, item.shape or (), dtype),
+                    partial(hdf5_array, item, f"{path} in {name}"),
+                )
+            )
 
     with reading(name):
         opened = h5py.File(file, "r")
         opened.visititems(found)
-        if not arrays and any(not isinstance(opened.get(key, getlink=True), h5py.HardLink) for key in opened):
+        if not arrays and any(
+            not isinstance(opened.get(key, getlink=True), h5py.HardLink) for key in opened
+        ):
             raise linked(f"{name} holds only links to other files")
     return Arrays(name, arrays)
 
@@ -165,10 +185,13 @@ def hdf5_array(dataset: Any, what: str) -> Array:
     if not {packed.get_filter(i)[0] for i in range(packed.get_nfilters())} <= FILTERS:
         reason_ = f"{what} is packed with a filter that is not read here."
         raise InvalidUpload("compression", reason_, 'Save it with compression="gzip".')
-    shape, dtype = dataset.shape or (), dataset.dtype
+    shape = dataset.shape or ()
+    dtype = dataset.dtype
     text = h5py.check_string_dtype(dtype)
     if dtype.names or dtype.subdtype or (dtype.hasobject and text is None):
-        raise InvalidUpload("object_dtype", f"{what} holds {dtype!s:.60}, not plain numbers or strings.", RESAVE)
+        raise InvalidUpload(
+            "object_dtype", f"{what} holds {dtype!s:.60}, not plain numbers or strings.", RESAVE
+        )
     check_size(prod(shape) * dtype.itemsize, what)
     if text is None:
         return np.asarray(dataset[()])
@@ -191,8 +214,12 @@ INPUT = "The input"
 
 def open_arrays(given: Mapping[Any, Any]) -> Arrays:
     """Arrays and tensors by name, as of a file of NumPy's; loading changes copies of them."""
-    arrays = {str(name): as_array(value, str(name)) for name, value in given.items() if value is not None}
-    listed = [(ArrayInfo(name, a.shape, str(a.dtype)), partial(np.array, a)) for name, a in arrays.items()]
+    arrays = {
+        str(name): as_array(value, str(name)) for name, value in given.items() if value is not None
+    }
+    listed = [
+        (ArrayInfo(name, a.shape, str(a.dtype)), partial(np.array, a)) for name, a in arrays.items()
+    ]
     return Arrays(INPUT, listed)
 
 
@@ -207,7 +234,9 @@ def as_array(value: Any, name: str) -> Array:
         For what is neither numbers nor text.
     """
     try:
-        if hasattr(value, "detach"):  # a tensor of PyTorch: without its gradient, and on this side of a GPU
+        if hasattr(
+            value, "detach"
+        ):  # a tensor of PyTorch: without its gradient, and on this side of a GPU
             value = value.detach().cpu()
         if np.ma.is_masked(value):  # what is masked is missing, whatever stands below
             value = value.astype(np.float64).filled(np.nan)
@@ -216,7 +245,8 @@ def as_array(value: Any, name: str) -> Array:
             array = array.astype(np.str_)
         why = f"NumPy reads {array.dtype}"
     except Exception as error:  # of whatever library the value is from
-        array, why = np.empty(0, object), reason(error)
+        array = np.empty(0, object)
+        why = reason(error)
     if array.dtype.kind in "biufU":
         return array
     raise InvalidUpload(

@@ -107,7 +107,11 @@ class Contents:
 
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Columns of a table side by side, shape (n, len(names))."""
-        raise InvalidUpload("no_such_array", f"{self.name} holds arrays, not columns.", "Choose one array by its name.")
+        raise InvalidUpload(
+            "no_such_array",
+            f"{self.name} holds arrays, not columns.",
+            "Choose one array by its name.",
+        )
 
 
 @contextmanager

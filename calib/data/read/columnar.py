@@ -24,8 +24,12 @@ def open_parquet(name: str, file: BinaryIO, choices: Choices) -> Table:
 
     with reading(name):
         opened = pq.ParquetFile(file)
-        bits = sum(kind.bit_width for kind in opened.schema_arrow.types if pa.types.is_primitive(kind))
-        check_size(opened.metadata.num_rows * bits // 8, f"The columns of {name}")  # runs of one value pack to nothing
+        bits = sum(
+            kind.bit_width for kind in opened.schema_arrow.types if pa.types.is_primitive(kind)
+        )
+        check_size(
+            opened.metadata.num_rows * bits // 8, f"The columns of {name}"
+        )  # runs of one value pack to nothing
         return open_columns(name, opened.read(use_threads=False), choices)
 
 
@@ -41,8 +45,13 @@ def sample_of_parquet(name: str, file: BinaryIO, choices: Choices) -> tuple[Tabl
     with reading(name):
         opened = pq.ParquetFile(file)
         groups = sorted({*np.linspace(0, opened.num_row_groups - 1, GROUPS).astype(int).tolist()})
-        found = [opened.iter_batches(SAMPLE_ROWS // len(groups), [group], use_threads=False) for group in groups]
-        heads = pa.Table.from_batches([head for batches in found for head in islice(batches, 1)], opened.schema_arrow)
+        found = [
+            opened.iter_batches(SAMPLE_ROWS // len(groups), [group], use_threads=False)
+            for group in groups
+        ]
+        heads = pa.Table.from_batches(
+            [head for batches in found for head in islice(batches, 1)], opened.schema_arrow
+        )
         return open_columns(name, heads, choices), opened.metadata.num_rows
 
 
@@ -97,5 +106,7 @@ def pandas_table(frame: Any) -> pa.Table:
 
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
-    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
+    names = [
+        " ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns
+    ]
     return pa.table([as_arrow(frame.iloc[:, j]) for j in range(len(names))], names=names)

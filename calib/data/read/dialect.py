@@ -60,27 +60,44 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
     texts = re.split(r"\r\n|\n|\r", as_text(content[:SAMPLE], encoding, file))
     if len(content) > SAMPLE:
         texts = texts[:-1]
-    lines = [(number, text) for number, text in enumerate(texts) if text.strip()][: SAMPLE_LINES + MAX_ABOVE + 1]
+    lines = [(number, text) for number, text in enumerate(texts) if text.strip()][
+        : SAMPLE_LINES + MAX_ABOVE + 1
+    ]
     if not lines:
         reason = f"{file} holds no whole line of text."
-        raise InvalidUpload("no_rows", reason, "Save one row per line, with a delimiter between cells.")
+        raise InvalidUpload(
+            "no_rows", reason, "Save one row per line, with a delimiter between cells."
+        )
     delimiter = choices.delimiter or infer_delimiter([text for _, text in lines], file)
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
+        raise InvalidUpload(
+            "delimiter",
+            f"The delimiter {delimiter!r} is not one character.",
+            "Choose one, such as ;",
+        )
     if choices.decimal not in (None, ".", ","):
         reason = f"The decimal sign {choices.decimal!r} is neither a point nor a comma."
         raise InvalidUpload("decimal", reason, "Choose one of them.")
-    n_above = lines_above([text for _, text in lines], cells_of([text for _, text in lines], delimiter))
-    above, lines = [text for _, text in lines[:n_above]], lines[n_above:]
+    n_above = lines_above(
+        [text for _, text in lines], cells_of([text for _, text in lines], delimiter)
+    )
+    above = [text for _, text in lines[:n_above]]
+    lines = lines[n_above:]
     lines = [line for j, line in enumerate(lines) if j != 1 or not RULE.fullmatch(line[1])]
     rows = cells_of([text for _, text in lines], delimiter)
     decimal, certain = decimal_sign([cell for row in rows[1:] or rows for cell in row], delimiter)
     if choices.decimal is not None:
-        decimal, certain = ("," if choices.decimal == "," else "."), True
+        decimal = "," if choices.decimal == "," else "."
+        certain = True
     header = infer_header(rows) if choices.header is None else choices.header
     names = column_names(rows, header)
     skipped = lines[1][0] if header and len(lines) > 1 else lines[0][0] + header
-    codes = {names[j] for row in rows[header:] for j, cell in enumerate(row[: len(names)]) if CODE.fullmatch(cell)}
+    codes = {
+        names[j]
+        for row in rows[header:]
+        for j, cell in enumerate(row[: len(names)])
+        if CODE.fullmatch(cell)
+    }
     return Dialect(delimiter, decimal, certain, header, names, skipped, above, tuple(sorted(codes)))
 
 
@@ -105,9 +122,14 @@ def infer_encoding(content: bytes) -> str:
         return "utf-8"
     from charset_normalizer import from_bytes
 
-    special = b"\n".join([line for line in content[:SAMPLE].splitlines() if not line.isascii()][: 10 * SAMPLE_LINES])
+    special = b"\n".join(
+        [line for line in content[:SAMPLE].splitlines() if not line.isascii()][: 10 * SAMPLE_LINES]
+    )
     likeliest = [found.encoding for found in from_bytes(special, cp_isolation=[*CODE_PAGES])]
-    return next((encoding for encoding in (*likeliest, "cp1252") if is_encoded(content, encoding)), "latin-1")
+    return next(
+        (encoding for encoding in (*likeliest, "cp1252") if is_encoded(content, encoding)),
+        "latin-1",
+    )
 
 
 def is_encoded(content: bytes, encoding: str) -> bool:
@@ -122,10 +144,14 @@ def is_encoded(content: bytes, encoding: str) -> bool:
 def as_text(content: bytes, encoding: str, file: str) -> str:
     """Bytes as text; those that the encoding does not know are replaced."""
     try:
-        "".encode(encoding)  # some of Python's codecs unpack or transform bytes; they are no text encodings
+        "".encode(
+            encoding
+        )  # some of Python's codecs unpack or transform bytes; they are no text encodings
         text = content.decode(encoding, "replace")
     except (LookupError, UnicodeError) as error:
-        reason = f"{file} cannot be read as {encoding!r}: no text encoding, or not that of the file."
+        reason = (
+            f"{file} cannot be read as {encoding!r}: no text encoding, or not that of the file."
+        )
         raise InvalidUpload("encoding", reason, "Choose utf-8, latin-1 or utf-16.") from error
     return text.removeprefix("\ufeff")
 
@@ -144,13 +170,17 @@ def infer_delimiter(lines: list[str], file: str) -> str:
     for delimiter in DELIMITERS:
         widths = [len(cells) for cells in cells_of(lines, delimiter)]
         usual = mode(widths)
-        by_chance = delimiter == " " and any(width != usual for width in widths[1:])  # as between two words
+        by_chance = delimiter == " " and any(
+            width != usual for width in widths[1:]
+        )  # as between two words
         if usual > 1 and widths.count(usual) > len(widths) / 2:
             found.append((by_chance or not max(2, usual - 1) <= widths[0] <= usual, delimiter))
     aligned = len(lines) > 1 and sum("  " in line.strip() for line in lines) > len(lines) / 2
     if aligned and (not found or found[0][1] == " "):
         reason = f"The columns of {file} are aligned by blanks, with no delimiter between them."
-        raise InvalidUpload("fixed_width", reason, "Save it as csv; in Python, pandas.read_fwf reads it.")
+        raise InvalidUpload(
+            "fixed_width", reason, "Save it as csv; in Python, pandas.read_fwf reads it."
+        )
     return min(found, key=lambda item: item[0], default=(False, ","))[1]
 
 
@@ -170,8 +200,14 @@ def lines_above(texts: list[str], rows: list[list[str]]) -> int:
     filled = [*map(len, names)]
     usual = mode(filled)
     full = [n for n in range(len(rows)) if filled[n] >= usual]
-    first = next((n for n in full if len({*names[n]}) == filled[n]), full[0])  # a merged title repeats in its cells
-    if first + 1 < len(rows) and not any(map(is_value, rows[first])) and any(map(is_value, rows[first + 1])):
+    first = next(
+        (n for n in full if len({*names[n]}) == filled[n]), full[0]
+    )  # a merged title repeats in its cells
+    if (
+        first + 1 < len(rows)
+        and not any(map(is_value, rows[first]))
+        and any(map(is_value, rows[first + 1]))
+    ):
         return first
 
     def is_above(n: int) -> bool:
@@ -188,7 +224,8 @@ def infer_header(rows: list[list[str]]) -> bool:
     It is text above numbers, or 0, 1, 2, ... as pandas writes it; above text it holds the name of a label, or none of
     the values of those columns that repeat few.
     """
-    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
+    first = [cell.strip() for cell in rows[0]]
+    rest = rows[1:]
     if not rest:
         return not any(map(is_number, first))
     below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
@@ -198,9 +235,15 @@ def infer_header(rows: list[list[str]]) -> bool:
             return True
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:
         return any(row != rows[0] for row in rest)
-    known = [name in cells for name, cells in zip(first, below, strict=True) if 2 * len(set(cells)) <= len(cells)]
+    known = [
+        name in cells
+        for name, cells in zip(first, below, strict=True)
+        if 2 * len(set(cells)) <= len(cells)
+    ]
     distinct = all(first) and len(set(first)) == len(first) and not any(map(is_value, first))
-    return (distinct and bool(known) and not any(known)) or any(canonical(name).base in LABELS for name in first)
+    return (distinct and bool(known) and not any(known)) or any(
+        canonical(name).base in LABELS for name in first
+    )
 
 
 def column_names(rows: list[list[str]], header: bool) -> list[str]:
@@ -211,10 +254,13 @@ def column_names(rows: list[list[str]], header: bool) -> list[str]:
     width = mode(map(len, rows[1:] or rows))
     if not header:
         return [f"column_{j}" for j in range(mode(map(len, rows)))]
-    names, below = [name.strip() for name in rows[0]], [row for row in rows[1:] if len(row) == width]
+    names = [name.strip() for name in rows[0]]
+    below = [row for row in rows[1:] if len(row) == width]
     if len(names) == width + 1 and not names[-1]:
         names = names[:-1]
     elif len(names) == width - 1 > 0 and below:
         ends_empty = not any(row[-1].strip() for row in below)
-        names = [*names, ""] if ends_empty else ["row" if "row" not in names else "row_name", *names]
+        names = (
+            [*names, ""] if ends_empty else ["row" if "row" not in names else "row_name", *names]
+        )
     return [name or f"unnamed_{j}" for j, name in enumerate(names)]

@@ -45,7 +45,9 @@ def open_spreadsheet(name: str, file: BinaryIO, choices: Choices) -> Table:
     return contents
 
 
-def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None) -> ReadOnlyWorksheet:
+def chosen_sheet(
+    sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None
+) -> ReadOnlyWorksheet:
     """The sheet of the name that was chosen, or the only one that holds a table; of numbers, if there is one.
 
     Raises
@@ -61,12 +63,19 @@ def chosen_sheet(sheets: list[ReadOnlyWorksheet], name: str, chosen: str | None)
         return tables[0]
     if not tables:
         reason = f"None of {plural(len(sheets), 'sheet')} of {name} holds a row."
-        raise InvalidUpload("no_rows", reason, "Check that the file is the right one, and that its values were saved.")
+        raise InvalidUpload(
+            "no_rows",
+            reason,
+            "Check that the file is the right one, and that its values were saved.",
+        )
     raise InvalidUpload(
         "several_sheets",
         f"{name} holds {len(tables)} sheets with tables: {listed(sheet.title for sheet in tables)}.",
         "Choose one by the option sheet.",
-        readings={f"Sheet {shortened(sheet.title)!r}": {"sheet": sheet.title} for sheet in tables[:MOST_SHEETS]},
+        readings={
+            f"Sheet {shortened(sheet.title)!r}": {"sheet": sheet.title}
+            for sheet in tables[:MOST_SHEETS]
+        },
     )
 
 
@@ -88,5 +97,7 @@ def lines_of(rows: Iterator[tuple[Any, ...]]) -> bytes:
     import pandas as pd
 
     cells = pd.DataFrame(list(rows), dtype=object)
-    filled = cells.loc[:, (cells.notna() & (cells != "")).any()].replace(r"[\r\n]+", " ", regex=True)
+    filled = cells.loc[:, (cells.notna() & (cells != "")).any()].replace(
+        r"[\r\n]+", " ", regex=True
+    )
     return filled.to_csv(header=False, index=False, lineterminator="\n").encode("utf-8", "replace")

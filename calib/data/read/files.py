@@ -58,7 +58,9 @@ OTHERS = {
     b"\xd0\xcf\x11\xe0": "an Excel file of before 2007 or with a password",
     b"%PDF": "a PDF document",
     b"<?xml": "an XML document",
-    **dict.fromkeys((b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), "a packed archive"),
+    **dict.fromkeys(
+        (b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), "a packed archive"
+    ),
 }
 
 
@@ -68,14 +70,24 @@ def sniff(name: str, file: BinaryIO) -> Format:
     head = file.read(HEAD)
     file.seek(0)
     if not head:
-        raise InvalidUpload("empty", f"{name} is empty (0 bytes).", "Check that saving it ended, and upload it again.")
+        raise InvalidUpload(
+            "empty",
+            f"{name} is empty (0 bytes).",
+            "Check that saving it ended, and upload it again.",
+        )
     if head.startswith(b"PK"):
         return sniff_zip(name, file)
-    found = next((form for signature, form in SIGNATURES.items() if head.startswith(signature)), None)
+    found = next(
+        (form for signature, form in SIGNATURES.items() if head.startswith(signature)), None
+    )
     if found is None:
         refuse(name, head)
         # The first character opens an object or a list.
-        start = head.decode("utf-16" if head.startswith(UTF_16) else "utf-8", "replace").removeprefix("\ufeff").lstrip()
+        start = (
+            head.decode("utf-16" if head.startswith(UTF_16) else "utf-8", "replace")
+            .removeprefix("\ufeff")
+            .lstrip()
+        )
         found = "json" if start.startswith(("{", "[")) else "text"
     return found
 
@@ -91,7 +103,9 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
         raise pickled(name)
     if any(member.lower() == "xl/workbook.xml" for member in members):
         return "xlsx"
-    reason = f"{name} is a zip archive of {plural(len(members), 'file')}, and none is a NumPy array."
+    reason = (
+        f"{name} is a zip archive of {plural(len(members), 'file')}, and none is a NumPy array."
+    )
     action = "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...)."
     raise InvalidUpload("zip", reason, action)
 
@@ -102,16 +116,27 @@ def refuse(name: str, head: bytes) -> None:
     if start.startswith(b"version https://git-lfs"):
         size = next((int(w) for w in head.split() if w.isdigit()), 0)
         reason = f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes)."
-        raise InvalidUpload("lfs_pointer", reason, "Run git lfs pull in the repository, then upload the file again.")
+        raise InvalidUpload(
+            "lfs_pointer", reason, "Run git lfs pull in the repository, then upload the file again."
+        )
     if start.lower().startswith((b"<!doctype html", b"<html")):
         reason = f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it."
-        raise InvalidUpload("html", reason, "Open the link in a browser, download the raw file and upload that.")
-    if head.startswith(PICKLES) or PurePath(name.removesuffix(".gz")).suffix.lower() in PICKLE_ENDINGS:
+        raise InvalidUpload(
+            "html", reason, "Open the link in a browser, download the raw file and upload that."
+        )
+    if (
+        head.startswith(PICKLES)
+        or PurePath(name.removesuffix(".gz")).suffix.lower() in PICKLE_ENDINGS
+    ):
         raise pickled(name)
     if any(line.strip().lower().startswith(b"@relation") for line in head.splitlines()):
         action = "Save it as csv, in Weka's Explorer by Save and the type csv."
-        raise InvalidUpload("unknown_format", f"{name} is an ARFF file of Weka, which is not read.", action)
-    if kind := next((kind for signature, kind in OTHERS.items() if start.startswith(signature)), ""):
+        raise InvalidUpload(
+            "unknown_format", f"{name} is an ARFF file of Weka, which is not read.", action
+        )
+    if kind := next(
+        (kind for signature, kind in OTHERS.items() if start.startswith(signature)), ""
+    ):
         raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
     control = sum(head.count(byte) for byte in range(1, 9))
     if not head.startswith(UTF_16) and (0 in head or control > len(head) // 20):
@@ -122,7 +147,11 @@ def refuse(name: str, head: bytes) -> None:
 def pickled(name: str) -> InvalidUpload:
     """Refuse a pickle, with the line that converts one at home."""
     target = json.dumps(f"{PurePath(name).stem or 'outputs'}_arrays.npz", ensure_ascii=False)
-    opened = "torch.load" if PurePath(name).suffix.lower() in (".pt", ".pth", ".ckpt") else "pandas.read_pickle"
+    opened = (
+        "torch.load"
+        if PurePath(name).suffix.lower() in (".pt", ".pth", ".ckpt")
+        else "pandas.read_pickle"
+    )
     line = f"numpy.savez({target}, **{opened}({json.dumps(name, ensure_ascii=False)}))"
     return InvalidUpload(
         "pickle",
@@ -145,7 +174,9 @@ def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> C
     if found == "gzip":
         inner = io.BytesIO(content)
         if (packed := sniff(name, inner)) == "hdf5":  # it would pass reads_apart
-            raise InvalidUpload("gzip", f"{name} is HDF5 packed with gzip.", "Unpack it first, with gunzip.")
+            raise InvalidUpload(
+                "gzip", f"{name} is HDF5 packed with gzip.", "Unpack it first, with gunzip."
+            )
         return contents_of(packed, name, inner, choices)
     if found == "json":
         return open_json(name, as_text(content, infer_encoding(content), name), choices)
@@ -169,7 +200,12 @@ def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
 def in_memory(source: Any) -> bool:
     """Whether a source is a table or a dictionary of arrays in memory and not a file."""
     rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
-    return isinstance(source, Mapping) or rows or is_pandas(source) or hasattr(source, "__arrow_c_stream__")
+    return (
+        isinstance(source, Mapping)
+        or rows
+        or is_pandas(source)
+        or hasattr(source, "__arrow_c_stream__")
+    )
 
 
 def reads_apart(isolate: bool | None, *sources: Source | None) -> bool:
@@ -208,7 +244,9 @@ def open_source(source: Source, choices: Choices, stack: ExitStack) -> Contents:
     size = file.seek(0, io.SEEK_END)
     if size > MAX_UPLOAD:
         # In the unit in which Streamlit writes its own limit beside the upload.
-        reason = f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read."
+        reason = (
+            f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read."
+        )
         action = "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate."
         raise InvalidUpload("too_large", reason, action)
     return contents_of(sniff(name, file), name, file, choices)
@@ -218,7 +256,9 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     """The name for people and an open binary file."""
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], (str, Path)):
         name, content = source
-        return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
+        return shown_name(name), io.BytesIO(content) if isinstance(
+            content, (bytes, bytearray, memoryview)
+        ) else content
     if not isinstance(source, (str, Path)):
         kind = f"A {shortened(type(source).__name__)} is neither a file nor a table that is read"
         action = "Give a path, (name, bytes), a DataFrame or Arrow table, or arrays as {'outputs': ..., 'labels': ...}."
@@ -226,9 +266,14 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     name = shown_name(source)
     try:
         file = Path(source).open("rb")  # noqa: SIM115
-    except (OSError, ValueError) as error:  # a ValueError: no system takes a path with such characters
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # a ValueError: no system takes a path with such characters
         action = "Check the path; to name an array inside a file, give its name as the outputs or the labels."
-        raise InvalidUpload("missing", f"{name} cannot be opened ({reason(error)}).", action) from error
+        raise InvalidUpload(
+            "missing", f"{name} cannot be opened ({reason(error)}).", action
+        ) from error
     stack.enter_context(file)
     if not file.seekable():
         piped = f"{name} is a pipe, and a file is read in more than one pass."
@@ -244,4 +289,6 @@ def shown_name(path: str | Path) -> str:
     """A file's name for sentences: one line that stays short, with the ending that says what it should hold."""
     name = one_line(Path(path).name) or "The file"
     ending = PurePath(name).suffix[-12:]
-    return name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending
+    return (
+        name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending
+    )

@@ -34,18 +34,23 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
         If the responses are no log-likelihoods of two choices or more.
     """
     rows: list[dict[str, Any]] = []
-    first, width, others = None, 0, 0
+    first = None
+    width = 0
+    others = 0
     for n, sample in enumerate(samples):
         if not is_harness_sample(sample):
             raise damaged(file, "an entry is no sample of lm-evaluation-harness")
         first = sample.get("filter") if n == 0 else first
         if sample.get("filter") != first:  # the same answers once more
             continue
-        values, doc = log_likelihoods(sample), sample.get("doc")
+        values = log_likelihoods(sample)
+        doc = sample.get("doc")
         choices = doc.get("choices") if isinstance(doc, dict) else None
         choices = choices.get("text") if isinstance(choices, dict) else choices
         names = [str(choice).strip() for choice in choices] if isinstance(choices, list) else []
-        if 1 < len(names) < len(values):  # followed by those without the question, for the mutual information
+        if (
+            1 < len(names) < len(values)
+        ):  # followed by those without the question, for the mutual information
             values = values[: len(names)]
         if not 2 <= len(values) <= MOST_CHOICES:
             raise InvalidUpload(
@@ -58,7 +63,9 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
             logits = {f"logit_{j}": value for j, value in enumerate(values)}
             target = str(sample["target"]).strip()  # a number, a letter, or the text of the choice
             places = {name: j for j, name in enumerate(names[:width])}
-            places |= {written: j for j in range(width) for written in (str(j), ascii_uppercase[j : j + 1])}
+            places |= {
+                written: j for j in range(width) for written in (str(j), ascii_uppercase[j : j + 1])
+            }
             rows.append({"id": sample.get("doc_id"), "label": places.get(target), **logits})
         else:
             others += 1
@@ -69,7 +76,9 @@ def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]
     findings = [info("softmax_over_choices", text)]
     if others:
         text = f"{plural(others, 'question')} of {file} with another number of choices than {width} left out."
-        findings.append(warning("other_choices", text, "Calibrate each number of choices by itself."))
+        findings.append(
+            warning("other_choices", text, "Calibrate each number of choices by itself.")
+        )
     return rows, findings
 
 
@@ -78,7 +87,9 @@ def log_likelihoods(sample: dict[str, Any]) -> list[float]:
     for key in RESPONSES:
         try:
             pairs = [r[0] if len(r) == 1 else r for r in sample.get(key) or []]
-            if pairs and all(len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in pairs):
+            if pairs and all(
+                len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in pairs
+            ):
                 return [float(value) for value, _ in pairs]
         except (TypeError, ValueError, OverflowError, KeyError):
             continue

@@ -53,7 +53,8 @@ def open_columns(
 
     table = without_views(table)
     if decimal is None and choices.decimal in (".", ","):
-        decimal, certain = ("," if choices.decimal == "," else "."), True
+        decimal = "," if choices.decimal == "," else "."
+        certain = True
     table, findings = read_written(table, name, decimal, certain)
     columns = from_text(list(zip(table.column_names, table.columns, strict=True)))
     for _ in range(DEPTH):
@@ -64,7 +65,10 @@ def open_columns(
         findings.append(info("nested", f"Nested values of {name} were left out: {listed(left)}."))
     table = pa.table([column for _, column in columns], names=[own for own, _ in columns])
     contents = Table(name, table, bool(choices.drop_bad_rows))
-    contents.findings, contents.nested = findings, {own: kind for own, kind in nested.items() if kind}
+    contents.findings, contents.nested = (
+        findings,
+        {own: kind for own, kind in nested.items() if kind},
+    )
     return contents
 
 
@@ -101,7 +105,11 @@ def width_of(column: pa.ChunkedArray) -> int:
     """How many numbers each list of a column holds; 0 for other columns, and where that differs."""
     import pyarrow.compute as pc
 
-    widths = pc.unique(pc.list_value_length(column)).drop_null().to_pylist() if is_numbers(column) else []
+    widths = (
+        pc.unique(pc.list_value_length(column)).drop_null().to_pylist()
+        if is_numbers(column)
+        else []
+    )
     return widths[0] if len(widths) == 1 else 0
 
 
@@ -114,7 +122,11 @@ def opened(columns: Columns, file: str) -> Columns:
     import pyarrow.compute as pc
 
     widths = {name: width_of(column) for name, column in columns}
-    kinds = {(widths[name], pa.types.is_integer(column.type.value_type)) for name, column in columns if widths[name]}
+    kinds = {
+        (widths[name], pa.types.is_integer(column.type.value_type))
+        for name, column in columns
+        if widths[name]
+    }
     found: Columns = []
     for name, column in columns:
         items: Columns = []
@@ -141,7 +153,9 @@ def by_label(name: str, column: pa.ChunkedArray) -> tuple[str, pa.ChunkedArray]:
     import pyarrow as pa
 
     kind = column.type.value_type if cells_of(column.type) == "list" else None
-    fields = {field.name for field in kind} if kind is not None and pa.types.is_struct(kind) else set()
+    fields = (
+        {field.name for field in kind} if kind is not None and pa.types.is_struct(kind) else set()
+    )
     value = next((word for word in VALUES if fields == {"label", word}), None)
     if value is None:
         return name, column
@@ -161,7 +175,11 @@ def paired(columns: Columns) -> Columns:
     found = dict(columns) if names else {}
     for name, numbers in lists.items():
         lengths = pc.list_value_length(numbers)
-        beside = [own for own in names if own in found and lengths.equals(pc.list_value_length(lists[own]))]
+        beside = [
+            own
+            for own in names
+            if own in found and lengths.equals(pc.list_value_length(lists[own]))
+        ]
         if is_numbers(numbers) and is_prediction(name) and len(beside) == 1:
             both = zip(found.pop(beside[0]).to_pylist(), numbers.to_pylist(), strict=True)
             found[name] = by_name([row[0] and dict(zip(*row, strict=True)) for row in both])
@@ -205,7 +223,9 @@ def from_text(columns: Columns) -> Columns:
             first = parsed(next(filter(None, column.slice(0, HEAD).to_pylist()), ""))
             names = isinstance(first, list) and all(isinstance(item, str) for item in first)
             if names or (isinstance(first, (list, dict)) and is_prediction(name)):
-                with suppress(pa.ArrowException, OverflowError, UnicodeError):  # as where one is of another kind
+                with suppress(
+                    pa.ArrowException, OverflowError, UnicodeError
+                ):  # as where one is of another kind
                     values = [parsed(cell) if cell else None for cell in column.to_pylist()]
                     column = pa.chunked_array([pa.array(values)])
         found.append((name, column))

@@ -42,7 +42,10 @@ NUMBER: dict[Sign, str] = {".": _number(".", ","), ",": _number(",", ".")}
 
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number by either decimal sign, or nothing."""
-    return any(re.match(form, cell.strip()) for form in (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$"))
+    return any(
+        re.match(form, cell.strip())
+        for form in (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$")
+    )
 
 
 def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
@@ -52,10 +55,13 @@ def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
     """
     cells = [cell.strip() for cell in cells if "," in cell or "." in cell]
     readings = [tuple(sign for sign in NUMBER if re.match(NUMBER[sign], cell)) for cell in cells]
-    points, commas = readings.count((".",)), readings.count((",",))
+    points = readings.count((".",))
+    commas = readings.count((",",))
     if points or commas:
         return ("," if commas >= points else "."), True
-    unclear = any("," in cell and len(signs) == 2 for cell, signs in zip(cells, readings, strict=True))
+    unclear = any(
+        "," in cell and len(signs) == 2 for cell, signs in zip(cells, readings, strict=True)
+    )
     return ("," if unclear and delimiter != "," else "."), False
 
 
@@ -83,14 +89,29 @@ def read_written(
     if decimal is None:
         decimal, certain = decimal_sign([cell for cells in heads.values() for cell in cells], "")
     for j in heads:
-        name, column = table.column_names[j], pc.utf8_trim_whitespace(table.column(j).cast(pa.string()))
-        column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
+        name = table.column_names[j]
+        column = pc.utf8_trim_whitespace(table.column(j).cast(pa.string()))
+        column = pc.if_else(
+            pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column
+        )
         filled = pc.drop_null(column)
-        fits = [sign for sign, form in NUMBER.items() if pc.all(pc.match_substring_regex(filled, form)).as_py()]
+        fits = [
+            sign
+            for sign, form in NUMBER.items()
+            if pc.all(pc.match_substring_regex(filled, form)).as_py()
+        ]
         units = [unit for unit in UNITS if pc.any(pc.ends_with(filled, unit)).as_py()]
-        if not len(filled) or not fits or any(not pc.all(pc.ends_with(filled, unit)).as_py() for unit in units):
+        if (
+            not len(filled)
+            or not fits
+            or any(not pc.all(pc.ends_with(filled, unit)).as_py() for unit in units)
+        ):
             continue
-        marked = pc.index(pc.match_substring_regex(filled, "[.,]"), True).as_py() if len(fits) == 2 else -1
+        marked = (
+            pc.index(pc.match_substring_regex(filled, "[.,]"), True).as_py()
+            if len(fits) == 2
+            else -1
+        )
         if marked >= 0 and not certain:
             other = "." if decimal == "," else ","
             text = (
@@ -109,5 +130,10 @@ def read_written(
             divided.setdefault(unit, []).append(name)
         table = table.set_column(j, name, values)
     for unit, names in divided.items():
-        findings.append(info("percent_signs", f"{unit} in {listed(names)} of {file}: divided by {UNITS[unit]:,.0f}."))
+        findings.append(
+            info(
+                "percent_signs",
+                f"{unit} in {listed(names)} of {file}: divided by {UNITS[unit]:,.0f}.",
+            )
+        )
     return table, findings

@@ -27,14 +27,17 @@ def open_json(name: str, text: str, choices: Choices) -> Table:
     """The table that a JSON file holds: one document, or one after the other, as in lines."""
     with reading(name):
         rest = documents(text, name)
-        first, second = next(rest, None), next(rest, None)
+        first = next(rest, None)
+        second = next(rest, None)
         rows = rows_of(first, name) if second is None else chain((first, second), rest)
         return open_records(rows, choices, name)
 
 
 def documents(text: str, name: str) -> Iterator[Any]:
     """One document after the other, with nothing but blanks between them."""
-    decoder = json.JSONDecoder(strict=False)  # NaN and Infinity are read, as Python and NumPy write them
+    decoder = json.JSONDecoder(
+        strict=False
+    )  # NaN and Infinity are read, as Python and NumPy write them
     at, n = BLANK.match(text).end(), 0  # type: ignore[union-attr]
     while at < len(text):
         n += 1
@@ -61,24 +64,36 @@ def rows_of(document: Any, name: str) -> Iterable[Any]:
         return document
     tables = dict(tables_in(document))
     if len(tables) > 1:
-        held = ", ".join(f"{shortened(path)} ({len(rows):,})" for path, rows in list(tables.items())[:6])
+        held = ", ".join(
+            f"{shortened(path)} ({len(rows):,})" for path, rows in list(tables.items())[:6]
+        )
         reason = f"{name} holds {len(tables):,} lists of rows: {held}."
-        raise InvalidUpload("several_tables", reason, "Save the list with the outputs and labels in a file of its own.")
+        raise InvalidUpload(
+            "several_tables",
+            reason,
+            "Save the list with the outputs and labels in a file of its own.",
+        )
     if tables:
         return next(iter(tables.values()))
     while len(document) == 1 and isinstance(inner := next(iter(document.values())), dict):
         document = inner  # {"data": {"logits": [...], "labels": [...]}}
-    if {"columns", "data"} <= document.keys() and isinstance(document["data"], list):  # pandas, orient="split"
+    if {"columns", "data"} <= document.keys() and isinstance(
+        document["data"], list
+    ):  # pandas, orient="split"
         return [dict(zip(document["columns"], row, strict=False)) for row in document["data"]]
     objects = [list(value.values()) for value in document.values() if isinstance(value, dict)]
-    if len(objects) == len(document):  # pandas, orient="index" with its numbers of rows, or "columns"
+    if len(objects) == len(
+        document
+    ):  # pandas, orient="index" with its numbers of rows, or "columns"
         if all(map(str.isdecimal, document)):
             return list(document.values())
         document = dict(zip(document, objects, strict=True))
     lists = {key: value for key, value in document.items() if isinstance(value, list)}
     n = max(map(len, lists.values()), default=0)
     whole = {key: value for key, value in lists.items() if len(value) == n}
-    return [document] if n < 2 else ({key: value[i] for key, value in whole.items()} for i in range(n))
+    return (
+        [document] if n < 2 else ({key: value[i] for key, value in whole.items()} for i in range(n))
+    )
 
 
 def tables_in(document: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[Any]]]:
@@ -127,7 +142,9 @@ def is_first_choice(contents: Table) -> bool:
     if contents.cells != {"label": "text", "score": "number"}:
         return False
     lowest = pc.min(contents.column("score")).as_py()
-    return lowest is not None and lowest >= 1 / max(2, pc.count_distinct(contents.column("label")).as_py())
+    return lowest is not None and lowest >= 1 / max(
+        2, pc.count_distinct(contents.column("label")).as_py()
+    )
 
 
 def table_of(rows: Iterable[Any], file: str) -> pa.Table:
@@ -154,6 +171,11 @@ def typed(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
     except (OverflowError, UnicodeError, pa.ArrowException):
-        texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+        texts = [
+            value if value is None or isinstance(value, str) else json.dumps(value)
+            for value in values
+        ]
         # A half of a character that JSON wrote as two becomes a question mark.
-        return pa.array([None if text is None else text.encode("utf-8", "replace").decode() for text in texts])
+        return pa.array(
+            [None if text is None else text.encode("utf-8", "replace").decode() for text in texts]
+        )

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?(?i:nan|inf|infinity)\s*$"
 
-SAMPLE_ROWS, SAMPLE_LEAST, SAMPLE_CELLS, SAMPLE_TEXT = 5_000, 50, 500_000, 64
+SAMPLE_ROWS = 5_000
+SAMPLE_LEAST = 50
+SAMPLE_CELLS = 500_000
+SAMPLE_TEXT = 64
 """Rows of a sample, fewer in wide tables but at least so many, cells of all of it, and characters of a text."""
 
 FIRST_ROWS = 8
@@ -63,7 +66,9 @@ class Table(Contents):
     def __init__(self, name: str, table: pa.Table, drop_bad_cells: bool):
         table = without_twins(table)
         check_names(table.column_names, name)
-        super().__init__(name, tuple(ArrayInfo(f.name, (table.num_rows,), str(f.type)) for f in table.schema))
+        super().__init__(
+            name, tuple(ArrayInfo(f.name, (table.num_rows,), str(f.type)) for f in table.schema)
+        )
         self.n_rows = table.num_rows
         self.cells = {field.name: cells_of(field.type) for field in table.schema}
         self.table = table
@@ -77,8 +82,11 @@ class Table(Contents):
         """The same table with the rows of these numbers, in their order, or all; without one of its columns."""
         with reading(self.name):
             table = self.table.drop_columns([without]) if without else self.table
-            found = Table(self.name, table if rows is None else table.take(rows), self._drop_bad_cells)
-        found.format_choices, found.nested = self.format_choices, self.nested
+            found = Table(
+                self.name, table if rows is None else table.take(rows), self._drop_bad_cells
+            )
+        found.format_choices = self.format_choices
+        found.nested = self.nested
         return found
 
     def sample(self) -> dict[str, Array]:
@@ -96,14 +104,19 @@ class Table(Contents):
         """Numbers, booleans, texts, dates as texts, or lists of equally many numbers as (n, k)."""
         import pyarrow as pa
 
-        cells, column = self.cells[name], self.column(name)
+        cells = self.cells[name]
+        column = self.column(name)
         if cells == "list":
             return matrix(column, what)
         if cells == "date":
             return texts(column.cast(pa.date32()))
         if cells == "text" or (cells == "truth" and column.null_count):
             return texts(column)
-        return column.to_numpy().astype(bool) if cells == "truth" else numbers(column, what, self._drop_bad_cells)
+        return (
+            column.to_numpy().astype(bool)
+            if cells == "truth"
+            else numbers(column, what, self._drop_bad_cells)
+        )
 
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Numbers of several columns side by side."""
@@ -114,7 +127,11 @@ class Table(Contents):
         with reading(what):
             out = np.empty((self.n_rows, len(names)), dtype=dtype)
             for j, name in enumerate(names):
-                out[:, j] = numbers(self.column(name), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
+                out[:, j] = numbers(
+                    self.column(name),
+                    f"Column {shortened(name)} of {self.name}",
+                    self._drop_bad_cells,
+                )
         return out
 
 
@@ -138,7 +155,9 @@ def sampled(column: pa.ChunkedArray, rows: npt.NDArray[np.int64]) -> Array:
     if cells == "text":
         return texts(pc.utf8_slice_codeunits(column.cast(pa.large_string()), 0, SAMPLE_TEXT))
     if cells == "truth":
-        return texts(column) if column.null_count else column.cast(pa.bool_()).to_numpy().astype(bool)
+        return (
+            texts(column) if column.null_count else column.cast(pa.bool_()).to_numpy().astype(bool)
+        )
     return numbers(column, "", False)
 
 

@@ -32,7 +32,9 @@ def open_text(name: str, content: bytes, choices: Choices) -> Table:
         contents = open_columns(name, table, choices, dialect.decimal, dialect.certain)
     if dialect.above:
         text = f"{plural(len(dialect.above), 'line')} above the table of {name} left out, such as"
-        contents.findings.insert(0, info("lines_above", f"{text} {shortened(dialect.above[0].strip())!r}."))
+        contents.findings.insert(
+            0, info("lines_above", f"{text} {shortened(dialect.above[0].strip())!r}.")
+        )
     contents.format_choices = {
         "delimiter": dialect.delimiter,
         "encoding": encoding,
@@ -42,7 +44,9 @@ def open_text(name: str, content: bytes, choices: Choices) -> Table:
     return contents
 
 
-def parse(content: bytes, encoding: str, dialect: Dialect, name: str, drop_bad_rows: bool) -> pa.Table:
+def parse(
+    content: bytes, encoding: str, dialect: Dialect, name: str, drop_bad_rows: bool
+) -> pa.Table:
     """The whole table; lines with too few or too many cells are counted, and left out if that was chosen."""
     import pyarrow as pa
     from pyarrow import csv

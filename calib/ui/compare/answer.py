@@ -44,7 +44,9 @@ def answer_of(fits: Sequence[ShownFit]) -> Recommendation | None:
 def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendation | None:
     """What to take, by the NLL; by the ECE where no calibrator has an NLL."""
     return recommend(
-        claims, {fit.title: fit.calibrator for fit in fits}, evaluations={fit.title: fit.evaluation for fit in fits}
+        claims,
+        {fit.title: fit.calibrator for fit in fits},
+        evaluations={fit.title: fit.evaluation for fit in fits},
     )
 
 
@@ -95,7 +97,9 @@ def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: 
     """
     if len(fits) == 1:
         return fits[0]
-    begin = recommended(fits)[1]  # it changes while fits go on; in one widget a browser would keep the first
+    begin = recommended(fits)[
+        1
+    ]  # it changes while fits go on; in one widget a browser would keep the first
     return one_fit(fits, f"{page}/closer/{begin.key}", label, begin, shared=CLOSER, **looks)
 
 
@@ -110,7 +114,12 @@ def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
         if waiting or answer.too_few or answer.method == answer.baseline:
             return
         kind: Literal["primary", "secondary"] = "secondary" if tells_nothing(fits[0]) else "primary"
-        if st.button(f"Export {literal(answer.method)}", key="compare/export", type=kind, icon=":material/download:"):
+        if st.button(
+            f"Export {literal(answer.method)}",
+            key="compare/export",
+            type=kind,
+            icon=":material/download:",
+        ):
             session.picked[EXPORTED] = recommended(fits)[1].key
             go_to("pages/5_Export.py")
 
@@ -140,26 +149,44 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
     key : of the button, unique in the app.
     """
     offer_file(
-        "Report (HTML)", key, "report.html", html_of_fits, partial(reported, session, fits),
-        (session.view.key, *_named(fits)), large=True, icon=":material/summarize:",
+        "Report (HTML)",
+        key,
+        "report.html",
+        html_of_fits,
+        partial(reported, session, fits),
+        (session.view.key, *_named(fits)),
+        large=True,
+        icon=":material/summarize:",
         help="One file to hand over: the answer on one page, tables and figures, the data's hash, every setting, "
         "and how to make it again from a shell. It opens without a network.",
-    )  # fmt: skip
+    )
 
 
 def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
     """What the report of these fits is made of; see :func:`calib.reporting.html_of_fits`."""
     files = {role: name for role, (name, _) in session.reading.upload.items()}
-    source = Source(files, session.reading.choices, session.sample, part=session.part, seed=session.seed)
+    source = Source(
+        files, session.reading.choices, session.sample, part=session.part, seed=session.seed
+    )
     methods = [
         ReportedMethod(
-            fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
+            fit.title,
+            fit.method,
+            fit.title,
+            fit.style,
+            fit.calibrator,
+            fit.evaluation,
+            fit.fit_seconds,
             fit.predict_seconds,
         )
         for fit in fits
-    ]  # fmt: skip
+    ]
     report = Report.from_parts(
-        session.data, (session.calibration, session.test), methods, pd.DataFrame(), source=source,
+        session.data,
+        (session.calibration, session.test),
+        methods,
+        pd.DataFrame(),
+        source=source,
         recommendation=recommendation_of(Claims(resampled(fits)), fits),
-    )  # fmt: skip
+    )
     return {"report": report, "resampled": resampled(fits)}

@@ -33,7 +33,14 @@ from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import Limits, text_color
 from calib.ui import widgets
-from calib.ui.compare.answer import CLOSER, answer_with_export, choose_one, comparison_table, failed, taken
+from calib.ui.compare.answer import (
+    CLOSER,
+    answer_with_export,
+    choose_one,
+    comparison_table,
+    failed,
+    taken,
+)
 from calib.ui.fits import ShownFit, gap_and_extremes_of, ready, tells_nothing
 from calib.ui.over_under.groups import in_groups
 from calib.ui.reliability import bins_in_words, show_only
@@ -56,7 +63,11 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     if trouble := tells_nothing(raw):
         st.warning(trouble, icon=":material/warning:")
     if len(fits) == 1:
-        st.markdown(confidence_sentence(raw.evaluation, "The raw model", *gap_and_extremes_of(raw.evaluation)))
+        st.markdown(
+            confidence_sentence(
+                raw.evaluation, "The raw model", *gap_and_extremes_of(raw.evaluation)
+            )
+        )
         in_groups(session.test, raw)
         failed()
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
@@ -65,7 +76,9 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     answer_with_export(session, fits)
     in_groups(session.test, taken(fits))
     failed()
-    table, tiles, diagrams = comparison_table(fits), st.container(), st.container()
+    table = comparison_table(fits)
+    tiles = st.container()
+    diagrams = st.container()
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     with right:
         closer = choose_one(fits, "compare", label="Beside the raw model", style="list")
@@ -87,9 +100,15 @@ def _tiles(table: pd.DataFrame, fit: ShownFit) -> None:
     changed = changes(table, fit.title, _first_scores(table))
     with st.grid(len(changed), min_column_width=230, gap="small"):
         for key, (before, after) in changed.items():
-            score, (value, low, high), word = SCORES[key].seen(fit.evaluation.view), after.difference, after.verdict
+            score, (value, low, high), word = (
+                SCORES[key].seen(fit.evaluation.view),
+                after.difference,
+                after.verdict,
+            )
             write = percent if key == "accuracy" else number
-            unit = score.unit if key in ("NLL", "accuracy") else Unit("", 1.0)  # an ECE is .134 on every page
+            unit = (
+                score.unit if key in ("NLL", "accuracy") else Unit("", 1.0)
+            )  # an ECE is .134 on every page
             change = f"{unit.number(value)} ({unit.number(low)} to {unit.amount(high)})"
             change = "unchanged in each row" if low == high else change
             change += f": {word}" if word else ""
@@ -116,31 +135,48 @@ def _diagrams(fits: Sequence[ShownFit]) -> None:
     for place, fit in zip(st.columns(2, gap="medium"), fits, strict=False):
         with place:
             said, outcome = (percent(float(part.mean())) for part in fit.evaluation.pair)
-            widgets.method_title(fit.title, fit.style, f"{view.mean_said} {said}, {view.outcome} {outcome}")
+            widgets.method_title(
+                fit.title, fit.style, f"{view.mean_said} {said}, {view.outcome} {outcome}"
+            )
             widgets.show_kept(
-                ("compare diagram", fit.key, fit.style, scale, limits), partial(_diagram, fit, scale, limits),
-                f"compare-reliability-{'raw' if fit is fits[0] else 'chosen'}", bins_in_words(view),
-            )  # fmt: skip
+                ("compare diagram", fit.key, fit.style, scale, limits),
+                partial(_diagram, fit, scale, limits),
+                f"compare-reliability-{'raw' if fit is fits[0] else 'chosen'}",
+                bins_in_words(view),
+            )
 
 
 def _diagram(fit: ShownFit, scale: Scale, limits: Limits) -> go.Figure:
     seen = fit.evaluation
     histogram = ready(
-        ("histogram", fit.key, scale), f"the histogram of {fit.title}",
-        partial(confidence_histogram, scale=scale, logit_limits=seen.view.logit_limits), *seen.pair,
-    )  # fmt: skip
+        ("histogram", fit.key, scale),
+        f"the histogram of {fit.title}",
+        partial(confidence_histogram, scale=scale, logit_limits=seen.view.logit_limits),
+        *seen.pair,
+    )
     return reliability_diagram(
-        fit.curve, fit.style, scale, limits=limits, histogram=histogram, height=HEIGHT, view=seen.view, square=False
+        fit.curve,
+        fit.style,
+        scale,
+        limits=limits,
+        histogram=histogram,
+        height=HEIGHT,
+        view=seen.view,
+        square=False,
     )
 
 
 def _strip(table: pd.DataFrame, fits: Sequence[ShownFit], score: str) -> None:
     """All methods against the raw model by one score; a click on one shows it beside the raw model."""
-    rows, by_title = differences(table, score), {fit.title: fit for fit in fits}
+    rows = differences(table, score)
+    by_title = {fit.title: fit for fit in fits}
     ordered = [by_title[row.title] for row in rows]
-    styles, seen = {fit.title: fit.style for fit in fits}, SCORES[score].seen(fits[0].evaluation.view)
+    styles = {fit.title: fit.style for fit in fits}
+    seen = SCORES[score].seen(fits[0].evaluation.view)
     key = ("strip", score, *((fit.key, fit.title, fit.style) for fit in ordered))
-    _clickable(keep(key, partial(difference_strip, rows, styles, seen)), "compare-strip", fits, ordered)
+    _clickable(
+        keep(key, partial(difference_strip, rows, styles, seen)), "compare-strip", fits, ordered
+    )
     st.caption(_describe_rows(rows, seen.unit))
 
 
@@ -161,31 +197,51 @@ def _describe_rows(rows: Sequence[Difference], unit: Unit) -> str:
 
 def small_multiples(fits: list[ShownFit]) -> None:
     """The gaps of all methods in two figures, side by side where there is room; the best are in the first row."""
-    view, by_title = fits[0].evaluation.view, {fit.title: fit for fit in fits}
+    view = fits[0].evaluation.view
+    by_title = {fit.title: fit for fit in fits}
     ordered = [by_title[row.title] for row in differences(comparison_table(fits), "NLL")]
-    panels = [Panel(fit.title, fit.style, fit.gaps, fit.scores.value.get("ECE", math.nan)) for fit in ordered]
+    panels = [
+        Panel(fit.title, fit.style, fit.gaps, fit.scores.value.get("ECE", math.nan))
+        for fit in ordered
+    ]
     st.caption(
         f"{view.said.capitalize()} minus {view.outcome} in points, above 0 {view.too_high}. Rows in groups of equally "
         f"many, from the least to the most {view.said}; 95\u00a0% of calibrated models lie in the grey band."
     )
-    reach, pixels, figures = gap_reach(panels), panel_height(len(panels)), []
-    halves = [[k for k in range(len(panels)) if k % (2 * ACROSS_PANELS) // ACROSS_PANELS == half] for half in (0, 1)]
+    reach = gap_reach(panels)
+    pixels = panel_height(len(panels))
+    figures = []
+    halves = [
+        [k for k in range(len(panels)) if k % (2 * ACROSS_PANELS) // ACROSS_PANELS == half]
+        for half in (0, 1)
+    ]
     with st.grid(2, min_column_width=200, gap=8):
         for half, places in enumerate(filter(None, halves)):
             shown = [panels[k] for k in places]
             fig = keep(
-                ("panels", half, pixels, reach, *((ordered[k].key, panels[k].title, panels[k].style) for k in places)),
+                (
+                    "panels",
+                    half,
+                    pixels,
+                    reach,
+                    *((ordered[k].key, panels[k].title, panels[k].style) for k in places),
+                ),
                 partial(reliability_panels, shown, reach, pixels, view),
             )
             _clickable(fig, f"compare-panels-{half}", fits, [ordered[k] for k in places])
             figures.append(fig)
     widgets.csv(
-        "Reliability as CSV", "compare/panels/csv", "reliability.csv",
-        lambda: pd.concat([figure_data(fig) for fig in figures]), of=tuple(figures),
-    )  # fmt: skip
+        "Reliability as CSV",
+        "compare/panels/csv",
+        "reliability.csv",
+        lambda: pd.concat([figure_data(fig) for fig in figures]),
+        of=tuple(figures),
+    )
 
 
-def _clickable(fig: go.Figure, key: str, fits: Sequence[ShownFit], of_row: Sequence[ShownFit]) -> None:
+def _clickable(
+    fig: go.Figure, key: str, fits: Sequence[ShownFit], of_row: Sequence[ShownFit]
+) -> None:
     """Draw a figure whose points carry numbers of fits; the one clicked is looked at on all pages."""
 
     def remember() -> None:
@@ -194,9 +250,18 @@ def _clickable(fig: go.Figure, key: str, fits: Sequence[ShownFit], of_row: Seque
             look_at(current_session(), fits, of_row[chosen[0]])
 
     st.plotly_chart(
-        fig, key=key, width="stretch", alt=alt_text(fig), on_select=remember, selection_mode="points",
-        config={"displaylogo": False, "modeBarButtons": [["toImage"]], "toImageButtonOptions": {"filename": key}},
-    )  # fmt: skip
+        fig,
+        key=key,
+        width="stretch",
+        alt=alt_text(fig),
+        on_select=remember,
+        selection_mode="points",
+        config={
+            "displaylogo": False,
+            "modeBarButtons": [["toImage"]],
+            "toImageButtonOptions": {"filename": key},
+        },
+    )
 
 
 def look_at(session: OpenSession, fits: Sequence[ShownFit], fit: ShownFit) -> None:

@@ -11,7 +11,13 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
-from calib.evaluation.comparison_table import MARKS_SAID, first_scores, said_of_weights, score_rows, weighted_rows
+from calib.evaluation.comparison_table import (
+    MARKS_SAID,
+    first_scores,
+    said_of_weights,
+    score_rows,
+    weighted_rows,
+)
 from calib.evaluation.score_registry import EVENT_RATE, said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import plural
@@ -30,18 +36,33 @@ _COLUMNS = {True: 5, False: 8}
 
 def all_scores(fits: list[ShownFit]) -> None:
     """Methods by scores: value, interval, and whether it differs from the raw model; the best is marked."""
-    table, view = comparison_table(fits), fits[0].evaluation.view
+    table = comparison_table(fits)
+    view = fits[0].evaluation.view
     there = [key for key in SHOWN if key in set(table["score"])]
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     keys = left.pills(
-        "Scores", there, selection_mode="multi", default=first_scores(table, BEGIN), key="compare/columns",
-        persist_state="session", format_func=lambda key: SCORES[key].seen(view).title, wrap=True,
-    )  # fmt: skip
-    intervals = right.toggle("Intervals", value=True, key="compare/intervals", persist_state="session")
-    chosen, most = [key for key in there if key in keys], _COLUMNS[intervals]
+        "Scores",
+        there,
+        selection_mode="multi",
+        default=first_scores(table, BEGIN),
+        key="compare/columns",
+        persist_state="session",
+        format_func=lambda key: SCORES[key].seen(view).title,
+        wrap=True,
+    )
+    intervals = right.toggle(
+        "Intervals", value=True, key="compare/intervals", persist_state="session"
+    )
+    chosen = [key for key in there if key in keys]
+    most = _COLUMNS[intervals]
     for first in range(0, len(chosen), most):
         part = chosen[first : first + most]
-        name = ("table", intervals, *part, *table[["method", "verdict"]].itertuples(index=False, name=None))
+        name = (
+            "table",
+            intervals,
+            *part,
+            *table[["method", "verdict"]].itertuples(index=False, name=None),
+        )
         show_scores(keep(name, partial(styled_scores, table, part, intervals, view=view)))
     st.caption(
         f"A click on a score sorts by it. {MARKS_SAID}. 95\u00a0% intervals in brackets; a "
@@ -51,9 +72,15 @@ def all_scores(fits: list[ShownFit]) -> None:
     )
     if said := said_of_intervals(fits[0].evaluation.n_clusters):
         st.caption(said)
-    clipped = [f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in fits if fit.evaluation.n_clipped]
+    clipped = [
+        f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}"
+        for fit in fits
+        if fit.evaluation.n_clipped
+    ]
     if clipped:
-        st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
+        st.caption(
+            f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}."
+        )
     widgets.csv("All scores as CSV", "compare/csv", "comparison.csv", lambda: table, of=(table,))
 
 
@@ -66,7 +93,11 @@ def weighted_scores(session: OpenSession, fits: list[ShownFit]) -> None:
 
 
 def styled_scores(
-    table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False, view: View = TOP_LABEL
+    table: pd.DataFrame,
+    keys: Sequence[str],
+    intervals: bool,
+    spread: bool = False,
+    view: View = TOP_LABEL,
 ) -> Styler:
     """One row per method and one column per score; cells hold numbers and show text.
 
@@ -82,7 +113,10 @@ def styled_scores(
     rows = score_rows(table, keys)
     columns = [SCORES[key].seen(view).title for key in keys]
     values = [
-        [Shown(cell.value.value, cell.text(intervals=intervals, spread=spread)) for cell in row.cells.values()]
+        [
+            Shown(cell.value.value, cell.text(intervals=intervals, spread=spread))
+            for cell in row.cells.values()
+        ]
         for row in rows
     ]
     frame = pd.DataFrame(values, columns=columns, dtype=object)

@@ -39,7 +39,13 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
         f"Every method is fitted again on {N_SPLITS} random splits of all rows, as the papers do. The intervals allow "
         "for splits that share most of their rows (Nadeau and Bengio 2003)."
     )
-    arguments = (_methods(session, fits[1:]), len(session.calibration), N_SPLITS, session.seed, session.view.column)
+    arguments = (
+        _methods(session, fits[1:]),
+        len(session.calibration),
+        N_SPLITS,
+        session.seed,
+        session.view.column,
+    )
     _offer(SPLITS, f"Repeat on {N_SPLITS} splits", arguments, fits[1:], N_SPLITS)
     if (splits := progress.result_of(SPLITS)) is not None:
         _repeated_result(splits, session.studies[SPLITS].key)
@@ -53,10 +59,17 @@ def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     )
     tried = halved_sizes(len(session.calibration))
     arguments = (
-        _methods(session, fits[1:]), tried[-1], N_SIZE_SPLITS, session.seed, session.view.column, tried
-    )  # fmt: skip
+        _methods(session, fits[1:]),
+        tried[-1],
+        N_SIZE_SPLITS,
+        session.seed,
+        session.view.column,
+        tried,
+    )
     label = f"Try {plural(len(tried), 'size')} up to {tried[-1]:,}"
-    _offer(SIZES, label, arguments, fits[1:], 2 * N_SIZE_SPLITS)  # all halves together are less than one fit on all
+    _offer(
+        SIZES, label, arguments, fits[1:], 2 * N_SIZE_SPLITS
+    )  # all halves together are less than one fit on all
     if (splits := progress.result_of(SIZES)) is not None:
         _sizes_result(splits, session.studies[SIZES].key, fits)
 
@@ -66,16 +79,24 @@ def _methods(session: OpenSession, fits: list[ShownFit]) -> list[tuple[str, str,
     return [(fit.title, fit.method, dict(session.specs[fit.key].params)) for fit in fits]
 
 
-def _offer(kind: str, label: str, arguments: tuple[Any, ...], fits: list[ShownFit], n_fits: int) -> None:
+def _offer(
+    kind: str, label: str, arguments: tuple[Any, ...], fits: list[ShownFit], n_fits: int
+) -> None:
     """The button that starts a study, and what so many fits on all rows would take, which is the most that it takes."""
     title = f"{label}: {listed([fit.title for fit in fits])}"
     spec = TaskSpec(repeat_task, arguments, current_session().data.sha256, title)
     seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in fits)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start, args=(kind, spec),
-        )  # fmt: skip
-        st.caption(f"At most {progress.about(seconds)} of processor time in the background; you can go on meanwhile.")
+            label,
+            key=f"study/{kind}/start",
+            icon=":material/play_arrow:",
+            on_click=progress.start,
+            args=(kind, spec),
+        )
+        st.caption(
+            f"At most {progress.about(seconds)} of processor time in the background; you can go on meanwhile."
+        )
 
 
 def seconds_of(fit: ShownFit) -> float:
@@ -90,12 +111,19 @@ def _repeated_result(splits: pd.DataFrame, key: str) -> None:
     for score in scores:
         st.markdown(verdict(table, score, f"over {n_splits} splits"))
     keys = [score for score in TABLE if score in set(table["score"])]
-    show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True, current_session().view)))
+    show_scores(
+        keep(
+            ("splits table", key),
+            partial(styled_scores, table, keys, True, True, current_session().view),
+        )
+    )
     st.caption(
         "Mean over splits ± standard deviation from split to split, with the 95\u00a0% interval of the mean in "
         f"brackets. {MARKS_SAID}, 95\u00a0% for all pairs of methods together."
     )
-    failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
+    failed = table[
+        (table["note"] != "") & table["n_splits"].between(1, n_splits - 1)
+    ].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):
         st.caption(escape_markdown(f"{title}: {note}"))
     widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
@@ -103,7 +131,9 @@ def _repeated_result(splits: pd.DataFrame, key: str) -> None:
 
 def _sizes_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     table = keep(("sizes", key), lambda: summarise_sizes(splits))
-    last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
+    last = table[
+        (table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()
+    ]
     answers = [labels_needed(table, name).sentence for name in last["method"].iloc[1:]]
     st.markdown("\n".join(f"- {answer}" for answer in answers))
     styles = {fit.title: fit.style for fit in fits}

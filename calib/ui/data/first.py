@@ -35,9 +35,13 @@ def first_page() -> None:
         gallery()
     with right:
         before, after = raw_and_calibrated()
-        fig = keep("before and after", lambda: before_and_after(before, after, method_style(METHOD)))
+        fig = keep(
+            "before and after", lambda: before_and_after(before, after, method_style(METHOD))
+        )
         st.markdown("**What you get** :gray[risks of 285 tumours before and after calibration]")
-        st.plotly_chart(fig, key="first", width="stretch", alt=alt_text(fig), config={"displayModeBar": False})
+        st.plotly_chart(
+            fig, key="first", width="stretch", alt=alt_text(fig), config={"displayModeBar": False}
+        )
         st.caption(f"{what_changes(before, after)} Four clicks lead from a file to its calibrator.")
 
 

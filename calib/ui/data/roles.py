@@ -65,7 +65,8 @@ class Choosable:
     @property
     def title(self) -> str:
         """The column, or the first of several."""
-        first, n = literal(self.columns[0], 22), len(self.columns)
+        first = literal(self.columns[0], 22)
+        n = len(self.columns)
         return first if n == 1 else f"{first} and {n - 1:,} more"
 
 
@@ -74,20 +75,35 @@ def ask(reading: Reading) -> Mapping[str, Any]:
     inspection = reading.inspection
     if inspection is None:
         return {}
-    name, found = literal(inspection.arrays[0].file) if inspection.arrays else "", inspection.readings
+    name = literal(inspection.arrays[0].file) if inspection.arrays else ""
+    found = inspection.readings
     if len(found) == 1:
-        st.markdown(f"**One question about {name}.** It can perhaps be read like this, but too little says so.")
+        st.markdown(
+            f"**One question about {name}.** It can perhaps be read like this, but too little says so."
+        )
     elif found:
-        st.markdown(f"**One question about {name}.** {plural(len(found), 'reading')} fit its columns. Which is meant?")
+        st.markdown(
+            f"**One question about {name}.** {plural(len(found), 'reading')} fit its columns. Which is meant?"
+        )
     cards: list[tuple[Callable[[], object], Mapping[str, Any]]]
-    cards = [(partial(_card, offered), Choices.from_roles(offered.roles).given()) for offered in found]
-    if sheets := [finding.readings for finding in inspection.findings if finding.code == "several_sheets"]:
-        st.markdown("**One question about the file.** Several of its sheets hold a table. Which is meant?")
-        cards = [(partial(st.markdown, literal(sheet, 200)), fix) for sheet, fix in sheets[0].items()]
+    cards = [
+        (partial(_card, offered), Choices.from_roles(offered.roles).given()) for offered in found
+    ]
+    if sheets := [
+        finding.readings for finding in inspection.findings if finding.code == "several_sheets"
+    ]:
+        st.markdown(
+            "**One question about the file.** Several of its sheets hold a table. Which is meant?"
+        )
+        cards = [
+            (partial(st.markdown, literal(sheet, 200)), fix) for sheet, fix in sheets[0].items()
+        ]
     clicked: Mapping[str, Any] = {}
     for start in range(0, len(cards), CARDS_IN_A_ROW):
         row = cards[start : start + CARDS_IN_A_ROW]
-        for i, (column, (draw, choices)) in enumerate(zip(st.columns(max(2, len(row))), row, strict=False), start):
+        for i, (column, (draw, choices)) in enumerate(
+            zip(st.columns(max(2, len(row))), row, strict=False), start
+        ):
             with column.container(border=True, height="stretch"):
                 draw()
                 first: Literal["primary", "secondary"] = "primary" if i == 0 else "secondary"
@@ -100,7 +116,11 @@ def _card(offered: TableReading) -> None:
     what, colon, numbers = offered.sentence.rpartition(": ")
     st.markdown(f"**{literal(what or numbers, 200)}**  \n{literal(numbers, 200) if colon else ''}")
     st.caption(plural(offered.rows, "row"))
-    roles = [f"{ROLES[role][0]}: {literal(_listed(value))}" for role, value in offered.roles.items() if role in ROLES]
+    roles = [
+        f"{ROLES[role][0]}: {literal(_listed(value))}"
+        for role, value in offered.roles.items()
+        if role in ROLES
+    ]
     st.caption("  \n".join(roles))
 
 
@@ -123,10 +143,16 @@ def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, 
     if not offered:
         return {}
     asked = inspection is not None and inspection.predictions is None
-    place = st.container() if asked else st.expander("Columns and their roles", icon=":material/view_column:")
+    place = (
+        st.container()
+        if asked
+        else st.expander("Columns and their roles", icon=":material/view_column:")
+    )
     with place:
         if asked:
-            st.markdown("**The first rows, and what each column is.** Change a role where it is wrong.")
+            st.markdown(
+                "**The first rows, and what each column is.** Change a role where it is wrong."
+            )
         with st.form("roles", border=False):
             chosen = {name: chooser.role for chooser in offered for name in chooser.columns}
             with st.container(horizontal=True, gap="small"):
@@ -136,7 +162,9 @@ def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, 
             with st.container(horizontal=True, vertical_alignment="center"):
                 applied = st.form_submit_button("Read with these roles", icon=":material/refresh:")
                 with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
-                    st.markdown("\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values()))
+                    st.markdown(
+                        "\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values())
+                    )
         if not applied:
             return {}
         if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
@@ -165,7 +193,9 @@ def _chooser(chooser: Choosable, inspection: Inspection | None, i: int) -> str:
             for cell in (inspection.rows[chooser.columns[0]] if inspection is not None else ())
         )
         if cells:
-            st.html(f"<div style='font-size:.8125rem;line-height:1.55;font-variant-numeric:tabular-nums'>{cells}</div>")
+            st.html(
+                f"<div style='font-size:.8125rem;line-height:1.55;font-variant-numeric:tabular-nums'>{cells}</div>"
+            )
         st.caption(literal(chooser.reason, 90) if chooser.reason else " ")
     return role
 
@@ -183,7 +213,12 @@ def choosables(inspection: Inspection | None, data: Predictions | None = None) -
         roles = _roles_in(data) if data is not None else {}
     found: list[Choosable] = []
     for name, (role, reason) in roles.items():
-        shares = len(roles) > FEW and role in ("outputs", "features") and bool(found) and found[-1].role == role
+        shares = (
+            len(roles) > FEW
+            and role in ("outputs", "features")
+            and bool(found)
+            and found[-1].role == role
+        )
         before = found.pop() if shares else Choosable((), role, reason)
         found.append(Choosable((*before.columns, name), role, before.reason))
     return found
@@ -193,7 +228,9 @@ def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
     """Role and reason of every column: as the table was read, or as far as that came."""
     if inspection.predictions is not None and inspection.predictions.roles:
         return _roles_in(inspection.predictions)
-    inferred = {role: getattr(inspection.choices, option) for role, option in OPTION_OF_ROLE.items()}
+    inferred = {
+        role: getattr(inspection.choices, option) for role, option in OPTION_OF_ROLE.items()
+    }
     likely = inspection.readings[0].roles if inspection.readings else inferred
     roles = {
         column: role
@@ -211,7 +248,9 @@ def _roles_in(data: Predictions) -> dict[str, tuple[str, str]]:
 
 def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:
     """The choices that give columns these roles and leave no role to be inferred."""
-    columns = {role: tuple(name for name, chosen in roles.items() if chosen == role) for role in ROLES}
+    columns = {
+        role: tuple(name for name, chosen in roles.items() if chosen == role) for role in ROLES
+    }
     given = Choices.from_roles({role: names for role, names in columns.items() if names})
     chosen = {option: getattr(given, option) or NOTHING for option in OPTION_OF_ROLE.values()}
     return {**chosen, "ignore": given.ignore, "kind": None, "label_values": None, "event": None}
@@ -242,9 +281,11 @@ def models(reading: Reading) -> None:
         with st.container(horizontal=True):
             for i, name in enumerate(names):
                 st.button(
-                    f"Open {literal(str(name))}", key=f"models/open/{i}", on_click=open_model,
+                    f"Open {literal(str(name))}",
+                    key=f"models/open/{i}",
+                    on_click=open_model,
                     args=(str(name), reading),
-                )  # fmt: skip
+                )
 
 
 def open_model(name: str, reading: Reading) -> None:
@@ -255,7 +296,9 @@ def open_model(name: str, reading: Reading) -> None:
     except DataError as error:
         add_notice(str(error), "error")
         return
-    opened = OpenSession.from_data(data, reading=Reading(upload=reading.upload, choices=reading.choices))
+    opened = OpenSession.from_data(
+        data, reading=Reading(upload=reading.upload, choices=reading.choices)
+    )
     if before is not None:
         opened.viewpoint = before.viewpoint
     open_data(opened)

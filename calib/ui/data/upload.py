@@ -28,8 +28,14 @@ from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Uploa
 from calib.ui.text import add_notice, literal
 from calib.ui.widgets import draw_table
 
-SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
-ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
+SWITCHES = tuple(
+    name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"]
+)
+ARRAYS = tuple(
+    name
+    for name, option in OPTIONS.items()
+    if option["type"] in (COLUMNS, TEXT) and option["title"]
+)
 LOOKED = "upload/looked"
 """The files that were looked at and what they are probably given for, in Streamlit's session state."""
 FILE_WIDTH = 320
@@ -50,9 +56,13 @@ def gallery() -> None:
     with st.grid(2, min_column_width=230, gap="xsmall"):
         for sample in SAMPLES.values():
             st.button(
-                sample.title, key=f"sample/{sample.name}", width="stretch", on_click=open_sample, args=(sample.name,),
+                sample.title,
+                key=f"sample/{sample.name}",
+                width="stretch",
+                on_click=open_sample,
+                args=(sample.name,),
                 help=f"{sample.description} {sample.look_for}",
-            )  # fmt: skip
+            )
 
 
 def open_sample(name: str) -> None:
@@ -64,11 +74,12 @@ def open_sample(name: str) -> None:
 def uploaders() -> None:
     """The uploader, which takes several files at once, and what each of them is given for."""
     files = several_files(
-        f"Outputs and labels, in one file or in several: {FORMATS}", "upload/main",
+        f"Outputs and labels, in one file or in several: {FORMATS}",
+        "upload/main",
         help="A table with the probability of an event and whether it happened, or arrays of shape (rows, classes) "
         "with labels: logits, probabilities or log-probabilities. Labels, a test set, and features (rows of numbers, "
         "or images with a training set as train_features and train_labels) may lie in files of their own.",
-    )  # fmt: skip
+    )
     show_limits()
     given = files_by_role(files)
     if SOURCE not in given:
@@ -95,11 +106,17 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
     with st.container(horizontal=True):
         for file, role in zip(files, proposed, strict=True):
             chosen = st.selectbox(
-                literal(file.filename, 40), list(titles), list(titles).index(role), format_func=titles.__getitem__,
-                key=f"upload/role/{len(files)}/{file.file_id}", width=FILE_WIDTH,
-            )  # fmt: skip
+                literal(file.filename, 40),
+                list(titles),
+                list(titles).index(role),
+                format_func=titles.__getitem__,
+                key=f"upload/role/{len(files)}/{file.file_id}",
+                width=FILE_WIDTH,
+            )
             if chosen in given:
-                st.warning(f"Two files are given as {titles[chosen]}: {literal(given[chosen].filename)} is read.")
+                st.warning(
+                    f"Two files are given as {titles[chosen]}: {literal(given[chosen].filename)} is read."
+                )
             elif chosen:
                 given[chosen] = file
     if SOURCE not in given:
@@ -136,7 +153,9 @@ def read_first(upload: Upload) -> None:
         again = _inspect(upload, choices)
         if again.predictions is not None:
             reading = Reading(again, upload, choices)
-            add_notice("This table has the columns of an earlier one and was read with the roles chosen for that.")
+            add_notice(
+                "This table has the columns of an earlier one and was read with the roles chosen for that."
+            )
     take(reading)
 
 
@@ -166,7 +185,9 @@ def take(reading: Reading) -> None:
         st.session_state[REJECTED] = replace(reading, inspection=refused)
         return
     roles.remember(reading)
-    opened.reading = replace(reading, inspection=replace(inspection, predictions=opened.data))  # its arrays are mapped
+    opened.reading = replace(
+        reading, inspection=replace(inspection, predictions=opened.data)
+    )  # its arrays are mapped
     admit(opened)
     open_data(opened)
 
@@ -192,7 +213,10 @@ def change_by_hand(reading: Reading) -> None:
     with st.expander("What was inferred, to change by hand", icon=":material/tune:"):
         draw_table(
             pd.DataFrame(
-                [{"name": a.name, "shape": "×".join(map(str, a.shape)), "dtype": a.dtype} for a in inspection.arrays]
+                [
+                    {"name": a.name, "shape": "×".join(map(str, a.shape)), "dtype": a.dtype}
+                    for a in inspection.arrays
+                ]
             ),
             height=min(38 + 35 * len(inspection.arrays), 250),
         )
@@ -216,22 +240,32 @@ def _form(inspection: Inspection) -> dict[str, Any]:
 
 def _field(name: str, value: Any, arrays: list[str]) -> Any:
     """The widget of one option; where the visitor leaves it, the value as it is."""
-    title, key = OPTIONS[name]["title"], f"choices/{name}/{value}"
+    title = OPTIONS[name]["title"]
+    key = f"choices/{name}/{value}"
     if name in SWITCHES:
         on = st.toggle(title, bool(value), key=key)
         return value if on == bool(value) else on
     if name in ("kind", "scale", *ARRAYS):
         known: dict[str, Iterable[Any]] = {"kind": KINDS, "scale": SCALES}
         given = known.get(name, [NOTHING, *arrays])
-        options = list(dict.fromkeys([value, *([None] if name in ("kind", "scale") else ()), *given]))
+        options = list(
+            dict.fromkeys([value, *([None] if name in ("kind", "scale") else ()), *given])
+        )
         return st.selectbox(title, options, format_func=partial(_spelled, name), key=key)
-    listed, words = isinstance(value, tuple), {str(part): part for part in value} if isinstance(value, tuple) else {}
+    listed = isinstance(value, tuple)
+    words = {str(part): part for part in value} if isinstance(value, tuple) else {}
     text = "\n".join(words) if listed else "" if value is None else f"{value:.3g}"
     written = (st.text_input if name == "floor" else st.text_area)(title, text, key=key).strip()
     if written == text:
         return value
-    lines = tuple(words.get(line.strip(), line.strip()) for line in written.splitlines() if line.strip())
-    return (OPTIONS[name]["type"].from_text(written) if name == "floor" else lines) if written else None
+    lines = tuple(
+        words.get(line.strip(), line.strip()) for line in written.splitlines() if line.strip()
+    )
+    return (
+        (OPTIONS[name]["type"].from_text(written) if name == "floor" else lines)
+        if written
+        else None
+    )
 
 
 def _spelled(name: str, choice: Any) -> str:
@@ -240,4 +274,8 @@ def _spelled(name: str, choice: Any) -> str:
         return KINDS.get(choice, "inferred")
     if name == "scale":
         return "inferred" if choice is None else in_words(choice)
-    return f"{len(choice):,} columns from {choice[0]}" if isinstance(choice, tuple) else choice or "none"
+    return (
+        f"{len(choice):,} columns from {choice[0]}"
+        if isinstance(choice, tuple)
+        else choice or "none"
+    )

@@ -50,10 +50,13 @@ WEIGHTS = "data/weights"
 
 def overview(session: OpenSession) -> None:
     """Open with the finding in words and the way on, then the raw model's reliability beside what was understood."""
-    data, whole = session.data, fits.on_all_rows(session)
+    data = session.data
+    whole = fits.on_all_rows(session)
     subject = f"Over all {len(whole):,} rows the model"
     st.markdown(confidence_sentence(whole, subject, *fits.gap_and_extremes_of(whole, "all rows")))
-    warned = any(finding.code == "labels_shuffled" for finding in data.findings)  # it says so of all rows
+    warned = any(
+        finding.code == "labels_shuffled" for finding in data.findings
+    )  # it says so of all rows
     if not warned and (trouble := fits.tells_nothing(fits.shown_fits(session)[0])):
         st.warning(trouble, icon=":material/warning:")
     next_step(session)
@@ -64,8 +67,13 @@ def overview(session: OpenSession) -> None:
         view_switch(session)
         _facts(data, whole)
         if session.sample is not None:
-            st.info(f"**What to look for.** {SAMPLES[session.sample].look_for}", icon=":material/visibility:")
-        if session.reading.inspection is None:  # a sample, or brought back by a link: no files could be read anew
+            st.info(
+                f"**What to look for.** {SAMPLES[session.sample].look_for}",
+                icon=":material/visibility:",
+            )
+        if (
+            session.reading.inspection is None
+        ):  # a sample, or brought back by a link: no files could be read anew
             for finding in data.findings:
                 if finding.level != "info":
                     show_finding(finding)
@@ -74,19 +82,31 @@ def overview(session: OpenSession) -> None:
 
 def _reliability(session: OpenSession, whole: Evaluation) -> None:
     """The reliability of the raw model over all rows, on the axes that give its values room; a worker computes it."""
-    view, style = whole.view, method_style("identity")
+    view = whole.view
+    style = method_style("identity")
     n_bins = default_bins(len(session.data))
     curve = fits.ready(
-        ("curve", "all rows"), "the reliability of the raw model",
-        partial(binned_curve, n_bins=n_bins, binning="equal_mass", clusters=whole.clusters), *whole.pair,
-    ).curve  # fmt: skip
+        ("curve", "all rows"),
+        "the reliability of the raw model",
+        partial(binned_curve, n_bins=n_bins, binning="equal_mass", clusters=whole.clusters),
+        *whole.pair,
+    ).curve
     scale: Scale = "logit" if prefers_logit_scale(curve) else "linear"
     histogram = fits.ready(
-        ("histogram", "all rows", scale), "the histogram of the raw model",
-        partial(confidence_histogram, scale=scale, logit_limits=view.logit_limits), *whole.pair,
-    )  # fmt: skip
+        ("histogram", "all rows", scale),
+        "the histogram of the raw model",
+        partial(confidence_histogram, scale=scale, logit_limits=view.logit_limits),
+        *whole.pair,
+    )
     draw = partial(
-        reliability_diagram, curve, style, scale, histogram=histogram, height=FIGURE_HEIGHT, view=view, square=False
+        reliability_diagram,
+        curve,
+        style,
+        scale,
+        histogram=histogram,
+        height=FIGURE_HEIGHT,
+        view=view,
+        square=False,
     )
     show_kept(("data/reliability", scale), draw, "reliability", bins_in_words(view))
 
@@ -94,7 +114,9 @@ def _reliability(session: OpenSession, whole: Evaluation) -> None:
 def _facts(data: Predictions, whole: Evaluation) -> None:
     """What was understood, in a few numbers."""
     said, outcome = whole.pair
-    kind = KINDS[data.kind].replace("class 1", "the event" if data.event and data.event.column == 1 else "class 1")
+    kind = KINDS[data.kind].replace(
+        "class 1", "the event" if data.event and data.event.column == 1 else "class 1"
+    )
     facts = {
         "Rows": f"{len(data):,}",
         **({} if data.kind == "pairs" else {"Classes": f"{data.n_classes:,}"}),
@@ -129,7 +151,10 @@ def _event(data: Predictions) -> None:
     assert event is not None
     other = data.class_names[1 - event.column]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/flag: **Event:** {literal(event.name)} ({literal(event.reason, 80)})", width="content")
+        st.markdown(
+            f":material/flag: **Event:** {literal(event.name)} ({literal(event.reason, 80)})",
+            width="content",
+        )
         st.button(
             f"Take {literal(other)} as the event",
             key="data/swap",
@@ -157,7 +182,9 @@ def _weights(data: Predictions) -> None:
         format_func=kinds.__getitem__,
         key=key,
         on_change=take,
-        help=" ".join(f"**{kind.capitalize()}**: {meaning}." for kind, meaning in WEIGHT_KINDS.items())
+        help=" ".join(
+            f"**{kind.capitalize()}**: {meaning}." for kind, meaning in WEIGHT_KINDS.items()
+        )
         + " Weighted scores then stand beside the unweighted ones.",
     )
 
@@ -210,7 +237,9 @@ def not_opened(reading: Reading) -> bool:
 def stays_open(session: OpenSession) -> None:
     """Between files that could not be opened and what is open."""
     st.divider()
-    st.caption(f"The new files are not open yet; {literal(session.data.name)} stays open with its fits.")
+    st.caption(
+        f"The new files are not open yet; {literal(session.data.name)} stays open with its fits."
+    )
 
 
 def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
@@ -226,7 +255,9 @@ def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
     wanted = st.session_state.get(WANTED)
     if reading.upload or data is None or wanted is None or wanted[0] != data.sha256:
         return
-    st.info("Uploaded files are not kept. Give the table once more, and it is read with these roles.")
+    st.info(
+        "Uploaded files are not kept. Give the table once more, and it is read with these roles."
+    )
     file = uploader("The same table", "upload/again")
     if file is not None:
         del st.session_state[WANTED]
@@ -246,15 +277,27 @@ def findings(reading: Reading) -> None:
             _fix_buttons(finding, reading)
             if finding.code == "several_models" and not finding.fix:
                 roles.models(reading)
-    _folded("Rows left out", "reason", [finding for finding in told if finding.code in LEFT_OUT], reading)
-    _folded("What was understood", "note", [finding for finding in told if finding.level == "info"], reading)
+    _folded(
+        "Rows left out",
+        "reason",
+        [finding for finding in told if finding.code in LEFT_OUT],
+        reading,
+    )
+    _folded(
+        "What was understood",
+        "note",
+        [finding for finding in told if finding.level == "info"],
+        reading,
+    )
 
 
 def _folded(title: str, noun: str, found: list[Finding], reading: Reading) -> None:
     if found:
         with st.expander(f"{title} ({plural(len(found), noun)})"):
             for finding in found:
-                st.markdown(f"{LEVELS[finding.level][1]} {escape_markdown(f'{finding.message} {finding.action}')}")
+                st.markdown(
+                    f"{LEVELS[finding.level][1]} {escape_markdown(f'{finding.message} {finding.action}')}"
+                )
                 _fix_buttons(finding, reading)
 
 
@@ -289,28 +332,48 @@ def _fix_buttons(finding: Finding, reading: Reading) -> None:
 def split_controls(session: OpenSession) -> None:
     """Choose which rows calibrators learn from, and fit there again what was fitted; the test rows judge them."""
     data, given = session.data, False
-    whole, part = len(data) - len(session.test), 0.5 if session.part is None else session.part
+    whole = len(data) - len(session.test)
+    part = 0.5 if session.part is None else session.part
     st.header("Calibration and test rows")
-    form = st.form(f"split/{session.split_key}", border=False)  # another split begins with its own values
+    form = st.form(
+        f"split/{session.split_key}", border=False
+    )  # another split begins with its own values
     with form, st.container(horizontal=True, vertical_alignment="bottom"):
         if data.given_split is not None:
             given = st.toggle("Use the split that came with the data", session.part is None)
         share = st.slider(
-            "Share for calibration", 5, 95, round(100 * part), 5, format="%d %%", width=320,
+            "Share for calibration",
+            5,
+            95,
+            round(100 * part),
+            5,
+            format="%d %%",
+            width=320,
             help="Stratified by class. More calibration rows improve the fit; more test rows narrow the intervals.",
-        )  # fmt: skip
+        )
         seed = st.number_input("Seed", 0, 10_000, session.seed, width=140)
         most = SAMPLED_ROWS
         if whole > MANY_ROWS:
             most = st.number_input(
-                "Rows to fit on", 1000, whole, len(session.calibration), 1000, width=180,
+                "Rows to fit on",
+                1000,
+                whole,
+                len(session.calibration),
+                1000,
+                width=180,
                 help="Fewer rows are fitted faster. Each number that a method learns costs about 1 / (2 x rows) "
                 "nats: 0.00001 with 50,000 rows.",
-            )  # fmt: skip
-        label, before = "Split and fit again" if session.specs else "Split again", list(session.specs.values())
+            )
+        label = "Split and fit again" if session.specs else "Split again"
+        before = list(session.specs.values())
         if st.form_submit_button(label, icon=":material/call_split:", key="split/again"):
             try:
-                fits.change_split(session, None if given else share / 100, seed, None if most == SAMPLED_ROWS else most)
+                fits.change_split(
+                    session,
+                    None if given else share / 100,
+                    seed,
+                    None if most == SAMPLED_ROWS else most,
+                )
                 if not session.specs:
                     fits.start([(spec.method, spec.params) for spec in before])
             except DataError as error:
@@ -318,12 +381,16 @@ def split_controls(session: OpenSession) -> None:
             st.rerun()
     if session.drawn:
         st.caption(session.drawn)
-    n, n_test = len(session.calibration), len(session.test)
+    n = len(session.calibration)
+    n_test = len(session.test)
     if data.event is None:
         present = np.count_nonzero(np.bincount(session.calibration.labels))
         of_them = f"{present:,} of {plural(data.n_classes, 'class', 'classes')} occur among the calibration rows"
     else:
-        happened, also = (int((part.labels == data.event.column).sum()) for part in (session.calibration, session.test))
+        happened, also = (
+            int((part.labels == data.event.column).sum())
+            for part in (session.calibration, session.test)
+        )
         of_them = f"{literal(data.event.name)} in {happened:,} and {also:,} of them"
     st.caption(f"{plural(n, 'calibration row')}, {plural(n_test, 'test row')}; {of_them}.")
     asked = None if session.part is None else part_size(session.part, len(data))

@@ -50,13 +50,16 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold on the probability of the event: the figure leads, four numbers follow."""
     said = st.container()
     with st.container(horizontal=True, gap="medium"):
-        figure, controls = st.container(width=threshold.PICTURE), st.container(width=threshold.CONTROLS)
+        figure = st.container(width=threshold.PICTURE)
+        controls = st.container(width=threshold.CONTROLS)
     with controls:
         fit = choose_one(fits, "decide", style="list")
         try:
             goal = goal_asked()
             found = decision_of(fit, fits[0], goal)
-        except CalibrationError as error:  # costs without a threshold, or none that reaches what was asked for
+        except (
+            CalibrationError
+        ) as error:  # costs without a threshold, or none that reaches what was asked for
             said.warning(str(error), icon=":material/warning:")
             return
         threshold.typed("decide", found.cut.value, "Act from, in %")
@@ -70,7 +73,9 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     threshold.tiles(facts(found, has_calibrator))
     offer_decision(session, fit, "act", rule(session, found))
     beside = partial(numbers, found, has_calibrator)
-    widgets.folded("Beside the raw model and today's threshold, with intervals", "decide/beside", beside)
+    widgets.folded(
+        "Beside the raw model and today's threshold, with intervals", "decide/beside", beside
+    )
     drawn = partial(benefit, fits, fit, found.cut.value)
     widgets.folded("Net benefit over all thresholds", "decide/benefit", drawn)
     if fit.calibrator.gives_probabilities:
@@ -85,12 +90,25 @@ def goal_asked() -> Goal:
     if basis in ASKED:
         label, reading, begin = ASKED[basis]
         value = number_asked(label, begin, f"decide/{basis}", 0.01, 99.99, reading) / 100
-    miss = number_asked("False alarms that one miss is worth", 5.0, "decide/miss", 0.01,
-                        reading="What a missed event costs, if acting on a case without it costs 1.")  # fmt: skip
+    miss = number_asked(
+        "False alarms that one miss is worth",
+        5.0,
+        "decide/miss",
+        0.01,
+        reading="What a missed event costs, if acting on a case without it costs 1.",
+    )
     today = st.number_input(
-        "Today's threshold, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session", format="%g",
-        placeholder="none", help="On your model's own output, as it is used now.",
-    )  # fmt: skip
+        "Today's threshold, in %",
+        0.01,
+        99.99,
+        None,
+        1.0,
+        key="decide/today",
+        persist_state="session",
+        format="%g",
+        placeholder="none",
+        help="On your model's own output, as it is used now.",
+    )
     return Goal(basis, value, Costs(1.0, miss), None if today is None else today / 100)
 
 
@@ -105,10 +123,12 @@ def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
 
 def words(title: str, event: str, found: EventDecision) -> None:
     """The threshold, what it leads to, and what it saves."""
-    outcome, share = found.outcome, percent(found.cut.value)
+    outcome = found.outcome
+    share = percent(found.cut.value)
     width = "" if found.cut.low == found.cut.high else f" ({percents(found.cut)})"
     of = f" of {literal(event)}" if event else ""
-    hits, events = outcome.true_positives.value, outcome.true_positives.value + outcome.misses.value
+    hits = outcome.true_positives.value
+    events = outcome.true_positives.value + outcome.misses.value
     st.markdown(
         f"**Act from {share} risk{of}**{width}, by {title}: of 1,000 cases **{outcome.acted.value:,.0f}** are acted "
         f"on, {hits:,.0f} of the {events:,.0f} events among them. {_saving(found)}"
@@ -118,7 +138,8 @@ def words(title: str, event: str, found: EventDecision) -> None:
 
 
 def _saving(found: EventDecision) -> str:
-    today, same = found.goal.today, _same(found)
+    today = found.goal.today
+    same = _same(found)
     if found.from_today is not None and today is not None:
         old = f"today's threshold of {percent(today)} on the uncalibrated risk"
         if not found.from_today.changed.value:
@@ -137,15 +158,23 @@ def _same(found: EventDecision) -> str:
 def facts(found: EventDecision, has_calibrator: bool) -> list[tuple[str, str, str]]:
     """Rows acted on, events found, and what is saved in false alarms, each with its interval."""
     outcome, acted = found.outcome, found.outcome.acted
-    fewest, most = f"{acted.low:,.0f}", f"{acted.high:,.0f}"
+    fewest = f"{acted.low:,.0f}"
+    most = f"{acted.high:,.0f}"
     ends = "" if fewest == most else f"{fewest} to {most}; "
 
     def alarms(change: Change) -> tuple[str, str]:
         value, low, high = (_count(1000.0 * part) for part in change.saved)
-        return value, f"false alarms, {low} to {high}" if change.changed.value else "as no decision changes"
+        return (
+            value,
+            f"false alarms, {low} to {high}" if change.changed.value else "as no decision changes",
+        )
 
     told = [
-        ("Acted on, of 1,000", f"{acted.value:,.0f}", f"{ends}{outcome.true_positives.value:,.0f} with the event"),
+        (
+            "Acted on, of 1,000",
+            f"{acted.value:,.0f}",
+            f"{ends}{outcome.true_positives.value:,.0f} with the event",
+        ),
         ("Events found", percent(outcome.recall.value, 0), percents(outcome.recall, 0)),
         (f"Saved against acting on {_same(found)}", *alarms(found.from_same)),
     ]
@@ -161,7 +190,9 @@ def _count(alarms: float) -> str:
     return "0" if text in ("0.0", "-0.0") else text.replace("-", "−")
 
 
-def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] = number, unit: str = "") -> str:
+def on_costs(
+    saved: Interval, scale: float = 1.0, write: Callable[[float], str] = number, unit: str = ""
+) -> str:
     """Whether a new rule saves costs or adds to them, as the rest of "that ...", with positive numbers.
 
     Parameters
@@ -175,7 +206,9 @@ def on_costs(saved: Interval, scale: float = 1.0, write: Callable[[float], str] 
         if value == 0.0:
             return f"neither saves nor adds costs ({write(low)} to {write(high)})"
         word, near, far = ("saves", low, high) if value > 0 else ("adds", -high, -low)
-        return f"{word} {write(abs(value))}{unit}, which may be chance ({write(near)} to {write(far)})"
+        return (
+            f"{word} {write(abs(value))}{unit}, which may be chance ({write(near)} to {write(far)})"
+        )
     near, far = sorted((abs(low), abs(high)))
     word = "saves" if value > 0 else "adds"
     return f"**{word} {write(abs(value))}{unit}** ({write(near)} to {write(far)})"
@@ -197,7 +230,11 @@ def rule(session: OpenSession, found: EventDecision) -> EventCut:
     """The threshold as files of a calibrator hold it."""
     column, goal = session.view.column, found.goal
     costs = f"a miss is worth {goal.costs.miss:g} false alarms."
-    chosen = costs if goal.basis == "costs" else f"{BASES[goal.basis].lower()}: {round_percent(goal.value)}."
+    chosen = (
+        costs
+        if goal.basis == "costs"
+        else f"{BASES[goal.basis].lower()}: {round_percent(goal.value)}."
+    )
     return EventCut(cut=found.cut.value, column=1 if column is None else column, chosen=chosen)
 
 
@@ -206,7 +243,9 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
     change = found.from_raw
     if has_calibrator and change.changed.value:
         share = f"**{percent(change.changed.value)}** ({percents(change.changed)})"
-        st.markdown(f"Calibration changes {share} of the decisions. That {worth(change.saved, found.goal)}.")
+        st.markdown(
+            f"Calibration changes {share} of the decisions. That {worth(change.saved, found.goal)}."
+        )
     elif has_calibrator:
         st.markdown("Calibration changes **no decision**: both thresholds act on the same rows.")
     of_raw = "no threshold" if found.cut_of_raw is None else percent(found.cut_of_raw.value)
@@ -227,12 +266,20 @@ def numbers(found: EventDecision, has_calibrator: bool) -> None:
     for title, outcome in rules.items():
         table[title] = [write(outcome) for write in rows.values()]
     show_table(table, "of 1,000 cases")
-    apart = f"The threshold was chosen on {found.n_decision:,} other test rows. " if found.n_decision else ""
+    apart = (
+        f"The threshold was chosen on {found.n_decision:,} other test rows. "
+        if found.n_decision
+        else ""
+    )
     cut = found.recalibrated
-    at = "" if cut is None else (
-        f" By logistic recalibration, this threshold is an uncalibrated probability of {percent(cut.value)} "
-        f"[{percents(cut)}]."
-    )  # fmt: skip
+    at = (
+        ""
+        if cut is None
+        else (
+            f" By logistic recalibration, this threshold is an uncalibrated probability of {percent(cut.value)} "
+            f"[{percents(cut)}]."
+        )
+    )
     events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
     st.caption(f"{apart}Judged on {events}. Brackets are 95\u00a0% intervals.{at}")
 

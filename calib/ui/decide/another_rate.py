@@ -25,16 +25,25 @@ SOURCES = {"known": "Known", "rows": "From rows without labels"}
 
 def draw(session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs) -> None:
     """The new rate, and the threshold of least expected cost at it."""
-    name, column = literal(session.view.event_name), session.view.column or 0
+    name = literal(session.view.event_name)
+    column = session.view.column or 0
     old = float((session.calibration.labels == column).mean())
     source = segments("The new rate is", SOURCES, "known", "rate/source")
     found = None
     try:
         if source == "known":
             entered = st.number_input(
-                f"New rate of {name}, in %", 0.001, 99.999, None, 1.0, key="rate/event", persist_state="session",
-                width=330, format="%g", placeholder=f"{100 * old:.3g} on the calibration rows",
-            )  # fmt: skip
+                f"New rate of {name}, in %",
+                0.001,
+                99.999,
+                None,
+                1.0,
+                key="rate/event",
+                persist_state="session",
+                width=330,
+                format="%g",
+                placeholder=f"{100 * old:.3g} on the calibration rows",
+            )
             new = None if entered is None else entered / 100
         else:
             found = estimated(session, fits[0])
@@ -49,7 +58,9 @@ def draw(session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs
         st.warning(str(error), icon=":material/warning:")
         return
     ends = [] if found is None else sorted(_cut(costs, old, end) for end in found.rate[1:])
-    span = f" ({percent(ends[0])} to {percent(ends[1])} over the interval of the rate)" if ends else ""
+    span = (
+        f" ({percent(ends[0])} to {percent(ends[1])} over the interval of the rate)" if ends else ""
+    )
     st.markdown(
         f"At a rate of **{percent(new)}** act where {fit.title} says at least **{percent(cut)}**{span}. It learned at "
         f"a rate of {percent(old)}: at the new one such a case has a probability of {percent(costs.cut)}, which is the "
@@ -65,14 +76,24 @@ def draw(session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs
 
 def estimated(session: OpenSession, raw: ShownFit) -> NewRate | None:
     """The rate of the rows of an upload, by a worker; None until there is one."""
-    rows = uploaded_rows(session, raw, "rate", "New outputs of the same model; labels in the file are not used")
+    rows = uploaded_rows(
+        session, raw, "rate", "New outputs of the same model; labels in the file are not used"
+    )
     if rows is None:
         return None
     part = session.calibration
     arrays: dict[str, Any] = {"logits": part.logits, "labels": part.labels}
     arrays |= {} if part.clusters is None else {"clusters": part.clusters}
-    data, key = Data(f"{part.sha256} for rates", arrays), ("rate of rows", rows[1])
-    return ready(key, "the rate of the new rows", rates_of_rows, rows[0].logits, session.view.column, data=data)
+    data = Data(f"{part.sha256} for rates", arrays)
+    key = ("rate of rows", rows[1])
+    return ready(
+        key,
+        "the rate of the new rows",
+        rates_of_rows,
+        rows[0].logits,
+        session.view.column,
+        data=data,
+    )
 
 
 def words_of_rate(found: NewRate, name: str) -> None:

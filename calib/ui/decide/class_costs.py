@@ -65,13 +65,23 @@ def asked(session: OpenSession) -> CostMatrix:
     CalibrationError
         Naming the cell that holds no number.
     """
-    names = [str(safe_cell(class_in_words(name))) for name in session.data.class_names]  # no formula of a spreadsheet
+    names = [
+        str(safe_cell(class_in_words(name))) for name in session.data.class_names
+    ]  # no formula of a spreadsheet
     costs = _matrix(names)
     over = st.number_input(
-        "Cost of handing a row over", None, None, None, 1.0, key="decide/cost of handing over",
-        persist_state="session", width=230, format="%g", placeholder="never handed over",
+        "Cost of handing a row over",
+        None,
+        None,
+        None,
+        1.0,
+        key="decide/cost of handing over",
+        persist_state="session",
+        width=230,
+        format="%g",
+        placeholder="never handed over",
         help="A row is handed over where even the cheapest action is expected to cost more than this.",
-    )  # fmt: skip
+    )
     chosen = f"a matrix of {len(costs):,} by {costs.shape[1]:,} costs, from {costs.min():g} to {costs.max():g}."
     return CostMatrix(costs=costs, hand_over=over, chosen=chosen)
 
@@ -79,7 +89,9 @@ def asked(session: OpenSession) -> CostMatrix:
 def _matrix(names: list[str]) -> Floats:
     """A cell for each true class and each class acted on."""
     k = len(names)
-    st.markdown("**What it costs to act on a class** (across) where the true class is another one (down)")
+    st.markdown(
+        "**What it costs to act on a class** (across) where the true class is another one (down)"
+    )
     begin = pd.DataFrame(1.0 - np.eye(k), columns=[str(column) for column in range(k)])
     begin.insert(0, "true", names)
     titles = {
@@ -102,10 +114,16 @@ def _matrix(names: list[str]) -> Floats:
 def is_zero_one(rule: CostMatrix) -> bool:
     """Whether all errors cost the same and right decisions nothing, so that the most probable class costs least."""
     off = rule.costs[~np.eye(len(rule.costs), dtype=bool)]
-    return rule.hand_over is None and not np.diagonal(rule.costs).any() and bool((off == off[0]).all() and off[0] > 0)
+    return (
+        rule.hand_over is None
+        and not np.diagonal(rule.costs).any()
+        and bool((off == off[0]).all() and off[0] > 0)
+    )
 
 
-def decision_of(session: OpenSession, raw: ShownFit, fit: ShownFit, rule: CostMatrix) -> CostsBeside:
+def decision_of(
+    session: OpenSession, raw: ShownFit, fit: ShownFit, rule: CostMatrix
+) -> CostsBeside:
     """The decisions of one method beside those of the raw model, judged on the test rows by a worker."""
     key = "class costs", fit.key, hashlib.sha256(rule.costs.tobytes()).hexdigest(), rule.hand_over
     data = rows_to_predict(session, fit.calibrator)
@@ -118,7 +136,11 @@ def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
     one = found.method
     cost, plain = (number(OF_ROWS * part.value) for part in (one.cost, one.plain))
     if not one.changed.value:
-        why = "all errors cost the same" if zero_one else "no row has another class that is expected to cost less"
+        why = (
+            "all errors cost the same"
+            if zero_one
+            else "no row has another class that is expected to cost less"
+        )
         said = (
             f"A **tie**: in every row the most probable class is also the action of least expected cost, as {why}. "
             f"With {fit.title}, 1,000 rows cost {_with_ends(one.cost)}."
@@ -147,7 +169,9 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
         "by the least expected cost": lambda one: _with_ends(one.cost),
         "cost that it expects": lambda one: number(OF_ROWS * one.expected),
         "rows changed": lambda one: f"{percent(one.changed.value)} [{percents(one.changed)}]",
-        "rows handed over": lambda one: f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]",
+        "rows handed over": lambda one: (
+            f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]"
+        ),
     }
     table = pd.DataFrame({"cost of 1,000 rows": list(rows)})
     for one, decision in [*both, (fit, found.method)]:
@@ -167,14 +191,18 @@ def moved(names: tuple[str, ...], found: CostsBeside) -> None:
     table = pd.DataFrame(
         {
             "most probable class": [called[first] for first, _, _ in shown],
-            "action": [HANDED_OVER if action == HAND_OVER else called[action] for _, action, _ in shown],
+            "action": [
+                HANDED_OVER if action == HAND_OVER else called[action] for _, action, _ in shown
+            ],
             "rows": [rows for _, _, rows in shown],
         }
     )
     show_table(table, "most probable class")
     if len(found.moved) > MOST_MOVED:
         rest = int(found.moved[MOST_MOVED:, 2].sum())
-        st.caption(f"{plural(len(found.moved) - MOST_MOVED, 'other pair')} with {plural(rest, 'row')} are left out.")
+        st.caption(
+            f"{plural(len(found.moved) - MOST_MOVED, 'other pair')} with {plural(rest, 'row')} are left out."
+        )
 
 
 def _with_ends(interval: Interval) -> str:

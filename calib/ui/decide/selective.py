@@ -37,13 +37,20 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold of the confidence: the figure leads, four numbers follow."""
     said = st.container()
     with st.container(horizontal=True, gap="medium"):
-        figure, controls = st.container(width=threshold.PICTURE), st.container(width=threshold.CONTROLS)
+        figure = st.container(width=threshold.PICTURE)
+        controls = st.container(width=threshold.CONTROLS)
     with controls:
         fit = choose_one(fits, "decide", style="list")
         basis = segments("What is known", BASES, "error", "answers/basis", wrap=True)
-        accepted, costs = usual_error(curve_of(fits[0])), None
+        accepted = usual_error(curve_of(fits[0]))
+        costs = None
         if basis == "error":
-            accepted = number_asked("Error you accept, in %", 100.0 * accepted, "risk/accepted", 0.0, 100.0) / 100
+            accepted = (
+                number_asked(
+                    "Error you accept, in %", 100.0 * accepted, "risk/accepted", 0.0, 100.0
+                )
+                / 100
+            )
             rule = _within(fit, accepted)
         elif basis == "costs":
             error = number_asked("Cost of an error", 20.0, "answers/error", 0.01)
@@ -52,9 +59,12 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         else:
             rule = AnswerAbove(threshold=threshold.given("answers", 0.9), chosen="given.")
         threshold.typed("answers", rule.threshold, "Answer from a confidence of, in %")
-    key, what = ("answered", fit.key, rule.threshold, costs), "what is answered from the threshold on"
+    key = ("answered", fit.key, rule.threshold, costs)
+    what = "what is answered from the threshold on"
     rows = rows_to_predict(session, fit.calibrator)
-    found: AnswerScores = ready(key, what, answered_above, fit.calibrator, rule.threshold, costs, data=rows)
+    found: AnswerScores = ready(
+        key, what, answered_above, fit.calibrator, rule.threshold, costs, data=rows
+    )
     with said:
         most = f"the **{round_percent(accepted)} error** that you accept"
         larger = f" No larger share has at most {most}."
@@ -71,21 +81,31 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     curves = partial(methods, fits, fit, accepted)
     widgets.folded("Error against the share answered, of every method", "decide/numbers", curves)
     promised = partial(guarantee, session, fit, accepted)
-    widgets.folded("A threshold whose error is bounded on new rows too", "decide/guarantee", promised)
+    widgets.folded(
+        "A threshold whose error is bounded on new rows too", "decide/guarantee", promised
+    )
 
 
 def _within(fit: ShownFit, accepted: float) -> AnswerAbove:
     """The lowest threshold with no more than the accepted error on the test rows."""
     lowest = answerable(curve_of(fit), accepted).threshold
     cut = 1.0 if math.isnan(lowest) else min(1.0, lowest)  # sums of probabilities may be 1 + 1e-16
-    return AnswerAbove(threshold=cut, chosen=f"{round_percent(accepted)} error among the answers on the test rows.")
+    return AnswerAbove(
+        threshold=cut, chosen=f"{round_percent(accepted)} error among the answers on the test rows."
+    )
 
 
 def curve_of(fit: ShownFit) -> RiskCoverage:
     """Risk against coverage of one method on the test rows."""
     one = fit.evaluation
     compute = partial(risk_coverage, clusters=one.clusters)
-    return ready(("risk", fit.key), f"the risk-coverage curve of {fit.title}", compute, one.confidence, one.correct)
+    return ready(
+        ("risk", fit.key),
+        f"the risk-coverage curve of {fit.title}",
+        compute,
+        one.confidence,
+        one.correct,
+    )
 
 
 def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float] | None) -> str:
@@ -109,11 +129,17 @@ def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
     accuracy = intervals_of(fit).get("accuracy")
     wrong_in_all = int((~fit.evaluation.correct).sum())
     over = found.n - found.n_answered
-    every = Interval(*(1.0 - accuracy[place] for place in (0, 2, 1))) if accuracy is not None else None
+    every = (
+        Interval(*(1.0 - accuracy[place] for place in (0, 2, 1))) if accuracy is not None else None
+    )
     return [
         ("Answered, of 1,000", *_of_thousand(found.coverage)),
         ("Error among answers", percent(found.error.value), percents(found.error)),
-        ("Error if all are answered", percent(wrong_in_all / found.n), "" if every is None else percents(every)),
+        (
+            "Error if all are answered",
+            percent(wrong_in_all / found.n),
+            "" if every is None else percents(every),
+        ),
         (
             "Handed over, of 1,000",
             f"{1000 * over / found.n:,.0f}",
@@ -129,7 +155,11 @@ def _of_thousand(share: Interval) -> tuple[str, str]:
 
 def _digits(value: float) -> str:
     """A threshold with enough digits next to 100 % to be used: 99.98 % rather than 100.0 %."""
-    return percent(1.0, 0) if value >= 1 else percent(value, max(1, -math.floor(math.log10(1 - value)) - 1))
+    return (
+        percent(1.0, 0)
+        if value >= 1
+        else percent(value, max(1, -math.floor(math.log10(1 - value)) - 1))
+    )
 
 
 def methods(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
@@ -152,7 +182,9 @@ def methods(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
                 "method": [fit.title for fit, _ in found],
                 "answered": [percent(one.coverage.value) for _, one in found],
                 "95\u00a0% interval": [percents(one.coverage) for _, one in found],
-                "threshold": ["–" if math.isnan(one.threshold) else _digits(one.threshold) for _, one in found],
+                "threshold": [
+                    "–" if math.isnan(one.threshold) else _digits(one.threshold) for _, one in found
+                ],
             }
         ),
         "method",
@@ -172,7 +204,9 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
     needed = {"logits": session.calibration.logits, "labels": session.calibration.labels}
     data = Data(f"{arrays.key} calibration", {**arrays.arrays, **needed})
     key = "certified", fit.key, accepted
-    found = ready(key, "a certified threshold", certified, fit.calibrator, accepted, 0.05, data=data)
+    found = ready(
+        key, "a certified threshold", certified, fit.calibrator, accepted, 0.05, data=data
+    )
     st.markdown(f"{found.made.said()} {found.said()}")
     if found.found is not None:
         error, share = found.found.error, found.found.coverage

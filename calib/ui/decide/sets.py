@@ -38,35 +38,54 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     with said:
         words(fit.title, found, options[0])
     picture(fits[0], fit, found)
-    widgets.folded("Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found))
+    widgets.folded(
+        "Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found)
+    )
     offer_decision(session, fit, "sets", sets=found.method.made)
 
 
 def usual_coverage(raw: Evaluation) -> float:
     """A coverage to begin with: above the accuracy, which the most probable class has alone, where rows suffice."""
-    accuracy, n = float(raw.correct.mean()), len(raw) // 2
-    return next((share for share in COVERAGES if share > accuracy and n >= fewest_rows(1.0 - share)), COVERAGES[0])
+    accuracy = float(raw.correct.mean())
+    n = len(raw) // 2
+    return next(
+        (share for share in COVERAGES if share > accuracy and n >= fewest_rows(1.0 - share)),
+        COVERAGES[0],
+    )
 
 
 def wanted(begin: float) -> tuple[float, bool]:
     """Let the visitor say which coverage sets shall have, and whether within each class."""
     coverage = st.number_input(
-        "Sets hold the label in, % of rows", 50.0, 99.9, 100.0 * begin, 1.0, key="sets/coverage",
-        persist_state="session", width=230, format="%g",
+        "Sets hold the label in, % of rows",
+        50.0,
+        99.9,
+        100.0 * begin,
+        1.0,
+        key="sets/coverage",
+        persist_state="session",
+        width=230,
+        format="%g",
         help="The promise holds on average over rows that come as the test rows do.",
-    )  # fmt: skip
+    )
     per_class = st.toggle(
-        "Within each class", key="sets/per class", persist_state="session",
+        "Within each class",
+        key="sets/per class",
+        persist_state="session",
         help="One quantile for each class, so that the promise holds for each by itself; sets become larger.",
-    )  # fmt: skip
+    )
     return 1.0 - coverage / 100.0, per_class
 
 
-def sets_of(session: OpenSession, raw: ShownFit, fit: ShownFit, options: tuple[float, bool]) -> SetsBeside:
+def sets_of(
+    session: OpenSession, raw: ShownFit, fit: ShownFit, options: tuple[float, bool]
+) -> SetsBeside:
     """Sets of one method beside those of the raw model, made by a worker."""
     data = rows_to_predict(session, fit.calibrator)
     given = raw.calibrator, fit.calibrator, *options
-    return ready(("sets", fit.key, *options), f"the sets of {fit.title}", sets_beside_raw, *given, data=data)
+    return ready(
+        ("sets", fit.key, *options), f"the sets of {fit.title}", sets_beside_raw, *given, data=data
+    )
 
 
 def words(title: str, found: SetsBeside, alpha: float) -> None:
@@ -118,14 +137,18 @@ def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
 def by_class(names: tuple[str, ...], found: SetsBeside) -> None:
     """Coverage within each class, the least covered first."""
     one = found.method.found
-    order = np.argsort(np.where(one.class_rows > 0, one.class_coverage, np.inf), kind="stable")[:WORST]
+    order = np.argsort(np.where(one.class_rows > 0, one.class_coverage, np.inf), kind="stable")[
+        :WORST
+    ]
     show_table(
         pd.DataFrame(
             {
                 "class": [names[k] for k in order],
                 "rows": one.class_rows[order],
                 "holds the label": [percent(float(one.class_coverage[k])) for k in order],
-                "95\u00a0% interval": [f"{percent(one.class_low[k])} to {percent(one.class_high[k])}" for k in order],
+                "95\u00a0% interval": [
+                    f"{percent(one.class_low[k])} to {percent(one.class_high[k])}" for k in order
+                ],
             }
         ),
         "class",

@@ -16,15 +16,24 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import current_session, keep
 
-PICTURE, CONTROLS, TILE = 690, 300, 230
+PICTURE = 690
+CONTROLS = 300
+TILE = 230
 """Pixels, of a tile at least; the figure with its controls, and four tiles, fill a window of 1500."""
 GIVEN = "threshold"
 """The way to a threshold that was dragged or typed."""
 
 
-def number_asked(label: str, begin: float, key: str, low: float, high: float | None = None, reading: str = "") -> float:
+def number_asked(
+    label: str, begin: float, key: str, low: float, high: float | None = None, reading: str = ""
+) -> float:
     """Let the visitor give a number that the threshold follows from."""
-    same: dict[str, Any] = {"key": key, "persist_state": "session", "format": "%g", "help": reading or None}
+    same: dict[str, Any] = {
+        "key": key,
+        "persist_state": "session",
+        "format": "%g",
+        "help": reading or None,
+    }
     return float(st.number_input(label, low, high, begin, 1.0, **same))
 
 
@@ -54,12 +63,21 @@ def typed(page: str, threshold: float, label: str) -> None:
 
     shown = float(f"{100 * min(max(threshold, 1e-4), 1 - 1e-4):.4g}")
     st.number_input(
-        label, 0.01, 99.99, widgets.drawn_with(key, shown), 1.0, key=key, on_change=taken, format="%g",
+        label,
+        0.01,
+        99.99,
+        widgets.drawn_with(key, shown),
+        1.0,
+        key=key,
+        on_change=taken,
+        format="%g",
         help="Or drag the line in the figure.",
-    )  # fmt: skip
+    )
 
 
-def picture(fit: ShownFit, evaluation: Evaluation, page: str, threshold: float, action: str) -> None:
+def picture(
+    fit: ShownFit, evaluation: Evaluation, page: str, threshold: float, action: str
+) -> None:
     """The probabilities of the rows by outcome, with the threshold as a line to drag.
 
     Parameters
@@ -73,13 +91,17 @@ def picture(fit: ShownFit, evaluation: Evaluation, page: str, threshold: float, 
     key = "threshold counts", view.name, fit.key, threshold
     what = f"the rows on both sides of the threshold of {fit.title}"
     counts: ThresholdCounts = ready(key, what, threshold_counts, said, outcome, threshold, scale)
-    fig = keep(("threshold figure", *key[1:], action), partial(threshold_chart, counts, fit.style, view, action))
+    fig = keep(
+        ("threshold figure", *key[1:], action),
+        partial(threshold_chart, counts, fit.style, view, action),
+    )
     widgets.show(
-        fig, f"{page}-threshold",
+        fig,
+        f"{page}-threshold",
         f"Rows by {view.said}, {view.right} upwards and {view.wrong} downwards, each on its own height. Right of the "
         f"line is where to {action}: drag it, or type the threshold. Where nothing is done the rows are pale.",
         on_drag=lambda place: give(page, dragged_to(place, scale)),
-    )  # fmt: skip
+    )
 
 
 def tiles(facts: Sequence[tuple[str, str, str]]) -> None:

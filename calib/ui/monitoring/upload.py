@@ -70,21 +70,37 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
     chosen = UPLOADED
     if shown:
         offered = {**titles, UPLOADED: UPLOADED}
-        chosen = widgets.one(offered, "monitoring/calibrator", "Calibrator", recommended(fits)[1].key, style="list")
+        chosen = widgets.one(
+            offered, "monitoring/calibrator", "Calibrator", recommended(fits)[1].key, style="list"
+        )
     if session is None or chosen == UPLOADED:
         if session is not None and not shown:
-            fit_here("temperature", "No calibrator is fitted to the open data; one that was exported will do as well.")
+            fit_here(
+                "temperature",
+                "No calibrator is fitted to the open data; one that was exported will do as well.",
+            )
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
-    exported = provenance.exported(fit.calibrator, {**described(session), "view": session.view.name})
-    return Subject(fit.key, fit.title, exported, fit.style, fit.evaluation, len(fit.evaluation), session.data.sha256)
+    exported = provenance.exported(
+        fit.calibrator, {**described(session), "view": session.view.name}
+    )
+    return Subject(
+        fit.key,
+        fit.title,
+        exported,
+        fit.style,
+        fit.evaluation,
+        len(fit.evaluation),
+        session.data.sha256,
+    )
 
 
 def _uploaded() -> Subject | None:
     file = uploader(
-        "Exported calibrator: its npz, or the bundle", "monitoring/files",
+        "Exported calibrator: its npz, or the bundle",
+        "monitoring/files",
         "From the Export page. It is read as data and nothing in it is executed; pickles are not read.",
-    )  # fmt: skip
+    )
     if file is None:
         return None
     key = file.file_id
@@ -94,15 +110,23 @@ def _uploaded() -> Subject | None:
         file.made = made
     exported: ExportedCalibrator = file.made[1]
     before, n_before = recorded_scores(exported.metadata)
-    title, sha256 = METHODS[exported.method].title, exported.metadata.get("data_sha256")
-    look, known = method_style(exported.method), str(sha256 or "")
-    return Subject(key, title, exported, look, before or None, n_before, known, record_sentence(exported))
+    title = METHODS[exported.method].title
+    sha256 = exported.metadata.get("data_sha256")
+    look = method_style(exported.method)
+    known = str(sha256 or "")
+    return Subject(
+        key, title, exported, look, before or None, n_before, known, record_sentence(exported)
+    )
 
 
 def record_sentence(exported: ExportedCalibrator) -> str:
     """Which calibrator a file holds: its method, its classes, its data and its day, as far as they are recorded."""
     names = [literal(str(name), 20) for name in exported.class_names]
-    few = listed(names) if len(names) <= MOST_NAMES else f"{', '.join(names[: MOST_NAMES - 1])}, …, {names[-1]}"
+    few = (
+        listed(names)
+        if len(names) <= MOST_NAMES
+        else f"{', '.join(names[: MOST_NAMES - 1])}, …, {names[-1]}"
+    )
     classes = plural(exported.n_classes, "class", "classes")
     text = f"The file holds **{METHODS[exported.method].title}** for {classes} ({few})"
     if data := exported.metadata.get("data_name"):
@@ -140,10 +164,11 @@ def choose_new_data(subject: Subject) -> NewData | None:
     """Let the visitor give new rows; None until they are there. The rows stay in the uploads."""
     kind = KINDS[subject.exported.kind]
     main = uploader(
-        f"New outputs of the same model ({kind}): {FORMATS}", "monitoring/new-data",
+        f"New outputs of the same model ({kind}): {FORMATS}",
+        "monitoring/new-data",
         "With labels, calibration is tested; a column of dates or of week numbers is followed from batch to batch. "
         "Without labels, the performance to be expected is estimated.",
-    )  # fmt: skip
+    )
     show_limits()
     others: dict[str, StoredUpload | None] = {}
     choices = Choices()
@@ -153,7 +178,9 @@ def choose_new_data(subject: Subject) -> NewData | None:
             others["features"] = file_uploader("features", "monitoring")
         if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="monitoring/kind"):
             choices = Choices(kind=subject.exported.kind)
-        without = st.toggle("These rows have no labels, whatever the file holds", key="monitoring/unlabelled")
+        without = st.toggle(
+            "These rows have no labels, whatever the file holds", key="monitoring/unlabelled"
+        )
     if main is None:
         return None
     files = {role: file for role, file in others.items() if file is not None}

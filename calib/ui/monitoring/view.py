@@ -80,7 +80,9 @@ def checked(subject: Subject, given: NewData) -> Checked | None:
         with st.spinner("Reading…"):
             new = given.read(subject.exported)
         admit(find_visitor(), all_made(), new)
-        told = replace(new, data=None, inspection=replace(new.inspection, predictions=None))  # rows are let go
+        told = replace(
+            new, data=None, inspection=replace(new.inspection, predictions=None)
+        )  # rows are let go
         made = given.key, told, _judged(subject, given, new)
         admit(find_visitor(), all_made(), made)
         given.main.made = made
@@ -93,14 +95,24 @@ def _judged(subject: Subject, given: NewData, new: NewRows) -> Checked | None:
     data = new.data
     if data is None:
         return None
-    rows, what = Data(f"new rows {given.key!r}", {"rows": data}), f"the scores of {plural(len(data), 'new row')}"
+    rows = Data(f"new rows {given.key!r}", {"rows": data})
+    what = f"the scores of {plural(len(data), 'new row')}"
     about = subject.exported, subject.before, subject.n_before, new.labelled
     most = CPU_SECONDS + CPU_SECONDS_PER_MILLION * data.logits.size / 1e6 if subject.record else 0.0
-    check = ready(("new rows", given.key), what, check_new_rows, *about, data=rows, most_seconds=most)
+    check = ready(
+        ("new rows", given.key), what, check_new_rows, *about, data=rows, most_seconds=most
+    )
     if not new.labelled:
         return Checked(given.key, check)
     column = next((role.column for role in data.roles if role.role == "time"), "")
-    return Checked(given.key, check, new.fitted_on(subject.data_sha256), data.times, column, tuple(new.inspection.rows))
+    return Checked(
+        given.key,
+        check,
+        new.fitted_on(subject.data_sha256),
+        data.times,
+        column,
+        tuple(new.inspection.rows),
+    )
 
 
 def unlabelled(subject: Subject, answer: Checked) -> None:
@@ -124,9 +136,13 @@ def words(subject: Subject, answer: Checked, change: CalibrationShift) -> None:
     if answer.same_data:
         st.warning(SAME_DATA)
     elif off(change):
-        st.caption("To correct it, open the new rows on the Data page and fit a calibrator to them.")
+        st.caption(
+            "To correct it, open the new rows on the Data page and fit a calibrator to them."
+        )
     if subject.before is None:
-        st.caption("The file does not record how the calibrator was judged, so there is nothing to compare with.")
+        st.caption(
+            "The file does not record how the calibrator was judged, so there is nothing to compare with."
+        )
 
 
 def scores(subject: Subject, change: CalibrationShift) -> None:
@@ -163,8 +179,13 @@ def scores(subject: Subject, change: CalibrationShift) -> None:
 
 def pictures(subject: Subject, answer: Checked) -> None:
     """Reliability before and now on one scale."""
-    view, known = answer.check.evaluation.view, {"before": answer.check.before, "now": answer.check.now}
-    shown = {when: (one, one.curve) for when, one in known.items() if one is not None and one.curve is not None}
+    view = answer.check.evaluation.view
+    known = {"before": answer.check.before, "now": answer.check.now}
+    shown = {
+        when: (one, one.curve)
+        for when, one in known.items()
+        if one is not None and one.curve is not None
+    }
     limits = common_limits([curve for _, curve in shown.values()], "logit")
     with st.container(horizontal=True, gap="medium"):
         for when, (one, curve) in shown.items():
@@ -173,7 +194,13 @@ def pictures(subject: Subject, answer: Checked) -> None:
                 height = DIAGRAM_PIXELS + BENEATH_PIXELS
                 widgets.show(
                     reliability_diagram(
-                        curve, subject.style, "logit", limits=limits, histogram=one.histogram, height=height, view=view
+                        curve,
+                        subject.style,
+                        "logit",
+                        limits=limits,
+                        histogram=one.histogram,
+                        height=height,
+                        view=view,
                     ),
                     f"monitoring-reliability-{when}",
                     f"Each dot is a bin of rows of similar {view.said}: {view.outcome} over {view.mean_said}. "
@@ -183,7 +210,9 @@ def pictures(subject: Subject, answer: Checked) -> None:
 
 def drift(subject: Subject, answer: Checked, height: int = DIAGRAM_PIXELS) -> None:
     """The distribution of what is said, before and now, where the one of before is known."""
-    before, now, view = answer.check.before, answer.check.now, answer.check.evaluation.view
+    before = answer.check.before
+    now = answer.check.now
+    view = answer.check.evaluation.view
     if before is None:
         return
     st.markdown(f"**{view.said.capitalize()} before and now**")
@@ -212,44 +241,63 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
         return
     size = int(st.session_state.get(f"{SIZE}/{given.mark}", default_size(len(evaluation))))
     key = "over time", given.key, None if times is not None else size
-    found: SequentialTests = ready(key, "the test after every batch", tests_over_time, *evaluation.pair, times, size)
+    found: SequentialTests = ready(
+        key, "the test after every batch", tests_over_time, *evaluation.pair, times, size
+    )
     st.subheader("Looked at after every batch")
     st.markdown(found.sentence)
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=HALF):
             widgets.show(
-                e_value_chart(found, subject.style), "monitoring-e-values",
+                e_value_chart(found, subject.style),
+                "monitoring-e-values",
                 "An e-value of 20 or more is an alarm. A calibrated model raises one with a probability of at most "
                 "5\u00a0%, however often one looks. Below 1 the rows speak for calibration.",
-            )  # fmt: skip
+            )
         with st.container(width=HALF):
             widgets.show(
-                o_e_chart(found, subject.style), "monitoring-o-e",
+                o_e_chart(found, subject.style),
+                "monitoring-o-e",
                 f"All rows up to each batch: {evaluation.view.outcome} over {evaluation.view.mean_said}. The band "
                 "holds the true ratio at all times together with a probability of 95\u00a0%.",
-            )  # fmt: skip
+            )
     _batches(given, answer, len(found))
 
 
 def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
     """What the batches are, and how to have others."""
-    n, timed, columns = len(answer.check.evaluation), answer.times is not None, answer.columns
+    n = len(answer.check.evaluation)
+    timed = answer.times is not None
+    columns = answer.columns
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if columns:
             options = [FILE_ORDER, *columns]
             now = answer.time_column if timed else FILE_ORDER
             picked = st.selectbox(
-                "Batches by", options, index=options.index(now), format_func=lambda name: literal(name, 30),
-                key=f"monitoring/times/{given.mark}/{now}", width=280,
-            )  # fmt: skip
+                "Batches by",
+                options,
+                index=options.index(now),
+                format_func=lambda name: literal(name, 30),
+                key=f"monitoring/times/{given.mark}/{now}",
+                width=280,
+            )
             if picked != now:
                 read_with(given, {"times": "" if picked == FILE_ORDER else picked})
         if not timed:
-            st.number_input("Rows in a batch", 1, max(n, 1), default_size(n), key=f"{SIZE}/{given.mark}", width=160)
+            st.number_input(
+                "Rows in a batch",
+                1,
+                max(n, 1),
+                default_size(n),
+                key=f"{SIZE}/{given.mark}",
+                width=160,
+            )
     clustered = ""
     if answer.check.evaluation.clusters is not None:
         clustered = " The test takes rows of a cluster as independent, and so raises more false alarms than it says."
-    said = "weeks, days or numbers of the chosen column" if timed else "rows in the order of the file"
+    said = (
+        "weeks, days or numbers of the chosen column" if timed else "rows in the order of the file"
+    )
     st.caption(
         f"{plural(n_batches, 'batch', 'batches')}: {said}. The order must not depend on the outcomes: rows whose "
         f"labels come late enter when the labels are known.{clustered}"

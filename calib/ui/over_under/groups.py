@@ -32,7 +32,11 @@ from calib.ui.widgets import segments, show_table, whole_number
 
 MOST_GROUPS = 20
 MOST_NAMED = 3
-BY = {"groups": "group of the data", "predicted": "raw model's predicted class", "label": "true class"}
+BY = {
+    "groups": "group of the data",
+    "predicted": "raw model's predicted class",
+    "label": "true class",
+}
 BY_LABEL = (
     " Given the true class, a gap is no fault of calibration: even a calibrated model is overconfident on rows of "
     "classes that are hard to tell apart, and underconfident on easy ones."
@@ -61,20 +65,28 @@ def in_groups(test: Predictions, fit: ShownFit) -> None:
 
 def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     """The gap of each group or class, the worst first, from the raw model to the method."""
-    view, methods = closer.evaluation.view, beside_raw(fits, closer)
+    view = closer.evaluation.view
+    methods = beside_raw(fits, closer)
     offered = kinds(test, view)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        by, titles = offered[0], {kind: BY[kind] for kind in offered}
+        by = offered[0]
+        titles = {kind: BY[kind] for kind in offered}
         if len(offered) > 1:
             by = segments("Rows grouped by", titles, by, f"groups/by/{by}")
-        least = whole_number("Minimum rows of a group", 2, 10_000, LEAST_ROWS, "groups/least", width=180)
+        least = whole_number(
+            "Minimum rows of a group", 2, 10_000, LEAST_ROWS, "groups/least", width=180
+        )
     classes = {"predicted": fits[0].evaluation.predicted, "label": fits[0].evaluation.labels}
     names = np.array([*map(class_in_words, test.class_names)])
     of_row = test.groups if by == "groups" else names[classes[by]]
     results = [subgroups_of(fit, by, of_row, least) for fit in methods]
 
     def choose(title: str, name: str) -> None:
-        choose_rows(next(fit for fit in methods if fit.title == title), literal(name), np.asarray(of_row) == name)
+        choose_rows(
+            next(fit for fit in methods if fit.title == title),
+            literal(name),
+            np.asarray(of_row) == name,
+        )
 
     last = results[-1]
     if by != "groups" or least != LEAST_ROWS:  # else the page has said so
@@ -84,7 +96,8 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         joint = 1.0 - (1.0 - last.level) / max(1, int(last.enough.sum()))
         gaps: list[tuple[str, GroupGaps, Style]] = []
         for fit in methods:
-            those, what = ("worst groups", fit.key, closer.key, by, least), f"the worst groups of {fit.title}"
+            those = ("worst groups", fit.key, closer.key, by, least)
+            what = f"the worst groups of {fit.title}"
             found = ready(those, what, folded, fit.evaluation, of_row, order, last.names, joint)
             gaps.append((fit.title, found, fit.style))
         how_to_read = (
@@ -100,21 +113,43 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     widgets.folded("Every group in numbers", "groups/numbers", partial(show_table, table, "group"))
 
 
-def _chart(gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: int, view: View, by: str) -> Any:
+def _chart(
+    gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: int, view: View, by: str
+) -> Any:
     """The worst groups and, pooled, the others; `by` says what they are groups of."""
     order = result.worst_first[:MOST_GROUPS]
     names = [result.names[k] for k in order]
     others = len(result.names) - len(order)
     pooled = result.gaps.rows.sum() - result.gaps.rows[order].sum()
-    shown = np.arange(len(order) + int(pooled >= least))  # a handful of pooled rows would stretch the axis
-    return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps, f"By {by}", view)
+    shown = np.arange(
+        len(order) + int(pooled >= least)
+    )  # a handful of pooled rows would stretch the axis
+    return per_class_chart(
+        [*names, f"{plural(others, 'other')}, pooled"], shown, gaps, f"By {by}", view
+    )
 
 
 def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:
     """All groups, the worst first and those with too few rows last."""
-    columns = ["group", "rows", "verdict", view.outcome, view.mean_said, "gap", "gap, low", "gap, high"]
+    columns = [
+        "group",
+        "rows",
+        "verdict",
+        view.outcome,
+        view.mean_said,
+        "gap",
+        "gap, low",
+        "gap, high",
+    ]
     rows = [
-        (group.name, group.rows, _verdict(group.gap, view), group.observed, group.predicted, *group.gap)
+        (
+            group.name,
+            group.rows,
+            _verdict(group.gap, view),
+            group.observed,
+            group.predicted,
+            *group.gap,
+        )
         for group in result.in_order()
     ]
     table = pd.DataFrame(rows, columns=columns)
@@ -137,7 +172,11 @@ def groups_sentence(subgroups: Subgroups, least_rows: int) -> str:
     if not judged:
         return f"No group has {plural(least_rows, 'row')}; the largest has {int(subgroups.gaps.rows.max()):,}."
     few = int((~subgroups.enough).sum())
-    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
+    small = (
+        f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge."
+        if few
+        else ""
+    )
     return gap_sentence(subgroups.average, subgroups.off, judged, literal, "**") + small
 
 
@@ -156,9 +195,15 @@ def panel(session: OpenSession, fit: ShownFit) -> None:
     found: list[GroupPanel] = ready(("group panels", fit.key), what, group_panels, *given)
     off = [group for group in found if group.off("oe")]
     judged = plural(sum(bool(group.measures) for group in found), "group")
-    named = [f"{literal(group.name)} {with_interval(group.measures['oe'])}" for group in off[:MOST_NAMED]]
+    named = [
+        f"{literal(group.name)} {with_interval(group.measures['oe'])}" for group in off[:MOST_NAMED]
+    ]
     more = [f"{len(off) - MOST_NAMED} more"] * (len(off) > MOST_NAMED)
-    said = f"in {len(off)} of {judged}**: {listed(named + more)}" if off else f"significantly in none of {judged}**"
+    said = (
+        f"in {len(off)} of {judged}**: {listed(named + more)}"
+        if off
+        else f"significantly in none of {judged}**"
+    )
     st.markdown(f"With {fit.title}, **O:E differs from 1 {said}.")
     show_table(_panel_table(found), "group")
     st.caption(
@@ -180,7 +225,8 @@ def _panel_table(found: list[GroupPanel]) -> pd.DataFrame:
     )
     for key, title in MEASURES.items():
         table[title] = [
-            with_interval(group.measures[key]) if group.measures else f"too few: {group.too_few}" for group in found
+            with_interval(group.measures[key]) if group.measures else f"too few: {group.too_few}"
+            for group in found
         ]
     return table
 
@@ -208,13 +254,19 @@ def recalibration(session: OpenSession) -> None:
 
 def recalibrated(session: OpenSession) -> GroupGain:
     """Intercepts for groups judged on the test rows, by a worker; the same for every method."""
-    first, test, column = session.calibration, session.test, session.view.column
+    first = session.calibration
+    test = session.test
+    column = session.view.column
     arrays: dict[str, Any] = {name: getattr(first, name) for name in ("logits", "labels", "groups")}
-    about = {name: getattr(test, name) for name in ("logits", "labels", "groups")} | row_arrays(test)
+    about = {name: getattr(test, name) for name in ("logits", "labels", "groups")} | row_arrays(
+        test
+    )
     arrays |= {f"test_{name}": array for name, array in about.items() if array is not None}
     kind = None if about["weights"] is None else test.weight_kind
     data = Data(f"{session.split_key} groups", arrays)
-    return ready(("by group",), "recalibration by group", recalibrated_by_group, column, kind, data=data)
+    return ready(
+        ("by group",), "recalibration by group", recalibrated_by_group, column, kind, data=data
+    )
 
 
 def sentence(found: GroupGain) -> str:

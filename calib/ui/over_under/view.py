@@ -13,7 +13,12 @@ import streamlit as st
 
 from calib.diagnostics.gaps import GroupGaps, by_band
 from calib.diagnostics.histograms import confidence_histogram
-from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_of_all
+from calib.diagnostics.over_under import (
+    OverUnder,
+    over_under_confidence,
+    table_cells,
+    theorem_of_all,
+)
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import number, percent, plural, points
@@ -45,7 +50,8 @@ Named = tuple[str, GroupGaps, Style]
 def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     """Title, result and style of the chosen methods, the raw model first; their scores are computed once."""
     keys = [fit.key for fit in fits]
-    what, evaluations = f"the intervals of {plural(len(fits), 'method')}", [fit.evaluation for fit in fits]
+    what = f"the intervals of {plural(len(fits), 'method')}"
+    evaluations = [fit.evaluation for fit in fits]
     known = ready(("over_under_confidence", *keys), what, over_under_confidence, evaluations)
     shown = beside_raw(fits, *chosen)
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
@@ -58,16 +64,25 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
     st.markdown(f"The raw model {leaning(first[1].gap, view)}; {_ratio(first[1], view)}")
     if calibrated:
         leans = [
-            f"{name} {leaning(each.gap, view)}" for name, each in calibrated if each.gap.low > 0 or each.gap.high < 0
+            f"{name} {leaning(each.gap, view)}"
+            for name, each in calibrated
+            if each.gap.low > 0 or each.gap.high < 0
         ]
-        n, n_even = len(calibrated), len(calibrated) - len(leans)
+        n = len(calibrated)
+        n_even = len(calibrated) - len(leans)
         whose = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
-        even = f"None of {n} calibrators has a significant gap" if n_even == n > 1 else f"{whose} no significant gap"
+        even = (
+            f"None of {n} calibrators has a significant gap"
+            if n_even == n > 1
+            else f"{whose} no significant gap"
+        )
         st.markdown("; ".join([even] * bool(n_even) + leans) + ".")
     if extreme:
         st.markdown(f"The raw model's {extreme[0].lower()}{extreme[1:]}")
     few = [
-        f"{name} ({each.n_wrong:,} {view.wrong}, {each.n_right:,} {view.right})" for name, each, _ in rows if each.few
+        f"{name} ({each.n_wrong:,} {view.wrong}, {each.n_right:,} {view.right})"
+        for name, each, _ in rows
+        if each.few
     ]
     if few:
         st.warning(
@@ -80,10 +95,12 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
 def _ratio(result: OverUnder, view: View) -> str:
     """The ratio o / u against the odds, or why there is none."""
     if not result.n_wrong:
-        none, missing = f"{plural(result.n_right, 'prediction')} is {view.wrong}", f"{view.overconfidence} o"
+        none = f"{plural(result.n_right, 'prediction')} is {view.wrong}"
+        missing = f"{view.overconfidence} o"
         return f"none of {none}, so its {missing}, the ratio o / u and the odds it should equal do not exist."
     if not result.n_right:
-        none, missing = f"{plural(result.n_wrong, 'prediction')} is {view.right}", f"{view.underconfidence} u"
+        none = f"{plural(result.n_wrong, 'prediction')} is {view.right}"
+        missing = f"{view.underconfidence} u"
         return f"none of {none}, so its {missing} and the ratio o / u do not exist."
     if math.isnan(result.ratio.value):
         return f"its {view.said} is 1 for all {view.right_rows} (u = 0), so the ratio o / u does not exist."
@@ -103,21 +120,32 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     )
     over, under = view.overconfidence, view.underconfidence
     pictures = (
-        ("ratio", partial(ratio_to_odds, rows, view=view),
-         f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
-         f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
-         f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
-         f"{view.is_}{view.under}; the faint line between them is the rest to correct."),
-        ("under", partial(before_after, rows, "under", view=view),
-         f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibration fixes the ratio o / u; at that "
-         "ratio, smaller o and u mean better discrimination."),
-        ("over", partial(before_after, rows, "over", view=view),
-         f"{reading}{over.capitalize()} is the {view.over_meaning}."),
-    )  # fmt: skip
+        (
+            "ratio",
+            partial(ratio_to_odds, rows, view=view),
+            f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
+            f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
+            f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
+            f"{view.is_}{view.under}; the faint line between them is the rest to correct.",
+        ),
+        (
+            "under",
+            partial(before_after, rows, "under", view=view),
+            f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibration fixes the ratio o / u; at that "
+            "ratio, smaller o and u mean better discrimination.",
+        ),
+        (
+            "over",
+            partial(before_after, rows, "over", view=view),
+            f"{reading}{over.capitalize()} is the {view.over_meaning}.",
+        ),
+    )
     with st.grid(3, min_column_width=THIRD, gap="small"):
         for name, draw, how_to_read in pictures:
             with st.container():
-                widgets.show_kept(("before-after", name, *keys), draw, f"{name}-before-after", how_to_read)
+                widgets.show_kept(
+                    ("before-after", name, *keys), draw, f"{name}-before-after", how_to_read
+                )
 
 
 def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
@@ -133,7 +161,9 @@ def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
 
 def _table(rows: list[Row], view: View) -> pd.DataFrame:
     cells = [{"method": name, **table_cells(result, view)} for name, result, _ in rows]
-    return pd.DataFrame(cells).map(lambda cell: cell if isinstance(cell, str) else " ".join(cell).strip())
+    return pd.DataFrame(cells).map(
+        lambda cell: cell if isinstance(cell, str) else " ".join(cell).strip()
+    )
 
 
 def densities(chosen: list[ShownFit]) -> None:
@@ -157,7 +187,12 @@ def densities(chosen: list[ShownFit]) -> None:
 def _densities(fit: ShownFit, scale: Scale) -> go.Figure:
     limits = fit.evaluation.view.logit_limits
     compute = partial(confidence_histogram, scale=scale, logit_limits=limits)
-    histogram = ready(("histogram", fit.key, scale), f"the histogram of {fit.title}", compute, *fit.evaluation.pair)
+    histogram = ready(
+        ("histogram", fit.key, scale),
+        f"the histogram of {fit.title}",
+        compute,
+        *fit.evaluation.pair,
+    )
     return confidence_densities(histogram, fit.style, title=fit.title, view=fit.evaluation.view)
 
 
@@ -172,13 +207,22 @@ def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         n_bins = whole_number(
-            "Number of bins", 1, 100, 15, "confidence/bins", width=160,
+            "Number of bins",
+            1,
+            100,
+            15,
+            "confidence/bins",
+            width=160,
             help="With one bin all four are equal. More bins find more error, and more noise; the gap stays.",
-        )  # fmt: skip
+        )
         binning = st.selectbox(
-            "Bins", list(BINNINGS), format_func=binning_name, key="confidence/binning",
-            persist_state="session", width=160,
-        )  # fmt: skip
+            "Bins",
+            list(BINNINGS),
+            format_func=binning_name,
+            key="confidence/binning",
+            persist_state="session",
+            width=160,
+        )
     bins = n_bins, binning
     widgets.show_kept(
         ("theorem", bins, *keys),
@@ -193,7 +237,8 @@ def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
 
 def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
     pairs = [fit.evaluation.pair for fit in chosen]
-    key, what = ("chains", bins, *(fit.key for fit in chosen)), "the calibration errors in these bins"
+    key = ("chains", bins, *(fit.key for fit in chosen))
+    what = "the calibration errors in these bins"
     found = ready(key, what, theorem_of_all, pairs, *bins)
     chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, found, strict=True)]
     return theorem_chain(chains, chosen[0].evaluation.view)
@@ -202,7 +247,8 @@ def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:
     """What each band of confidence adds to the gap, raw model over method, and of all methods in a table."""
     view = fit.evaluation.view
-    methods, names = [_bands(one) for one in beside_raw(fits, fit)], [band_name(*ends) for ends in pairwise(view.bands)]
+    methods = [_bands(one) for one in beside_raw(fits, fit)]
+    names = [band_name(*ends) for ends in pairwise(view.bands)]
 
     def choose(title: str, name: str) -> None:
         one = next(one for one in fits if one.title == title)
@@ -227,12 +273,18 @@ def bands(fits: list[ShownFit], fit: ShownFit) -> None:
 
 
 def _bands(fit: ShownFit) -> Named:
-    return fit.title, ready(("by band", fit.key), f"the bands of {fit.title}", by_band, fit.evaluation), fit.style
+    return (
+        fit.title,
+        ready(("by band", fit.key), f"the bands of {fit.title}", by_band, fit.evaluation),
+        fit.style,
+    )
 
 
 def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str]:
     cells = {
         name: f"{points(adds)}  [{percent(share, 0)}]" if rows else "no rows"
-        for name, adds, share, rows in zip(names, gaps.contribution, gaps.share, gaps.rows, strict=True)
+        for name, adds, share, rows in zip(
+            names, gaps.contribution, gaps.share, gaps.rows, strict=True
+        )
     }
     return {"method": method, **cells, "gap": points(float(gaps.contribution.sum()))}

@@ -103,11 +103,15 @@ class Guard:
     def __init__(self, app: ASGIApp):
         self._app = app
         self._arriving: Counter[str] = Counter()  # bytes of uploads on their way, by session
-        self._drops: dict[str, asyncio.TimerHandle] = {}  # of files that no page has taken, by session
+        self._drops: dict[
+            str, asyncio.TimerHandle
+        ] = {}  # of files that no page has taken, by session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on to Streamlit."""
-        peer = (scope.get("client") or ("::1", 0))[0].removeprefix("::ffff:")  # none where the server starts
+        peer = (scope.get("client") or ("::1", 0))[0].removeprefix(
+            "::ffff:"
+        )  # none where the server starts
         if not TRUSTED and peer not in HERE and _is_own_name(Headers(scope=scope).get("host", "")):
             return await PlainTextResponse(FROM_ELSEWHERE, 403)(scope, receive, send)
         if scope["type"] == "websocket":
@@ -123,17 +127,27 @@ class Guard:
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a page connect that the app itself has served, or whose origin was configured."""
         headers = Headers(scope=scope)
-        origin, host = headers.get("origin"), headers.get("host")
+        origin = headers.get("origin")
+        host = headers.get("host")
         if origin not in (None, f"http://{host}", f"https://{host}"):
-            if origin not in st.get_option("server.corsAllowedOrigins") and st.get_option("server.enableCORS"):
-                logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
+            if origin not in st.get_option("server.corsAllowedOrigins") and st.get_option(
+                "server.enableCORS"
+            ):
+                logging.getLogger("calib").warning(
+                    "a page with a disallowed Origin asked to connect and was refused"
+                )
                 return await send({"type": "websocket.close", "code": 1008})
-            scope = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"origin"]}
+            scope = {
+                **scope,
+                "headers": [(name, value) for name, value in scope["headers"] if name != b"origin"],
+            }
 
         async def receive_from_pages() -> Message:
             while True:
                 message = await receive()
-                if message["type"] != "websocket.receive" or _sent_by_a_page(message.get("bytes") or b""):
+                if message["type"] != "websocket.receive" or _sent_by_a_page(
+                    message.get("bytes") or b""
+                ):
                     return message
 
         _open_pages.add(receive_from_pages)
@@ -149,17 +163,22 @@ class Guard:
         """
         headers = Headers(scope=scope)
         if not takes_uploads(headers.get("host", "")):
-            return await PlainTextResponse("Files of other machines are refused.", 403)(scope, receive, send)
+            return await PlainTextResponse("Files of other machines are refused.", 403)(
+                scope, receive, send
+            )
         size = int(headers.get("content-length", 0))
         if "transfer-encoding" in headers:  # in chunks as many bytes may come as Streamlit takes
             size = int(st.get_option("server.maxUploadSize")) << 20
-        arriving, held = Counter({session: size}), self._arriving.copy()
+        arriving = Counter({session: size})
+        held = self._arriving.copy()
         for name, files in list(_uploaded().file_storage.items()):
             held[name] += sum(len(file.data) for file in list(files.values()))
         held += arriving
         room = limit("CALIB_UPLOADS_GB") * 1e9
         if held[session] > min(MOST_OF_ONE, room / 2) or held.total() > room:
-            return await PlainTextResponse("There is no room for this file now.", 413)(scope, receive, send)
+            return await PlainTextResponse("There is no room for this file now.", 413)(
+                scope, receive, send
+            )
         self._arriving += arriving
         if session in self._drops:
             self._drops.pop(session).cancel()
@@ -167,7 +186,9 @@ class Guard:
             await self._app(scope, receive, send)
         finally:
             self._arriving -= arriving
-            if not self._arriving[session]:  # a browser tells the page of several files once all have arrived
+            if not self._arriving[
+                session
+            ]:  # a browser tells the page of several files once all have arrived
                 later = asyncio.get_running_loop().call_later
                 self._drops[session] = later(UNCLAIMED_SECONDS, self._drop_unclaimed, session)
 

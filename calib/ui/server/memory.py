@@ -34,10 +34,19 @@ def admit(*held: Any) -> None:
     """
     asked = nbytes(*held)
     if asked > MOST_OF_ONE:
-        raise DataError([Finding("error", "session_full", (
-            f"With these data you would hold {megabytes(asked)} of memory and temporary files, and one visitor may "
-            f"hold {megabytes(MOST_OF_ONE)} of this server's."
-        ), "Upload fewer rows: 20,000 are plenty to calibrate.")])  # fmt: skip
+        raise DataError(
+            [
+                Finding(
+                    "error",
+                    "session_full",
+                    (
+                        f"With these data you would hold {megabytes(asked)} of memory and temporary files, "
+                        f"and one visitor may hold {megabytes(MOST_OF_ONE)} of this server's."
+                    ),
+                    "Upload fewer rows: 20,000 are plenty to calibrate.",
+                )
+            ]
+        )
 
 
 def nbytes(*things: Any) -> int:
@@ -55,7 +64,9 @@ def nbytes(*things: Any) -> int:
             continue
         if isinstance(thing, np.ndarray):
             sizes[id(thing)] = thing.nbytes
-        elif hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
+        elif hasattr(thing, "memory_usage") and hasattr(
+            thing, "to_numpy"
+        ):  # a column or a table of pandas
             sizes[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
         elif isinstance(thing, _CONTAINERS):
             # As they are at this moment: other threads add to what their visitors hold meanwhile.

@@ -41,24 +41,35 @@ class StoredUpload(io.BufferedReader):
 
     def __init__(self, descriptor: int, file: UploadedFile, key: str):
         super().__init__(io.FileIO(descriptor, "rb"))
-        self.file_id, self.filename, self.size, self.key = file.file_id, file.name, file.size, key
+        self.file_id = file.file_id
+        self.filename = file.name
+        self.size = file.size
+        self.key = key
         self.made: Any = None
 
     def __del__(self) -> None:
         self.close()
 
 
-def uploaders(label: str, key: str, help: str | None = None, several: bool = True) -> list[StoredUpload]:
+def uploaders(
+    label: str, key: str, help: str | None = None, several: bool = True
+) -> list[StoredUpload]:
     """A place for files of at most :data:`LARGEST` MB, and those that were put there, each at its beginning."""
     if not takes_uploads(st.context.headers.get("Host", "")):
-        st.info("This server reads files of its own machine alone: its system cannot close in what reads them.")
+        st.info(
+            "This server reads files of its own machine alone: its system cannot close in what reads them."
+        )
         return []
-    given = st.file_uploader(label, key=key, help=help, accept_multiple_files=several, max_upload_size=LARGEST)
+    given = st.file_uploader(
+        label, key=key, help=help, accept_multiple_files=several, max_upload_size=LARGEST
+    )
     held: dict[str, StoredUpload | None] = st.session_state.setdefault(HELD, {})
     shown = _files(given)
     for file in shown:
         if file.file_id not in held:
-            held[file.file_id] = _stored(file, key, sum(max(other.size, LEAST) for other in held.values() if other))
+            held[file.file_id] = _stored(
+                file, key, sum(max(other.size, LEAST) for other in held.values() if other)
+            )
     found = [held[file.file_id] for file in shown]
     if None in found:
         st.error(
@@ -68,7 +79,9 @@ def uploaders(label: str, key: str, help: str | None = None, several: bool = Tru
             icon=":material/error:",
         )
     if _files(st.session_state[key], DeletedFile):
-        st.error("A file waited for more than a minute for this page and was dropped. Remove it and upload it again.")
+        st.error(
+            "A file waited for more than a minute for this page and was dropped. Remove it and upload it again."
+        )
     stored = [file for file in found if file is not None]
     for upload in stored:
         upload.seek(0)
@@ -89,13 +102,17 @@ def forget_unshown() -> None:
     """Drop the visitor's files whose uploader is empty or on a page that was left; called on every run."""
     held: dict[str, StoredUpload | None] = st.session_state.get(HELD, {})
     for file_id, stored in list(held.items()):
-        if stored is not None and file_id not in [file.file_id for file in _files(st.session_state.get(stored.key))]:
+        if stored is not None and file_id not in [
+            file.file_id for file in _files(st.session_state.get(stored.key))
+        ]:
             del held[file_id]
 
 
 def _files(value: Any, kind: type = UploadedFile) -> list[Any]:
     """The files among the value of an uploader."""
-    return [file for file in (value if isinstance(value, list) else [value]) if isinstance(file, kind)]
+    return [
+        file for file in (value if isinstance(value, list) else [value]) if isinstance(file, kind)
+    ]
 
 
 def _stored(file: UploadedFile, key: str, taken: int) -> StoredUpload | None:

@@ -20,7 +20,9 @@ SCHEMES = ["plain", "knots"]
 every_scheme = pytest.mark.parametrize("scheme", SCHEMES)
 
 
-def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: object) -> np.ndarray:
+def fitted_map(
+    log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: object
+) -> np.ndarray:
     return learned(BayesIso(**params), log_odds, labels, test)
 
 
@@ -72,7 +74,11 @@ def test_the_band_and_what_the_maps_are_worth_are_of_the_weighted_maps():
     np.testing.assert_allclose(found["values"], weights @ maps)
     for share, name in ((0.05, "low"), (0.95, "high")):
         for column, value in zip(maps[:, shown].T, found[name], strict=True):
-            assert weights[column < value - 1e-12].sum() < share <= weights[column <= value + 1e-12].sum() + 1e-12
+            assert (
+                weights[column < value - 1e-12].sum()
+                < share
+                <= weights[column <= value + 1e-12].sum() + 1e-12
+            )
     assert found["effective_maps"] == pytest.approx(1 / np.sum(weights**2))
     assert found["dominated"] == (weights.max() > 0.5)
 

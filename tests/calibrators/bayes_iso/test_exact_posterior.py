@@ -32,13 +32,17 @@ def every_map() -> dict[tuple[int, ...], float]:
     def value(cells: tuple[int, ...], first: int, stop: int, low: int, high: int) -> float:
         if first == stop:
             return below(low, high)
-        distance = sum(below(low, v) * width * below(v, high) for v, width in enumerate(np.diff(EDGES)))
+        distance = sum(
+            below(low, v) * width * below(v, high) for v, width in enumerate(np.diff(EDGES))
+        )
         if distance == 0:
             return 0.0
         total = 0.0
         for knot in range(first, stop):
             left = value(cells, first, knot, low, cells[knot])
-            total += left * CHANCES[knot, cells[knot]] * value(cells, knot + 1, stop, cells[knot], high)
+            total += (
+                left * CHANCES[knot, cells[knot]] * value(cells, knot + 1, stop, cells[knot], high)
+            )
         return total / (stop - first) / distance * below(low, high)
 
     return {cells: value(cells, 0, 3, 0, 4) for cells in product(range(5), repeat=3)}
@@ -52,10 +56,14 @@ def test_marginals_are_sums_over_all_maps_and_orders():
     np.testing.assert_allclose(marginals(*recursion(CHANCES, EDGES)), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(("positives", "negatives"), [((1, 0), (0, 1)), ((2, 5), (6, 1)), ((9, 20), (30, 11))])
+@pytest.mark.parametrize(
+    ("positives", "negatives"), [((1, 0), (0, 1)), ((2, 5), (6, 1)), ((9, 20), (30, 11))]
+)
 def test_two_scores_as_by_integration(positives, negatives):
     posterior = knots_posterior(tally_of(positives, negatives))
-    np.testing.assert_allclose(posterior.mean, posterior_mean_of_two(positives, negatives), atol=0.006)
+    np.testing.assert_allclose(
+        posterior.mean, posterior_mean_of_two(positives, negatives), atol=0.006
+    )
 
 
 def test_many_scores_as_by_plain_sampling(rng):

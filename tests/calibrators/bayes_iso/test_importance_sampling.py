@@ -21,12 +21,16 @@ from tests.calibrators.bayes_iso.naive import tally_of
 def test_likelihood_is_a_product_of_binomials(rng):
     groups = tally_of([0, 3, 1, 5], [2, 0, 4, 1])
     maps = np.sort(rng.random((20, 4)), axis=1)
-    orders = binom.logpmf(groups.positives, groups.counts, 0.5) - groups.counts * np.log(0.5)  # of the labels in a tie
+    orders = binom.logpmf(groups.positives, groups.counts, 0.5) - groups.counts * np.log(
+        0.5
+    )  # of the labels in a tie
     expected = binom.logpmf(groups.positives, groups.counts, maps) - orders
     np.testing.assert_allclose(log_likelihood(maps, groups), expected.sum(axis=1))
 
 
-@pytest.mark.parametrize(("m", "means"), [(1, [1 / 2]), (2, [3 / 8, 5 / 8]), (3, [5 / 16, 1 / 2, 11 / 16])])
+@pytest.mark.parametrize(
+    ("m", "means"), [(1, [1 / 2]), (2, [3 / 8, 5 / 8]), (3, [5 / 16, 1 / 2, 11 / 16])]
+)
 def test_means_in_closed_form(m, means):
     """Of two ranks, either is first: E c_1 = (1/2 + 1/4) / 2; of three, by the same recursion."""
     maps = sample_maps(200_000, (np.zeros(m), np.ones(m)), np.random.default_rng(0))
@@ -62,4 +66,6 @@ def test_the_codes_windows_one_by_one(n):
         after, before = labels[i + 1 : i + 1 + size], labels[max(0, i - size) : i]
         upper.append(max(after.mean(), fit[i]) + 1 / np.sqrt(n) if len(after) else 1.0)
         lower.append(min(before.mean(), fit[i]) - 1 / np.sqrt(n) if len(before) else 0.0)
-    np.testing.assert_allclose(pav_bounds(Tally.of(np.arange(n), labels > 0)), widened(lower, upper), atol=1e-12)
+    np.testing.assert_allclose(
+        pav_bounds(Tally.of(np.arange(n), labels > 0)), widened(lower, upper), atol=1e-12
+    )

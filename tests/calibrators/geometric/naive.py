@@ -38,7 +38,11 @@ def exact(train, labels, x, label):
     return min(
         (
             max(
-                ((norm(x - b) ** 2 - norm(x - a) ** 2) / (2 * norm(a - b)) for a in same if norm(a - b) > 0),
+                (
+                    (norm(x - b) ** 2 - norm(x - a) ** 2) / (2 * norm(a - b))
+                    for a in same
+                    if norm(a - b) > 0
+                ),
                 default=-np.inf,
             )
             for b in other

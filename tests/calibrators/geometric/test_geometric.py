@@ -12,7 +12,12 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import calib
-from calib.calibrators.geometric import Geometric, exact_separation, fast_separation, fit_success_map
+from calib.calibrators.geometric import (
+    Geometric,
+    exact_separation,
+    fast_separation,
+    fit_success_map,
+)
 from calib.data.samples import load_sample
 from calib.diagnostics import shift_data
 from calib.errors import CalibrationError
@@ -56,7 +61,11 @@ def blobs(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def small():
     (train_features, train_labels, _), (features, labels, logits) = blobs(150, 0), blobs(400, 1)
-    return {"features": features, "train_features": train_features, "train_labels": train_labels}, logits, labels
+    return (
+        {"features": features, "train_features": train_features, "train_labels": train_labels},
+        logits,
+        labels,
+    )
 
 
 # -- the maps ------------------------------------------------------------------------------------------
@@ -67,26 +76,38 @@ def test_the_isotonic_map_is_that_of_the_separation(small, exact):
     extras, logits, labels = small
     predicted = logits.argmax(axis=1)
     separate = exact_separation if exact else fast_separation
-    separation = separate(extras["train_features"], extras["train_labels"], extras["features"], predicted)
+    separation = separate(
+        extras["train_features"], extras["train_labels"], extras["features"], predicted
+    )
     # Rows of equal separation count as one point with their number as its weight, as the paper fits it.
     points, where, counts = np.unique(separation, return_inverse=True, return_counts=True)
     rate = np.bincount(where, predicted == labels) / counts
     expected = IsotonicRegression(out_of_bounds="clip").fit(points, rate, sample_weight=counts)
     made = Geometric(exact=exact).fit(logits, labels, **extras)
     others, _, other_logits = blobs(300, 2)
-    seen = separate(extras["train_features"], extras["train_labels"], others, other_logits.argmax(axis=1))
-    np.testing.assert_allclose(made.predict_confidence(other_logits, others), expected.predict(seen), atol=1e-9)
+    seen = separate(
+        extras["train_features"], extras["train_labels"], others, other_logits.argmax(axis=1)
+    )
+    np.testing.assert_allclose(
+        made.predict_confidence(other_logits, others), expected.predict(seen), atol=1e-9
+    )
 
 
 def test_the_sigmoid_map_is_a_logistic_regression(small):
     extras, logits, labels = small
     predicted = logits.argmax(axis=1)
-    separation = fast_separation(extras["train_features"], extras["train_labels"], extras["features"], predicted)
+    separation = fast_separation(
+        extras["train_features"], extras["train_labels"], extras["features"], predicted
+    )
     column = separation[:, None] / separation.std()
-    regression = LogisticRegression(C=1e4, tol=1e-10, max_iter=1000).fit(column, predicted == labels)
+    regression = LogisticRegression(C=1e4, tol=1e-10, max_iter=1000).fit(
+        column, predicted == labels
+    )
     made = Geometric(map="sigmoid").fit(logits, labels, **extras)
     expected = regression.predict_proba(column)[:, 1]
-    np.testing.assert_allclose(made.predict_confidence(logits, extras["features"]), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        made.predict_confidence(logits, extras["features"]), expected, atol=1e-5
+    )
 
 
 def test_a_separation_that_tells_right_from_wrong_is_fitted_to_platts_targets():
@@ -110,7 +131,9 @@ def test_a_class_without_training_rows_is_the_least_safe(small, map):
     absent = logits.argmax(axis=1) == 2
     assert np.ptp(confidence[absent]) == 0
     assert confidence[absent][0] == confidence.min()
-    assert made.notes()[-1].startswith(f"{absent.sum():,} of 400 calibration rows have no finite separation")
+    assert made.notes()[-1].startswith(
+        f"{absent.sum():,} of 400 calibration rows have no finite separation"
+    )
 
 
 @pytest.mark.parametrize("params", [{}, {"map": "sigmoid"}])
@@ -118,7 +141,10 @@ def test_a_training_set_of_one_class_is_refused(small, params):
     """Its separations are all infinite: a confidence of them would know nothing of the inputs."""
     extras, logits, labels = small
     one = {"train_features": extras["train_features"][:5], "train_labels": np.ones(5, int)}
-    with pytest.raises(CalibrationError, match=r"None of 400 .* finite separation.*\(5 rows, 1 class\).*every class"):
+    with pytest.raises(
+        CalibrationError,
+        match=r"None of 400 .* finite separation.*\(5 rows, 1 class\).*every class",
+    ):
         Geometric(**params).fit(logits, labels, features=extras["features"], **one)
 
 
@@ -130,21 +156,30 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     made = fitted(calibration)
     predicted = calibration.logits.argmax(axis=1)
     distance = np.linalg.norm(
-        calibration.features.reshape(-1, 1, 64).astype(float) - calibration.train_features.reshape(1, -1, 64), axis=2
+        calibration.features.reshape(-1, 1, 64).astype(float)
+        - calibration.train_features.reshape(1, -1, 64),
+        axis=2,
     )
     same = calibration.train_labels == predicted[:, None]
-    safe = np.where(same, distance, np.inf).min(axis=1) < np.where(same, np.inf, distance).min(axis=1)
+    safe = np.where(same, distance, np.inf).min(axis=1) < np.where(same, np.inf, distance).min(
+        axis=1
+    )
     right = predicted == calibration.labels
     assert made.safe_ == [safe.sum(), (safe & right).sum()]
     assert made.dangerous_ == [(~safe).sum(), (~safe & right).sum()]
     first, second, third, fourth = made.notes()
-    assert f"{safe.sum():,} are safe, of which {100 * right[safe].mean():.1f}\xa0% are right" in first
+    assert (
+        f"{safe.sum():,} are safe, of which {100 * right[safe].mean():.1f}\xa0% are right" in first
+    )
     assert "250 training rows of 64 numbers" in second
     certain = made.predict_confidence(calibration.logits, calibration.features) == 1
     assert right[certain].all()
     # The upper end of the exact 95 % interval, one-sided: m rows are all right in 5 % of samples.
     at_most = 100 * beta.ppf(0.95, 1, certain.sum())
-    assert f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g}\xa0% may be wrong" in third
+    assert (
+        f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g}\xa0% may be wrong"
+        in third
+    )
     hopeless = made.predict_confidence(calibration.logits, calibration.features) == 0
     assert hopeless.any() and not right[hopeless].any()
     assert f"exactly 0 where none of {hopeless.sum():,} calibration row" in fourth
@@ -176,7 +211,9 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
     run_python(PREDICT, tmp_path, str(ROOT), *expected)
     for name, confidence in expected.items():
         said = np.load(tmp_path / f"{name}.npy")
-        np.testing.assert_allclose(said, confidence, rtol=0, atol=1e-9, err_msg=f"{name}: {VARIANTS[int(name[0])]}")
+        np.testing.assert_allclose(
+            said, confidence, rtol=0, atol=1e-9, err_msg=f"{name}: {VARIANTS[int(name[0])]}"
+        )
 
 
 def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
@@ -187,12 +224,18 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
     described = provenance.describe(data)
     mean, scale = described["feature_mean"], described["feature_scale"]
     made = fitted(data)
-    expected = made.predict_confidence(test.logits, ((test.features - mean) / scale).astype(np.float32))
+    expected = made.predict_confidence(
+        test.logits, ((test.features - mean) / scale).astype(np.float32)
+    )
     again = pickle.loads(writer.to_bytes("pkl", made, described))
-    np.testing.assert_allclose(again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6
+    )
     with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
         again.confidence(test.logits, test.features[:, :4])
-    plain = provenance.exported(calib.calibrator("temperature").fit(test.logits, test.labels), described)
+    plain = provenance.exported(
+        calib.calibrator("temperature").fit(test.logits, test.labels), described
+    )
     assert plain.feature_mean is None
 
 
@@ -240,7 +283,9 @@ def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path):
     loaded = runtime.load(tmp_path / "c.pkl")
     for wrong in (test.features / 255, test.features * 255.0):
         for confidence in (made.predict_confidence, loaded.confidence):
-            with pytest.raises(CalibrationError, match=r"(?s)reaches .* but one of .* 1; .*255.*prepare"):
+            with pytest.raises(
+                CalibrationError, match=r"(?s)reaches .* but one of .* 1; .*255.*prepare"
+            ):
                 confidence(test.logits, wrong)
         with pytest.raises(CalibrationError, match="prepare both in the same way"):
             shift_data.judge(loaded, replace(test, features=wrong))

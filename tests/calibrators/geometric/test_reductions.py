@@ -26,7 +26,9 @@ def test_pooling_is_the_mean_or_maximum_of_each_window(height, width, factor, ki
          for i in range(0, height, factor)]
         for image in images
     ]  # fmt: skip
-    np.testing.assert_allclose(OF_IMAGES[f"{kind}_pool"](images, factor), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        OF_IMAGES[f"{kind}_pool"](images, factor), expected, rtol=1e-12, atol=1e-12
+    )
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 4))
@@ -57,8 +59,12 @@ def test_the_training_set_shrinks_by_the_factor_squared_and_new_inputs_as_it_did
     assert reduced.train_features.dtype == np.float32
     if not by_rows:
         np.testing.assert_allclose(reduced.transform(features), reduced.train_features, atol=1e-5)
-        np.testing.assert_allclose(reduced.transform(features[:1]), reduced.train_features[:1], atol=1e-5)
-        np.testing.assert_array_equal(reduced.transform(features.reshape(30, -1)), reduced.transform(features))
+        np.testing.assert_allclose(
+            reduced.transform(features[:1]), reduced.train_features[:1], atol=1e-5
+        )
+        np.testing.assert_array_equal(
+            reduced.transform(features.reshape(30, -1)), reduced.transform(features)
+        )
 
 
 @pytest.mark.parametrize(

@@ -35,13 +35,22 @@ def cases(draw, coincide: bool = True) -> Case:
         train, features = np.round(train), np.round(features)
     if draw(st.booleans()):
         features[:3] = train[generator.integers(0, n, 3)]
-    predicted = generator.integers(0, n_classes + 1, len(features))  # one class is not in the training set
-    return Case(train * scale + offset, generator.integers(0, n_classes, n), features * scale + offset, predicted)
+    predicted = generator.integers(
+        0, n_classes + 1, len(features)
+    )  # one class is not in the training set
+    return Case(
+        train * scale + offset,
+        generator.integers(0, n_classes, n),
+        features * scale + offset,
+        predicted,
+    )
 
 
 def naive_of(function, case, *arguments):
     rows = zip(case.features.astype(float), case.predicted, strict=True)
-    return np.array([function(case.train.astype(float), case.labels, x, label, *arguments) for x, label in rows])
+    return np.array(
+        [function(case.train.astype(float), case.labels, x, label, *arguments) for x, label in rows]
+    )
 
 
 def assert_same(values, expected, absolute=1e-9, relative=1e-12):
@@ -110,18 +119,26 @@ def test_what_is_near_keeps_its_digits_far_from_the_origin(dtype):
     train = np.vstack([train, -base])
     values = fast_separation(train, [0, 1, 1], base, [0])
     assert values[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
-    assert fast_separation(train, [0, 1, 1], train, [0, 1, 1])[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
+    assert fast_separation(train, [0, 1, 1], train, [0, 1, 1])[0] == pytest.approx(
+        (2**-8 - 2**-10) / 2, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([[0.0], [np.nan]], [0, 1], [[0.0]], [0]), "1 of 2 rows of the training features hold NaN"),
+        (
+            ([[0.0], [np.nan]], [0, 1], [[0.0]], [0]),
+            "1 of 2 rows of the training features hold NaN",
+        ),
         (([[0.0], [1.0]], [0, 1], [[np.inf]], [0]), "1 of 1 rows of the features hold NaN"),
         (([[0.0], [1e300]], [0, 1], [[0.0]], [0]), "far too large"),
         (([[0.0], [1.0]], [0], [[0.0]], [0]), "training labels must be 2 integers"),
         (([[0.0], [1.0]], [0.0, 1.0], [[0.0]], [0]), "training labels must be 2 integers"),
-        (([[0.0], [1.0]], [0, 1], [[0.0, 1.0]], [0]), "have 2 numbers a row but the training features have 1"),
+        (
+            ([[0.0], [1.0]], [0, 1], [[0.0, 1.0]], [0]),
+            "have 2 numbers a row but the training features have 1",
+        ),
         (([[0.0], [1.0]], [0, 1], [[0.0]], [0, 1]), "predicted classes must be 1 integers"),
         (([0.0, 1.0], [0, 1], [[0.0]], [0]), "must be numbers of shape"),
         ((np.empty((0, 1)), np.empty(0, int), [[0.0]], [0]), "no rows"),

@@ -8,7 +8,9 @@ from calib.calibrators.gpcalib.posterior import Posterior
 from calib.numerics import log_softmax, softmax
 
 
-def some_posterior(low: float, high: float, *, full: bool, seed: int = 0, m: int = 6, noise: float = 0.05) -> Posterior:
+def some_posterior(
+    low: float, high: float, *, full: bool, seed: int = 0, m: int = 6, noise: float = 0.05
+) -> Posterior:
     """A posterior with nothing at zero, over inputs from ``low`` to ``high``."""
     generator = np.random.default_rng(seed)
     root = np.tril(generator.normal(size=(m, m)) * 0.2) + np.diag(generator.uniform(0.3, 0.9, m))
@@ -34,7 +36,9 @@ def kl(posterior: Posterior) -> float:
     return 0.5 * float(np.trace(s) + m @ m - len(m) - np.linalg.slogdet(s)[1])
 
 
-def objective(posterior: Posterior, logits: np.ndarray, labels: np.ndarray, space: str, covariance: str) -> float:
+def objective(
+    posterior: Posterior, logits: np.ndarray, labels: np.ndarray, space: str, covariance: str
+) -> float:
     """Wenger et al. 2020, eq. 6 with the Taylor term of section S2.2, one row at a time."""
     total = -kl(posterior)
     inputs, prior = inputs_and_prior(logits, space)

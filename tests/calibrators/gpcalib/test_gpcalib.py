@@ -27,9 +27,15 @@ WAYS = ("draws", "mean")
 
 @pytest.mark.parametrize(("name", "most"), [("cifar-10", 0.290), ("cifar-100", 0.931)])
 def test_the_authors_numbers_are_met(name, most):
-    reference = json.loads((REFERENCE / "numbers" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
+    reference = json.loads((REFERENCE / "numbers" / "gpcalib.json").read_text())[
+        f"{name.replace('-', '')}_wideresnet"
+    ]
     logits, labels = network(f"wideresnet-16-4-{name}")
-    calibrator, logits, labels = GPCalib().fit(logits[:1000], labels[:1000]), logits[1000:], labels[1000:]
+    calibrator, logits, labels = (
+        GPCalib().fit(logits[:1000], labels[:1000]),
+        logits[1000:],
+        labels[1000:],
+    )
     assert calibrator.converged_
     start, end = reference["objective [at the start, at the end]"]
     assert calibrator.objective_trace_[0] == pytest.approx(start, rel=1e-3)
@@ -54,7 +60,9 @@ every_combination = pytest.mark.parametrize(
     ("inputs", "covariance", "variational", "monotone", "way"),
     [
         pytest.param(*case, marks=[] if case[:3] in HALF else [pytest.mark.long])
-        for case in product(("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True), WAYS)
+        for case in product(
+            ("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True), WAYS
+        )
     ],
 )
 
@@ -62,7 +70,12 @@ every_combination = pytest.mark.parametrize(
 @cache
 def _fitted(inputs: str, covariance: str, variational: str, monotone: bool) -> GPCalib:
     """A short fit."""
-    params = {"inputs": inputs, "covariance": covariance, "variational": variational, "monotone": monotone}
+    params = {
+        "inputs": inputs,
+        "covariance": covariance,
+        "variational": variational,
+        "monotone": monotone,
+    }
     return GPCalib(**params, n_draws=32, max_iter=8, device="cpu").fit(*sample(150, 4))
 
 
@@ -88,4 +101,6 @@ def test_every_combination_keeps_its_promises_and_moves_towards_the_truth(
 
 def test_what_the_fit_fixed_is_not_changed_after_it():
     with pytest.raises(CalibrationError, match="inputs='probs' was set after the fit, which had"):
-        GPCalib(max_iter=3).fit(*sample(20, 3)).set_params(inputs="probs").predict_proba(hard_rows(3))
+        GPCalib(max_iter=3).fit(*sample(20, 3)).set_params(inputs="probs").predict_proba(
+            hard_rows(3)
+        )

@@ -26,21 +26,29 @@ pytestmark = pytest.mark.long  # of what importing TensorFlow and GPflow takes
 def test_products_in_tensorflow_give_the_same_objective_gradient_and_expansion(covariance, held):
     objective, places = some_objective("logits", covariance, "full", True)
     statistics = objective.statistics
-    sums, squares = (training.OnGPU(held(matrix)) for matrix in (statistics.sums, statistics.squares))
+    sums, squares = (
+        training.OnGPU(held(matrix)) for matrix in (statistics.sums, statistics.squares)
+    )
     there = copy(objective)
     there.statistics = replace(statistics, sums=sums, squares=squares)
     for vector in places:
         for found, expected in zip(there(vector), objective(vector), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+            np.testing.assert_allclose(
+                found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max()
+            )
     posterior = objective.parametrisation.posterior(places[1])
     found, expected = (vars(each.expansion(posterior)) for each in (there, objective))
     for name, values in expected.items():
-        np.testing.assert_allclose(found[name], values, rtol=1e-8, atol=1e-8 * np.abs(values).max(), err_msg=name)
+        np.testing.assert_allclose(
+            found[name], values, rtol=1e-8, atol=1e-8 * np.abs(values).max(), err_msg=name
+        )
 
 
 def test_where_the_gpu_is_full_the_cpu_fits_the_same(pretend_gpu, monkeypatch):
     def full(matrix):
-        raise backend.tensorflow().errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+        raise backend.tensorflow().errors.ResourceExhaustedError(
+            None, None, "OOM when allocating tensor"
+        )
 
     monkeypatch.setattr(training, "OnGPU", full)
     logits, labels = simulate(100, 3)
@@ -54,9 +62,9 @@ def plain_gpflow(posterior: Posterior, full: bool) -> Any:
     """GPflow's own sparse variational model with the parameters of a posterior."""
     import gpflow
 
-    kernel = gpflow.kernels.SquaredExponential(posterior.variance, posterior.lengthscale) + gpflow.kernels.White(
-        posterior.noise_variance
-    )
+    kernel = gpflow.kernels.SquaredExponential(
+        posterior.variance, posterior.lengthscale
+    ) + gpflow.kernels.White(posterior.noise_variance)
     return gpflow.models.SVGP(
         kernel,
         gpflow.likelihoods.Gaussian(),
@@ -73,11 +81,15 @@ def test_the_full_grid_objective_equals_that_of_plain_gpflow(n, n_classes):
     logits, labels = simulate(n, n_classes, scale=2.0)
     posterior = naive.some_posterior(logits.min(), logits.max(), full=True)
     plain = plain_gpflow(posterior, True)
-    shift, covariance = (moment.numpy() for moment in plain.predict_f(logits[:, :, None], full_cov=True))
+    shift, covariance = (
+        moment.numpy() for moment in plain.predict_f(logits[:, :, None], full_cov=True)
+    )
     latent, covariance = logits + shift[:, :, 0], covariance[:, 0]
     s = softmax(latent)
     quadratic = np.einsum("nk,nkl,nl->n", s, covariance, s) - np.einsum("nk,nkk->n", s, covariance)
-    exact = float((log_softmax(latent)[np.arange(n), labels] + 0.5 * quadratic).sum() - plain.prior_kl())
+    exact = float(
+        (log_softmax(latent)[np.arange(n), labels] + 0.5 * quadratic).sum() - plain.prior_kl()
+    )
     value, _ = objective_of(posterior, logits, labels, "logits", "full", "full").at(posterior)
     assert value == pytest.approx(exact, rel=1e-4)
 

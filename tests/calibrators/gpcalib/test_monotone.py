@@ -20,7 +20,9 @@ def test_the_proof_holds_without_the_last_bit(space, size):
     """Between any two inputs, of one segment or of several: ``g`` and ``mu + log r`` rise by their least slope."""
     grid = Grid(-40.0, 40.0, size, order=1) if space == "logits" else Grid(0.0, 1.0, size, order=1)
     generator = np.random.default_rng(size)
-    shifts = np.cumsum(generator.normal(size=(5, size)), axis=1) * 30.0 * grid.spacing - 3.0 * grid.nodes
+    shifts = (
+        np.cumsum(generator.normal(size=(5, size)), axis=1) * 30.0 * grid.spacing - 3.0 * grid.nodes
+    )
     rising = monotone_shifts(shifts, grid, space)
     at = np.sort(np.concatenate([generator.uniform(grid.low, grid.high, 20_000), grid.nodes]))
     at = at[at > 0] if space == "probs" else at

@@ -12,7 +12,12 @@ from scipy import sparse
 from calib.calibrators.gpcalib.interpolation import N_FEATURES, Grid, chebyshev
 from calib.calibrators.gpcalib.objective import Objective, expected_log_likelihood
 from calib.calibrators.gpcalib.posterior import Gram, Moments, Posterior
-from calib.calibrators.gpcalib.statistics import QuadraticLikelihood, grid_statistics, logit_scale, training_grid
+from calib.calibrators.gpcalib.statistics import (
+    QuadraticLikelihood,
+    grid_statistics,
+    logit_scale,
+    training_grid,
+)
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate
 
@@ -42,14 +47,20 @@ def test_the_grid_objective_equals_the_naive_one(space, covariance, variational,
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
     posterior = naive.some_posterior(low, high, full=variational == "full")
     value, _ = objective_of(posterior, logits, labels, space, covariance, variational).at(posterior)
-    assert value == pytest.approx(naive.objective(posterior, logits, labels, space, covariance), rel=1e-4)
+    assert value == pytest.approx(
+        naive.objective(posterior, logits, labels, space, covariance), rel=1e-4
+    )
 
 
-KINDS = list(product(("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True)))
+KINDS = list(
+    product(("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True))
+)
 every_kind = pytest.mark.parametrize(("space", "covariance", "variational", "after_earlier"), KINDS)
 
 
-def some_objective(space: str, covariance: str, variational: str, after_earlier: bool) -> tuple[Objective, list]:
+def some_objective(
+    space: str, covariance: str, variational: str, after_earlier: bool
+) -> tuple[Objective, list]:
     """An objective of 60 rows, of which 30 may have come earlier, and places to look at it."""
     logits, labels = simulate(60, 6, scale=3.0)
     low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
@@ -58,7 +69,9 @@ def some_objective(space: str, covariance: str, variational: str, after_earlier:
     earlier = None
     if after_earlier:
         earlier = objective_of(posterior, logits[:30], labels[:30], *kind).expansion(posterior)
-    made = objective_of(posterior, logits[30 * after_earlier :], labels[30 * after_earlier :], *kind, earlier)
+    made = objective_of(
+        posterior, logits[30 * after_earlier :], labels[30 * after_earlier :], *kind, earlier
+    )
     at = made.parametrisation.vector(posterior)
     return made, [made.start, at, at + 0.3 * np.random.default_rng(2).normal(size=len(at))]
 
@@ -121,7 +134,9 @@ def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(covar
     padded = np.column_stack([logits, np.full((60, 5), logits.min() - 900.0)])
     grid = training_grid(logits, "logits")
     kind = posterior.inducing_inputs, "logits", covariance, "full"
-    thin, dense = (Objective(grid_statistics(z, labels, "logits", grid), *kind) for z in (logits, padded))
+    thin, dense = (
+        Objective(grid_statistics(z, labels, "logits", grid), *kind) for z in (logits, padded)
+    )
     assert sparse.issparse(thin.statistics.sums)
     assert not sparse.issparse(dense.statistics.sums)
     vector = thin.parametrisation.vector(posterior)
@@ -129,7 +144,9 @@ def test_many_rows_of_few_classes_have_the_same_objective_in_sparse_arrays(covar
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
     found, expected = (vars(objective.expansion(posterior)) for objective in (thin, dense))
     for name, values in expected.items():
-        np.testing.assert_allclose(found[name], values, rtol=1e-8, atol=1e-8 * np.abs(values).max(), err_msg=name)
+        np.testing.assert_allclose(
+            found[name], values, rtol=1e-8, atol=1e-8 * np.abs(values).max(), err_msg=name
+        )
 
 
 @pytest.mark.parametrize("factor", [1e-80, 1e-5, 1e-2, 1.0, 1e2, 1e4, 1e60])
@@ -141,14 +158,27 @@ def test_only_badly_scaled_logits_are_scaled(factor, n):
 
 
 @every_kind
-def test_the_objective_has_a_gradient_where_the_variance_is_zero(space, covariance, variational, after_earlier):
+def test_the_objective_has_a_gradient_where_the_variance_is_zero(
+    space, covariance, variational, after_earlier
+):
     """As where a fit lets the kernel's variance vanish, whose free number then has no lower end."""
     objective, places = some_objective(space, covariance, variational, after_earlier)
     posterior = objective.parametrisation.posterior(places[1])
-    vanished, nearly = (objective.at(replace(posterior, variance=variance)) for variance in (0.0, 1e-9))
+    vanished, nearly = (
+        objective.at(replace(posterior, variance=variance)) for variance in (0.0, 1e-9)
+    )
     np.testing.assert_allclose(vanished[0], nearly[0], rtol=1e-7)
-    for name in ("variance", "lengthscale", "noise_variance", "inducing_inputs", "q_mean", "q_sqrt"):
-        np.testing.assert_allclose(getattr(vanished[1], name), getattr(nearly[1], name), rtol=1e-5, atol=1e-6)
+    for name in (
+        "variance",
+        "lengthscale",
+        "noise_variance",
+        "inducing_inputs",
+        "q_mean",
+        "q_sqrt",
+    ):
+        np.testing.assert_allclose(
+            getattr(vanished[1], name), getattr(nearly[1], name), rtol=1e-5, atol=1e-6
+        )
     vector = places[1].copy()
     vector[0] = -1e3  # its softplus is exactly 0
     value, gradient = objective(vector)

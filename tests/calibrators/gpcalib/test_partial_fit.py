@@ -78,9 +78,16 @@ def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
     calibrator = GPCalib()
     for start in range(0, 1000, 200):
         calibrator.partial_fit(logits[start : start + 200], labels[start : start + 200])
-    reference = json.loads((REFERENCE / "numbers" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
-    assert calibrator.objective_ == pytest.approx(reference["objective [at the start, at the end]"][1], abs=1.0)
-    assert nll(calibrator.predict_proba(logits[1000:]), labels[1000:]) < reference["gpcalib"][1] + 0.003
+    reference = json.loads((REFERENCE / "numbers" / "gpcalib.json").read_text())[
+        f"{name.replace('-', '')}_wideresnet"
+    ]
+    assert calibrator.objective_ == pytest.approx(
+        reference["objective [at the start, at the end]"][1], abs=1.0
+    )
+    assert (
+        nll(calibrator.predict_proba(logits[1000:]), labels[1000:])
+        < reference["gpcalib"][1] + 0.003
+    )
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,9 @@ def test_the_mean_and_the_draws_are_those_of_the_softmax(logits, posterior):
     made = table(posterior, logits)
     exact = softmax(np.array([z + posterior.shift(z) for z in logits]))
     assert np.abs(mean_of(logits, made) - exact).max() < 1e-5
-    naive_average = np.mean([softmax(logits + made.grid.interpolate(draw, logits)) for draw in made.draws], axis=0)
+    naive_average = np.mean(
+        [softmax(logits + made.grid.interpolate(draw, logits)) for draw in made.draws], axis=0
+    )
     assert np.abs(draws_of(logits, made) - naive_average).max() < 1e-3
 
 
@@ -66,7 +68,9 @@ def test_draws_approach_joint_monte_carlo(logits, posterior, rng):
 def test_draws_are_no_wider_than_the_objective_can_tell():
     """A column of floors far below the rest: between them there are no data, and the prior is as wide as that gap."""
     inducing = np.array([-1.0, -4.0, -8.0, -14.0, -95.0])
-    posterior = Posterior(900.0, 14.0, 1e-9, inducing, np.array([0.6, 0.1, 0.0, 0.0, 1.5]), np.full(5, 0.01))
+    posterior = Posterior(
+        900.0, 14.0, 1e-9, inducing, np.array([0.6, 0.1, 0.0, 0.0, 1.5]), np.full(5, 0.01)
+    )
     made = Table(*tabulate(posterior, -95.0, 0.0, "logits", n_draws=128, seed=0, monotone=False))
     deviations = made.draws - made.shift
     at_data = np.array([made.grid.interpolate(d, inducing) for d in deviations])
@@ -76,17 +80,26 @@ def test_draws_are_no_wider_than_the_objective_can_tell():
     assert exact.max() > 25
     assert 2.5 < sd.max() < 3.5  # of which the median has its part
     # Near the data they are as they were: differences there have the posterior's own deviation.
-    low, high = (np.array([made.grid.interpolate(d, np.array([z]))[0] for d in made.draws]) for z in (-9.5, -0.5))
+    low, high = (
+        np.array([made.grid.interpolate(d, np.array([z]))[0] for d in made.draws])
+        for z in (-9.5, -0.5)
+    )
     two = posterior.covariance(np.array([-9.5, -0.5]))
-    assert np.std(high - low) == pytest.approx(np.sqrt(two[0, 0] + two[1, 1] - 2 * two[0, 1]), rel=0.1)
-    logits = np.array([[-0.3, -1.4, -40.0, -60.0]])  # the last two are 30 below, and were never right
+    assert np.std(high - low) == pytest.approx(
+        np.sqrt(two[0, 0] + two[1, 1] - 2 * two[0, 1]), rel=0.1
+    )
+    logits = np.array(
+        [[-0.3, -1.4, -40.0, -60.0]]
+    )  # the last two are 30 below, and were never right
     mean = mean_of(logits, made)
     assert np.abs(draws_of(logits, made) - mean).max() < 0.02
 
 
 def test_white_noise_acts_like_noise_on_every_latent(rng):
     probs = softmax(rng.normal(size=(20, 5)) * 2.0)
-    sampled = np.mean([softmax(np.log(probs) + 0.2 * rng.normal(size=probs.shape)) for _ in range(10_000)], axis=0)
+    sampled = np.mean(
+        [softmax(np.log(probs) + 0.2 * rng.normal(size=probs.shape)) for _ in range(10_000)], axis=0
+    )
     noisy = add_white_noise(probs, 0.04)
     assert np.abs(noisy - sampled).max() < 2e-3
     assert np.abs(noisy - sampled).max() < 0.3 * np.abs(probs - sampled).max()

@@ -61,7 +61,10 @@ def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
     assert nll(answers["draws"], labels) < nll(softmax(logits), labels)
     fresh = simulate(1000, 4, seed=1)[0]
     assert (calibrator.predict(fresh) == fresh.argmax(axis=1)).mean() > 0.99
-    second = np.sort(fresh, axis=1)[:, -2:] @ [-1.0, 1.0]  # how far the next class is behind, in logits
+    second = np.sort(fresh, axis=1)[:, -2:] @ [
+        -1.0,
+        1.0,
+    ]  # how far the next class is behind, in logits
     cost = -np.log(np.sort(calibrator.predict_proba(fresh), axis=1)[:, -2])
     assert np.median(cost / second) < 148 / 4
     assert any("divided by 0.0" in note for note in calibrator.notes())
@@ -75,11 +78,17 @@ def test_a_note_on_the_scale_holds_of_probabilities_too():
     """Logits and log-probabilities that are 15 times too sure are divided by it alike."""
     logits, labels = simulate(400, 3, scale=15.0)
     for outputs in (logits, log_softmax(logits)):
-        (note,) = [note for note in GPCalib().fit(outputs, labels).notes() if "their best temperature" in note]
+        (note,) = [
+            note
+            for note in GPCalib().fit(outputs, labels).notes()
+            if "their best temperature" in note
+        ]
         assert "The outputs were divided by 1" in note and "softmax" not in note
 
 
-@pytest.mark.parametrize(("n", "scale", "seed", "says"), [(1000, 1.0, 0, True), (50, 2.0, 2, False)])
+@pytest.mark.parametrize(
+    ("n", "scale", "seed", "says"), [(1000, 1.0, 0, True), (50, 2.0, 2, False)]
+)
 def test_a_kernel_without_variance_says_whether_rows_show_a_miscalibration(n, scale, seed, says):
     """The likelihood ratio of temperature scaling tells a calibrated model from too few rows of another."""
     generator = np.random.default_rng(seed)
@@ -101,7 +110,9 @@ def test_a_fit_that_did_not_converge_says_what_to_do():
         ({"max_iter": 500}, "temperature scaling"),  # as if the line search had failed
         ({"inputs": "probs"}, "inputs='logits'"),
     ]:
-        (note,) = [note for note in calibrator.set_params(**about).notes() if "did not converge" in note]
+        (note,) = [
+            note for note in calibrator.set_params(**about).notes() if "did not converge" in note
+        ]
         assert "(stopped after 3 iterations)" in note and says in note
 
 
@@ -134,5 +145,7 @@ def test_logits_that_the_softmax_does_not_see_hide_nothing():
         lowered = np.where(hidden, logits.max(axis=1, keepdims=True) - depth, logits)
         fits.append(GPCalib().fit(lowered[:300], labels[:300]))
         probs = fits[-1].predict_proba(lowered[300:])
-        assert nll(probs, labels[300:]) < nll(fits[0].predict_proba(logits[300:]), labels[300:]) + 0.01
+        assert (
+            nll(probs, labels[300:]) < nll(fits[0].predict_proba(logits[300:]), labels[300:]) + 0.01
+        )
     np.testing.assert_allclose(probs, fits[1].predict_proba(lowered[300:]), atol=1e-9)

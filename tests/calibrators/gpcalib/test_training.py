@@ -13,7 +13,9 @@ from tests.conftest import simulate
 
 
 def fit(logits, labels, progress=silent, **params):
-    return training.fit_latent_gp(logits, labels, GPCalib(device="cpu", **params), None, progress)[0]
+    return training.fit_latent_gp(logits, labels, GPCalib(device="cpu", **params), None, progress)[
+        0
+    ]
 
 
 def test_the_objective_rises_and_progress_is_told_of_each_step(overconfident):
@@ -27,7 +29,9 @@ def test_the_objective_rises_and_progress_is_told_of_each_step(overconfident):
     assert np.array_equal(result.trace[1:], [s[2] for s in seen])
 
 
-def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(monkeypatch, overconfident):
+def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(
+    monkeypatch, overconfident
+):
     minimize, runs = training.minimize, []
 
     def overflow(*args, options, **kwargs):
@@ -74,4 +78,6 @@ def test_a_function_steeper_than_the_grid_is_said_so_and_leaves_a_summary_of_the
     summary = result.likelihood
     raw = float(log_softmax(logits)[np.arange(200), labels].sum())
     assert summary.constant == pytest.approx(raw, rel=0.01)
-    assert abs(summary.slope.sum()) < 1e-6 * np.abs(summary.slope).sum()  # a constant shift changes nothing
+    assert (
+        abs(summary.slope.sum()) < 1e-6 * np.abs(summary.slope).sum()
+    )  # a constant shift changes nothing

@@ -32,7 +32,9 @@ def bound(log_odds: np.ndarray, edges: np.ndarray, centres: np.ndarray) -> float
     """Patel et al. 2020, eq. 5 with the label's entropy, in nats."""
     n = log_odds.size
     bins = bins_of(log_odds, edges)
-    joint = [[sum(expit(-x) for x in inside) / n, sum(expit(x) for x in inside) / n] for inside in bins]
+    joint = [
+        [sum(expit(-x) for x in inside) / n, sum(expit(x) for x in inside) / n] for inside in bins
+    ]
     total = 0.0
     for y in (0, 1):
         p_y = sum(masses[y] for masses in joint)
@@ -54,5 +56,7 @@ def information(joint: np.ndarray) -> float:
 def model_information(log_odds: np.ndarray, edges: np.ndarray) -> float:
     """I(bin; y) in nats where P(y = 1 | log-odds) = sigmoid(log-odds)."""
     bins = bins_of(log_odds, edges)
-    joint = np.array([[np.sum(expit(-np.array(x))) for x in bins], [np.sum(expit(np.array(x))) for x in bins]])
+    joint = np.array(
+        [[np.sum(expit(-np.array(x))) for x in bins], [np.sum(expit(np.array(x))) for x in bins]]
+    )
     return information(joint / joint.sum())

@@ -34,7 +34,11 @@ def bins_of(log_odds: np.ndarray, edges: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("share_classes", [True, False])
 def test_bins_say_the_mean_of_their_pairs(overconfident, representatives, share_classes):
     logits, labels = overconfident
-    options = {"representatives": representatives, "share_classes": share_classes, "normalize": False}
+    options = {
+        "representatives": representatives,
+        "share_classes": share_classes,
+        "normalize": False,
+    }
     fitted = IMaxBinning(n_bins=5, **options).fit(logits, labels)
     log_odds = one_vs_rest_log_odds(logits)
     hits = labels[:, None] == np.arange(logits.shape[1])
@@ -43,8 +47,14 @@ def test_bins_say_the_mean_of_their_pairs(overconfident, representatives, share_
     elif representatives == "raw":
         said = expit(log_odds)
     else:
-        options = {} if representatives == "temperature" else {"share_classes": share_classes, "normalize": False}
-        said = calib.calibrator(representatives, **options).fit(logits, labels).predict_proba(logits)
+        options = (
+            {}
+            if representatives == "temperature"
+            else {"share_classes": share_classes, "normalize": False}
+        )
+        said = (
+            calib.calibrator(representatives, **options).fit(logits, labels).predict_proba(logits)
+        )
     probs = fitted.predict_proba(logits)
     for k, state in enumerate(fitted.maps_):
         columns = slice(None) if share_classes else slice(k, k + 1)
@@ -70,7 +80,9 @@ def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
     from sklearn.isotonic import IsotonicRegression
 
     logits, labels = overconfident
-    free, ordered = (IMaxBinning(n_bins=25, monotone=on).fit(logits, labels).maps_[0] for on in (False, True))
+    free, ordered = (
+        IMaxBinning(n_bins=25, monotone=on).fit(logits, labels).maps_[0] for on in (False, True)
+    )
     np.testing.assert_array_equal(free.edges, ordered.edges)
     assert (np.diff(free.values) < 0).any()  # else this would test nothing
     count = np.bincount(bins_of(one_vs_rest_log_odds(logits), free.edges).ravel())
@@ -82,7 +94,9 @@ def test_ordered_representatives_are_scikit_learns_isotonic_ones(overconfident):
 def test_the_matched_sigmoid_is_the_true_one(slope, intercept):
     generator = np.random.default_rng(0)
     log_odds = generator.normal(-3, 3, 300_000)
-    found = matched_sigmoid(log_odds, generator.random(300_000) < expit(slope * log_odds + intercept))
+    found = matched_sigmoid(
+        log_odds, generator.random(300_000) < expit(slope * log_odds + intercept)
+    )
     np.testing.assert_allclose(found, (slope, intercept), rtol=0.03, atol=0.03)
 
 
@@ -126,7 +140,9 @@ def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(refe
     index = np.searchsorted(edges, log_odds, side="right")
     found = np.bincount(index[np.arange(n), labels], minlength=15)
     frequencies = found / np.bincount(index.ravel(), minlength=15)
-    np.testing.assert_allclose(logit(frequencies), stored["representatives_empirical"], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        logit(frequencies), stored["representatives_empirical"], rtol=0, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(("net", "n"), [("c100_wrn", 1000), ("c10_wrn", 5000)])
@@ -145,7 +161,10 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, net, n):
 
 @pytest.mark.parametrize(
     ("net", "name"),
-    [*[("c100_wrn", name) for name in SCORED], *[("c10_wrn", name) for name in SCORED if "I-Max" in name]],
+    [
+        *[("c100_wrn", name) for name in SCORED],
+        *[("c10_wrn", name) for name in SCORED if "I-Max" in name],
+    ],
 )
 def test_with_the_authors_edges_all_scores_are_theirs(reference, net, name):
     stored = reference["scores"][net][name]

@@ -32,18 +32,28 @@ def some_log_odds(n: int = 3000, seed: int = 0) -> np.ndarray:
     return np.concatenate([generator.normal(-9, 4, n), generator.normal(4, 4, n // 20)])
 
 
-@given(st.integers(0, 30), st.integers(2, 20), st.sampled_from(["imax", "equal_mass", "equal_width"]))
+@given(
+    st.integers(0, 30), st.integers(2, 20), st.sampled_from(["imax", "equal_mass", "equal_width"])
+)
 def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start):
     generator = np.random.default_rng(seed)
-    sums = SigmoidSums.from_log_odds(generator.standard_t(2, size=400) * generator.uniform(0.5, 8) + generator.normal())
-    edges = kmeans_edges(sums, n_bins, generator) if start == "imax" else scheme_edges(sums, start, n_bins)
+    sums = SigmoidSums.from_log_odds(
+        generator.standard_t(2, size=400) * generator.uniform(0.5, 8) + generator.normal()
+    )
+    edges = (
+        kmeans_edges(sums, n_bins, generator)
+        if start == "imax"
+        else scheme_edges(sums, start, n_bins)
+    )
     end, bound = iterate(sums, edges, max_steps=100_000)
     bounds = [-np.inf]
     while bounds[-1] < bound - 1e-13:
         edges, reached = iterate(sums, edges, max_steps=1)
         assert reached >= bounds[-1] - 1e-13
         bounds.append(reached)
-    np.testing.assert_allclose(edges_between(centres_of(sums, sums.positions(end))), end, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        edges_between(centres_of(sums, sums.positions(end))), end, rtol=0, atol=1e-12
+    )
     assert len(end) == n_bins - 1 or start == "equal_width"  # whose empty bins go
     assert (np.diff(sums.positions(end)) > 0).all()
 
@@ -51,7 +61,9 @@ def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start)
 def test_two_bins_are_split_where_no_other_split_is_better():
     log_odds = some_log_odds(200)
     best = naive.model_information(log_odds, best_edges(SigmoidSums.from_log_odds(log_odds), 2))
-    every = [naive.model_information(log_odds, np.array([edge])) for edge in np.unique(log_odds)[1:]]
+    every = [
+        naive.model_information(log_odds, np.array([edge])) for edge in np.unique(log_odds)[1:]
+    ]
     assert best == pytest.approx(max(every), rel=1e-9)
 
 
@@ -68,11 +80,16 @@ def test_fewer_distinct_log_odds_than_bins_have_a_bin_each():
 def test_equal_mass_bins_hold_equally_many():
     values = np.sort(some_log_odds(1000))
     sums = SigmoidSums.from_log_odds(values)
-    counts = np.diff(np.searchsorted(values, equal_mass_edges(sums, 15)), prepend=0, append=len(values))
+    counts = np.diff(
+        np.searchsorted(values, equal_mass_edges(sums, 15)), prepend=0, append=len(values)
+    )
     assert set(counts) <= {len(values) // 15, -(-len(values) // 15)}
     np.testing.assert_array_equal(counts, sums.counts(sums.positions(equal_mass_edges(sums, 15))))
     tied, times = np.array([-4.0, 0.0, 3.0]), np.array([80, 15, 5])
-    for sums in (SigmoidSums.from_log_odds(np.repeat(tied, times)), SigmoidSums.from_weighted(tied, times)):
+    for sums in (
+        SigmoidSums.from_log_odds(np.repeat(tied, times)),
+        SigmoidSums.from_weighted(tied, times),
+    ):
         np.testing.assert_allclose(equal_mass_edges(sums, 4), [0.0], atol=1e-6)
 
 
@@ -86,7 +103,9 @@ def test_divergence_is_jensen_and_shannons():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_kmeans_starts_find_separated_clusters(seed):
-    clusters = np.concatenate([np.random.default_rng(0).normal(c, 0.1, 400) for c in (-4.0, -1.5, 0.0, 1.5, 4.0)])
+    clusters = np.concatenate(
+        [np.random.default_rng(0).normal(c, 0.1, 400) for c in (-4.0, -1.5, 0.0, 1.5, 4.0)]
+    )
     edges = kmeans_edges(SigmoidSums.from_log_odds(clusters), 5, np.random.default_rng(seed))
     np.testing.assert_array_equal(np.searchsorted(edges, [-4.0, -1.5, 0.0, 1.5, 4.0]), range(5))
 
@@ -103,9 +122,13 @@ def test_a_scaled_model_bins_the_scaled_log_odds():
 log_odds_sets = hnp.arrays(
     np.float64,
     st.integers(2, 60),
-    elements=st.one_of(st.sampled_from([-1e3, -40.0, -1.0, 0.0, 1.0, 40.0, 1e3]), st.floats(-50.0, 50.0)),
+    elements=st.one_of(
+        st.sampled_from([-1e3, -40.0, -1.0, 0.0, 1.0, 40.0, 1e3]), st.floats(-50.0, 50.0)
+    ),
 )
-edge_lists = st.lists(st.floats(-45.0, 45.0), min_size=1, max_size=8, unique=True).map(lambda e: np.array(sorted(e)))
+edge_lists = st.lists(st.floats(-45.0, 45.0), min_size=1, max_size=8, unique=True).map(
+    lambda e: np.array(sorted(e))
+)
 
 
 def test_running_sums_are_those_of_the_pairs(rng):
@@ -114,8 +137,12 @@ def test_running_sums_are_those_of_the_pairs(rng):
     sums = SigmoidSums.from_log_odds(log_odds)
     one, zero = sums.between(sums.positions(edges))
     bins = naive.bins_of(log_odds, edges)
-    np.testing.assert_allclose(one, [np.sum(1 / (1 + np.exp(-np.array(x)))) for x in bins], rtol=1e-12)
-    np.testing.assert_allclose(zero, [np.sum(1 / (1 + np.exp(np.array(x)))) for x in bins], rtol=1e-12)
+    np.testing.assert_allclose(
+        one, [np.sum(1 / (1 + np.exp(-np.array(x)))) for x in bins], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        zero, [np.sum(1 / (1 + np.exp(np.array(x)))) for x in bins], rtol=1e-12
+    )
 
 
 def test_weights_stand_for_repeated_pairs(rng):
@@ -124,7 +151,9 @@ def test_weights_stand_for_repeated_pairs(rng):
     repeated = SigmoidSums.from_log_odds(np.repeat(values, times))
     edges = np.array([-3.0, 0.1, 2.0])
     for weighted, plain in zip(
-        once.between(once.positions(edges)), repeated.between(repeated.positions(edges)), strict=True
+        once.between(once.positions(edges)),
+        repeated.between(repeated.positions(edges)),
+        strict=True,
     ):
         np.testing.assert_allclose(weighted, plain, rtol=1e-12)
 
@@ -158,7 +187,9 @@ def test_neither_half_step_lowers_the_bound(log_odds, edges, random):
     centres = centres_of(sums, cuts)
     between = information_bound(*sums.between(cuts), centres)
     assert between >= before - 1e-12 * (1 + abs(before))
-    cuts = sums.positions(edges_between(centres))  # bins may be empty now: the same centres still bound
+    cuts = sums.positions(
+        edges_between(centres)
+    )  # bins may be empty now: the same centres still bound
     after = information_bound(*sums.between(cuts), centres)
     assert after >= between - 1e-12
 

@@ -16,4 +16,7 @@ for name, sets in (("the eight sets", SETS[:-1]), ("the forty", SETS[-1:])):
     for verdict in ("readable", "ask", "refuse"):
         counts = Counter(each.outcome for each in found if each.table.verdict == verdict)
         title = f"{name}, {verdict}"
-        print(f"{title:26}{sum(counts.values()):>6}" + "".join(f"{counts[outcome]:>15}" for outcome in OUTCOMES))
+        print(
+            f"{title:26}{sum(counts.values()):>6}"
+            + "".join(f"{counts[outcome]:>15}" for outcome in OUTCOMES)
+        )

@@ -34,7 +34,9 @@ class Column:
             return tuple(str(k) for k in range(int(first), int(last) + 1))
         return tuple(name.replace("~", " ") for name in text.split("/"))
 
-    def of_classes(self, classes: tuple[str, ...], rng: np.random.Generator) -> Iterator[tuple[str, int]]:
+    def of_classes(
+        self, classes: tuple[str, ...], rng: np.random.Generator
+    ) -> Iterator[tuple[str, int]]:
         """The columns that this one stands for: name and class, in the order in which they are written."""
         named = [
             (self.name.replace("{}", name).replace("{i}", str(k)).replace("{j}", str(k + 1)), k)
@@ -58,7 +60,11 @@ def parse(text: str) -> list[Column]:
         name, _, content = cell.rpartition(" = ")
         word, *rest = content.split()
         options = dict(item.split("=", 1) for item in rest if OPTION.match(item))
-        columns.append(Column(name.strip(), word, tuple(item for item in rest if not OPTION.match(item)), options))
+        columns.append(
+            Column(
+                name.strip(), word, tuple(item for item in rest if not OPTION.match(item)), options
+            )
+        )
     return columns
 
 
@@ -86,7 +92,9 @@ TEXTS = {
 }  # fmt: skip
 
 
-def numbers(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+def numbers(
+    column: Column, n: int, eta: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
     """The values of a feature or a weight, and their decimals where a recipe says nothing."""
     match column.word:
         case "age":
@@ -127,7 +135,10 @@ def noise_column(column: Column, n: int, eta: np.ndarray, rng: np.random.Generat
         case "cat" | "group" | "model" | "split":
             return [column.classes[k] for k in rng.integers(len(column.classes), size=n)]
         case "id":
-            return [f"{args[0] if args else 'C'}{k:05d}" for k in rng.choice(90_000, size=n, replace=False) + 1]
+            return [
+                f"{args[0] if args else 'C'}{k:05d}"
+                for k in rng.choice(90_000, size=n, replace=False) + 1
+            ]
         case "rownum":
             return [str(int(args[0] if args else 1) + k) for k in range(n)]
         case "uuid":
@@ -135,7 +146,10 @@ def noise_column(column: Column, n: int, eta: np.ndarray, rng: np.random.Generat
         case "date":
             form, start = column.options.get("form", "%Y-%m-%d"), datetime.datetime(2018, 1, 1)
             hours = rng.integers(30_000, size=n)
-            return [(start + datetime.timedelta(hours=int(h))).strftime(form).replace("~", " ") for h in hours]
+            return [
+                (start + datetime.timedelta(hours=int(h))).strftime(form).replace("~", " ")
+                for h in hours
+            ]
         case "cluster" | "maybe_cluster":
             prefix, members = "".join(args[:-1]), rng.integers(int(args[-1]), size=n)
             members = np.sort(members) if column.options.get("sorted") else members

@@ -24,14 +24,18 @@ def json_lines(rows: Iterable[dict[str, Any]]) -> Made:
 
 def rows_of(table: MadeTable) -> list[dict[str, str]]:
     """The cells by row."""
-    return [dict(zip(table.cells, row, strict=True)) for row in zip(*table.cells.values(), strict=True)]
+    return [
+        dict(zip(table.cells, row, strict=True)) for row in zip(*table.cells.values(), strict=True)
+    ]
 
 
 def spark_flattened(table: MadeTable) -> Made:
     """Spark ML: vector_to_array of rawPrediction and probability, one column for each place."""
     p = np.array(table.cells["probability_1"], dtype=float).clip(1e-6, 1 - 1e-6)
     raw = np.log(p / (1 - p))
-    columns = {f"rawPrediction_{k}": [f"{value:.8f}" for value in (2 * k - 1) * raw] for k in (0, 1)}
+    columns = {
+        f"rawPrediction_{k}": [f"{value:.8f}" for value in (2 * k - 1) * raw] for k in (0, 1)
+    }
     return write({**columns, **table.cells}, "csv", "part-00000")
 
 
@@ -51,8 +55,17 @@ def lm_eval_samples(table: MadeTable) -> Made:
     for k, row in enumerate(rows_of(table)):
         lines = [float(row[name]) - 30 for name in "abcd"]
         answers = [[str(value), str(value == max(lines))] for value in lines]
-        asked = {"question": f"What follows from premise {k}?", "choices": list("ABCD"), "answer": int(row["target"])}
-        done = {"doc_id": k, "doc": asked, "target": row["target"], "resps": [[answer] for answer in answers]}
+        asked = {
+            "question": f"What follows from premise {k}?",
+            "choices": list("ABCD"),
+            "answer": int(row["target"]),
+        }
+        done = {
+            "doc_id": k,
+            "doc": asked,
+            "target": row["target"],
+            "resps": [[answer] for answer in answers],
+        }
         done |= {
             "filtered_resps": answers,
             "filter": "none",
@@ -73,23 +86,37 @@ def llm_in_words(table: MadeTable) -> Made:
 def ticket_join(table: MadeTable) -> Made:
     """A help desk's SELECT with a join that repeats the key."""
     lines = zip(*table.cells.values(), table.cells["ticket_id"], strict=True)
-    return "query.csv", "".join(",".join(line) + "\n" for line in [(*table.cells, "ticket_id"), *lines]).encode()
+    return "query.csv", "".join(
+        ",".join(line) + "\n" for line in [(*table.cells, "ticket_id"), *lines]
+    ).encode()
 
 
 def melted_images(table: MadeTable) -> Made:
     """pivot_longer of an image model's output: a row for each image and class."""
     names = ("forest", "meadow", "water")
-    rows = [(row["image_id"], name, row[name], row["true_class"]) for row in rows_of(table) for name in names]
+    rows = [
+        (row["image_id"], name, row[name], row["true_class"])
+        for row in rows_of(table)
+        for name in names
+    ]
     header = ("image_id", "class", "probability", "true_class")
-    return write(dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)), "csv", "melted")
+    return write(
+        dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)), "csv", "melted"
+    )
 
 
 def stacked_models(table: MadeTable) -> Made:
     """Three models stacked under each other, each about the same applicants."""
     names = ("glm", "gbm", "nn")
-    rows = [(name, row["applicant"], row["truth"], row[name]) for name in names for row in rows_of(table)]
+    rows = [
+        (name, row["applicant"], row["truth"], row[name])
+        for name in names
+        for row in rows_of(table)
+    ]
     header = ("model", "applicant", "truth", "estimate")
-    return write(dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)), "csv", "all_models")
+    return write(
+        dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)), "csv", "all_models"
+    )
 
 
 RECIPES: dict[Callable[[MadeTable], Made], tuple[Verdict, str]] = {

@@ -12,7 +12,9 @@ from calib.data import Inspection, inspect
 from calib.records import flatten, unflatten
 from tests.data.corpus.tables import CorpusTable, Truth, softmax
 
-Outcome = Literal["right", "partly", "asked first", "asked", "asked without", "refused", "misread", "crashed"]
+Outcome = Literal[
+    "right", "partly", "asked first", "asked", "asked without", "refused", "misread", "crashed"
+]
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ def judge(table: CorpusTable) -> Judgement:
         said = " ".join(finding.message for finding in found.findings if finding.level == "error")
         if not right:
             return Judgement(table, "refused", said)
-        return Judgement(table, "asked first" if right[0] else "asked" if any(right) else "asked without", said)
+        return Judgement(
+            table, "asked first" if right[0] else "asked" if any(right) else "asked without", said
+        )
     if truth.kind is None:
         return Judgement(table, "misread", f"opened as {described(data)}")
     wrong = content_differs(data, truth)
@@ -61,9 +65,15 @@ def judge(table: CorpusTable) -> Judgement:
 def offers(found: Inspection) -> list[dict[str, Any]]:
     """The answers to a question that is not about columns, such as how probabilities are written."""
     changes = [
-        dict(change) for finding in found.findings if finding.level == "error" for change in finding.offers.values()
+        dict(change)
+        for finding in found.findings
+        if finding.level == "error"
+        for change in finding.offers.values()
     ]
-    return [{"outcome" if name == "labels" else name: value for name, value in change.items()} for change in changes]
+    return [
+        {"outcome" if name == "labels" else name: value for name, value in change.items()}
+        for change in changes
+    ]
 
 
 def opens(table: CorpusTable, roles: dict[str, Any]) -> bool:
@@ -89,14 +99,22 @@ def matches(roles: Any, truth: Truth) -> bool:
     values = roles.get("label_values")
     if values and truth.column_is and plain_name(values[-1]) != plain_name(truth.column_is):
         return False
-    if truth.kind == "pairs" and "predicted" in truth.roles and roles.get("predicted") != truth.roles["predicted"]:
+    if (
+        truth.kind == "pairs"
+        and "predicted" in truth.roles
+        and roles.get("predicted") != truth.roles["predicted"]
+    ):
         return False
     return any(found == (outcome, sorted(outputs)) for outcome, outputs in truth.readings)
 
 
 def other_models(truth: Truth) -> list[Truth]:
     """The truth for each further model of a wide table: opening one of them is right too where it is asked about."""
-    return [replace(truth, probs=probs) for rows, probs in truth.models.values() if len(rows) == len(truth.rows)]
+    return [
+        replace(truth, probs=probs)
+        for rows, probs in truth.models.values()
+        if len(rows) == len(truth.rows)
+    ]
 
 
 def content_differs(data: Any, truth: Truth) -> str:
@@ -154,11 +172,19 @@ def beside_content(data: Any, truth: Truth) -> list[str]:
             different.append("no event")
         elif not np.array_equal(data.labels == event.column, wanted):
             different.append(f"the event is {event.name} instead of {truth.event}")
-    clusters, weights, maybe = getattr(data, "clusters", None), getattr(data, "weights", None), truth.maybe.values()
+    clusters, weights, maybe = (
+        getattr(data, "clusters", None),
+        getattr(data, "weights", None),
+        truth.maybe.values(),
+    )
     if not any(same_partition(clusters, expected) for expected in (truth.clusters, *maybe)):
-        different.append(f"clusters: {role_of(data, 'cluster')} instead of {truth.roles.get('cluster')}")
+        different.append(
+            f"clusters: {role_of(data, 'cluster')} instead of {truth.roles.get('cluster')}"
+        )
     if not any(proportional(weights, expected) for expected in (truth.weights, *maybe)):
-        different.append(f"weights: {role_of(data, 'weight')} instead of {truth.roles.get('weight')}")
+        different.append(
+            f"weights: {role_of(data, 'weight')} instead of {truth.roles.get('weight')}"
+        )
     if weights is not None and getattr(data, "weight_kind", None) is not None:
         different.append("weights are applied without being confirmed")
     groups = set(truth.roles.get("group", ()))

@@ -144,7 +144,9 @@ def model_logits(latent: np.ndarray, quality: str, rng: np.random.Generator) -> 
         "inverted": (-0.6, 0.5),
     }[quality]  # fmt: skip
     centre = latent.mean(axis=0)
-    shift = np.where(np.arange(latent.shape[1]) == latent.shape[1] - 1, 0.8 * (quality == "shifted"), 0.0)
+    shift = np.where(
+        np.arange(latent.shape[1]) == latent.shape[1] - 1, 0.8 * (quality == "shifted"), 0.0
+    )
     return centre + slope * (latent - centre) + spread * noise + shift
 
 
@@ -184,7 +186,9 @@ VECTORS: dict[str, Callable[[list[str], tuple[str, ...]], str]] = {
     "json": lambda cells, classes: f"[{', '.join(cells)}]",
     "numpy": lambda cells, classes: f"[{' '.join(cells)}]",
     "space": lambda cells, classes: " ".join(cells),
-    "dict": lambda cells, classes: repr({name: float(cell) for name, cell in zip(classes, cells, strict=True)}),
+    "dict": lambda cells, classes: repr(
+        {name: float(cell) for name, cell in zip(classes, cells, strict=True)}
+    ),
     "label_prob": lambda cells, classes: _label_list(cells, classes, "prob"),
     "label_score": lambda cells, classes: _label_list(cells, classes, "score"),
 }
@@ -197,7 +201,13 @@ def _label_list(cells: list[str], classes: tuple[str, ...], key: str) -> str:
     return json.dumps([{"label": name, key: value} for name, value in items])
 
 
-WORDS = {"almost certain": 0.95, "very likely": 0.85, "likely": 0.7, "even chance": 0.5, "unlikely": 0.25}
+WORDS = {
+    "almost certain": 0.95,
+    "very likely": 0.85,
+    "likely": 0.7,
+    "even chance": 0.5,
+    "unlikely": 0.25,
+}
 
 
 class MadeTable:
@@ -206,7 +216,9 @@ class MadeTable:
     def __init__(self, recipe: Recipe, seed: int):
         self.rng = np.random.default_rng([seed, zlib.crc32(recipe.name.encode())])
         columns = parse(recipe.columns)
-        outcome = next((column for column in columns if column.word in ("y", "correct", "onehot")), None)
+        outcome = next(
+            (column for column in columns if column.word in ("y", "correct", "onehot")), None
+        )
         self.by_correctness = outcome is None or outcome.word == "correct"
         self.classes = outcome.classes if outcome else ("wrong", "correct")
         self.pairs = any(column.word in ("conf", "verbal") for column in columns)
@@ -222,8 +234,12 @@ class MadeTable:
         present = self.rng.permutation(self.n)[: len(self.classes)]
         self.labels[present] = np.arange(len(present))
         qualities = ["fair", "over", "under", "shifted", "weak", "inverted"]
-        quality = recipe.quality or str(self.rng.choice(qualities, p=[0.35, 0.25, 0.1, 0.15, 0.1, 0.05]))
-        tags = dict.fromkeys(column.options.get("m", "") for column in columns if column.is_output) or {"": None}
+        quality = recipe.quality or str(
+            self.rng.choice(qualities, p=[0.35, 0.25, 0.1, 0.15, 0.1, 0.05])
+        )
+        tags = dict.fromkeys(
+            column.options.get("m", "") for column in columns if column.is_output
+        ) or {"": None}
         self.right = np.zeros(self.n, dtype=bool)
         self.models = {tag: model_logits(spread, quality, self.rng) for tag in tags}
         self.header = LAYOUTS[recipe.layout].header
@@ -231,7 +247,9 @@ class MadeTable:
         self.outputs: dict[str, list[tuple[str, int, np.ndarray]]] = {tag: [] for tag in tags}
         self.scales = dict.fromkeys(tags, "p")
         self.roles: dict[str, list[str]] = {}
-        self.model_column = next((column.name for column in columns if column.word == "model"), None)
+        self.model_column = next(
+            (column.name for column in columns if column.word == "model"), None
+        )
         self.two_outcomes = any(column.word == "y2" for column in columns)
         self.maybe = tuple(column.name for column in columns if column.word.startswith("maybe_"))
         for column in columns:
@@ -254,17 +272,22 @@ class MadeTable:
             of_class = column.options.get("of", self.classes[-1]).replace("~", " ")
             self.add_output(column.name, column, self.classes.index(of_class))
         elif column.word in ("y", "y2", "correct", "pred"):
-            index = {"y2": (self.latent[:, -1] + self.rng.logistic(size=self.n) > 0.5).astype(int)}.get(
-                column.word, self.predicted if column.word == "pred" else self.labels
-            )
+            index = {
+                "y2": (self.latent[:, -1] + self.rng.logistic(size=self.n) > 0.5).astype(int)
+            }.get(column.word, self.predicted if column.word == "pred" else self.labels)
             written = column.classes if column.args else self.classes
             if column.word == "pred" and column.args:  # the prediction has names of its own
                 self.right = index == self.labels
             self.put(column, [written[k] for k in index])
         elif column.word in ("ytext", "predtext"):
-            words = np.random.default_rng(self.n).choice(["main", "house", "invoice", "total", "street"], self.n)
+            words = np.random.default_rng(self.n).choice(
+                ["main", "house", "invoice", "total", "street"], self.n
+            )
             wrong = (self.labels == 0) & (column.word == "predtext")
-            self.put(column, [word[:-1] + "~" if bad else word for word, bad in zip(words, wrong, strict=True)])
+            self.put(
+                column,
+                [word[:-1] + "~" if bad else word for word, bad in zip(words, wrong, strict=True)],
+            )
         elif column.word == "near":
             bound = softmax(next(iter(self.models.values())))[:, -1] + float(column.args[0])
             self.put(column, [f"{value:.5f}" for value in np.clip(bound, 0.001, 0.999)])
@@ -293,7 +316,9 @@ class MadeTable:
             if steps := float(column.options.get("steps", 0)):
                 values = np.round(values * steps) / steps
             written = SCALES[scale][0](values)[:, k]
-        text = [f"{value:.{int(column.options.get('d', DIGITS.get(scale, 4)))}f}" for value in written]
+        text = [
+            f"{value:.{int(column.options.get('d', DIGITS.get(scale, 4)))}f}" for value in written
+        ]
         text = [cell if float(cell) else cell.lstrip("-") for cell in text]
         if scale == "frac":
             parts = np.full(self.n, steps) if steps else self.rng.integers(4, 30, size=self.n)
@@ -313,8 +338,12 @@ class MadeTable:
     def add_vector(self, column: Column) -> None:
         probs = softmax(self.models[""])
         rows = [[f"{value:.{int(column.options.get('d', 4))}f}" for value in row] for row in probs]
-        name = self.put(column, [VECTORS[column.options["form"]](row, self.classes) for row in rows])
-        self.outputs[""] = [(name, k, np.array([float(row[k]) for row in rows])) for k in range(len(self.classes))]
+        name = self.put(
+            column, [VECTORS[column.options["form"]](row, self.classes) for row in rows]
+        )
+        self.outputs[""] = [
+            (name, k, np.array([float(row[k]) for row in rows])) for k in range(len(self.classes))
+        ]
         self.scales[""] = "vec"
 
     def probabilities(self, tag: str, n_classes: int) -> np.ndarray:
@@ -349,14 +378,22 @@ def build(recipe: Recipe, seed: int) -> CorpusTable:
 def truth_of(recipe: Recipe, table: MadeTable) -> Truth:
     """What a table means."""
     several = ("outputs", "features", "ignore", "group")
-    roles: dict[str, Any] = {role: tuple(names) if role in several else names[0] for role, names in table.roles.items()}
+    roles: dict[str, Any] = {
+        role: tuple(names) if role in several else names[0] for role, names in table.roles.items()
+    }
     tag = next(iter(table.outputs))
     columns = table.outputs[tag]
     if not columns or "outcome" not in roles:
         return Truth(roles)
-    outputs = tuple(dict.fromkeys(name for name, *_ in sorted(columns, key=lambda column: column[1])))
+    outputs = tuple(
+        dict.fromkeys(name for name, *_ in sorted(columns, key=lambda column: column[1]))
+    )
     roles["outputs"] = outputs
-    needed = [roles["outcome"], *outputs, *([roles["predicted"]] if table.pairs and "predicted" in roles else [])]
+    needed = [
+        roles["outcome"],
+        *outputs,
+        *([roles["predicted"]] if table.pairs and "predicted" in roles else []),
+    ]
     cells = np.array([table.cells[name] for name in needed])
     kept = (cells != recipe.na).all(axis=0) | (not recipe.blank)
     rows = np.flatnonzero(kept)
@@ -364,7 +401,9 @@ def truth_of(recipe: Recipe, table: MadeTable) -> Truth:
     if table.pairs:
         kind, classes = "pairs", ("wrong", "correct")
         if "predicted" in roles:
-            right = np.array(table.cells[roles["outcome"]]) == np.array(table.cells[roles["predicted"]])
+            right = np.array(table.cells[roles["outcome"]]) == np.array(
+                table.cells[roles["predicted"]]
+            )
             right |= table.right
         else:
             right = table.labels == 1
@@ -372,16 +411,27 @@ def truth_of(recipe: Recipe, table: MadeTable) -> Truth:
     else:
         logs = {"logp": "log_probabilities"}
         single = "binary_log_odds" if scale == "logit" else "binary_probability"
-        kind = single if len(columns) == 1 else "logits" if scale == "logit" else logs.get(scale, "probabilities")
+        kind = (
+            single
+            if len(columns) == 1
+            else "logits"
+            if scale == "logit"
+            else logs.get(scale, "probabilities")
+        )
         classes, labels = table.classes, np.array(table.classes)[table.labels]
     models = {}
     if table.model_column:
-        of_model, probs = np.array(table.cells[table.model_column]), table.probabilities(tag, len(classes))
+        of_model, probs = (
+            np.array(table.cells[table.model_column]),
+            table.probabilities(tag, len(classes)),
+        )
         for name in np.unique(of_model):
             own = np.flatnonzero(kept & (of_model == name))
             models[str(name)] = own, probs[own]
     elif len(table.outputs) > 1 and not table.two_outcomes:
-        models = {name: (rows, table.probabilities(name, len(classes))[rows]) for name in table.outputs}
+        models = {
+            name: (rows, table.probabilities(name, len(classes))[rows]) for name in table.outputs
+        }
     others = [
         (roles["outcome"], tuple(name for name, *_ in sorted(of, key=lambda column: column[1])))
         for of in list(table.outputs.values())[: 1 if table.two_outcomes else None]

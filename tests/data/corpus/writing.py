@@ -63,7 +63,9 @@ LAYOUTS = {
     "headless": Layout(header=False),
     "headless_txt": Layout("\t", header=False, suffix="txt"),
     "csv2": Layout(";", decimal=",", first="", quoting=csv.QUOTE_NONNUMERIC),
-    "latin_quoted": Layout(";", decimal=",", encoding="cp1252", quoting=csv.QUOTE_ALL, line_end="\r\n"),
+    "latin_quoted": Layout(
+        ";", decimal=",", encoding="cp1252", quoting=csv.QUOTE_ALL, line_end="\r\n"
+    ),
     "knime": Layout(first="row ID"),
     "rowid": Layout("\t", first="rowid", suffix="tsv"),
     "parquet": Layout(suffix="parquet"),
@@ -76,7 +78,9 @@ LAYOUTS = {
     "split_json": Layout(suffix="json"),
     "xlsx": Layout(suffix="xlsx"),
     "xlsx_titled": Layout(before="Model results, second quarter\n\n", suffix="xlsx"),
-    "xlsx_heads": Layout(before="Churn model, second quarter\n\nCustomer\t\t\tModel\n", suffix="xlsx"),
+    "xlsx_heads": Layout(
+        before="Churn model, second quarter\n\nCustomer\t\t\tModel\n", suffix="xlsx"
+    ),
     "shift_jis": Layout(encoding="cp932"),
 }
 
@@ -98,7 +102,10 @@ def write(cells: Mapping[str, Sequence[str]], layout: str, name: str) -> tuple[s
     how = LAYOUTS[layout]
     if how.first is not None:
         n = len(next(iter(cells.values())))
-        cells = {how.first: [str(row + (how.quoting != csv.QUOTE_MINIMAL)) for row in range(n)], **cells}
+        cells = {
+            how.first: [str(row + (how.quoting != csv.QUOTE_MINIMAL)) for row in range(n)],
+            **cells,
+        }
     if layout == "parquet":
         return f"{name}.parquet", _parquet(_text(cells, LAYOUTS["csv"]))
     if how.suffix in ("jsonl", "json"):
@@ -117,7 +124,9 @@ def _objects(cells: Mapping[str, Sequence[str]], layout: str) -> bytes:
         return json.dumps({"columns": list(cells), "data": rows}).encode()
     if layout == "frame_json":
         columns = zip(cells, zip(*rows, strict=True), strict=True)
-        return json.dumps({name: {str(k): cell for k, cell in enumerate(column)} for name, column in columns}).encode()
+        return json.dumps(
+            {name: {str(k): cell for k, cell in enumerate(column)} for name, column in columns}
+        ).encode()
     objects = [dict(zip(cells, row, strict=True)) for row in rows]
     if layout == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in objects).encode()
@@ -153,7 +162,9 @@ def _text(cells: Mapping[str, Sequence[str]], how: Layout) -> bytes:
     buffer = io.StringIO()
     buffer.write(how.before)
     quoting = csv.QUOTE_MINIMAL if how.quoting == csv.QUOTE_NONNUMERIC else how.quoting
-    writer = csv.writer(buffer, delimiter=how.delimiter, quoting=quoting, lineterminator=how.line_end)
+    writer = csv.writer(
+        buffer, delimiter=how.delimiter, quoting=quoting, lineterminator=how.line_end
+    )
     if how.header:
         writer.writerow(list(cells)[how.short :])
     for row in zip(*cells.values(), strict=True):

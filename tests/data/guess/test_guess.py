@@ -42,14 +42,20 @@ def roles(found) -> dict[str, str]:
 def test_signs_in_names_tell_classes_apart_that_words_do_not():
     labels, names = np.array(["<=50K", ">50K"]), ("P (income=<=50K)", "P (income=>50K)")
     found = of(income=labels[HAPPENED], **dict(zip(names, (1 - RISK, RISK), strict=True)))
-    assert found.is_clear and read(found) == ("income", names) and found.readings[0].outputs.classes == tuple(labels)
+    assert (
+        found.is_clear
+        and read(found) == ("income", names)
+        and found.readings[0].outputs.classes == tuple(labels)
+    )
 
 
 @pytest.mark.parametrize("shared", ["pd_old default_old", "pd_new default_new", "pd_old old_flag"])
 def test_a_word_that_two_names_share_does_not_rule_out_another_pair(shared):
     output, outcome = shared.split()
     old = RNG.random(N)
-    found = of(pd=RISK, **{output: old}, default=HAPPENED, **{outcome: (RNG.random(N) < old).astype(int)})
+    found = of(
+        pd=RISK, **{output: old}, default=HAPPENED, **{outcome: (RNG.random(N) < old).astype(int)}
+    )
     offered = {(reading.outcome.name, reading.outputs.names) for reading in found.readings}
     assert not found.is_clear and offered >= {("default", ("pd",)), (outcome, (output,))}
 
@@ -91,7 +97,11 @@ def test_names_say_of_which_class_a_column_speaks(outcome, labels, score, last):
 def test_where_names_do_not_say_it_both_are_offered(outcome, labels, score):
     found = of(**{outcome: np.array(labels)[HAPPENED], score: RISK})
     assert not found.is_clear
-    last = {str(reading.label_values[-1]) for reading in found.readings if reading.outcome.name == outcome}
+    last = {
+        str(reading.label_values[-1])
+        for reading in found.readings
+        if reading.outcome.name == outcome
+    }
     assert last == set(map(str, labels))
 
 
@@ -114,12 +124,17 @@ def test_columns_of_names_in_no_order_beside_numbers_are_asked_about():
         ("a b", "outcome"),
     ],
 )
-def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are_asked_about(names, outcome):
+def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are_asked_about(
+    names, outcome
+):
     first, second = (f"p_{name}" for name in names.split())
     for columns in ({first: RISK, second: 1 - RISK}, {second: 1 - RISK, first: RISK}):
         found = of(**{outcome: HAPPENED}, **columns)
         offered = {(reading.outputs.names, reading.label_values) for reading in found.readings}
-        assert not found.is_clear and {values for names, values in offered if len(names) == 2} == {(0, 1), (1, 0)}
+        assert not found.is_clear and {values for names, values in offered if len(names) == 2} == {
+            (0, 1),
+            (1, 0),
+        }
 
 
 # Where one condition of a rule decides.
@@ -163,7 +178,11 @@ def test_what_is_likelier_is_offered_first(columns, outcome):
     [
         {"weight": RISK, "default": HAPPENED},
         {"gold": ANIMALS[LABELS], "observed": GUESSED, "confidence": RISK},
-        {"gold": ANIMALS[LABELS], "farm": np.array(["cat", *"uvwxyz"])[AGE % 7], "confidence": RISK},
+        {
+            "gold": ANIMALS[LABELS],
+            "farm": np.array(["cat", *"uvwxyz"])[AGE % 7],
+            "confidence": RISK,
+        },
     ],
 )
 def test_where_outputs_or_predictions_are_missing_nothing_is_read(columns):
@@ -214,7 +233,10 @@ def test_a_row_for_each_class_is_told_from_predictions():
 
 @pytest.mark.parametrize(("one_hot", "code"), [(True, "one_hot"), (False, "several_labels")])
 def test_labels_in_a_column_each_are_named_as_what_they_are(one_hot, code):
-    truth = {f"true_{a}": (k == LABELS if one_hot else RNG.random(N) < 0.4).astype(int) for k, a in enumerate(ANIMALS)}
+    truth = {
+        f"true_{a}": (k == LABELS if one_hot else RNG.random(N) < 0.4).astype(int)
+        for k, a in enumerate(ANIMALS)
+    }
     found = of(**truth, **{f"p_{a}": RNG.random(N) for a in ANIMALS})
     assert not found.readings and found.problem.code == code
 
@@ -224,9 +246,26 @@ def test_labels_in_a_column_each_are_named_as_what_they_are(one_hot, code):
 
 TABLES = [
     {"id": np.arange(N), "pd": RISK, "score": AGE, "default": HAPPENED},
-    {"day": DAYS, **EACH, "y_true": LABELS, "predicted": PROBS.argmax(axis=1), "farm": ANIMALS[AGE % 3]},
-    {"key": [f"K{k * 7919 % 1000}" for k in range(N)], "confidence": 0.5 + RISK / 2, "correct": HAPPENED, "age": AGE},
-    {"constant": np.ones(N), "pd_glm": RISK, "pd_gbm": RNG.random(N), "default": HAPPENED, "subject": AGE},
+    {
+        "day": DAYS,
+        **EACH,
+        "y_true": LABELS,
+        "predicted": PROBS.argmax(axis=1),
+        "farm": ANIMALS[AGE % 3],
+    },
+    {
+        "key": [f"K{k * 7919 % 1000}" for k in range(N)],
+        "confidence": 0.5 + RISK / 2,
+        "correct": HAPPENED,
+        "age": AGE,
+    },
+    {
+        "constant": np.ones(N),
+        "pd_glm": RISK,
+        "pd_gbm": RNG.random(N),
+        "default": HAPPENED,
+        "subject": AGE,
+    },
 ]
 
 
@@ -235,23 +274,40 @@ def test_order_agreement_and_names_of_columns_left_alone_change_nothing(columns)
     """A model that ranks backwards, and one that says nothing, are read as any other."""
 
     def told(names=lambda name: name, turned=False):
-        changed = {names(name): 1 - cells if turned and cells is HAPPENED else cells for name, cells in columns.items()}
+        changed = {
+            names(name): 1 - cells if turned and cells is HAPPENED else cells
+            for name, cells in columns.items()
+        }
         return [of(**dict(items)) for items in (changed.items(), reversed(changed.items()))]
 
     def shape(found):
-        return {(r.outcome.name, frozenset(r.outputs.names), r.pairs) for r in found.readings}, roles(found)
+        return {
+            (r.outcome.name, frozenset(r.outputs.names), r.pairs) for r in found.readings
+        }, roles(found)
 
     first, reverse = told()
-    assert [role.column for role in first.roles] == list(columns) and all(r.role and r.reason for r in first.roles)
-    assert first.readings and all(shape(found) == shape(first) for found in (reverse, *told(turned=True)))
-    alone = [role.column for role in first.roles if first.is_clear and role.role in ("id", "ignore")]
+    assert [role.column for role in first.roles] == list(columns) and all(
+        r.role and r.reason for r in first.roles
+    )
+    assert first.readings and all(
+        shape(found) == shape(first) for found in (reverse, *told(turned=True))
+    )
+    alone = [
+        role.column for role in first.roles if first.is_clear and role.role in ("id", "ignore")
+    ]
     for found in told(lambda name: "qzqz xyxy" if name in alone else name):
         assert shape(found)[0] == shape(first)[0]
 
 
 def test_a_range_that_was_seen_in_part_is_said_to_be():
-    assert guess({"pd": RISK, "default": HAPPENED}, 100 * N).roles[0].reason.endswith("rows looked at")
-    assert guess({"pd": RISK, "default": HAPPENED}, N).roles[0].reason.endswith(f"{RISK.min():.4g} to {RISK.max():.4g}")
+    assert (
+        guess({"pd": RISK, "default": HAPPENED}, 100 * N).roles[0].reason.endswith("rows looked at")
+    )
+    assert (
+        guess({"pd": RISK, "default": HAPPENED}, N)
+        .roles[0]
+        .reason.endswith(f"{RISK.min():.4g} to {RISK.max():.4g}")
+    )
 
 
 def test_what_names_do_not_have_in_common():

@@ -12,7 +12,12 @@ from calib.data import inspect
 from tests.data.conftest import cases, parquet_bytes
 from tests.data.read.conftest import LABELS, LOGITS, NAMES, check_read
 
-TABLE = pa.table({**{f"logit_{name}": LOGITS[:, k] for k, name in enumerate(NAMES)}, "label": np.array(NAMES)[LABELS]})
+TABLE = pa.table(
+    {
+        **{f"logit_{name}": LOGITS[:, k] for k, name in enumerate(NAMES)},
+        "label": np.array(NAMES)[LABELS],
+    }
+)
 ZONED = TABLE.append_column("when", pa.array(range(240), pa.timestamp("us", "Europe/Berlin")))
 
 
@@ -87,5 +92,7 @@ def test_any_damage_is_read_or_refused_in_words(stream):
             at = int(generator.integers(min(near, len(out))))
             at = len(out) - 1 - at if not stream and generator.random() < 0.5 else at
             out[at] = int(generator.choice([0, 1, 0x7F, 0x80, 0xFF, generator.integers(256)]))
-        found = read(bytes(out[: generator.integers(8, len(out))] if generator.random() < 0.2 else out))
+        found = read(
+            bytes(out[: generator.integers(8, len(out))] if generator.random() < 0.2 else out)
+        )
         assert found.predictions is not None or found.findings[0].action

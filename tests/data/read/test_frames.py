@@ -14,7 +14,9 @@ from tests.conftest import npz_bytes
 from tests.data.conftest import cases, the
 from tests.data.read.conftest import LABELS, LOGITS, NAMES, PROBS, check_read
 
-FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(label=[NAMES[k] for k in LABELS])
+FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(
+    label=[NAMES[k] for k in LABELS]
+)
 ARROW = pa.Table.from_pandas(FRAME)
 ROWS = FRAME.to_dict("records")
 
@@ -35,7 +37,9 @@ def viewed(table, categories=False):
     names, places = np.unique(label, return_inverse=True)
     views = pa.array(names.tolist() if categories else label, pa.string_view())
     return table.set_column(
-        3, "label", pa.DictionaryArray.from_arrays(places.astype(np.uint32), views) if categories else views
+        3,
+        "label",
+        pa.DictionaryArray.from_arrays(places.astype(np.uint32), views) if categories else views,
     )
 
 
@@ -56,7 +60,10 @@ def test_frames_are_read_as_files_are(frame):
 
 
 def test_numbers_written_as_text_are_read_as_those_of_a_csv(tmp_path):
-    percent = {name: FRAME[name].map(lambda p: f"{100 * p:.4f}%".replace(".", ",")) for name in FRAME.columns[:3]}
+    percent = {
+        name: FRAME[name].map(lambda p: f"{100 * p:.4f}%".replace(".", ","))
+        for name in FRAME.columns[:3]
+    }
     frame = FRAME.assign(**percent, code="007")
     frame.to_parquet(tmp_path / "outputs.parquet", index=False)
     for source in (frame, tmp_path / "outputs.parquet"):
@@ -89,13 +96,22 @@ def test_what_cannot_be_read_is_refused_in_words(source, code):
 
 def test_arrays_are_read_as_from_a_file_and_not_written_to():
     zeros = np.where(PROBS.argmin(axis=1)[:, None] == np.arange(3), 0.0, PROBS)
-    for outputs in (LOGITS, zeros / zeros.sum(axis=1, keepdims=True), LOGITS.astype(np.float32), PROBS[:, 0]):
+    for outputs in (
+        LOGITS,
+        zeros / zeros.sum(axis=1, keepdims=True),
+        LOGITS.astype(np.float32),
+        PROBS[:, 0],
+    ):
         labels = LABELS if outputs.ndim == 2 else LABELS == 0
         before = outputs.copy()
         filed = calib.load(("outputs.npz", npz_bytes(outputs=outputs, labels=labels)))
         loaded = calib.load({"outputs": outputs, "labels": labels})
         assert loaded.sha256 == filed.sha256
-        assert (loaded.kind, loaded.class_names, loaded.floor) == (filed.kind, filed.class_names, filed.floor)
+        assert (loaded.kind, loaded.class_names, loaded.floor) == (
+            filed.kind,
+            filed.class_names,
+            filed.floor,
+        )
         np.testing.assert_array_equal(outputs, before)
 
 
@@ -106,7 +122,11 @@ def test_a_pair_a_frame_and_a_file_are_taken_alone(tmp_path):
     pair, table, file = from_outputs((LOGITS, LABELS)), from_outputs(frame), from_outputs(path)
     assert pair.sha256 == from_outputs(LOGITS, LABELS).sha256
     assert table.kind == file.kind == "binary_probability"
-    assert (table.name, file.name, from_outputs(path, name="mine").name) == ("predictions", "risks", "mine")
+    assert (table.name, file.name, from_outputs(path, name="mine").name) == (
+        "predictions",
+        "risks",
+        "mine",
+    )
     assert from_outputs(file) == file or from_outputs(file).sha256 == file.sha256
 
 
@@ -121,7 +141,10 @@ def test_what_is_no_array_is_refused_in_a_sentence():
     ):
         with pytest.raises(calib.DataError, match=said):
             from_outputs(outputs, labels)
-    for read in (calib.load, calib.load_models):  # arrays where options belong ended in NumPy's own error
+    for read in (
+        calib.load,
+        calib.load_models,
+    ):  # arrays where options belong ended in NumPy's own error
         with pytest.raises(calib.DataError, match=r"calib\.from_outputs\(outputs, labels\)"):
             read(LOGITS, LABELS)
 
@@ -130,7 +153,10 @@ def test_masked_outputs_are_missing_whatever_stands_below():
     for outputs in (PROBS, LOGITS.round().astype(int)):
         masked = np.ma.masked_array(outputs, np.arange(240)[:, None] + np.zeros(3, int) < 5)
         finding = inspect({"outputs": masked, "labels": LABELS}).findings[0]
-        assert (finding.level, finding.code) == ("error", "not_finite") and "5 rows of 240" in finding.reason
+        assert (finding.level, finding.code) == (
+            "error",
+            "not_finite",
+        ) and "5 rows of 240" in finding.reason
 
 
 def test_columns_named_by_numbers_are_the_classes_of_labels_beside_them():
@@ -143,7 +169,9 @@ def test_columns_named_by_numbers_are_the_classes_of_labels_beside_them():
     data = calib.from_outputs(table, labels)
     assert data.accuracy == pytest.approx((probs.argmax(axis=1) == labels).mean())
     assert data.class_names[:3] == ("0", "1", "10")
-    assert calib.from_outputs(table.to_numpy(), labels).accuracy < 0.3  # without names labels are places
+    assert (
+        calib.from_outputs(table.to_numpy(), labels).accuracy < 0.3
+    )  # without names labels are places
 
 
 @pytest.mark.parametrize("names", [("low", "high"), ("p_low", "p_high")])
@@ -174,13 +202,18 @@ def test_labels_are_the_columns_names_with_or_without_what_these_have_in_common(
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 @pytest.mark.parametrize("numbers", [(3, 1, 2), (0, 1, 2)])
-def test_columns_named_by_numbers_are_the_classes_of_labels_in_whichever_order_they_are_named(rng, numbers, order):
+def test_columns_named_by_numbers_are_the_classes_of_labels_in_whichever_order_they_are_named(
+    rng, numbers, order
+):
     """Class names in another order, or in the columns' own, had labels counted as places."""
     probs, labels = rng.dirichlet(np.full(3, 0.2), 90), rng.choice(numbers, 90)
     frame = pd.DataFrame(probs, columns=[f"p_{number}" for number in numbers])
     names = [str(numbers[place]) for place in order]
     expected = (np.array(numbers)[probs.argmax(axis=1)] == labels).mean()
-    for data in (from_outputs(frame, labels, class_names=names), calib.load(frame.assign(y=labels), class_names=names)):
+    for data in (
+        from_outputs(frame, labels, class_names=names),
+        calib.load(frame.assign(y=labels), class_names=names),
+    ):
         assert data.class_names == tuple(names) and data.accuracy == expected
 
 
@@ -219,7 +252,11 @@ def test_labels_of_a_frame_are_read_by_name_whatever_else_is_given(rng):
     """One missing label spoilt the others, and one column of labels and ``label_values`` beside names were misread."""
     p, codes = rng.uniform(size=60), np.arange(60) % 2
     frame = pd.DataFrame({"p_b": 1 - p, "p_a": p})
-    full, short, wanted = np.array(["p_b", "p_a"])[codes], np.array(["b", "a"])[codes], np.where(codes, p, 1 - p)
+    full, short, wanted = (
+        np.array(["p_b", "p_a"])[codes],
+        np.array(["b", "a"])[codes],
+        np.where(codes, p, 1 - p),
+    )
 
     def said(data):
         return np.exp(data.logits)[np.arange(len(data.labels)), data.labels]

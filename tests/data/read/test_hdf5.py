@@ -24,7 +24,9 @@ def hdf5(fill):
 def test_texts_of_any_form_are_read(dtype):
     names = np.array(["né".encode(), b"cat", b"dog"] * 100)
     texts = names if dtype == "S9" else np.char.decode(names, "utf-8").astype(object)
-    found = inspect(hdf5(lambda file: file.create_dataset("labels", data=texts, dtype=dtype, chunks=(7,))))
+    found = inspect(
+        hdf5(lambda file: file.create_dataset("labels", data=texts, dtype=dtype, chunks=(7,)))
+    )
     assert "3 different labels (cat, dog, né)" in found.findings[0].message
 
 

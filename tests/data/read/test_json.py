@@ -18,7 +18,9 @@ from tests.data.conftest import cases, the
 from tests.data.read.conftest import LABELS, LOGITS, NAMES, PROBS, check_read
 
 PAIRS = list(zip(PROBS.tolist(), LABELS.tolist(), strict=True))
-FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(label=[NAMES[k] for k in LABELS])
+FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(
+    label=[NAMES[k] for k in LABELS]
+)
 
 
 def lines(rows) -> str:
@@ -30,7 +32,9 @@ def read(text: str, name: str = "outputs.json", **chosen) -> Inspection:
 
 
 BY_NUMBER = [{"row": i, "probs": row, "label": label} for i, (row, label) in enumerate(PAIRS)]
-BY_NAME = [{"probs": dict(zip(NAMES, row, strict=True)), "label": NAMES[label]} for row, label in PAIRS]
+BY_NAME = [
+    {"probs": dict(zip(NAMES, row, strict=True)), "label": NAMES[label]} for row, label in PAIRS
+]
 
 
 @cases(
@@ -38,10 +42,25 @@ BY_NAME = [{"probs": dict(zip(NAMES, row, strict=True)), "label": NAMES[label]} 
     [
         ("lines", lines(BY_NUMBER), None),
         ("dictionaries by class", lines(BY_NAME), NAMES),
-        ("rows inside other objects", json.dumps({"meta": {"seed": 3}, "data": {"rows": BY_NAME}}), NAMES),
-        ("one object of lists", json.dumps({"model": "x", "logits": LOGITS.tolist(), "labels": LABELS.tolist()}), None),
-        *((f"pandas, {o}", FRAME.to_json(orient=o, double_precision=15), NAMES) for o in ("split", "index", "columns")),
-        ("pandas, records", FRAME.to_json(orient="records", lines=True, double_precision=15), NAMES),
+        (
+            "rows inside other objects",
+            json.dumps({"meta": {"seed": 3}, "data": {"rows": BY_NAME}}),
+            NAMES,
+        ),
+        (
+            "one object of lists",
+            json.dumps({"model": "x", "logits": LOGITS.tolist(), "labels": LABELS.tolist()}),
+            None,
+        ),
+        *(
+            (f"pandas, {o}", FRAME.to_json(orient=o, double_precision=15), NAMES)
+            for o in ("split", "index", "columns")
+        ),
+        (
+            "pandas, records",
+            FRAME.to_json(orient="records", lines=True, double_precision=15),
+            NAMES,
+        ),
     ],
 )
 def test_tables_are_read_however_they_nest(text, names):
@@ -58,11 +77,15 @@ def scored(row, prefix="LABEL_"):
 
 def test_lists_of_label_and_score_are_columns_in_the_order_of_their_labels():
     expected = tuple(f"LABEL_{j}" for j in range(3))
-    found = read(lines({"text": "…", "label": f"LABEL_{k}", "scores": scored(row)} for row, k in PAIRS))
+    found = read(
+        lines({"text": "…", "label": f"LABEL_{k}", "scores": scored(row)} for row, k in PAIRS)
+    )
     check_read(found, expected)
     beside = json.dumps(LABELS.tolist()).encode()
     alone = json.dumps([scored(row) for row, _ in PAIRS]).encode()
-    check_read(inspect(("pipeline.json", alone), labels=("labels.json", beside)), ("0", "1", "2"))  # as labelled
+    check_read(
+        inspect(("pipeline.json", alone), labels=("labels.json", beside)), ("0", "1", "2")
+    )  # as labelled
 
 
 def test_the_first_choice_of_a_pipeline_is_no_true_label():
@@ -72,7 +95,9 @@ def test_the_first_choice_of_a_pipeline_is_no_true_label():
     assert [array.name for array in found.arrays] == ["predicted_label", "confidence"]
     events = [{"label": NAMES[k > 0], "score": 1 - row[0]} for row, k in PAIRS]
     found = read(json.dumps(events))
-    assert len(found.readings) == 2, "scores below one half are no first choice of two, but P(cat) or P(dog)"
+    assert len(found.readings) == 2, (
+        "scores below one half are no first choice of two, but P(cat) or P(dog)"
+    )
 
 
 # lm-evaluation-harness.
@@ -99,7 +124,10 @@ ANSWERED = list(enumerate(zip(LIKELIHOODS, LABELS.tolist(), strict=True)))
 
 def test_samples_of_the_harness_are_logits_over_the_choices():
     check_read(read(lines(sample(i, row, label) for i, (row, label) in ANSWERED)))
-    found = read(lines(sample(i, row, label, as_text=True) for i, (row, label) in ANSWERED), "samples_arc.jsonl")
+    found = read(
+        lines(sample(i, row, label, as_text=True) for i, (row, label) in ANSWERED),
+        "samples_arc.jsonl",
+    )
     check_read(found)
     said = the(found, "softmax_over_choices").message
     assert "3 choices" in said and "softmax" in said
@@ -111,12 +139,20 @@ def test_samples_of_the_harness_are_logits_over_the_choices():
     [
         ("targets as text", lambda row, label: {"target": f" {('one', 'two', 'three')[label]}"}),
         ("responses alone", lambda row, label: {"filtered_resps": None}),
-        ("mutual information", lambda row, label: {"filtered_resps": [[v, False] for v in (*row, -9.0, -9.5, -8.0)]}),
-        ("choices with labels", lambda row, label: {"doc": {"choices": {"text": list("abc"), "label": list("ABC")}}}),
+        (
+            "mutual information",
+            lambda row, label: {"filtered_resps": [[v, False] for v in (*row, -9.0, -9.5, -8.0)]},
+        ),
+        (
+            "choices with labels",
+            lambda row, label: {"doc": {"choices": {"text": list("abc"), "label": list("ABC")}}},
+        ),
     ],
 )
 def test_samples_of_other_tasks_are_read(changed):
-    check_read(read(lines(sample(i, row, label, **changed(row, label)) for i, (row, label) in ANSWERED)))
+    check_read(
+        read(lines(sample(i, row, label, **changed(row, label)) for i, (row, label) in ANSWERED))
+    )
 
 
 def test_questions_with_other_numbers_of_choices_and_other_filters_are_counted():
@@ -129,7 +165,9 @@ def test_questions_with_other_numbers_of_choices_and_other_filters_are_counted()
 
 
 def test_generated_text_has_no_probabilities():
-    found = read(lines(sample(i, row, 0, filtered_resps=["42"], resps=[["42"]]) for i, (row, _) in ANSWERED))
+    found = read(
+        lines(sample(i, row, 0, filtered_resps=["42"], resps=[["42"]]) for i, (row, _) in ANSWERED)
+    )
     assert "multiple-choice" in the(found, "no_outputs").action
 
 

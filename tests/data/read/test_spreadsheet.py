@@ -43,13 +43,33 @@ def read(content: bytes, **chosen) -> Inspection:
     "sheets",
     [
         ("empty sheets", {"Sheet1": [], "Data": TABLE, "Sheet3": []}),
-        ("title and merged heads", {"Data": [("Report",), (), (None, "Model A", None, "Outcome"), *TABLE]}),
-        ("a title in each cell", {"Data": [("Report",) * 4, ("as of", "31 March"), ("A", "A", "A", "Truth"), *TABLE]}),
+        (
+            "title and merged heads",
+            {"Data": [("Report",), (), (None, "Model A", None, "Outcome"), *TABLE]},
+        ),
+        (
+            "a title in each cell",
+            {"Data": [("Report",) * 4, ("as of", "31 March"), ("A", "A", "A", "Truth"), *TABLE]},
+        ),
         (
             "below titles and to their right",
-            {"Data": [("Report",), ("as of", "31 March"), ("rows", 240), *((None, *row) for row in TABLE)]},
+            {
+                "Data": [
+                    ("Report",),
+                    ("as of", "31 March"),
+                    ("rows", 240),
+                    *((None, *row) for row in TABLE),
+                ]
+            },
         ),
-        ("dates", {"Data": [(*row, "when" if row is HEADER else datetime(2024, 1, 5, 12)) for row in TABLE]}),
+        (
+            "dates",
+            {
+                "Data": [
+                    (*row, "when" if row is HEADER else datetime(2024, 1, 5, 12)) for row in TABLE
+                ]
+            },
+        ),
         ("names of lines", {"Data": [("cla,ss\n0", "cla,ss\n1", "cla,ss\n2", "label"), *ROWS]}),
     ],
 )
@@ -65,7 +85,10 @@ def test_several_tables_are_asked_for_each_with_its_fix_but_not_a_hidden_one():
     content = workbook(train=[HEADER, *ROWS[:100]], val=TABLE)
     found = read(content)
     assert found.predictions is None
-    assert list(the(found, "several_sheets").offers.values()) == [{"sheet": "train"}, {"sheet": "val"}]
+    assert list(the(found, "several_sheets").offers.values()) == [
+        {"sheet": "train"},
+        {"sheet": "val"},
+    ]
     check_read(read(content, sheet="val"))
     assert read(content, sheet="test").predictions is None
     book = openpyxl.load_workbook(io.BytesIO(workbook(Data=TABLE, Old=TABLE[:50])))
@@ -85,17 +108,24 @@ def test_errors_in_cells_are_no_numbers():
 def rewritten(content: bytes, ending: str, change: Callable[[str], str]) -> bytes:
     """The workbook with one of its parts changed."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for member in old.infolist():
             text = old.read(member).decode()
-            new.writestr(member.filename, change(text) if member.filename.endswith(ending) else text)
+            new.writestr(
+                member.filename, change(text) if member.filename.endswith(ending) else text
+            )
     return out.getvalue()
 
 
 def test_a_formula_counts_by_its_stored_value():
     content, formula = workbook(Data=TABLE), '<f>WEBSERVICE("http://elsewhere.example/")</f>'
     changed = rewritten(
-        content, "sheet1.xml", lambda text: re.sub(r"(<c [^>]*>)(<v>0\.\d+</v>)", rf"\1{formula}\2", text)
+        content,
+        "sheet1.xml",
+        lambda text: re.sub(r"(<c [^>]*>)(<v>0\.\d+</v>)", rf"\1{formula}\2", text),
     )
     assert content != changed
     expected, found = (read(each).predictions for each in (content, changed))
@@ -120,7 +150,9 @@ def with_shared_strings(content: bytes) -> bytes:
     content = rewritten(content, "sheet1.xml", sheet)
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
     part = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
-    out = io.BytesIO(rewritten(content, "[Content_Types].xml", lambda text: text.replace("</Types>", part)))
+    out = io.BytesIO(
+        rewritten(content, "[Content_Types].xml", lambda text: text.replace("</Types>", part))
+    )
     with zipfile.ZipFile(out, "a") as book:
         items = "".join(f"<si><t>{text}</t></si>" for text in texts)
         book.writestr("xl/sharedStrings.xml", f'<sst xmlns="{MAIN}">{items}</sst>')

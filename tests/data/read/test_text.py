@@ -21,8 +21,13 @@ def comma(value: float) -> str:
 
 def table(delimiter=",", write=lambda value: f"{value:.6f}", header=True, end=""):
     """The lines of a table of three probabilities and a label."""
-    rows = [delimiter.join([*map(write, row), str(label)]) + end for row, label in zip(PROBS, LABELS, strict=True)]
-    return "".join(f"{line}\n" for line in ([delimiter.join(HEADER) + end] if header else []) + rows)
+    rows = [
+        delimiter.join([*map(write, row), str(label)]) + end
+        for row, label in zip(PROBS, LABELS, strict=True)
+    ]
+    return "".join(
+        f"{line}\n" for line in ([delimiter.join(HEADER) + end] if header else []) + rows
+    )
 
 
 def read(text: str, encoding: str = "utf-8", **chosen) -> Inspection:
@@ -37,12 +42,19 @@ WRITINGS = [
     (
         "two words above",
         "Report 2024\nModel: v3\n"
-        + "".join(f"{line},{f'row {n}' if n else 'item'}\n" for n, line in enumerate(table().splitlines())),
+        + "".join(
+            f"{line},{f'row {n}' if n else 'item'}\n" for n, line in enumerate(table().splitlines())
+        ),
     ),
     ("Excel's delimiter", "sep=;\n" + table(";", comma)),
     ("empty columns at the end", table(end=",,")),
     ("a delimiter at the end of rows", ",".join(HEADER) + "\n" + ROWS.replace("\n", ",\n")),
-    ("row names", ",".join(HEADER) + "\n" + "".join(f"r{i},{row}\n" for i, row in enumerate(ROWS.splitlines()))),
+    (
+        "row names",
+        ",".join(HEADER)
+        + "\n"
+        + "".join(f"r{i},{row}\n" for i, row in enumerate(ROWS.splitlines())),
+    ),
     ("empty rows", table() + ",,,\n,,,\n"),
 ]
 
@@ -61,7 +73,12 @@ LETTERS = {
     "cp1251": ("Москва", "собака", "кошка", "Екатеринбург"),
     "gb18030": ("北京", "上海分行", "猫", "狗"),
     "utf-8": ("猫", "Größe", "Москва", "señor"),
-    "utf-16": ("Москва", "собака", "кошка", "Екатеринбург"),  # their second bytes are control characters
+    "utf-16": (
+        "Москва",
+        "собака",
+        "кошка",
+        "Екатеринбург",
+    ),  # their second bytes are control characters
 }
 
 
@@ -69,7 +86,9 @@ LETTERS = {
 def test_names_in_other_letters_are_read_as_they_were_written(encoding):
     names = np.array(LETTERS[encoding])
     rows = zip(names[np.arange(240) % 4], PROBS[:, 0], LABELS > 0, strict=True)
-    text = "branch,p_event,label\n" + "".join(f"{name},{1 - p:.4f},{int(y)}\n" for name, p, y in rows)
+    text = "branch,p_event,label\n" + "".join(
+        f"{name},{1 - p:.4f},{int(y)}\n" for name, p, y in rows
+    )
     found = read(text, encoding, groups="branch")
     assert set(found.predictions.groups) == set(names), found.choices.encoding
     again = inspect(("outputs.csv", text.encode(encoding)), choices=found.choices)
@@ -78,7 +97,9 @@ def test_names_in_other_letters_are_read_as_they_were_written(encoding):
 
 def test_fixed_widths_and_weka_are_named_as_what_they_are():
     words = ("a long name", "short one", "of two words or more")
-    text = "".join(f"{words[j % 3]:25}{'' if j % 5 else 'x y':6}{j % 2}{0.5:7.3f}\n" for j in range(60))
+    text = "".join(
+        f"{words[j % 3]:25}{'' if j % 5 else 'x y':6}{j % 2}{0.5:7.3f}\n" for j in range(60)
+    )
     assert "aligned by blanks" in the(read(text), "fixed_width").message
     weka = "% made in June\n@RELATION iris\n@ATTRIBUTE p NUMERIC\n@DATA\n" + ROWS
     assert "ARFF" in the(read(weka), "unknown_format").message
@@ -130,7 +151,11 @@ def naive(cell: str, decimal: str) -> bool:
     """Whether a cell is a number by a decimal sign, with the other sign before groups of three alone."""
     whole, _, fraction = cell.partition(decimal)
     first, *groups = whole.split("," if decimal == "." else ".")
-    if groups and (any(len(group) != 3 for group in groups) or not 1 <= len(first) <= 3 or first.startswith("0")):
+    if groups and (
+        any(len(group) != 3 for group in groups)
+        or not 1 <= len(first) <= 3
+        or first.startswith("0")
+    ):
         return False
     return ("".join([first, *groups]) + fraction).isdigit()
 

@@ -29,7 +29,11 @@ def test_more_labels_than_classes_are_refused_before_they_are_sorted(form):
 @pytest.mark.parametrize("kind", [">U3", "f8", "b", "nan"])
 def test_different_values_are_those_of_numpy(kind):
     numbers = np.random.default_rng(0).integers(0, 300, 200_000)
-    values = np.where(numbers < 9, np.nan, numbers / 8) if kind == "nan" else (numbers % 100).astype("U3").astype(kind)
+    values = (
+        np.where(numbers < 9, np.nan, numbers / 8)
+        if kind == "nan"
+        else (numbers % 100).astype("U3").astype(kind)
+    )
     found, positions = distinct(values)
     expected, places = np.unique(values, return_inverse=True)
     np.testing.assert_array_equal(found, expected)

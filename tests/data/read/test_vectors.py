@@ -32,7 +32,10 @@ CELLS = [
     ("semicolons", lambda row: ";".join(map(str, row))),
     ("Python's dictionary", lambda row: repr(dict(zip(NAMES, row.tolist(), strict=True)))),
     ("JSON, keys by value", lambda row: json.dumps(dict(by_score(row)))),
-    ("labels and scores", lambda row: json.dumps([{"label": n, "score": v} for n, v in by_score(row)])),
+    (
+        "labels and scores",
+        lambda row: json.dumps([{"label": n, "score": v} for n, v in by_score(row)]),
+    ),
 ]
 
 
@@ -50,7 +53,10 @@ def test_names_beside_sorted_scores_say_whose_they_are():
         for label, of in zip(TRUE, named, strict=True)
     ]
     check_probabilities(calib.load(("zero_shot.jsonl", "\n".join(map(json.dumps, rows)).encode())))
-    columns = {key: [row[key] if key == "gold_label" else repr(row[key]) for row in rows] for key in rows[0]}
+    columns = {
+        key: [row[key] if key == "gold_label" else repr(row[key]) for row in rows]
+        for key in rows[0]
+    }
     check_probabilities(calib.load(("zero_shot.csv", csv_bytes(**columns))))
 
 
@@ -75,7 +81,9 @@ def test_a_line_below_a_table_is_left_out_in_one_click_but_a_file_cut_off_refuse
     with pytest.raises(DataError) as raised:
         calib.load(("shell.csv", content))
     assert len(calib.load(("shell.csv", content), **raised.value.findings[0].fix).labels) == 240
-    content = csv_bytes(note=[f"some text {k}" for k in range(240)], default_prob=P, defaulted=HAPPENED)
+    content = csv_bytes(
+        note=[f"some text {k}" for k in range(240)], default_prob=P, defaulted=HAPPENED
+    )
     with pytest.raises(DataError):
         calib.load(("cut.csv", content + b"some te"))
 
