@@ -80,7 +80,8 @@ def controls(scale: Scale, session: OpenSession) -> Options:
             width=160,
         )
         usual = default_bins(len(session.test)) if binning == "equal_mass" else 15
-        n_bins = whole_number("Number of bins", 2, 100, usual, f"rel/bins/{binning}", width=160)
+        most = max(100, usual)  # above 1,000,000 rows the default is larger
+        n_bins = whole_number("Number of bins", 2, most, usual, f"rel/bins/{binning}", width=160)
         if session.view.column is None:  # in the other views there is but one probability
             target = st.selectbox(
                 "Reliability of",

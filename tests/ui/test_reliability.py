@@ -15,6 +15,7 @@ from calib.engine import Engine
 from calib.formatting import brief, percent, with_interval
 from calib.numerics import softmax
 from calib.registry import METHODS
+from calib.ui import reliability
 from calib.ui.reliability import BESIDE
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, unfold
@@ -50,6 +51,15 @@ def test_the_page_opens_with_the_raw_model_beside_what_compare_recommends(
     assert raw == "raw"
     assert f"**Take {fits_to_read.specs[chosen].title}.**" in said(compare)
     assert len(traces(app)) == 2
+
+
+def test_very_many_rows_begin_with_more_bins_than_others_can_choose(
+    fits_to_read: OpenSession, monkeypatch
+) -> None:
+    monkeypatch.setattr(reliability, "default_bins", lambda n: 114)  # of 1,500,000 rows
+    app = open_page(PAGE, fits_to_read)
+    assert not app.exception and not app.error
+    assert app.number_input(key="rel/bins/equal_mass").value == 114
 
 
 @pytest.mark.parametrize("shape", LINE)
