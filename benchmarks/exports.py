@@ -137,7 +137,7 @@ Predict = Callable[[Floats], Floats]
 def of_npz(given: ExportedCalibrator, folder: Path) -> Predict:
     """The npz, by the script of a bundle under this NumPy."""
     made = load(io.BytesIO(to_bytes("npz", given)))
-    return lambda outputs: made.calibrate(outputs, given.kind)
+    return lambda outputs: made.predict_proba(outputs, given.kind)
 
 
 def of_bundle(python: str) -> Callable[[ExportedCalibrator, Path], Predict]:
@@ -345,7 +345,7 @@ def differences(
             predict = write(given, Path(folder))
         except CalibrationError:
             return None
-        apart = np.abs(predict(rows) - given.calibrate(rows, given.kind)).max(axis=1)
+        apart = np.abs(predict(rows) - given.predict_proba(rows, given.kind)).max(axis=1)
         at_step = near_steps(given, given.to_logits(rows, given.kind))
         return (
             apart[~at_step].max(),

@@ -269,7 +269,7 @@ class Calibrator:
             given = ", features=features" if "features" in self.needs else ""
             raise CalibrationError(
                 f"{type(self).__name__} gives a confidence in the predicted class only, not probabilities of all "
-                f"classes; call predict_confidence(logits{given})."
+                f"classes; call predict_confidence(outputs{given})."
             )
         probs = np.empty(logits.shape)
         for rows in blocks(len(logits), logits.shape[1], self._predicted_entries()):

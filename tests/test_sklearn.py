@@ -242,7 +242,7 @@ def test_a_saved_model_and_an_exported_calibrator_give_the_same_numbers(
         outputs = getattr(model.estimator_, raw[kind])(X)
     exported = calib.runtime.load(path)
     assert (exported.kind, exported.class_names) == (kind, ("ham", "spam", "unsure"))
-    np.testing.assert_allclose(exported.calibrate(outputs), probs, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(exported.predict_proba(outputs), probs, rtol=0, atol=1e-12)
     if (
         kind != "logits"
     ):  # the floor follows the smallest share of the out-of-fold outputs, of 5 neighbours 1/5

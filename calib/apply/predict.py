@@ -120,7 +120,7 @@ def predict_file(
             for block in _last_two_as_one(part.outputs()):
                 rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,}"
                 try:
-                    probs = calibrator.calibrate(
+                    probs = calibrator.predict_proba(
                         calibrator.in_class_order(block, part.columns), kind
                     )
                     loose += sums_of_rows(calibrator, block, f"{rows},")

@@ -48,7 +48,7 @@ Where calib is installed:
 import calib
 
 calibrator = calib.runtime.load("calibrator.pkl")
-confidence = calibrator.confidence(outputs, features)  # (n,), in the predicted class
+confidence = calibrator.predict_confidence(outputs, features)  # (n,), in the predicted class
 ```"""
 
 
@@ -103,18 +103,12 @@ def model_card(exported: ExportedCalibrator) -> str:
 def _use(exported: ExportedCalibrator) -> str:
     if not exported.calibrator.gives_probabilities:
         return WITH_CALIB
-    call = f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.calibrator.n_classes_})"
+    call = f"probs = calibrator.predict_proba(outputs)  # {_shape(exported)} -> (n, {exported.calibrator.n_classes_})"
     if exported.kind == "pairs":
-        call = "confidence = calibrator.calibrate(outputs)  # (n,) -> (n,), that each answer is correct"
-    more = [("actions", exported.decision), ("sets", exported.sets)]
-    lines = [
-        call,
-        *(
-            f'{name} = calibrator.answer(outputs)["{name}"]'
-            for name, held in more
-            if held is not None
-        ),
-    ]
+        call = "confidence = calibrator.predict_proba(outputs)[:, 1]  # (n,) -> (n,), that each answer is correct"
+    lines = [call]
+    lines += ["actions = calibrator.decide(outputs)"] if exported.decision is not None else []
+    lines += ["sets = calibrator.prediction_sets(outputs)"] if exported.sets is not None else []
     return USE.format(call="\n".join(lines), file="new.csv" if exported.columns else "outputs.npy")
 
 

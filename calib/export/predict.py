@@ -3,7 +3,7 @@
 From Python::
 
     from predict import load
-    probs = load("calibrator.npz").calibrate(outputs)      # what the model writes, as it was uploaded -> (n, n_classes)
+    probs = load("calibrator.npz").predict_proba(outputs)  # what the model writes, as it was uploaded -> (n, n_classes)
 
 or from a shell, on a table or on arrays: ``python predict.py new.csv --out calibrated.csv``. The npz holds numbers and
 text, of which nothing is run or unpickled. It says what to compute as a list of steps, whose words stand in ``STEPS``.
@@ -180,12 +180,32 @@ class Calibrator:
             np.clip(row, *self.record["range"]), self.record["kind"]
         )  # refuses what cannot be computed
 
-    def calibrate(self, outputs, kind=None):
-        """Calibrated probabilities (n, n_classes); of answers with one confidence each the calibrated ones, (n,).
+    def predict_proba(self, outputs, kind=None):
+        """Calibrated probabilities (n, n_classes); of answers with one confidence each (n, 2), wrong and correct.
 
         Outputs that look like another kind than the calibrator takes are refused, unless ``kind`` says what they are.
         """
-        return next(iter(self.answer(outputs, kind).values()))
+        return probabilities(
+            self.record["steps"], self.logits(outputs, kind), self.record["promises"]
+        )
+
+    def predict(self, outputs, kind=None):
+        """Number of the most probable class of each row, (n,)."""
+        return self._part("predicted", outputs, kind)
+
+    def decide(self, outputs, kind=None):
+        """Action of each row by the file's rule, (n,): ``record["actions"]`` names them, -1 hands a row over."""
+        return self._part("actions", outputs, kind)
+
+    def prediction_sets(self, outputs, kind=None):
+        """Which classes are in the set of each row, (n, n_classes)."""
+        return self._part("sets", outputs, kind)
+
+    def _part(self, name, outputs, kind):
+        parts = self.answer(outputs, kind)
+        if name not in parts:
+            raise Refused(f"The file holds no {name}; export it with them.")
+        return parts[name]
 
     def answer(self, outputs, kind=None):
         """All that the calibrator says of outputs, as arrays by name.

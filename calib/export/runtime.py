@@ -214,7 +214,7 @@ class ExportedCalibrator:
         """Whether it predicts from the inputs of the rows, beside a model's outputs."""
         return "features" in self.calibrator.needs
 
-    def calibrate(self, outputs: Any, kind: Kind | None = None) -> Floats:
+    def predict_proba(self, outputs: Any, kind: Kind | None = None) -> Floats:
         """Calibrated probabilities for a model's outputs as they were uploaded.
 
         Parameters
@@ -229,15 +229,28 @@ class ExportedCalibrator:
         ndarray of shape (n, n_classes)
             Columns in the order of the classes.
         """
-        if not self.calibrator.gives_probabilities:
-            given = "outputs, features" if self.needs_features else "outputs"
-            raise CalibrationError(
-                f"{type(self.calibrator).__name__} gives a confidence in the predicted class only, not probabilities "
-                f"of all classes; call confidence({given})."
-            )
         return self.calibrator.predict_proba(self.to_logits(outputs, kind))
 
-    def confidence(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Floats:
+    def predict(self, outputs: Any, kind: Kind | None = None) -> Ints:
+        """Most probable class of each row; ties are broken by the raw outputs, then by the lower class.
+
+        Parameters
+        ----------
+        outputs : array_like
+            As for :meth:`to_logits`.
+        kind : str or None, default None
+            As for :meth:`to_logits`.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Numbers of classes, from 0.
+        """
+        return self.calibrator.predict(self.to_logits(outputs, kind))
+
+    def predict_confidence(
+        self, outputs: Any, features: Any = None, kind: Kind | None = None
+    ) -> Floats:
         """Confidence in the predicted class for a model's outputs as they were uploaded.
 
         Of pairs, the confidences that answers are correct become calibrated ones.
@@ -275,7 +288,7 @@ class ExportedCalibrator:
         outputs : array_like
             As for :meth:`to_logits`.
         features : array_like of shape (n, ...) or None, default None
-            As for :meth:`confidence`.
+            As for :meth:`predict_confidence`.
         kind : str or None, default None
             As for :meth:`to_logits`.
 
@@ -326,7 +339,7 @@ class ExportedCalibrator:
         CalibrationError
             If the file holds no prediction sets.
         """
-        return cast(PredictionSets, held(self, "sets")).predict(self.calibrate(outputs, kind))
+        return cast(PredictionSets, held(self, "sets")).predict(self.predict_proba(outputs, kind))
 
     def answer(self, logits: Any, features: Any = None, more: Sequence[str] = ()) -> dict[str, Any]:
         """What the calibrator says of rows, by name.
@@ -445,7 +458,7 @@ class ExportedCalibrator:
             raise AmbiguousOutputs(
                 f"The calibrator takes {KINDS[self.kind]}, but {share:.0%} of these {len(rows):,} rows lie in [0, 1], "
                 f"like probabilities, and {self.in_unit:.0%} of those that it was fitted on. If they are "
-                f'{KINDS[self.kind]} all the same, call calibrate(outputs, kind="{self.kind}"), or give --kind '
+                f'{KINDS[self.kind]} all the same, call predict_proba(outputs, kind="{self.kind}"), or give --kind '
                 f"{self.kind} to the command."
             )
 

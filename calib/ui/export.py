@@ -60,9 +60,9 @@ python calibrator/predict.py {file} --out calibrated.csv  # needs NumPy alone"""
 PYTHON = """from predict import load                      # in the unzipped folder
 calibrator = load("calibrator.npz")           # nothing is unpickled
 {call}"""
-PROBABILITIES = "probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"
-OF_PAIRS = "confidence = calibrator.calibrate(outputs)   # outputs: the confidence in each answer, as uploaded here"
-CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
+PROBABILITIES = "probs = calibrator.predict_proba(outputs)     # outputs: what your model writes, as uploaded here"
+OF_PAIRS = "confidence = calibrator.predict_proba(outputs)[:, 1]   # outputs: confidences in answers, as uploaded here"
+CONFIDENCE = """confidence = calibrator.predict_confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
 EXPORT = "pages/5_Export.py"

@@ -76,7 +76,7 @@ def test_outputs_of_every_kind(tmp_path, overconfident, small_blocks):
     for made, outputs in cases:
         predict_file(made, write(tmp_path / "plain.npy", outputs), tmp_path / "out.npy")
         np.testing.assert_allclose(
-            np.load(tmp_path / "out.npy"), made.calibrate(outputs), rtol=1e-12
+            np.load(tmp_path / "out.npy"), made.predict_proba(outputs), rtol=1e-12
         )
 
 
@@ -124,7 +124,7 @@ def test_logits_that_are_probabilities_are_refused_by_the_first_rows(
     with pytest.raises(CalibrationError, match=r"like probabilities.*Rows before do not"):
         predict_file(made, write(tmp_path / "plain.npy", chance), out)
     predict_file(made, tmp_path / "plain.npy", out, kind="logits")
-    np.testing.assert_allclose(np.load(out), made.calibrate(chance))
+    np.testing.assert_allclose(np.load(out), made.predict_proba(chance))
     few = np.r_[
         logits[:370], np.full((3, logits.shape[1]), 0.25)
     ]  # fewer rows at the end say nothing
@@ -206,7 +206,7 @@ def test_a_row_alone_at_the_end_is_judged_with_those_before(
         match=rf"1 row of 38 in plain.{ending}, rows 334 to 371, .*by up to 0.5; row 38",
     ):
         assert predict_file(made, source, out) == 371
-    np.testing.assert_allclose(np.load(out), made.calibrate(probs), rtol=1e-12)
+    np.testing.assert_allclose(np.load(out), made.predict_proba(probs), rtol=1e-12)
     with pytest.raises(CalibrationError, match="1 row of 1 in"):
         predict_file(made, write(tmp_path / "short.npy", probs[370:]), out)
 

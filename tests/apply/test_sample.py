@@ -219,4 +219,4 @@ def test_a_folder_is_fitted_and_its_scale_kept(tmp_path, data, capsys):
     assert saved.scale == "percent"
     assert run("apply", out, tmp_path / "parts", "--out", tmp_path / "out") == 0
     found = pd.concat(map(pd.read_parquet, sorted((tmp_path / "out").iterdir())))
-    np.testing.assert_allclose(found, saved.calibrate(100 * softmax(logits)), rtol=1e-6)
+    np.testing.assert_allclose(found, saved.predict_proba(100 * softmax(logits)), rtol=1e-6)

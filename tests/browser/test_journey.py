@@ -69,7 +69,7 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(
     calibrated.value.save_as(tmp_path / "calibrated.npz")
     with np.load(tmp_path / "calibrated.npz") as downloaded:
         np.testing.assert_allclose(
-            exported.calibrate(outputs), downloaded["probabilities"], rtol=0, atol=1e-9
+            exported.predict_proba(outputs), downloaded["probabilities"], rtol=0, atol=1e-9
         )
     no_trouble(page)
     own = page.url.partition("/Export")[0]

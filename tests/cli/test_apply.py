@@ -151,7 +151,7 @@ def test_apply_writes_the_predicted_class_and_its_confidence(
 ):
     saved, _ = geometric
     expected, predicted = (
-        runtime.load(saved).confidence(data.logits, data.features),
+        runtime.load(saved).predict_confidence(data.logits, data.features),
         data.logits.argmax(axis=1),
     )
     assert run("apply", saved, file, "--out", tmp_path / "o.npz") == 0
@@ -179,7 +179,7 @@ def test_apply_takes_features_from_a_file_of_their_own_or_says_what_is_missing(
     pd.DataFrame(flat, columns=[f"x{i}" for i in range(flat.shape[1])]).to_parquet(features)
     assert run("apply", saved, bare, "--features", features, "--out", out) == 0
     np.testing.assert_array_equal(
-        np.load(out), runtime.load(saved).confidence(data.logits, data.features)
+        np.load(out), runtime.load(saved).predict_confidence(data.logits, data.features)
     )
     assert run("apply", saved, bare, "--out", out) == 1
     assert "none looks like the inputs of the rows" in capsys.readouterr().err
@@ -260,7 +260,7 @@ def test_apply_and_check_read_new_probabilities_alike(whole, status, ending, tmp
             ("check", "labelled.npz", []),
         ):
             assert run(command, tmp_path / "c.npz", tmp_path / file, *more, *how) == 0
-        expected = runtime.load(tmp_path / "c.npz").calibrate(probs)
+        expected = runtime.load(tmp_path / "c.npz").predict_proba(probs)
         np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, atol=1e-9)
 
 
@@ -274,7 +274,7 @@ def test_a_lone_array_is_the_outputs_whatever_it_is_called(name, n_classes, tmp_
         run("fit", tmp_path / "old.npz", "--method", "temperature", "--out", tmp_path / "c.npz")
         == 0
     )
-    expected = runtime.load(tmp_path / "c.npz").calibrate(probs)
+    expected = runtime.load(tmp_path / "c.npz").predict_proba(probs)
     np.save(tmp_path / f"{name}.npy", probs)
     np.savez(tmp_path / f"{name}.npz", **{name: probs})
     for file in (f"{name}.npy", f"{name}.npz"):

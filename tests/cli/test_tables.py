@@ -50,7 +50,7 @@ def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending,
     else:
         new.to_csv("new.csv", index=False) if ending == "csv" else new.to_parquet("new.parquet")
     assert main(["apply", "c.npz", f"new.{ending}", "--out", out]) == 0
-    expected = calib.runtime.load("c.npz").calibrate(table["risk_a"])
+    expected = calib.runtime.load("c.npz").predict_proba(table["risk_a"])
     found = pd.read_csv(out)["p_1"] if out.endswith("csv") else np.load(out)[:, 1]
     np.testing.assert_allclose(found, expected[:, 1], atol=1e-9)
 
@@ -63,7 +63,7 @@ def test_a_named_column_goes_before_the_one_of_the_fit_or_is_said_not_to_be_ther
         main(["apply", "c.npz", "loans.csv", "--out", "out.npy", "--read", "outputs=risk_b"]) == 0
     )
     np.testing.assert_allclose(
-        np.load("out.npy"), calib.runtime.load("c.npz").calibrate(table["risk_b"]), atol=1e-9
+        np.load("out.npy"), calib.runtime.load("c.npz").predict_proba(table["risk_b"]), atol=1e-9
     )
     table.to_parquet("new.parquet")
     assert (
@@ -83,7 +83,7 @@ def test_other_commands_take_the_column_of_the_fit_too(command, table, capsys) -
     assert main([command, *of, "--read", "outcome=default", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (said,) = [each for each in found["scores"] if each["score"] == "NLL"]
-    probs = calib.runtime.load("c.npz").calibrate(table["risk_a"])
+    probs = calib.runtime.load("c.npz").predict_proba(table["risk_a"])
     assert (said["now"] if command == "check" else said)["value"] == pytest.approx(
         nll(probs, table["default"])
     )

@@ -174,7 +174,7 @@ def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_wer
     assert saved.scale == scale
     np.testing.assert_array_equal(saved.to_logits(outputs[:50]), data.logits[:50])
     np.testing.assert_allclose(
-        saved.calibrate(outputs), fitted.predict_proba(np.log(make.probs)), rtol=1e-9
+        saved.predict_proba(outputs), fitted.predict_proba(np.log(make.probs)), rtol=1e-9
     )
 
 
@@ -182,9 +182,9 @@ def test_what_is_off_the_scale_is_refused(make):
     fitted = calib.calibrator("temperature").fit(make.logits, make.labels)
     exported = provenance.exported(fitted, {"kind": "probabilities", "scale": "percent"})
     with pytest.raises(CalibrationError, match="sums to one already"):
-        exported.calibrate(make.probs)
+        exported.predict_proba(make.probs)
     with pytest.raises(CalibrationError):
-        exported.calibrate(make.probs * 1000)
+        exported.predict_proba(make.probs * 1000)
     with pytest.raises(CalibrationError):
         provenance.exported(fitted, {"kind": "probabilities", "scale": "nope"})
     check_rescaled(make.probs * 100, "percent")

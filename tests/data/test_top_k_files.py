@@ -171,5 +171,5 @@ def test_an_exported_calibrator_takes_the_same_files(tmp_path):
     assert main(["apply", str(calibrator), str(tmp_path / "new.npz"), "--out", str(out)]) == 0
     data = calib.load(tmp_path / "outputs.npz")
     with np.load(out) as calibrated:
-        expected = calib.runtime.load(calibrator).confidence(data.confidence)
+        expected = calib.runtime.load(calibrator).predict_confidence(data.confidence)
         np.testing.assert_allclose(calibrated["confidence"], expected, atol=1e-12)

@@ -106,7 +106,7 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     found = read_new_rows(exported, ("p.npz", npz_bytes(p=risk[few], labels=labels[few])))
     np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
     np.testing.assert_allclose(
-        exported.calibrate(risk[few]),
+        exported.predict_proba(risk[few]),
         exported.calibrator.predict_proba(found.data.logits),
         rtol=1e-9,
     )

@@ -166,5 +166,5 @@ def test_the_raw_model_is_the_same_however_it_is_asked_for(tmp_path):
             calib.scores(test).loc["NLL", "value"]
         )
     calib.export.save(raw, tmp_path / "raw.npz", **calib.export.describe(calibration))
-    said = calib.runtime.load(tmp_path / "raw.npz").calibrate(risk)[:, 1]
+    said = calib.runtime.load(tmp_path / "raw.npz").predict_proba(risk)[:, 1]
     np.testing.assert_allclose(said, risk, atol=1e-12)

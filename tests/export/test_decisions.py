@@ -55,9 +55,16 @@ def binary(overconfident):
 def decided(exported, outputs):
     """What the library decides, and predict.py the same."""
     actions = exported.decide(outputs)
-    script = predict.load(io.BytesIO(writer.to_bytes("npz", exported))).answer(outputs)
-    np.testing.assert_array_equal(script["actions"], actions)
-    assert ("sets" in script) == (exported.sets is not None)
+    script = predict.load(io.BytesIO(writer.to_bytes("npz", exported)))
+    np.testing.assert_array_equal(script.decide(outputs), actions)
+    if exported.sets is None:
+        with pytest.raises(predict.Refused, match="holds no sets"):
+            script.prediction_sets(outputs)
+    else:
+        sets = exported.prediction_sets(outputs)
+        np.testing.assert_array_equal(script.prediction_sets(outputs), sets)
+    if exported.kind != "pairs":
+        np.testing.assert_array_equal(script.predict(outputs), exported.predict(outputs))
     return actions
 
 
@@ -128,14 +135,17 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(
     np.testing.assert_array_equal(of_costs.prediction_sets(logits), sets.predict(probs))
     answers = ExportedCalibrator(fitted, kind="probabilities", decision=AnswerAbove(threshold=0.6))
     outputs = softmax(logits)
-    confidence, predicted = answers.confidence(outputs), answers.calibrator.predict(np.log(outputs))
+    confidence, predicted = (
+        answers.predict_confidence(outputs),
+        answers.calibrator.predict(np.log(outputs)),
+    )
     np.testing.assert_array_equal(
         decided(answers, outputs), np.where(confidence >= 0.6, predicted, HAND_OVER)
     )
     rule = EventCut(cut=0.3, actions=("wait", "act"))
     cut = ExportedCalibrator(binary, kind="binary_probability", decision=rule)
     event = softmax(logits[:, :2])[:, 1]
-    np.testing.assert_array_equal(decided(cut, event), cut.calibrate(event)[:, 1] >= 0.3)
+    np.testing.assert_array_equal(decided(cut, event), cut.predict_proba(event)[:, 1] >= 0.3)
     assert cut.action_names == {0: "wait", 1: "act"}
 
 
@@ -148,7 +158,7 @@ def test_pairs_are_answered_or_handed_over():
     outputs = np.exp(data.logits[:, 1])
     actions = decided(exported, outputs)
     np.testing.assert_array_equal(
-        actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER)
+        actions, np.where(exported.predict_confidence(outputs) >= 0.6, 1, HAND_OVER)
     )
     assert set(actions) == {1, HAND_OVER} == set(exported.action_names)
     assert "1: answer, -1: hand over" in model_card(exported).replace("\\", "")

@@ -54,7 +54,7 @@ def test_at_a_step_of_two_classes_the_side_is_the_same():
         )
         rows = np.stack([np.zeros(len(edges)), edges], axis=1)
         np.testing.assert_allclose(
-            run(to_model(given, "float64"), rows), given.calibrate(rows, "logits"), atol=1e-12
+            run(to_model(given, "float64"), rows), given.predict_proba(rows, "logits"), atol=1e-12
         )
 
 
@@ -78,7 +78,7 @@ def test_rows_that_calib_refuses_give_nan_and_leave_the_others_alone():
         said = run(to_model(given, "float64"), bad)
         assert np.isnan(said[[1, 3, 4]]).all()
         np.testing.assert_allclose(
-            said[[0, 2, 5]], given.calibrate(rows, "logits")[[0, 2, 5]], atol=1e-9
+            said[[0, 2, 5]], given.predict_proba(rows, "logits")[[0, 2, 5]], atol=1e-9
         )
         assert run(to_model(given, "float64"), rows[:0]).shape == (0, 4)
 
@@ -87,7 +87,7 @@ def test_outputs_in_single_precision_become_double_first():
     given, rows = fitted("beta"), simulated(50, 4)[0].astype(np.float32)
     said = run(to_model(given), rows)
     assert said.dtype == np.float64
-    np.testing.assert_allclose(said, given.calibrate(rows.astype(float), "logits"), atol=1e-12)
+    np.testing.assert_allclose(said, given.predict_proba(rows.astype(float), "logits"), atol=1e-12)
     np.testing.assert_array_equal(run(to_model(given, "float64"), rows.astype(float)), said)
     with pytest.raises(CalibrationError, match="float16; got dtype='int8'"):
         to_model(given, "int8")
@@ -135,7 +135,7 @@ def test_onnx_merges_it_with_the_model_that_was_calibrated():
         onnx.checker.check_model(both, full_check=True)
         logits = run(users, inputs, "x")
         np.testing.assert_allclose(
-            run(both, inputs, "x"), given.calibrate(logits.astype(float), "logits"), atol=1e-9
+            run(both, inputs, "x"), given.predict_proba(logits.astype(float), "logits"), atol=1e-9
         )
 
 

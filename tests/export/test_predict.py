@@ -86,9 +86,9 @@ def test_probabilities_are_not_taken_for_logits_unless_it_is_said(fitted, overco
     with pytest.raises(
         Refused, match="100% of rows look like probabilities; if they are logits, say so"
     ):
-        made.calibrate(probs)
+        made.predict_proba(probs)
     np.testing.assert_allclose(
-        made.calibrate(probs, kind="logits"), fitted.predict_proba(probs), rtol=0, atol=1e-12
+        made.predict_proba(probs, kind="logits"), fitted.predict_proba(probs), rtol=0, atol=1e-12
     )
 
 
@@ -220,7 +220,7 @@ def test_forged_files_are_refused_or_give_probabilities(fitted, overconfident, r
         np.savez(file, **forged(exported, rng, part))
         file.seek(0)
         try:
-            probs = load(file).calibrate(overconfident[0], kind="logits")
+            probs = load(file).predict_proba(overconfident[0], kind="logits")
         except Refused:
             refused += 1
             continue

@@ -123,10 +123,12 @@ def test_columns_of_a_dataframe_are_taken_by_the_names_of_the_classes(fitted, ov
     table = pd.DataFrame(logits, columns=[f"logit_{name}" for name in exported.class_names]).iloc[
         :, [3, 1, 0, 2]
     ]
-    for method in (exported.calibrate, exported.confidence):
+    for method in (exported.predict_proba, exported.predict_confidence):
         np.testing.assert_allclose(method(table), method(logits))
     others = table.set_axis([*"abcd"], axis=1)
-    np.testing.assert_allclose(exported.calibrate(others), exported.calibrate(table.to_numpy()))
+    np.testing.assert_allclose(
+        exported.predict_proba(others), exported.predict_proba(table.to_numpy())
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_columns_of_a_dataframe_are_taken_by_the_names_of_the_classes(fitted, ov
 )
 def test_outputs_that_cannot_be_of_the_kind_say_why(fitted, kind, outputs, says):
     with pytest.raises(CalibrationError, match=says):
-        ExportedCalibrator(fitted, kind=kind).calibrate(outputs)
+        ExportedCalibrator(fitted, kind=kind).predict_proba(outputs)
 
 
 def test_what_cannot_be_exported_says_why(fitted):
@@ -241,16 +243,16 @@ def test_a_slip_in_a_row_is_named_and_not_taken_for_another_kind(overconfident):
         CalibrationError,
         match=r"2 of 400 rows .*\(rows 7, 41 of these\).*from -0.3 to 1.02; correct",
     ):
-        made.calibrate(probs)
+        made.predict_proba(probs)
     probs[[6, 40]] = np.nan
     with pytest.raises(CalibrationError, match=r"2 of 400 rows hold NaN .*\(rows 7, 41 of these\)"):
-        made.calibrate(probs)
+        made.predict_proba(probs)
     with pytest.raises(CalibrationError, match="apply the softmax"):
-        made.calibrate(logits)
+        made.predict_proba(logits)
 
 
 def test_no_rows_have_no_probabilities_and_ragged_ones_are_refused(fitted):
     exported = ExportedCalibrator(fitted)
-    assert exported.calibrate(np.zeros((0, 4))).shape == (0, 4)
+    assert exported.predict_proba(np.zeros((0, 4))).shape == (0, 4)
     with pytest.raises(CalibrationError, match="different lengths"):
-        exported.calibrate([[1.0] * 4, [1.0]])
+        exported.predict_proba([[1.0] * 4, [1.0]])

@@ -49,14 +49,14 @@ def of_kind(
 def test_probabilities_are_asked_about_and_outputs_as_before_pass(kind, scale):
     exported, outputs, others = of_kind(kind, scale)
     for n in (1, 2, 40, N):
-        assert len(exported.calibrate(outputs[:n])) == n
+        assert len(exported.predict_proba(outputs[:n])) == n
     with pytest.raises(AmbiguousOutputs, match=r"40 rows lie in \[0, 1\].*kind="):
-        exported.calibrate(others[:40])
-    assert exported.calibrate(others[:40], kind=exported.kind).shape == (40, exported.n_classes)
+        exported.predict_proba(others[:40])
+    assert exported.predict_proba(others[:40], kind=exported.kind).shape == (40, exported.n_classes)
     with pytest.raises(CalibrationError, match="were said to be"):
-        exported.calibrate(outputs, kind="pairs")
+        exported.predict_proba(outputs, kind="pairs")
     used = replace(exported, seen=Seen(N, 0.0, 1.0, 1.0))
-    used.calibrate(others)  # a calibrator that was fitted on such rows takes them
+    used.predict_proba(others)  # a calibrator that was fitted on such rows takes them
 
 
 def test_what_was_seen_is_counted_and_travels_with_every_file(tmp_path):

@@ -87,7 +87,7 @@ def test_engines_give_what_the_methods_give(run, method):
             continue
         for of, column in ((given, scores), (as_probability(given), probs)):
             known = ~near_steps(of, of.to_logits(column, of.kind))
-            expected = of.calibrate(column, of.kind)[:, 1]
+            expected = of.predict_proba(column, of.kind)[:, 1]
             np.testing.assert_allclose(
                 evaluated(run, to_sql(of), column)[known], expected[known], rtol=0, atol=1e-9
             )

@@ -35,7 +35,7 @@ def fitted_once(method, n_classes):
         rows = rows[::7]
         known = ~near_steps(given, given.to_logits(rows, given.kind))
         assert known.mean() > 0.9, params
-        found.append((given, rows[known], given.calibrate(rows[known], given.kind)))
+        found.append((given, rows[known], given.predict_proba(rows[known], given.kind)))
     return tuple(found)
 
 
@@ -81,7 +81,10 @@ def test_every_engine_gives_what_the_methods_give(method, n_classes, engine):
 
 def by_script(given: ExportedCalibrator, outputs: np.ndarray) -> np.ndarray:
     """What predict.py makes of outputs as they were uploaded."""
-    return predict.load(io.BytesIO(writer.to_bytes("npz", given))).calibrate(outputs, given.kind)
+    probs = predict.load(io.BytesIO(writer.to_bytes("npz", given))).predict_proba(
+        outputs, given.kind
+    )
+    return probs[:, 1] if given.kind == "pairs" else probs
 
 
 @pytest.mark.parametrize("engine", [by_script, by_onnx])
@@ -101,7 +104,9 @@ def test_every_kind_and_scale_is_taken_as_it_was_uploaded(kind, scale, engine):
     times = {"percent": 100, "counts": 7, 500.0: 500}.get(scale, 1)
     outputs = outputs_of(kind, logits, probs) * times
     expected = (
-        given.confidence(outputs, kind=kind) if kind == "pairs" else given.calibrate(outputs, kind)
+        given.predict_confidence(outputs, kind=kind)
+        if kind == "pairs"
+        else given.predict_proba(outputs, kind)
     )
     np.testing.assert_allclose(engine(given, outputs), expected, rtol=0, atol=1e-9)
     if engine is by_onnx and kind in ONE_COLUMN:

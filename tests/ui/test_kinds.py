@@ -187,7 +187,9 @@ def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(
     assert "The pickle holds the training rows too." in words
     assert "250 training rows of 64 numbers" in words
     assert all("probs" not in code.value for code in app.code)
-    assert any("calibrator.confidence(outputs, features)" in code.value for code in app.code)
+    assert any(
+        "calibrator.predict_confidence(outputs, features)" in code.value for code in app.code
+    )
     assert "Calibrated confidence" in [heading.value for heading in app.header]
 
 

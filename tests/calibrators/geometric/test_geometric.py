@@ -195,7 +195,7 @@ import numpy as np
 from calib import runtime
 for name in sys.argv[1:]:
     rows = np.load("rows.npz")
-    np.save(name + ".npy", runtime.load(name).confidence(rows["outputs"], rows["features"]))
+    np.save(name + ".npy", runtime.load(name).predict_confidence(rows["outputs"], rows["features"]))
 """
 )
 
@@ -229,10 +229,10 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
     )
     again = pickle.loads(writer.to_bytes("pkl", made, described))
     np.testing.assert_allclose(
-        again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6
+        again.predict_confidence(test.logits, test.features), expected, rtol=0, atol=1e-6
     )
     with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
-        again.confidence(test.logits, test.features[:, :4])
+        again.predict_confidence(test.logits, test.features[:, :4])
     plain = provenance.exported(
         calib.calibrator("temperature").fit(test.logits, test.labels), described
     )
@@ -316,7 +316,7 @@ def test_an_export_that_standardises_refuses_another_scale(rng):
         train_labels=train_labels,
     )
     exported = provenance.exported(made, {"feature_mean": mean, "feature_scale": scale})
-    exported.confidence(logits, features)
+    exported.predict_confidence(logits, features)
     for wrong in (features / 255, (features - mean) / scale, features * 255):
         with pytest.raises(CalibrationError, match="probably divided by 255 or standardised"):
-            exported.confidence(logits, wrong)
+            exported.predict_confidence(logits, wrong)
