@@ -3,7 +3,7 @@
 - Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_models``, ``load_sample``,
   ``logits``; ``Predictions``.
 - Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``, ``geometry``.
-- Judgement: ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
+- Judgement: ``audit``, ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
   ``Comparison``, ``ReliabilityCurve``.
 - What follows: ``decisions``, ``report``, ``open_app``, ``export``, ``runtime``.
 - Errors: ``CalibrationError``, ``FitCancelled``; of data ``DataError``, ``AmbiguousTable``.
@@ -20,6 +20,7 @@ from calib.formatting import Displayed
 
 if TYPE_CHECKING:
     from calib import decisions, export, metrics
+    from calib.auditing import Audit, audit
     from calib.base import Calibrator
     from calib.calibrators import geometric as geometry
     from calib.canonical import logits
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
+    "auditing": ("Audit", "audit"),
     "base": ("Calibrator",),
     "canonical": ("logits",),
     "cli.open_app": ("open_app",),
@@ -66,6 +68,7 @@ _MODULES = {
 __all__ = [
     "METHODS",
     "AmbiguousTable",
+    "Audit",
     "CalibrationError",
     "Calibrator",
     "Comparison",
@@ -73,6 +76,7 @@ __all__ = [
     "FitCancelled",
     "Predictions",
     "ReliabilityCurve",
+    "audit",
     "calibrator",
     "compare",
     "decisions",

@@ -93,3 +93,9 @@ def test_the_role_is_read_split_and_chosen(tmp_path):
     np.savez(tmp_path / "bad.npz", logits=logits, labels=labels, costs=-np.ones(60))
     refused = calib.load(tmp_path / "bad.npz")
     assert refused.costs is None and "costs" in {finding.code for finding in refused.findings}
+
+
+def test_the_check_is_part_of_the_audit():
+    probs = np.repeat([0.3, 0.1, 0.6, 0.2], [700, 100, 100, 100])
+    happened = np.random.default_rng(0).random(1000) < probs
+    assert calib.audit(probs, happened).of("ties").severity == "caution"

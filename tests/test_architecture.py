@@ -30,6 +30,7 @@ LAYERS = (
     ("decisions",),
     ("export",),
     ("diagnostics", "apply", "store"),
+    ("auditing",),
     ("plots", "active_learning"),
     ("reporting",),
     ("adapters", "cli", "sklearn", "ui"),
@@ -62,6 +63,7 @@ SHORT = {
     "calibrators/histogram.py": "a method has a file of its own, however little it does",
     "calibrators/identity.py": "a method has a file of its own, however little it does",
     "cli/app.py": "a command has a file of its own, as all others have",
+    "cli/audit.py": "a command has a file of its own, as all others have",
     "cli/settings.py": "a command has a file of its own, as all others have",
     "reporting/notebook.py": "what results are shown by in a notebook, imported by name where its packages are there",
 }
@@ -98,6 +100,7 @@ ROOMS = {
     "metrics, evaluation": ("calib/metrics/**/*.py", "calib/evaluation/**/*.py"),
     "decisions": ("calib/decisions/**/*.py",),
     "diagnostics": ("calib/diagnostics/**/*.py",),
+    "auditing": ("calib/auditing/**/*.py",),
     "plots": ("calib/plots/**/*.py",),
     "reporting, export": ("calib/reporting/**/*.py", "calib/export/**/*.py"),
     "ui": ("calib/ui/**/*.py",),

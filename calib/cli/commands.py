@@ -10,6 +10,7 @@ import typer
 import calib
 from calib.cli.app import app
 from calib.cli.apply import apply
+from calib.cli.audit import audit
 from calib.cli.check import check
 from calib.cli.compare import compare
 from calib.cli.fit import fit
@@ -20,7 +21,7 @@ from calib.cli.settings import settings
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     command.__name__: command
-    for command in (app, inspect, fit, compare, apply, check, gate, plan, settings)
+    for command in (app, inspect, audit, fit, compare, apply, check, gate, plan, settings)
 }
 
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from calib.auditing.findings import MARKS, Audit
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.evaluation.recommendation import Recommendation
 from calib.registry import METHODS
-from calib.reporting.blocks import environment
+from calib.reporting.blocks import Table, environment
 from calib.reporting.contents import Report
 from calib.reporting.parts import score_table
 
 
-def html_of(result: Recommendation | Comparison | Report) -> str:
+def html_of(result: Audit | Recommendation | Comparison | Report) -> str:
     """Format a result as HTML in which every text is escaped."""
-    table = None
-    if isinstance(result, Recommendation):
+    table, title = None, repr(result)
+    if isinstance(result, Audit):
+        title, said = result.verdict, []
+        table = findings_table(result)
+    elif isinstance(result, Recommendation):
         said = result.sentences(lambda name: METHODS[name].title if name in METHODS else name)
     else:
         view = result.view if isinstance(result, Report) else result.evaluations[BASELINE].view
         said = verdict_paragraphs(result.table, result.recommendation)
         table = score_table(result.table, view, id="")
-    return (
-        environment()
-        .get_template("notebook.html")
-        .render(title=repr(result), said=said, table=table)
-    )
+    return environment().get_template("notebook.html").render(title=title, said=said, table=table)
+
+
+def findings_table(audit: Audit) -> Table:
+    """Findings of an audit, one a row: mark, check and sentence."""
+    rows = [[MARKS[each.severity], each.check, each.sentence] for each in audit.findings]
+    return Table("", ["", "check", "finding"], rows)

@@ -1,0 +1,282 @@
+"""Rows of an audit: outputs, labels and per-row metadata, with the quantities that several checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.arrays import as_array
+from calib.auditing.maps import affine_losses, binary_maps, log_loss
+from calib.calibrators._folds import deal
+from calib.data.predictions import Predictions
+from calib.errors import CalibrationError
+from calib.evaluation.view import View, view_of
+from calib.metrics.estimate import Estimate, Rows
+from calib.metrics.recalibration import fit_logistic
+from calib.numerics import Floats, Ints, log_odds_of, log_softmax, sigmoid, softmax
+
+MOST_FITTED = 20_000
+"""Rows to which maps are cross-fitted; of more, some are drawn."""
+MOST_ENTRIES = 1_000_000
+"""Outputs to which maps are cross-fitted."""
+ROWS_OF_CLASS = 20
+"""Rows a class, on average, from which classes have offsets."""
+
+
+@dataclass(frozen=True, eq=False)
+class AuditRows:
+    """Rows that an audit judges.
+
+    Attributes
+    ----------
+    logits : (n, K) finite.
+    probs : (n, K) probabilities with their exact zeros.
+    labels : (n,) in [0, K).
+    class_names : of the K columns.
+    view : whether the event of two classes is judged, the predicted class, or the correctness of answers.
+    sample : weights and clusters of the rows.
+    groups : (n,) columns of group names or numbers, by name.
+    times : (n,) dates or numbers, or None.
+    other_weights : (n,) weights that are not applied, or None.
+    codes : of the findings of the reading.
+    """
+
+    logits: Floats
+    probs: Floats
+    labels: Ints
+    class_names: tuple[str, ...]
+    view: View
+    sample: Rows
+    groups: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    times: npt.NDArray[Any] | None = None
+    other_weights: Floats | None = None
+    codes: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_predictions(
+        cls,
+        data: Predictions,
+        view: str = "event",
+        groups: Mapping[str, npt.NDArray[Any]] | None = None,
+    ) -> AuditRows:
+        """Rows of a data set; those with a weight of 0 are left out."""
+        seen, applied = view_of(data, view), data.confirmed_weights
+        predicted = data.logits.argmax(axis=1)
+        outcome = data.labels == (predicted if seen.column is None else seen.column)
+        kept, sample = Rows.checked(
+            outcome, applied, data.weight_kind if applied is not None else None, data.clusters
+        )
+        if not kept.any():
+            raise CalibrationError(
+                "No row has a weight above 0, so that nothing can be judged; check the weights."
+            )
+        columns = group_columns(data) if groups is None else groups
+        return cls(
+            data.logits[kept],
+            data.probs[kept],
+            data.labels[kept],
+            data.class_names,
+            seen,
+            sample,
+            {name: values[kept] for name, values in columns.items()},
+            None if data.times is None else data.times[kept],
+            None if applied is not None or data.weights is None else data.weights[kept],
+            frozenset(finding.code for finding in data.findings),
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of columns."""
+        return self.logits.shape[1]
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether one probability a row is judged: of the event, or of a correct answer."""
+        return self.view.column is not None
+
+    @cached_property
+    def predicted_class(self) -> Ints:
+        """(n,) column of the largest output."""
+        return self.logits.argmax(axis=1)
+
+    @cached_property
+    def predicted(self) -> Floats:
+        """(n,) probability of the event, or confidence in the predicted class."""
+        if self.view.column is not None:
+            return self.probs[:, self.view.column].astype(float)
+        return self.probs[np.arange(len(self)), self.predicted_class].astype(float)
+
+    @cached_property
+    def observed(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether it came true."""
+        return self.labels == (self.view.column if self.is_binary else self.predicted_class)
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """(n,) log-odds of :attr:`predicted`, finite."""
+        if self.n_classes == 2:
+            event = self.view.column
+            column = self.predicted_class if event is None else np.full(len(self), event)
+            at = np.arange(len(self))
+            return (self.logits[at, column] - self.logits[at, 1 - column]).astype(float)
+        return log_odds_of(softmax(self.logits)[np.arange(len(self)), self.predicted_class], 1e-15)
+
+    @cached_property
+    def residual(self) -> Floats:
+        """(n,) observed - predicted of an event; confidence - accuracy otherwise."""
+        sign = 1.0 if self.view.is_event else -1.0
+        return sign * (self.observed - self.predicted)
+
+    @cached_property
+    def level(self) -> Estimate:
+        """Mean of :attr:`residual`."""
+        return self.sample.mean_of(self.residual)
+
+    @cached_property
+    def level_shifted(self) -> Floats:
+        """(n,) probabilities with the shift of log-odds that gives them the observed rate."""
+        ones = np.ones((len(self), 1))
+        shift = fit_logistic(ones, self.observed, self.sample, self.log_odds).coef[0]
+        return sigmoid(self.log_odds + shift) if np.isfinite(shift) else self.predicted
+
+    def take(self, part: Ints) -> AuditRows:
+        """Some of the rows, for maps; without groups and times."""
+        return replace(
+            self,
+            logits=self.logits[part],
+            probs=self.probs[part],
+            labels=self.labels[part],
+            sample=self.sample.take(part, self.observed[part]),
+            groups={},
+            times=None,
+            other_weights=None,
+        )
+
+    @cached_property
+    def fitted_numbers(self) -> Ints:
+        """Numbers of the rows to which maps are cross-fitted, all where there are few."""
+        most = min(MOST_FITTED, MOST_ENTRIES // self.n_classes)
+        if len(self) <= most:
+            return np.arange(len(self))
+        return np.sort(np.random.default_rng(0).choice(len(self), most, replace=False))
+
+    @cached_property
+    def fitted(self) -> AuditRows:
+        """Rows to which maps are cross-fitted."""
+        return self if len(self.fitted_numbers) == len(self) else self.take(self.fitted_numbers)
+
+    @cached_property
+    def folds(self) -> Ints:
+        """(n,) fold of each row; rows of a cluster share one."""
+        return deal(self.sample.unit, 0)
+
+    @cached_property
+    def label_probs(self) -> Floats:
+        """(n,) probability of the label."""
+        return self.probs[np.arange(len(self)), self.labels]
+
+    @cached_property
+    def model_loss(self) -> Floats:
+        """(n,) negative log-likelihood; exact zeros count as the floor of the logits."""
+        return -log_softmax(self.logits)[np.arange(len(self)), self.labels]
+
+    @cached_property
+    def _frequencies(self) -> tuple[Floats, Floats, Floats]:
+        """Weighted count of each class, that of each row's own class and of all rows, both without the row."""
+        w, k = self.sample.weights, self.n_classes
+        own = np.ones(len(self)) if self.sample.kind == "frequency" else w
+        counts = np.bincount(self.labels, w, k) + 0.5
+        return counts, counts[self.labels] - own, w.sum() - own + k / 2.0
+
+    @cached_property
+    def frequency_loss(self) -> Floats:
+        """(n,) the same of class frequencies, each row left out of its own."""
+        _, own, total = self._frequencies
+        return -np.log(own / total)
+
+    @cached_property
+    def brier_difference(self) -> Floats:
+        """(n,) Brier score of the model less that of class frequencies; of two classes that of one of them."""
+        counts, own, total = self._frequencies
+        squares = float(counts @ counts) - counts[self.labels] ** 2 + own**2
+        usual = squares / total**2 - 2.0 * own / total + 1.0
+        model = np.einsum("ij,ij->i", self.probs, self.probs) - 2.0 * self.label_probs + 1.0
+        return (model - usual) / (2.0 if self.n_classes == 2 else 1.0)
+
+    @cached_property
+    def maps(self) -> tuple[Floats, Floats, Floats]:
+        """Of :attr:`fitted`: cross-fitted log-odds under a line and under a spline, and losses of the line."""
+        rows = self.fitted
+        return binary_maps(rows.log_odds, rows.observed.astype(float), rows.sample, rows.folds)
+
+    @cached_property
+    def spline_loss(self) -> Floats:
+        """Of :attr:`fitted`: cross-fitted loss of a spline of the log-odds."""
+        return log_loss(self.maps[1], self.fitted.observed.astype(float))
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether there are rows enough for an offset of each class."""
+        return len(self.fitted) >= ROWS_OF_CLASS * self.n_classes
+
+    @cached_property
+    def slope_loss(self) -> Floats:
+        """Of :attr:`fitted`: cross-fitted loss of one slope on the logits."""
+        rows = self.fitted
+        return affine_losses(rows.logits, rows.labels, rows.sample.weights, rows.folds, False)
+
+    @cached_property
+    def affine_loss(self) -> Floats:
+        """Of :attr:`fitted`: cross-fitted loss of one slope and, of enough rows, an offset for each class."""
+        rows = self.fitted
+        if self.n_classes == 2:
+            if self.is_binary:
+                return self.maps[2]
+            log_odds = rows.logits[:, 1] - rows.logits[:, 0]
+            outcome = (rows.labels == 1).astype(float)
+            return binary_maps(log_odds, outcome, rows.sample, rows.folds)[2]
+        if not self.has_offsets:
+            return self.slope_loss
+        return affine_losses(rows.logits, rows.labels, rows.sample.weights, rows.folds, True)
+
+    def gain(self, before: Floats, after: Floats) -> Estimate:
+        """Mean decrease of a loss over :attr:`fitted` rows."""
+        return self.fitted.sample.mean_of(before - after)
+
+
+def group_columns(data: Predictions) -> dict[str, npt.NDArray[Any]]:
+    """Columns of groups of a data set, by name."""
+    if data.groups is None:
+        return {}
+    name = next((entry.column for entry in data.roles if entry.role == "group"), "group")
+    return {name: data.groups}
+
+
+def named_columns(groups: Any, n: int) -> dict[str, npt.NDArray[Any]]:
+    """Columns of a table, a mapping or an array, by name.
+
+    Raises
+    ------
+    CalibrationError
+        Unless each has n rows.
+    """
+    if hasattr(groups, "columns"):
+        named = {str(name): groups[name].to_numpy() for name in groups.columns}
+    elif isinstance(groups, Mapping):
+        named = {str(name): as_array(values, str(name)) for name, values in groups.items()}
+    else:
+        named = {"group": as_array(groups, "groups")}
+    for name, values in named.items():
+        if values.shape != (n,):
+            raise CalibrationError(
+                f"{name} has shape {values.shape} for {n:,} rows; give one value a row."
+            )
+    return named

@@ -1,0 +1,343 @@
+"""The audit: its numbers against loops and closed forms, and its conclusions on simulated analogues of real sets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import calib
+from calib.auditing.checks import Checked, check_level
+from calib.auditing.findings import Audit
+from calib.auditing.groups import JudgedGroups, partition, periods
+from calib.auditing.make import audit, audit_rows
+from calib.auditing.maps import fit_affine, slope_estimate
+from calib.auditing.rows import AuditRows
+from calib.cli import main
+from calib.errors import CalibrationError
+from calib.numerics import log_softmax, sigmoid, softmax
+
+
+def calibrated(rng: np.random.Generator, n: int, k: int = 2) -> tuple[Any, Any]:
+    """Probabilities and labels drawn from them."""
+    if k == 2:
+        p = sigmoid(rng.normal(-1.0, 1.3, n))
+        return p, rng.random(n) < p
+    probs = softmax(rng.normal(0.0, 1.5, (n, k)))
+    return probs, (rng.random(n)[:, None] > probs.cumsum(axis=1)).sum(axis=1).clip(0, k - 1)
+
+
+def rows_of(probs: Any, labels: Any, **columns: Any) -> AuditRows:
+    groups = columns.pop("groups", {})
+    return AuditRows.from_predictions(calib.from_outputs(probs, labels), "event", groups)
+
+
+def clustered(p: Any, happened: Any, region: Any, clusters: Any) -> AuditRows:
+    data = replace(calib.from_outputs(p, happened), clusters=clusters.astype(str))
+    return AuditRows.from_predictions(data, "event", {"region": region})
+
+
+def severity(found: Audit) -> dict[str, str]:
+    return {finding.check: finding.severity for finding in found.findings}
+
+
+def test_the_affine_map_is_the_maximum_of_its_likelihood(rng):
+    logits = rng.normal(size=(400, 3))
+    labels = rng.integers(0, 3, 400)
+    labels[:200] = logits[:200].argmax(axis=1)
+    weights = rng.uniform(0.5, 2.0, 400)
+
+    def loss(parameters: Any) -> float:
+        scores = log_softmax(parameters[0] * logits + parameters[1:])
+        own = scores[np.arange(400), labels]
+        return float(-weights @ own + 0.5 * parameters[1:] @ parameters[1:])
+
+    best = minimize(loss, [1.0, 0.0, 0.0, 0.0], method="BFGS", options={"gtol": 1e-6})
+    fitted = fit_affine(logits, labels, weights)
+    np.testing.assert_allclose([fitted.slope, *fitted.offsets], best.x, atol=1e-4)
+
+
+def test_the_slope_has_the_sandwich_error_of_a_loop(rng):
+    probs, labels = calibrated(rng, 500, 4)
+    rows = rows_of(probs, labels)
+    estimate = slope_estimate(rows.logits, rows.labels, rows.sample)
+    slope, scores, curvature = estimate.value, [], 0.0
+    for row, label in zip(rows.logits, rows.labels, strict=True):
+        p = softmax(slope * row[None])[0]
+        scores.append(row[label] - p @ row)
+        curvature += p @ row**2 - (p @ row) ** 2
+    assert abs(sum(scores)) < 1e-5 * curvature
+    error = np.sqrt(500 / 499 * np.square(scores).sum()) / curvature
+    assert estimate.error == pytest.approx(error)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_frequencies_leave_each_row_out(rng, k):
+    probs, labels = calibrated(rng, 60, k)
+    rows = rows_of(probs, labels)
+    for i in (0, 7, 33):
+        rest = np.delete(rows.labels, i)
+        share = (np.bincount(rest, minlength=k) + 0.5) / (59 + k / 2)
+        assert rows.frequency_loss[i] == pytest.approx(-np.log(share[rows.labels[i]]))
+        own = np.eye(k)[rows.labels[i]]
+        difference = np.square(rows.probs[i] - own).sum() - np.square(share - own).sum()
+        assert rows.brier_difference[i] == pytest.approx(difference / (2 if k == 2 else 1))
+
+
+def test_the_level_of_clusters_is_that_of_their_sums(rng):
+    p, happened = calibrated(rng, 600)
+    clusters = rng.integers(0, 15, 600)
+    found = audit(p, happened, clusters=clusters).of("level").estimate
+    residual = happened - p
+    sums = np.array([(residual - residual.mean())[clusters == c].sum() for c in range(15)])
+    error = np.sqrt(15 / 14 * np.square(sums).sum()) / 600
+    from scipy.stats import t
+
+    half = t.ppf(0.975, 14) * error
+    assert found is not None
+    assert [found.value, found.low, found.high] == pytest.approx(
+        [residual.mean(), residual.mean() - half, residual.mean() + half]
+    )
+
+
+def test_a_group_differs_from_the_overall_gap_by_its_own_influence(rng):
+    p, happened = calibrated(rng, 900)
+    column = rng.choice(["north", "south", "west"], 900)
+    judged = JudgedGroups.from_rows(rows_of(p, happened, groups={"region": column})).single
+    residual = happened - p
+    for j in range(3):
+        name = judged.finding(j).name
+        inside = column == name
+        gap = residual[inside].mean()
+        added = inside * (residual - gap) / inside.sum() - (residual - residual.mean()) / 900
+        m = inside.sum()
+        away = np.sqrt(m / (m - 1) * np.square(added).sum())
+        assert judged.finding(j).gap.value == pytest.approx(gap)
+        assert judged.differences[j] == pytest.approx(gap - residual.mean())
+        # The binomial error of the level-shifted predictions is the least that counts.
+        assert judged.strength[j] <= abs(judged.differences[j]) / away * (1 + 1e-9)
+
+
+def test_a_group_of_whole_clusters_has_the_error_of_cluster_sums(rng):
+    p, happened = calibrated(rng, 1200)
+    clusters = rng.integers(0, 24, 1200)
+    happened = rng.random(1200) < sigmoid(np.log(p / (1 - p)) + rng.normal(0, 0.8, 24)[clusters])
+    region = np.where(clusters < 12, "north", "south")
+    judged = audit(p, happened, groups={"region": region}, clusters=clusters).of("groups")
+    assert judged.severity == "fine"
+    gap = (happened - p)[region == "north"].mean()
+    family = JudgedGroups.from_rows(clustered(p, happened, region, clusters)).single
+    own = np.array([(happened - p - gap)[(clusters == c)].sum() for c in range(12)])
+    size = (region == "north").sum()
+    error = np.sqrt(np.square(own).sum()) / size
+    half = family.finding(0).gap.high - gap
+    assert half / family.critical[0.95][0] == pytest.approx(error * 1.04, rel=0.05)
+
+
+def test_columns_become_groups_by_their_values(rng):
+    numbers = rng.normal(size=500)
+    bins = partition("age", numbers)
+    assert bins is not None and len(bins.names) == 5
+    assert abs(np.bincount(bins.code) - 100).max() <= 1
+    assert partition("name", np.arange(500).astype(str)) is None
+    assert partition("site", np.full(500, "a")) is None
+    few = partition("flag", np.array([0, 1] * 250))
+    assert few is not None and few.names == ("flag 0", "flag 1")
+
+
+def test_periods_have_about_equal_counts_and_are_named_by_their_ends():
+    days = np.array([f"2024-01-{day:02}" for day in range(1, 13)] * 50)
+    found, rank = periods(days, 6)
+    assert found is not None and found.names[0] == "2024-01-01 to 2024-01-02"
+    assert np.bincount(found.code).tolist() == [100] * 6
+    assert rank.min() == 0.0 and rank.max() == 1.0
+
+
+def test_a_rare_event_that_is_too_extreme_needs_an_intercept(rng):
+    """As insurance policies: ranks, too low, far too spread; worse than giving everybody the rate."""
+    x = rng.normal(0.0, 1.0, 6000)
+    happened = rng.random(6000) < sigmoid(-3.0 + 0.9 * x)
+    found = audit(sigmoid(-6.0 + 3.0 * x), happened)
+    assert found.of("skill").sentence.startswith("Worse than giving everybody")
+    assert severity(found)["spread"] == severity(found)["level"] == "problem"
+    assert found.methods[0] == "platt"
+    assert "worse than giving everybody" in found.verdict and "Ranks usefully" in found.verdict
+
+
+def test_a_model_that_knows_nothing_is_not_to_be_used(rng):
+    found = audit(sigmoid(rng.normal(0.1, 0.4, 4500)), rng.random(4500) < 0.54)
+    assert found.verdict.startswith("Do not use: no better than giving everybody")
+    assert severity(found)["skill"] == "problem"
+    assert severity(found)["spread"] == "untested"
+    assert not found.methods
+
+
+def test_a_model_that_is_fair_on_average_is_wrong_by_group(rng):
+    x, sex = rng.normal(-1.5, 1.5, 12_000), rng.choice(["Female", "Male"], 12_000, p=[0.35, 0.65])
+    race = rng.choice(["Black", "White"], 12_000, p=[0.1, 0.9])
+    shift = np.where(sex == "Female", -0.8, 0.35) - 0.4 * (race == "Black")
+    happened = rng.random(12_000) < sigmoid(x + shift)
+    found = audit(sigmoid(x - 0.02), happened, groups=pd.DataFrame({"sex": sex, "race": race}))
+    assert found.of("groups").severity == "problem"
+    assert {group.name for group in found.of("groups").groups[:2]} == {"Female", "Male"}
+    assert "Female × Black" in {group.name for group in found.of("groups").groups}
+    assert found.verdict.startswith("Right on average, wrong for ")
+    assert "One map for each value of sex" in found.verdict
+
+
+def test_weights_that_change_the_level_change_the_verdict(rng):
+    """As crashes of which severe ones were sampled more often."""
+    x = rng.normal(-3.0, 1.5, 9000)
+    happened = rng.random(9000) < sigmoid(x)
+    weights = np.where(happened, 20.0, 200.0)
+    unit = rng.integers(0, 60, 9000)
+    once = audit(sigmoid(x), happened, clusters=unit)
+    assert "problem" not in severity(once).values()
+    weighted = audit(sigmoid(x), happened, clusters=unit, weights=weights)
+    assert severity(weighted)["level"] == "problem"
+    assert "with sampling weights" in weighted.verdict and "times too high" in weighted.verdict
+    assert "with them" in weighted.of("weights").sentence
+
+
+def test_swapped_labels_come_before_all_else(rng):
+    p, happened = calibrated(rng, 1000)
+    found = audit(p, ~happened)
+    assert found.findings[0].severity == "problem" and severity(found)["labels"] == "problem"
+    assert "wrong way round" in found.verdict
+    probs, labels = calibrated(rng, 1000, 4)
+    found = audit(probs, (labels + 1) % 4)
+    assert "different orders" in found.verdict
+
+
+def test_classes_that_are_predicted_too_rarely_are_named(rng):
+    logits = rng.normal(0.0, 1.5, (4000, 3))
+    labels = (rng.random(4000)[:, None] > softmax(logits).cumsum(axis=1)).sum(axis=1)
+    found = audit(softmax(logits - np.array([0.0, 0.0, 1.2])), labels)
+    finding = found.of("classes")
+    assert finding.severity == "problem"
+    assert finding.sentence.startswith("2 is predicted") or "class" in finding.sentence
+    assert found.methods[0] in ("vector", "isotonic")
+
+
+def test_certain_and_wrong_predictions_are_counted(rng):
+    p, happened = calibrated(rng, 2000)
+    p[:300], happened[:300] = 0.999, np.arange(300) < 240
+    found = audit(p, happened).of("ends")
+    assert found.severity == "problem" and found.sentence.startswith("60 of ")
+
+
+def test_drift_is_found(rng):
+    p, happened = calibrated(rng, 6000)
+    late = np.arange(6000) > 4000
+    happened |= late & (rng.random(6000) < 0.15)
+    found = audit(p, happened, times=np.arange(6000)).of("time")
+    assert found.severity == "problem" and "Drift" in found.sentence
+
+
+def test_pairs_of_confidence_and_correctness_are_judged_by_confidence(rng):
+    confidence = rng.uniform(0.5, 1.0, 3000)
+    correct = rng.random(3000) < confidence - 0.15
+    data = calib.from_outputs(confidence, correct, kind="pairs")
+    assert data.kind == "pairs"
+    found = audit(data)
+    assert found.of("level").sentence.startswith("Overconfident")
+    assert found.of("level").estimate.value > 0
+
+
+def test_the_sign_of_an_event_is_observed_minus_predicted(rng):
+    p, happened = calibrated(rng, 4000)
+    found = audit(np.clip(p + 0.1, 0, 1), happened).of("level")
+    assert found.estimate.value < 0 and "too high" in found.sentence
+
+
+def test_results_print_as_a_list_and_become_a_table(rng):
+    p, happened = calibrated(rng, 800)
+    found = calib.audit(p, happened, groups=rng.choice(["east", "west"], 800))
+    lines = repr(found).splitlines()
+    assert lines[0] == found.verdict.replace("\u00a0", " ")
+    assert list(found.to_frame().index) == [finding.check for finding in found.findings]
+    assert {"severity", "sentence", "value", "low", "high"} <= set(found.to_frame().columns)
+    html = found._repr_html_()
+    assert html is not None and found.findings[0].check in html
+
+
+def test_arrays_of_another_length_are_refused(rng):
+    p, happened = calibrated(rng, 100)
+    with pytest.raises(CalibrationError, match=r"region has shape \(3,\) for 100 rows"):
+        audit(p, happened, groups={"region": [1, 2, 3]})
+    with pytest.raises(CalibrationError, match=r"clusters has shape \(3,\) for 100 rows"):
+        audit(p, happened, clusters=[1, 2, 3])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30])
+def test_few_rows_are_judged_without_an_error(rng, n):
+    p, happened = calibrated(rng, n)
+    found = audit(p, happened, groups=np.arange(n) % 2, clusters=np.arange(n) // 2)
+    assert "problem" not in severity(found).values()
+
+
+def test_one_label_and_equal_outputs_are_judged_without_an_error(rng):
+    assert audit(np.full(200, 0.3), rng.random(200) < 0.3).verdict
+    assert audit(rng.uniform(0.1, 0.4, 200), np.zeros(200, dtype=bool)).verdict
+    probs = softmax(rng.normal(size=(300, 5)))
+    assert audit(probs, np.zeros(300, dtype=int)).verdict
+
+
+def test_the_command_prints_the_verdict_first(rng, tmp_path, capsys):
+    p, happened = calibrated(rng, 900)
+    table = pd.DataFrame({"p_default": p, "default": happened.astype(int)})
+    table.to_csv(tmp_path / "loans.csv", index=False)
+    assert main(["audit", str(tmp_path / "loans.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        printed.splitlines()[0] == repr(audit(calib.load(tmp_path / "loans.csv"))).splitlines()[0]
+    )
+    assert main(["audit", str(tmp_path / "loans.csv"), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"] and {"check", "severity", "sentence"} <= answer["findings"][0].keys()
+
+
+def test_all_checks_report_progress(rng):
+    steps = []
+    rows = rows_of(*calibrated(rng, 200))
+    audit_rows(rows, lambda step, total, value: steps.append((step, total)))
+    assert [step for step, _ in steps] == list(range(1, len(steps) + 1))
+    assert check_level(Checked(rows)).check == "level"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("k", "n", "n_clusters"), [(2, 300, 0), (2, 3000, 0), (10, 300, 0), (2, 3000, 12)]
+)
+def test_calibrated_models_seldom_have_a_problem(k, n, n_clusters):
+    """At most 5 % in the long run; a fair coin of 5 % gives more than 8 of 60 in 1 of 500 runs."""
+    accused, draws = 0, 60
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        probs, labels = calibrated(rng, n, k)
+        groups = {name: rng.choice(["north", "south", "west"], n) for name in "abc"}
+        clusters = None if not n_clusters else rng.integers(0, n_clusters, n)
+        found = audit(probs, labels, groups=groups, times=np.arange(n), clusters=clusters)
+        accused += "problem" in severity(found).values()
+    assert accused <= 8
+
+
+@pytest.mark.long
+def test_a_gap_of_ten_points_in_an_eighth_of_the_rows_is_found():
+    """In 70 % of draws; a coin of 70 % gives fewer than 18 of 30 in 1 of 10 runs."""
+    seen = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        p = rng.uniform(0.15, 0.85, 3000)
+        groups = {name: rng.choice(list("abcdefgh"), 3000) for name in ("site", "age", "sex")}
+        happened = rng.random(3000) < p + 0.1 * (groups["site"] == "a")
+        found = audit(p, happened, groups=groups).of("groups")
+        seen += found.severity == "problem" and any(
+            "site a" in group.name for group in found.groups
+        )
+    assert seen >= 18
