@@ -469,17 +469,18 @@ def load_models(
         models.
     """
     inspection = inspect(source, options, **changes)
-    data = inspection.predictions
-    if data is None and not inspection.models:
-        raise unusable(inspection.findings, inspection.readings)
     options = (options or LoadOptions()).changed(**changes)
-    if data is None or inspection.models:
+    data = inspection.predictions
+    warned = [finding for finding in inspection.findings if finding.code == "several_models"]
+    if warned and warned[0].offers:  # the rows of all, with the models as the group
+        (as_group,) = warned[0].offers.values()
+        data = _model(source, options, dict(as_group), PurePath(inspection.arrays[0].file).stem)
+    elif inspection.models:
         return {
             name: _model(source, options, roles, name) for name, roles in inspection.models.items()
         }
-    warned = [finding for finding in data.findings if finding.code == "several_models"]
-    if warned and warned[0].fix:  # another column was chosen as the group
-        data = _model(source, options, warned[0].fix, data.name)
+    if data is None:
+        raise unusable(inspection.findings, inspection.readings)
     if (
         not warned or data.groups is None
     ):  # of more names than groups may have, which a finding says

@@ -48,8 +48,12 @@ FAILS = _words("fails")
 SUCCEEDS = CORRECT | ACHIEVED | _words("success")
 NEGATIONS = _words("negations")
 
+JUDGE = _words("judge")
 CLUSTER, GROUP, MODEL, WEIGHT, BODY = map(_words, ("cluster", "group", "model", "weight", "body"))
 EARLIER, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "split", "time", "id", "text"))
+
+SUBJECTLESS = MODELS | CLASS | PREDICTED | RISK | POINTS | CREDIT | UNSURE | {"event", "final"}
+"""Words in the name of a score that do not say what it is the probability of."""
 
 GENERAL = TRUTH | LABEL | SCORE | PROBABILITY | PERCENT | _words("small")
 """Words that say nothing of what outcome and outputs are about."""

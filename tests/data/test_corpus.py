@@ -16,12 +16,13 @@ DECIDING = {
     "right": {
         "eighth": "apnea_logit chest_xray click_ctr nli_logits ocr_words",
         "fifth": "arena_router em_score hf_top_label mlflow_eval one_hot_offset spss_discrim",
-        "first": "detector_tp fico_heloc readmission_datarobot sas_xbeta taiwan_credit text_order",
+        "first": "detector_tp fico_heloc sas_xbeta taiwan_credit text_order",
         "fourth": "nothing_above_multi",
         "third": "spss_tree two_logits",
     },
     "asked first": {
         "eighth": "mammo_pct offset_classes",
+        "first": "readmission_datarobot",
         "fifth": "augment_link bleed_or_clot decimal_book icu_apache intent_llm low_percent markdown_eval",
         "forty": "forest_votes h2o_binary numbered_animals",
         "fourth": "head_logits",

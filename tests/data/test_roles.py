@@ -95,7 +95,9 @@ def test_models_side_by_side():
 
 def test_models_below_each_other():
     file = table(confidence=CONFIDENCE, correct=LABELS == 0, model=np.array(["a", "b"])[IDS % 2])
-    whole, found = load(file), calib.load_models(file)
+    asked = the(inspect(file), "several_models")
+    (together,) = asked.readings.values()
+    whole, found = load(file, choices=Choices(**together)), calib.load_models(file)
     assert set(whole.groups) == {"a", "b"} == set(found)
     np.testing.assert_allclose(found["b"].confidence, CONFIDENCE[IDS % 2 == 1])
     assert len({data.sha256 for data in (whole, *found.values())}) == 3
@@ -115,13 +117,14 @@ def test_models_below_each_other():
 @pytest.mark.parametrize(
     "chosen", [{}, {"group": ["model"]}, {"group": "group"}, {"group": ["group", "model"]}]
 )
-def test_rows_of_several_models_are_never_read_together_in_silence(names, chosen):
+def test_rows_of_several_models_are_read_together_only_where_that_was_chosen(names, chosen):
     of_model = np.repeat(names, N // len(names))
     n = len(of_model)
     group = np.where(IDS[:n] % 2, "north", "south")
     file = table(default=HAPPENED[:n], pd=RISK[:n], model=of_model, group=group)
-    warned = the(load(file, roles=chosen), "several_models")
-    assert bool(warned.fix) == ("group" in chosen.get("group", ()))
+    warned = the(inspect(file, roles=chosen), "several_models")
+    assert (warned.level == "error") == (not chosen)
+    assert bool(warned.offers) == (chosen.get("group") != ["model"])
     found = calib.load_models(file, roles=chosen)
     assert set(found) == {name or "(missing)" for name in names}
     for name, data in found.items():
@@ -170,7 +173,7 @@ def test_more_names_of_models_than_groups_may_have_are_said_to_be_too_many():
 def test_models_are_what_a_name_says_that_speaks_of_nothing_else(name, models):
     """A system and a method counted as models, and ``models`` and ``ml_model`` did not."""
     found = inspect(table(default=HAPPENED, pd=RISK, **{name: np.array(["cash", "card"])[IDS % 2]}))
-    assert found.predictions.groups is not None
+    assert (found.predictions is None) == models
     assert ("several_models" in {finding.code for finding in found.findings}) == models
 
 

@@ -209,6 +209,8 @@ def _order_of_numbers(
     usual = tuple(range(n_classes))
     low = min(values)
     high = max(values)
+    if columns is not None and {*columns} == {*map(str, values)}:
+        return tuple(map(int, columns)), ()  # columns are called by the labels themselves
     if n_classes == 2 and set(values) == {-1, 1}:
         return (-1, 1), (info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1."),)
     if n_classes == 2 and columns is not None and len(columns) == 1 and set(values) == {1, 2}:

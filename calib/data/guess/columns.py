@@ -321,4 +321,5 @@ def follows(column: Column, scores: Sequence[Column]) -> bool:
     if few or len(scores) < 2 or len(numbers) < len(scores) or not column.names_classes:
         return False
     largest = np.column_stack(numbers).argmax(axis=1)
-    return len(np.unique(column.codes * len(scores) + largest)) == len(np.unique(column.codes))
+    pairs = np.unique(column.codes * len(scores) + largest)
+    return len(pairs) == len(np.unique(column.codes)) == len(np.unique(largest))

@@ -1,19 +1,30 @@
-"""Of which of two classes a column of scores speaks, or of an answer: as names and labels say, never the agreement."""
+"""Which class a single column is the probability of: names say it, and its agreement with the outcome may veto."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from calib.data import words as w
 from calib.data.guess.columns import Column
-from calib.data.guess.names import is_anonymous, share_a_word, tokens
+from calib.data.guess.names import about, is_anonymous, share_a_word, tokens
+from calib.numerics import Floats, Ints
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
-"""The label of each column, that of which a single one speaks last; None for the usual order, 0 before 1."""
+"""Label of each column, that of a single column's event last; None for the usual order, 0 before 1."""
+
+Strength = Literal["named", "likely", "open"]
+"""How surely names say the direction: alone, only where the data agree, or not at all."""
+
+SIGNIFICANT = 2.326
+"""Standard errors of a one-sided test at .01."""
 
 
 def tells_correct(outcome: Column, score: Column) -> bool:
-    """Whether an outcome says which answers are correct: by its name, or by its two values."""
+    """Return whether an outcome says which answers are correct: by its name, or by its two values."""
     plain = {value.strip().lower() for value in outcome.values}
     if len(outcome.values) > 2 or score.words & (w.FAILS | w.UNSURE) or score.low < 0 < score.high:
         return False
@@ -21,44 +32,50 @@ def tells_correct(outcome: Column, score: Column) -> bool:
     return outcome.says == "correct" or bool(plain & w.CORRECT and plain & w.FAILS) or achieved
 
 
-def orders(outcome: Column, score: Column | None = None) -> Sequence[LabelValues]:
-    """The two labels in the order that names say, or both orders where they say none, the likelier first.
-
-    Parameters
-    ----------
-    score : the single column, which speaks of the label that stands last; None for two columns.
-    """
+def event_of(outcome: Column, score: Column) -> tuple[str, Strength]:
+    """Return the label whose probability a column holds, and how surely names say so."""
+    named = named_value(score, outcome)
+    if named is not None:
+        return named, "open" if negations(score.name, named) else "named"
     event = event_value(outcome)
-    last = event or outcome.values[1]
-    other = next(value for value in outcome.values if value != last)
-    if score is not None:
-        named = named_value(score, outcome)
-        if named is not None or (event is not None and speaks_of_the_event(score, outcome)):
-            return [ordered(outcome, named or last)]
-        if ("good" in tone(score)) != ("good" in tone(outcome)):
-            last, other = other, last
-    return [ordered(outcome, value, in_full=True) for value in (last, other)]
+    if event is None or {*outcome.values} == {"1", "2"}:
+        return event or outcome.values[-1], "open"
+    own = about(tokens(score.name)) - w.MODELS
+    theirs = about(tokens(outcome.name))
+    turned = negations(score.name), negations(outcome.name)
+    if turned[0] != turned[1] or (turned[0] and not theirs <= own):
+        return event, "open"
+    generic = not own - w.SUBJECTLESS
+    of_event = bool(theirs - w.SUBJECTLESS)
+    good = is_good(score), is_good(outcome)
+    if score.words & (w.UNSURE | w.FAILS) and not theirs & own:
+        return event, "open"
+    if share_a_word(own, theirs) and good[0] == good[1]:
+        return event, "named"
+    if good[0] != good[1] and (good[0] or score.words & w.RISK):
+        return event, "open"
+    if (generic and not of_event) or (score.words & w.RISK and outcome.words & w.BAD):
+        return event, "named"
+    return event, "likely"
 
 
 def named_value(score: Column, outcome: Column) -> str | None:
-    """The label whose words stand in the name of the score: ``p_yes``, ``prob_M``."""
+    """Return the label whose words stand in the name of the score: ``p_yes``, ``prob_M``, ``p_1``."""
+    names = set(tokens(score.name))
     if outcome.numbers is not None or outcome.cells.dtype.kind == "b":
-        return None
-    words = {word for word in tokens(score.name) if len(word) > 1 or word not in w.PROBABILITY}
-    if (
-        set(tokens(outcome.name)) <= words
-    ):  # the "no" of "no-show probability" belongs to what may happen
+        one = outcome.values == ("0", "1") and "1" in names and not is_anonymous(score.name)
+        return "1" if one else None
+    words = {word for word in names if len(word) > 1 or word not in w.PROBABILITY}
+    if set(tokens(outcome.name)) <= words:  # the "no" of "no-show probability" belongs to the event
         words -= set(tokens(outcome.name))
-    found = sorted(
-        (value for value in outcome.values if {*tokens(value)} <= words),
-        key=lambda v: -len(tokens(v)),
-    )
+    found = [value for value in outcome.values if {*tokens(value)} <= words and tokens(value)]
+    found.sort(key=lambda value: -len(tokens(value)))
     longer = len(found) == 2 and len(tokens(found[0])) > len(tokens(found[1]))
-    return found[0] if found and tokens(found[0]) and (longer or len(found) == 1) else None
+    return found[0] if found and (longer or len(found) == 1) else None
 
 
 def event_value(outcome: Column) -> str | None:
-    """The label that says that something happened; None where neither does."""
+    """Return the label that says that something happened; None where neither does."""
     if not 1 <= len(outcome.values) <= 2:
         return None
     if outcome.numbers is not None:
@@ -69,44 +86,91 @@ def event_value(outcome: Column) -> str | None:
     return next((said[0] for said in (happened, others) if len(said) == 1), None)
 
 
-def speaks_of_the_event(score: Column, outcome: Column) -> bool:
-    """Whether a score is surely the probability that the event happens: both names wish, fear and deny alike."""
-    labels = {word for value in outcome.values for word in tokens(value)}
-    if is_anonymous(score.name):
-        return True
-    if score.words & w.UNSURE or (labels & w.GOOD and labels & w.BAD):
-        return False
-    own = tone(score)
-    theirs = tone(outcome)
-    shared = share_a_word(tokens(score.name), tokens(outcome.name))
-    return own == theirs or (shared and "no" not in own | theirs)
-
-
-def names_event(name: str) -> bool:
-    """Whether the name of a class says that something happened, or something bad."""
-    words = {*tokens(name)}
-    return bool(words & (w.HAPPENED | w.EVENTS - w.GOOD)) and not words & w.NEGATIONS
-
-
-def tone(column: Column) -> set[str]:
-    """What a name says of its subject: "good", perhaps in short as "surv" for survival; "no", "fails", "succeeds"."""
-    words = {*tokens(column.name), *column.words}
-    ways = {"good": w.GOOD, "no": w.NEGATIONS, "fails": w.FAILS, "succeeds": w.SUCCEEDS}
-    said = {name for name, way in ways.items() if words & way}
-    short = tuple(word for word in words if len(word) >= 4 and word not in w.KNOWN)
-    return said | ({"good"} if any(good.startswith(short) for good in w.GOOD) else set())
-
-
-def ordered(outcome: Column, last: str, in_full: bool = False) -> LabelValues:
-    """The two labels with one of them last; None where that is the usual order of numbers.
+def negations(name: str, but: str = "") -> frozenset[str]:
+    """Return the words of a name that turn its meaning round: no, not, non..., un..., ...free.
 
     Parameters
     ----------
-    in_full : whether the usual order is written as well, since people are asked.
+    but : a label whose own words do not count.
     """
+    own = set(tokens(name)) - set(tokens(but))
+    return frozenset(
+        word
+        for word in own
+        if word in w.NEGATIONS
+        or word == "free"
+        or (word not in w.KNOWN and len(word) > 5 and word.endswith("free"))
+        or (word not in w.KNOWN and len(word) > 5 and word.startswith("non"))
+        or (word.startswith("un") and word[2:] in w.KNOWN and word not in w.KNOWN)
+    )
+
+
+def is_good(column: Column) -> bool:
+    """Return whether a name speaks of what people wish for, perhaps in short as "surv" for survival."""
+    words = {*tokens(column.name), *column.words}
+    short = tuple(word for word in words if len(word) >= 4 and word not in w.KNOWN)
+    return bool(words & w.GOOD) or any(good.startswith(short) for good in w.GOOD)
+
+
+def names_event(name: str) -> bool:
+    """Return whether the name of a class says that something happened, or something bad."""
+    words = {*tokens(name)}
+    return bool(words & (w.HAPPENED | w.EVENTS - w.GOOD)) and not negations(name)
+
+
+def ordered(outcome: Column, last: str) -> LabelValues:
+    """Return the two labels with one of them last."""
     first = next(value for value in outcome.values if value != last)
     if outcome.cells.dtype.kind == "b":
-        return None if last == "true" and not in_full else (first.capitalize(), last.capitalize())
-    if outcome.numbers is not None:
-        return None if float(first) < float(last) and not in_full else (int(first), int(last))
-    return first, last
+        return first.capitalize(), last.capitalize()
+    return (int(first), int(last)) if outcome.numbers is not None else (first, last)
+
+
+# Agreement.
+
+
+def auroc(score: Floats, happened: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the AUROC and its distance from one half in standard errors, of the rank-sum test with ties.
+
+    Both are NaN and 0 where one class is missing.
+    """
+    from scipy.stats import rankdata
+
+    n = int(happened.sum())
+    m = len(happened) - n
+    if not n or not m:
+        return math.nan, 0.0
+    ranks = np.asarray(rankdata(score))
+    area = float((ranks[happened].sum() - n * (n + 1) / 2) / (n * m))
+    deviation = math.sqrt(float(ranks.var(ddof=1)) / (n * m * (n + m)))
+    return area, (area - 0.5) / deviation if deviation > 0 else 0.0
+
+
+def better_order(labels: Ints, largest: Ints, n_classes: int) -> tuple[int, ...] | None:
+    """Return the column of each label that agrees significantly better with the largest outputs than its own.
+
+    The assignment that agrees best (Hungarian algorithm on the counts of label against largest output) is compared
+    with the one taken by a paired test at .01, corrected for the assignments that move as many columns.
+
+    Parameters
+    ----------
+    labels, largest : (n,) the column of each row's label, and that of its largest output.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (labels, largest), 1)
+    column = linear_sum_assignment(-counts)[1]
+    moved = int((column != np.arange(n_classes)).sum())
+    won = int(
+        (column[labels] == largest).sum()
+        - ((column[labels] == largest) & (labels == largest)).sum()
+    )
+    lost = int(
+        (labels == largest).sum() - ((column[labels] == largest) & (labels == largest)).sum()
+    )
+    if not moved or won <= lost:
+        return None
+    tried = sum(math.log(n_classes - k) for k in range(moved))
+    significant = math.sqrt(2 * (math.log(100) + tried))
+    return tuple(column.tolist()) if won - lost > significant * math.sqrt(won + lost) else None

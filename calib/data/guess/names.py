@@ -92,9 +92,16 @@ def is_anonymous(name: str) -> bool:
     )
 
 
+def is_whole(name: str) -> bool:
+    """Return whether a name is a whole number, such as -1."""
+    return name.strip().removeprefix("-").isdecimal()
+
+
 def plain_name(name: str) -> str:
     """A name without case and separators, with accents in one way, since columns and labels spell them differently."""
     text = unicodedata.normalize("NFC", name)
+    if is_whole(name):
+        return text.strip()
     return "".join(c for c in text.lower() if c.isalnum()) or text
 
 

@@ -13,10 +13,17 @@ from calib.data.event import Event
 from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
 from calib.data.guess.beside import names_models, with_others
 from calib.data.guess.columns import Column, spelled
-from calib.data.guess.direction import event_value
+from calib.data.guess.direction import auroc, event_value
 from calib.data.guess.names import about, class_names, tokens
 from calib.data.guess.outputs import Candidates, columns_in
-from calib.data.guess.rules import Guess, Reading, guess, possible_outcomes
+from calib.data.guess.table import (
+    Guess,
+    Reading,
+    guess,
+    label_order,
+    places_of,
+    possible_outcomes,
+)
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
@@ -71,12 +78,20 @@ def infer_columns(
     pooled = []
     for column in models[:1]:
         of_models = f"of several models, named in the column {shortened(column)}"
-        reason = f"The rows of {contents.name} seem to be {of_models}; they were read together."
-        fix = {}
+        whole = f"Read the rows of all together, with {shortened(column)} as the subgroup"
+        if choices.groups is None:
+            raise InvalidUpload(
+                "several_models",
+                f"The rows of {contents.name} are {of_models}.",
+                "Open one by itself, in Python with calib.load_models, or read all together.",
+                readings={whole: {"groups": column}},
+                question=Question(
+                    models={value: {"group": column} for value in found.columns[column].values}
+                ),
+            )
+        reason = f"The rows of {contents.name} are {of_models}; they were read together."
         action = "Open one by itself, in Python with calib.load_models."
-        if [*names_in(read.groups)] != [column]:
-            fix = {"groups": column}
-            action = f"Take the models as the group. {action}"
+        fix = {} if [*names_in(choices.groups)] == [column] else {"groups": column}
         pooled.append(warning("several_models", reason, action, **fix))
     nested = contents.nested
     roles = [
@@ -155,7 +170,10 @@ def nothing_to_read(
 
 def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
     """The error for a table with several readings, or one that is not sure enough, with the readings as a question."""
-    readings = tuple(table_reading(reading, found.columns, n_rows) for reading in found.readings)
+    whole = all_rows(contents, found)
+    readings = tuple(
+        table_reading(in_rows(reading, whole), found.columns, n_rows) for reading in found.readings
+    )
     readings = tuple(offered for offered in readings if offered.rows)
     if not readings:
         reason = f"No row of {contents.name} has both an outcome and finite outputs."
@@ -164,22 +182,72 @@ def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
         n: roles_of(reading, found.columns) for n, reading in models_of(found.readings).items()
     }
     if len(readings) == 1:
-        reason = f"{contents.name} can perhaps be read as {readings[0].sentence}, but too little says so."
+        reason = (
+            f"{contents.name} can perhaps be read as {readings[0].sentence}, but {found.doubt}."
+        )
     else:
         ways = "; ".join(reading.sentence for reading in readings)
-        reason = f"{contents.name} can be read in {len(readings):,} ways: {ways}."
+        reason = (
+            f"{contents.name} can be read in {len(readings):,} ways, since {found.doubt}: {ways}."
+        )
+    call = ", ".join(f"{role}={value!r}" for role, value in readings[0].roles.items())
     if models:
         reason += " The columns may be several models: calib.load_models reads each."
     each = {reading.sentence: Choices.from_roles(reading.roles).given() for reading in readings}
     question = Question(readings, models)
     return InvalidUpload(
-        "ambiguous", reason, "Say which one is meant.", readings=each, question=question
+        "ambiguous",
+        reason,
+        f"Say which one is meant, as with roles=dict({call}).",
+        readings=each,
+        question=question,
+    )
+
+
+def all_rows(contents: Contents, found: Guess) -> dict[str, Column]:
+    """The columns that readings need with all rows; those that cannot be read as they are with their sample."""
+    columns = {}
+    for reading in found.readings:
+        for column in (reading.outcome, reading.predicted, *reading.outputs.columns):
+            if column is None or column.name in columns:
+                continue
+            try:
+                cells = contents.read(column.name)
+            except InvalidUpload:
+                continue
+            columns[column.name] = Column(column.name, column.position, cells)
+    lengths = {len(column.cells) for column in columns.values()}
+    needed = {c.name for r in found.readings for c in columns_of_reading(r)}
+    return columns if len(lengths) == 1 and needed <= columns.keys() else {}
+
+
+def columns_of_reading(reading: Reading) -> list[Column]:
+    """Outcome, prediction and outputs of a reading."""
+    every = (reading.outcome, reading.predicted, *reading.outputs.columns)
+    return [column for column in every if column is not None]
+
+
+def in_rows(reading: Reading, columns: Mapping[str, Column]) -> Reading:
+    """The same reading of other rows; as it is where there are none."""
+    if not columns:
+        return reading
+    outputs = tuple(columns[column.name] for column in reading.outputs.columns)
+    return replace(
+        reading,
+        outcome=reading.outcome and columns[reading.outcome.name],
+        predicted=reading.predicted and columns[reading.predicted.name],
+        outputs=replace(reading.outputs, columns=outputs),
     )
 
 
 def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
     """The readings that are as good as the best but for other outputs, as with columns for each of several models."""
     best = [r for r in found if r.ranks == found[0].ranks and r.pairs == found[0].pairs]
+    if not found[0].pairs:  # of each the likelier direction
+        firsts: dict[object, Reading] = {}
+        for r in best:
+            firsts.setdefault((r.outcome, r.outputs.names), r)
+        best = [*firsts.values()]
     outputs = {reading.outputs.names for reading in best}
     outcomes = {reading.outcome for reading in best} - {None}
     if not 1 < len(best) == len(outputs) or len(outcomes) not in (0, 1, len(best)):
@@ -212,6 +280,8 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
         roles["kind"] = "binary_probability" if reading.score.in_unit else "binary_log_odds"
     if reading.label_values is not None:
         roles["label_values"] = reading.label_values
+        if len(outputs) == 1:
+            roles["event"] = str(reading.label_values[-1])
     return roles
 
 
@@ -234,6 +304,7 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
         )
         of = f"{len(outputs.names):,} classes of {shortened(outcome.name)}"
         return TableReading(roles, f"{of}, one column each ({shown})", rows)
+    area = area_of(reading)
     truth = texts_of(outcome.cells[keep])
     stem = shortened(outputs.stem)
     inside = -1e-6 <= scores[keep].min() <= scores[keep].max() <= 1 + 1e-6
@@ -251,7 +322,7 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
         )
         return TableReading(
             roles,
-            f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}",
+            f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}{area}",
             rows,
         )
     event = (
@@ -262,7 +333,19 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
     never = len(outcome.values) == 1 and outcome.values[0].lower() in DID_NOT
     rate = 0.0 if never else (np.char.lower(truth) == event.lower()).mean()
     named = shortened(outcome.name) if never else event_name(event, outcome)
-    return TableReading(roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}", rows)
+    return TableReading(roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}{area}", rows)
+
+
+def area_of(reading: Reading) -> str:
+    """The AUROC of a single column for a sentence; empty where it is not defined."""
+    order = label_order(reading)
+    place = places_of(reading, order) if order is not None else np.array([])
+    score = reading.score.numbers
+    if score is None or not len(place):
+        return ""
+    known = (place >= 0) & np.isfinite(score)
+    area = auroc(score[known], place[known] == 1)[0]
+    return "" if np.isnan(area) else f", AUROC {area:.2f}"
 
 
 def event_name(event: str, outcome: Column) -> str:

@@ -275,8 +275,11 @@ def _columns(reading: Reading) -> tuple[str, ...]:
 
 def models(reading: Reading) -> None:
     """A button for each model of a table of several, which opens its rows alone."""
-    data = None if reading.inspection is None else reading.inspection.predictions
-    names = [] if data is None or data.groups is None else sorted(set(data.groups.tolist()))
+    inspection = reading.inspection
+    data = None if inspection is None else inspection.predictions
+    names = [] if inspection is None else sorted(inspection.models)
+    if data is not None and data.groups is not None:
+        names = sorted(set(data.groups.tolist()))
     if 1 < len(names) <= MOST_MODELS:
         with st.container(horizontal=True):
             for i, name in enumerate(names):

@@ -275,7 +275,7 @@ def findings(reading: Reading) -> None:
         if finding.level != "info" and finding.code not in LEFT_OUT:
             show_finding(finding)
             _fix_buttons(finding, reading)
-            if finding.code == "several_models" and not finding.fix:
+            if finding.code == "several_models" and (not opened or not finding.fix):
                 roles.models(reading)
     _folded(
         "Rows left out",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.data.guess.names import class_names
-from calib.data.guess.rules import guess
+from calib.data.guess.table import guess
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -73,7 +73,7 @@ def test_limits_what_was_before_and_reaction_times_are_no_outputs():
 @pytest.mark.parametrize(
     ("outcome", "labels", "score", "last"),
     [
-        ("kind", ("cat", "dog"), "p_cat", "cat"),
+        ("kind", ("dog", "cat"), "p_cat", "cat"),
         ("survived", (0, 1), "survival_prob", None),
         ("No-show", ("No", "Yes"), "p_no_show", "Yes"),
     ],
@@ -140,7 +140,7 @@ def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are
 # Where one condition of a rule decides.
 
 NAMED = np.array(["active", "gone"])[HAPPENED]
-ODD, LOGIT = np.arange(N) % 2, RNG.normal(size=N)
+ODD, LOGIT = np.arange(N) % 2, np.log(RISK / (1 - RISK) + 1e-4)
 EACH = {f"p_{k}": PROBS[:, k] for k in range(3)}
 YES_NO = np.array(["no", "yes"])
 
@@ -270,14 +270,9 @@ TABLES = [
 
 
 @pytest.mark.parametrize("columns", TABLES)
-def test_order_agreement_and_names_of_columns_left_alone_change_nothing(columns):
-    """A model that ranks backwards, and one that says nothing, are read as any other."""
-
-    def told(names=lambda name: name, turned=False):
-        changed = {
-            names(name): 1 - cells if turned and cells is HAPPENED else cells
-            for name, cells in columns.items()
-        }
+def test_order_and_names_of_columns_left_alone_change_nothing(columns):
+    def told(names=lambda name: name):
+        changed = {names(name): cells for name, cells in columns.items()}
         return [of(**dict(items)) for items in (changed.items(), reversed(changed.items()))]
 
     def shape(found):
@@ -289,9 +284,7 @@ def test_order_agreement_and_names_of_columns_left_alone_change_nothing(columns)
     assert [role.column for role in first.roles] == list(columns) and all(
         r.role and r.reason for r in first.roles
     )
-    assert first.readings and all(
-        shape(found) == shape(first) for found in (reverse, *told(turned=True))
-    )
+    assert first.readings and shape(reverse) == shape(first)
     alone = [
         role.column for role in first.roles if first.is_clear and role.role in ("id", "ignore")
     ]
