@@ -71,7 +71,7 @@ def test_methods_that_few_rows_make_worse_are_those_of_the_documented_table():
 
 def test_a_type_checker_is_told_the_class_of_each_name():
     stub = (ROOT / "calib" / "typed.pyi").read_text()
-    told = dict(re.findall(r'Literal\["(\w+)"\], \*\*params: Any\) -> (\w+)', stub))
+    told = dict(re.findall(r'Literal\["(\w+)"\], \*\*params: Any\s*\) -> (\w+)', stub))
     assert told == {name: method.cls.__name__ for name, method in METHODS.items()}
 
 
