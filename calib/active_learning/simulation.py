@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from calib.active_learning.classifiers import Learner, classifier
 from calib.active_learning.strategies import ARMS, Plan, normalised_entropy
-from calib.arrays import check_labels, check_number
+from calib.arrays import check_labels
 from calib.base import Progress
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
 from calib.numerics import Floats, Ints, softmax
-from calib.parameters import shown
 from calib.registry import calibrator
 
 
@@ -186,20 +185,7 @@ def simulate(
     -------
     list of Round
         The first is that after pre-training.
-
-    Raises
-    ------
-    CalibrationError
-        If there is no such arm, the seed is no whole number from 0 upwards, or the plan or the pool is none.
     """
-    for name, value, kind in (("plan", plan, Plan), ("pool", pool, Pool)):
-        if not isinstance(value, kind):
-            raise CalibrationError(
-                f"{name}={shown(value)} must be a calib.active_learning.{kind.__name__}."
-            )
-    if arm not in tuple(ARMS):
-        raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
-    check_number("seed", seed, 0, whole=True)
     first = min(plan.pretraining, len(pool))
     most = len(pool) if plan.budget is None else min(len(pool), first + plan.budget)
     waiting = shuffled(pool, seed)

@@ -10,7 +10,7 @@ import numpy as np
 from calib.active_learning.classifiers import CLASSIFIERS
 from calib.errors import CalibrationError
 from calib.numerics import Floats
-from calib.parameters import check_by_name, check_declared, param
+from calib.parameters import check_declared, param
 from calib.registry import METHODS, calibrator
 
 
@@ -90,7 +90,6 @@ class Plan:
             raise CalibrationError(
                 f"budget={self.budget!r} must be a whole number of labels, 0 or more, or None."
             )
-        check_by_name("params", self.params)
         calibrator(self.calibrator, **self.params)
 
 

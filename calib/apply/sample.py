@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calib.apply.parts import Part, Progress, joined, no_progress, parts_of
+from calib.arrays import check_number
 from calib.data import Choices, Predictions, load
 from calib.data.assemble.arrays import check_rows, check_there, read_any
 from calib.data.assemble.labels import decode_labels
@@ -20,9 +21,8 @@ from calib.data.limits import MAX_BYTES
 from calib.data.loading import check_choices, findings_as_error
 from calib.data.read.base import Array
 from calib.data.read.files import open_source, reads_apart
-from calib.errors import CalibrationError, Finding
+from calib.errors import Finding
 from calib.numerics import Ints
-from calib.parameters import number_fault, shown
 
 SAMPLED_ROWS = 50_000
 """Rows to fit on where there are very many."""
@@ -83,8 +83,7 @@ def sample_rows(
     >>> data.logits.shape, data.labels.shape
     ((50, 3), (50,))
     """
-    _check_whole("n_rows", n_rows, 1)
-    _check_whole("random_state", random_state, 0)
+    check_number("n_rows", n_rows, 1, whole=True)
     notes = Notes(choices or Choices())
     source = Path(source)
     with findings_as_error(notes):
@@ -130,17 +129,11 @@ def fewer_rows(
     """
     if n_rows is None:
         n_rows = SAMPLED_ROWS if len(data) > MANY_ROWS else len(data)
-    _check_whole("n_rows", n_rows, 1)
-    _check_whole("random_state", random_state, 0)
+    check_number("n_rows", n_rows, 1, whole=True)
     if n_rows >= len(data):
         return data, ""
     said = f"{n_rows:,} of the {len(data):,} calibration rows were drawn at random (seed {random_state}) to fit on."
     return data.take(_draw(len(data), n_rows, random_state)), said
-
-
-def _check_whole(name: str, value: Any, low: int) -> None:
-    if fault := number_fault(value, True, low, None):
-        raise CalibrationError(f"{name}={shown(value)} {fault}.")
 
 
 def _draw(n_rows: int, n_drawn: int, random_state: int) -> Ints:

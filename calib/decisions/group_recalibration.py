@@ -97,12 +97,9 @@ class GroupRecalibration:
         return sigmoid(self.centre + self.group_slope * score + offset)
 
     def _score(self, probs: Any) -> Floats:
-        said = as_numbers(probs, "probabilities").astype(float)
-        if said.ndim != 1:
-            raise CalibrationError(
-                f"Groups take the (n,) probabilities of the event; got shape {said.shape}."
-            )
-        return log_odds_of(check_range(said), self.floor)
+        return log_odds_of(
+            check_range(as_numbers(probs, "probabilities").astype(float)), self.floor
+        )
 
 
 def recalibrate_groups(probs: Any, labels: Any, groups: Any) -> GroupRecalibration:

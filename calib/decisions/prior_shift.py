@@ -16,7 +16,7 @@ from calib.arrays import as_numbers, check_number
 from calib.decisions.judgement import resampled
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import MOST_RESAMPLES, Interval, interval_of_draws
+from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import check_event, check_probs, check_range, check_weights
 from calib.metrics.risk_panel import default_floor
 from calib.numerics import Floats, log_odds_of, sigmoid
@@ -197,7 +197,7 @@ def estimate_rate(
     level : float, default 0.95
         Coverage of the interval.
     n_resamples : int, default 400
-        Resamples of the bootstrap, at most 100,000.
+        Resamples of the bootstrap.
     random_state : int, default 0
         Seed of the bootstrap.
 
@@ -223,8 +223,6 @@ def estimate_rate(
     """
     said, came = check_event(probs, labels)
     new = _of_event(new_probs)
-    check_number("n_resamples", n_resamples, 1, MOST_RESAMPLES, whole=True)
-    check_number("random_state", random_state, 0, whole=True)
     if came.all() or not came.any():
         raise CalibrationError(
             "The rate takes calibration rows with the event and rows without; these are of one kind."
@@ -250,11 +248,6 @@ def estimate_rate(
             0 < came[rows].sum() < len(rows)
         ):  # with few events some resamples have none, and tell nothing
             draws.append(rate_of(rows, counts))
-    if not draws:
-        raise CalibrationError(
-            "The clusters part the calibration rows with the event from those without, so that no resample of clusters "
-            "has both; give clusters that hold both kinds, or leave them out."
-        )
     rate = interval_of_draws(rate_of(slice(None)), np.array(draws), level, 0.0, 1.0)
     return NewRate(rate, len(new))
 

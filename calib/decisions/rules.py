@@ -374,7 +374,7 @@ class AnswerAbove(Rule):
         Raises
         ------
         CalibrationError
-            Unless there is one finite number of each for each row.
+            Unless there is one number of each for each row.
         """
         said = as_numbers(confidence, "confidences")
         classes = as_array(predicted, "predicted classes")
@@ -382,10 +382,6 @@ class AnswerAbove(Rule):
             raise CalibrationError(
                 "A threshold needs a confidence and the number of the predicted class for each row; got shapes "
                 f"{said.shape} and {classes.shape}, the classes as {classes.dtype}."
-            )
-        if not (np.isfinite(said) & np.isfinite(classes)).all():
-            raise CalibrationError(
-                "Some of these confidences or classes are infinite or NaN; leave out these rows."
             )
         return np.where(
             reaches(said, self.threshold), classes.astype(np.int64), HAND_OVER

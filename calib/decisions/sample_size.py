@@ -25,7 +25,6 @@ Z = 1.96
 """Of an interval of 95 %, as the paper rounds it."""
 WIDTHS = {"O:E": 0.2, "slope": 0.2, "AUROC": 0.1, "net benefit": 0.2}
 """Widths of intervals that the paper's examples ask for: upper minus lower end; of the standardised net benefit."""
-LEAST_WIDTH, MOST_WIDTH = 1e-6, 1e6
 MOST_ROWS = 1e18
 """A target that needs more is one that the rows at hand do not determine, such as the slope of risks that are alike."""
 
@@ -114,7 +113,7 @@ def rows_needed(
     threshold : float or None, default None
         Probability from which on is acted; None leaves the net benefit out.
     widths : dict of str to float or None, default None
-        Widths of the intervals, 1e-6 to 1e6, by "O:E", "slope", "AUROC" and "net benefit"; those of ``WIDTHS`` unless
+        Widths of the intervals, by "O:E", "slope", "AUROC" and "net benefit"; those of ``WIDTHS`` unless
         given.
     clusters : array_like of shape (m,) or None, default None
         What rows that belong together share. The rows of O:E are then multiplied by its design effect.
@@ -127,7 +126,7 @@ def rows_needed(
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together, all outcomes are equal, or a width or the threshold is none.
+        If the arrays do not fit together, all outcomes are equal, or the threshold is none.
     """
     said, came = check_event(probs, outcomes)
     if not 0 < came.sum() < len(came):
@@ -139,9 +138,6 @@ def rows_needed(
             f"Widths are of {', '.join(WIDTHS)}; got {', '.join(map(shown, unknown))}."
         )
     wanted = {**WIDTHS, **(widths or {})}
-    for target, width in wanted.items():
-        most = 0.99 if target == "AUROC" else MOST_WIDTH  # its interval lies between 0 and 1
-        check_number(f"widths[{target!r}]", width, LEAST_WIDTH, most)
     if threshold is not None:
         check_number("threshold", threshold, 0, 1, ends=False)
     rate = float(came.mean())

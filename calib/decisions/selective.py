@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from calib.arrays import check_number
 from calib.decisions.rules import AnswerAbove
-from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.confidence import Bools, top_label
@@ -172,10 +171,6 @@ def certify(
 
     confidence, correct = top_label(confidence, correct)
     falling = -np.sort(-np.asarray(others, dtype=np.float64).ravel())
-    if not len(falling):
-        raise CalibrationError(
-            "Thresholds are taken from the confidences of some other rows; there are none."
-        )
     n = len(confidence)
     fewest = fewest_answers(risk, delta)
     start = 3 if 3 * fewest <= n / 2 else 2 if 2 * fewest <= 3 * n / 4 else 1

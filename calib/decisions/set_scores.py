@@ -222,16 +222,7 @@ def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> di
     -------
     dict of str to Interval
         Both differences.
-
-    Raises
-    ------
-    CalibrationError
-        If they are not of the same number of rows.
     """
-    if len(before.size) != len(after.size):
-        raise CalibrationError(
-            f"The sets are of {len(before.size):,} and of {len(after.size):,} rows, not of the same."
-        )
     size = after.size - before.size
     covered = after.covered.astype(int) - before.covered
     return {

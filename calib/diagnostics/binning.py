@@ -68,7 +68,7 @@ def binning_picture(
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together, there is no such class, or all pairs have the same outcome.
+        If the arrays do not fit together, or all pairs have the same outcome.
     """
     labels = check_labels(labels, np.shape(logits))
     array = np.asarray(logits)
@@ -76,8 +76,6 @@ def binning_picture(
     logits = check_logits(array[::every])
     labels = labels[::every]
     n_rows, n_classes = logits.shape
-    if target is not None and not 0 <= target < n_classes:
-        raise CalibrationError(f"There is no class {target}; the logits have {n_classes} columns.")
     if target is None and n_classes == 2:
         target = 1
     log_odds, label_log_odds = _pairs(logits, labels, target)

@@ -20,7 +20,6 @@ from calib.data.samples import true_map
 from calib.diagnostics.frequencies import Frequencies, frequencies
 from calib.diagnostics.judgement import TEST, rows_to_judge
 from calib.diagnostics.reliability import default_bins
-from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid
 
@@ -77,13 +76,6 @@ def class_map(
     -------
     (n_points,) probabilities
     """
-    if calibrator.fitted and k is not None:
-        _check_class(calibrator, k)
-    if not has_class_map(calibrator, k, kind):
-        raise CalibrationError(
-            f"{type(calibrator).__name__} has no map of one class: its probabilities depend on all logits of a row, "
-            "or it gives none, or it is not fitted. Choose a method that works one against the rest."
-        )
     points = np.asarray(log_odds, dtype=float)
     if calibrator.n_classes_ == 2:
         k = 1 if k is None else k
@@ -129,18 +121,12 @@ def class_pairs(
     return np.concatenate(log_odds), labels == k
 
 
-def posterior_map(calibrator: Calibrator, k: int | None = 1) -> BayesIsoMap | None:
+def posterior_map(calibrator: BayesIso, k: int | None = 1) -> BayesIsoMap | None:
     """What a fitted Bayes-Iso knows about the map of class ``k``, or of all; None where it had nothing to learn from.
 
     Figures 4 and 6 of Allikivi and Kull (2019) draw it. None too where it has a map of the predicted class's confidence
     in place of class ``k``'s.
     """
-    if not isinstance(calibrator, BayesIso) or not calibrator.fitted:
-        raise CalibrationError(
-            "A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first."
-        )
-    if k is not None:
-        _check_class(calibrator, k)
     learned = calibrator.maps_[k or 0 if len(calibrator.maps_) > 1 else 0]
     if learned is None or calibrator.classes == "top":
         return None
@@ -158,7 +144,6 @@ def venn_abers_pair(
     """
     if not isinstance(calibrator, VennAbers) or not calibrator.gives_pairs or k is None:
         return None
-    _check_class(calibrator, k)
     other, event = calibrator.predict_pair(
         _two_logits(log_odds if k == 1 else -log_odds, "logits", None)
     )
@@ -200,13 +185,6 @@ def _mirrored(seen: BayesIsoMap) -> BayesIsoMap:
         low=1 - seen.high[back],
         high=1 - seen.low[back],
     )
-
-
-def _check_class(calibrator: Calibrator, k: int) -> None:
-    if not 0 <= k < calibrator.n_classes_:
-        raise CalibrationError(
-            f"There is no class {k}; the calibrator has classes 0 to {calibrator.n_classes_ - 1}."
-        )
 
 
 def balanced_edges(log_odds: Floats, positives: npt.NDArray[np.bool_], n_bins: int) -> Floats:

@@ -76,16 +76,7 @@ class GroupPanel:
         -------
         bool
             False also where there are too few events to judge.
-
-        Raises
-        ------
-        CalibrationError
-            For other names.
         """
-        if key not in IDEALS:
-            raise CalibrationError(
-                f"No value of {key!r} tells whether a model is calibrated; ask for one of {', '.join(IDEALS)}."
-            )
         return (
             bool(self.measures)
             and not self.measures[key].low <= IDEALS[key] <= self.measures[key].high

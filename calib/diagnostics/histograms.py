@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL
 from calib.metrics.confidence import (
     Bools,
@@ -65,8 +64,6 @@ def confidence_histogram(
     scale : "linear" or "logit".
     logit_limits : these ends.
     """
-    if scale not in ("linear", "logit"):
-        raise CalibrationError(f"There is no scale {scale!r}; choose 'linear' or 'logit'.")
     confidence, correct = top_label(probs, labels)
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     if scale == "logit":

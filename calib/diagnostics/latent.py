@@ -8,11 +8,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from calib.arrays import check_labels, check_logits
-from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.data.samples import TrueFunction, true_latent
-from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, softmax
 
 T = TypeVar("T")
@@ -21,23 +18,10 @@ MOST_ENTRIES = 1_000_000
 MOST_ROWS = 10_000
 
 
-def check_rows(
-    calibrator: Calibrator, logits: Any, labels: Any, most: int = MOST_ENTRIES
-) -> tuple[GPCalib, Floats, Ints, int]:
-    """A fitted GPcalib, and of evenly spaced rows, one in how many, about ``most`` logits and their labels."""
-    if not isinstance(calibrator, GPCalib) or not calibrator.fitted:
-        raise CalibrationError(
-            "A latent function needs a fitted GPCalib; call fit(logits, labels) first."
-        )
-    labels = check_labels(labels, np.shape(logits))
-    array = np.asarray(logits)
-    every = max(1, -(-array.size // most), -(-len(array) // MOST_ROWS))
-    checked = check_logits(array[::every])
-    if checked.shape[1] != calibrator.n_classes_:
-        raise CalibrationError(
-            f"The calibrator was fitted on {calibrator.n_classes_} classes, but these logits have {checked.shape[1]}."
-        )
-    return calibrator, checked, labels[::every], every
+def spaced_rows(logits: Floats, labels: Ints, most: int = MOST_ENTRIES) -> tuple[Floats, Ints, int]:
+    """About ``most`` logits of evenly spaced rows, their labels, and the step from one row to the next."""
+    every = max(1, -(-logits.size // most), -(-len(logits) // MOST_ROWS))
+    return logits[::every], labels[::every], every
 
 
 def of_rows(
@@ -104,9 +88,9 @@ class LatentCurve:
 
 
 def latent_curve(
-    calibrator: Calibrator,
-    logits: Any,
-    labels: Any,
+    gp: GPCalib,
+    logits: Floats,
+    labels: Ints,
     temperature: float | None = None,
     truth: TrueFunction | None = None,
     n_points: int = 200,
@@ -118,18 +102,13 @@ def latent_curve(
 
     Parameters
     ----------
-    calibrator : a fitted :class:`~calib.calibrators.gpcalib.GPCalib`.
+    gp : fitted.
     logits, labels : (n, n_classes) and (n,) the calibration set.
     temperature : for the line of temperature scaling; None leaves it out.
     truth : the perfect latent function of logits, up to a shift, where it is known.
     n_points : resolution of the curve.
-
-    Raises
-    ------
-    CalibrationError
-        If the calibrator is not fitted or the arrays do not belong to it.
     """
-    gp, logits, labels, every = check_rows(calibrator, logits, labels)
+    logits, labels, every = spaced_rows(logits, labels)
     space: Space = "logits" if gp.inputs == "logits" else "probs"
     entries = gp.kernel_inputs(logits)[0]
     data = entries.ravel()

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.data.samples import TrueFunction
-from calib.diagnostics.latent import check_rows
+from calib.diagnostics.latent import spaced_rows
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
 
@@ -50,9 +49,9 @@ class ConfidenceEffect:
 
 
 def confidence_effect(
-    calibrator: Calibrator,
-    logits: Any,
-    labels: Any,
+    gp: GPCalib,
+    logits: Floats,
+    labels: Ints,
     temperature: float | None = None,
     truth: TrueFunction | None = None,
 ) -> ConfidenceEffect:
@@ -60,16 +59,11 @@ def confidence_effect(
 
     Parameters
     ----------
-    calibrator : a fitted :class:`~calib.calibrators.gpcalib.GPCalib`.
+    gp : fitted.
     logits, labels : (n, n_classes) and (n,) rows that it was not fitted on.
     temperature, truth : for values to compare with.
-
-    Raises
-    ------
-    CalibrationError
-        If the calibrator is not fitted or the arrays do not belong to it.
     """
-    gp, logits, labels, every = check_rows(calibrator, logits, labels, MOST_ENTRIES_OF_EFFECT)
+    logits, labels, every = spaced_rows(logits, labels, MOST_ENTRIES_OF_EFFECT)
     top = logits.argmax(axis=1)
     index = np.arange(len(top))
     before = softmax(logits)[index, top]
@@ -235,15 +229,15 @@ class EffectStudy:
 
 
 def study_effect(
-    calibrator: Calibrator,
-    logits: Any,
-    labels: Any,
+    gp: GPCalib,
+    logits: Floats,
+    labels: Ints,
     temperature: float | None,
     truth: TrueFunction | None,
     scale: Scale,
 ) -> EffectStudy:
     """:func:`confidence_effect`, told in ranges and in bins."""
-    effect = confidence_effect(calibrator, logits, labels, temperature, truth)
+    effect = confidence_effect(gp, logits, labels, temperature, truth)
     return EffectStudy(
         changes(effect), effect_curve(effect, scale), len(effect.before), effect.changed
     )

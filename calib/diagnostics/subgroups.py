@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from calib.diagnostics.gap_sentences import GroupGap
 from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps, gaps_by_group
-from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.score_registry import average_gap
 from calib.metrics.bootstrap import Interval
@@ -89,18 +88,8 @@ def subgroups(
     groups : (n,) name of each row's group.
     least_rows : groups with fewer rows are not judged.
     level : joint coverage.
-
-    Raises
-    ------
-    CalibrationError
-        If there is not one group for each row.
     """
-    array = np.asarray(groups)
-    if array.shape != (len(evaluation),):
-        raise CalibrationError(
-            f"There must be one group for each of {len(evaluation)} rows; got shape {array.shape}."
-        )
-    names, group = np.unique(array, return_inverse=True)
+    names, group = np.unique(np.asarray(groups), return_inverse=True)
     n_groups = len(names)
     rows = np.bincount(group, minlength=n_groups)
     enough = rows >= max(1, least_rows)

@@ -109,21 +109,11 @@ def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
     assert rounds[1].nll == rounds[0].nll
 
 
-def test_a_pool_without_rows_a_seed_below_zero_and_no_plan_are_refused(pool):
+def test_a_pool_without_rows_is_refused(pool):
     with pytest.raises(CalibrationError, match="there are 0 and"):
         Pool(
             pool.features[:0], pool.labels[:0], pool.test_features, pool.test_labels, pool.n_classes
         )
-    with pytest.raises(CalibrationError, match="seed=-1 must"):
-        simulate(plan(), "plain", pool, seed=-1)
-    with pytest.raises(
-        CalibrationError, match=r"^plan=None must be a calib\.active_learning\.Plan\.$"
-    ):
-        simulate(None, "plain", pool)
-    with pytest.raises(
-        CalibrationError, match=r"^pool=None must be a calib\.active_learning\.Pool\.$"
-    ):
-        simulate(plan(), "plain", None)
 
 
 def test_progress_and_cancelling(pool):

@@ -35,8 +35,6 @@ def test_entropy_against_its_definition(logits):
         ("threshold", 1.5),
         ("batch", 0),
         ("budget", -1),
-        ("params", {1: 2}),
-        ("params", None),
     ],
 )
 def test_what_is_out_of_range_is_named(name, value):

@@ -138,11 +138,6 @@ def test_rates_are_those_that_quapy_finds(name):
         (lambda: shift_prior([[0.2, 0.8]], [0.5, 0.6], [0.5, 0.5]), "sum to 1"),
         (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
         (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "of one kind"),
-        (lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=0), "n_resamples=0 must"),
-        (
-            lambda: estimate_rate([0.2, 0.3], [0, 1], [0.4], n_resamples=10**9),
-            "between 1 and 100000",
-        ),
         (lambda: cut_at_rate(1.2, 0.5, 0.1), "cut=1.2 must lie between 0 and 1"),
         (lambda: cut_at_rate(0.5, 0.3, 1.0), r"new_rate=1\.0 must lie between 0 and 1"),
         (lambda: shift_prior([1.9], 0.5, 0.1), "1 of 1 rows of probabilities leave 0 to 1"),
@@ -157,10 +152,6 @@ def test_rates_are_those_that_quapy_finds(name):
             "old_rate=0.0 must lie between 0 and 1, ends excluded",
         ),
         (lambda: likeliest_rate([0.5], 0.5, [-1.0]), "weights must be finite numbers from 0"),
-        (
-            lambda: estimate_rate([0.2, 0.8], [0, 1], [0.5], clusters=["a", "b"]),
-            "part the calibration rows",
-        ),
     ],
 )
 def test_what_is_no_rate_or_probability_is_refused_in_a_sentence(call, said):

@@ -125,8 +125,6 @@ def test_what_cannot_be_is_refused() -> None:
     for wrong in (
         {"outcomes": [0, 0, 0]},
         *({"threshold": t} for t in (0, 1.0, "a", np.array([0.1, 0.2]))),
-        *({"widths": {"slope": w}} for w in (-1.0, 0, 1e-160, 1e300, np.nan, "wide")),
-        *({"widths": {"AUROC": w}} for w in (1.0, 5.0)),
         {"widths": {"auroc": 0.1}},
         {"outcomes": ["no", "yes", "no"]},
     ):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from calib.calibrators.gpcalib import GPCalib
-from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.latent import latent_curve
 from calib.diagnostics.latent_effect import (
     ConfidenceEffect,
@@ -16,7 +15,6 @@ from calib.diagnostics.latent_effect import (
     confidence_effect,
     effect_curve,
 )
-from calib.errors import CalibrationError
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -110,14 +108,6 @@ def test_many_rows_are_thinned_and_said_to_be(data, fitted):
     np.testing.assert_allclose(curve.mean, whole.mean, atol=0.01)
     effect = confidence_effect(fitted["logits"], logits, labels)
     assert (effect.every, len(effect.before)) == (3, -(-len(labels) // 3))
-
-
-def test_only_a_fitted_gpcalib_has_a_latent_function(data, fitted):
-    for other in (GPCalib(), TemperatureScaling().fit(*data)):
-        with pytest.raises(CalibrationError, match="needs a fitted GPCalib"):
-            latent_curve(other, *data)
-    with pytest.raises(CalibrationError, match="fitted on 4 classes"):
-        latent_curve(fitted["logits"], data[0][:, :3], np.minimum(data[1], 2))
 
 
 # -- the effect on rows --------------------------------------------------------------------------------

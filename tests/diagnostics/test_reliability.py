@@ -15,7 +15,6 @@ from calib.diagnostics.consistency import binned_consistency, corp_consistency
 from calib.diagnostics.corp import corp_curve
 from calib.diagnostics.histograms import LOGIT_LIMITS, confidence_histogram
 from calib.diagnostics.reliability import default_bins, reliability_curve
-from calib.errors import CalibrationError
 from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay
@@ -68,8 +67,6 @@ def test_logit_histogram_keeps_saturated_confidences_in_its_end_bins():
         histogram.right[np.searchsorted(histogram.edges, np.log(9.0)) - 1] == 1
     )  # logit .9 = log 9
     assert histogram.density("wrong").sum() == 0.0
-    with pytest.raises(CalibrationError, match="scale"):
-        confidence_histogram(confidence, np.ones(5, bool), scale="log")
 
 
 def test_there_is_one_ece_whatever_the_bins_of_a_picture(rng: np.random.Generator) -> None:

@@ -94,9 +94,7 @@ def test_others_are_pooled_in_the_last_row(rng) -> None:
     np.testing.assert_allclose(pooled.gap_low, expected.gap_low)
 
 
-def test_one_group_for_each_row_is_needed(rng) -> None:
-    with pytest.raises(CalibrationError, match="one group for each of 50 rows"):
-        subgroups(calibrated(50, rng), np.full(49, "all"))
+def test_one_group_for_each_row_is_needed() -> None:
     with pytest.raises(CalibrationError, match="one group for each"):
         group_panels([0.2, 0.4], [0, 1], ["a"])
 
@@ -151,8 +149,6 @@ def test_a_group_whose_risks_are_too_low_comes_first_and_is_off(rng):
     p, y, group = simulated(rng)
     found = group_panels(np.where(group == "b", 0.6 * p, p), y, group)
     assert [g.name for g in found if g.off("oe")] == ["b"] and found[0].name == "b"
-    with pytest.raises(CalibrationError, match=r"'auroc' .* one of oe, slope, citl"):
-        found[0].off("auroc")
     assert found[0].measures["oe"].low > 1
 
 
