@@ -8,8 +8,9 @@ texts and tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,9 @@ from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import (
     GRID,
-    LONGEST_NAME,
     Limits,
     Style,
     colored,
-    key_entry,
     label,
     set_layout,
 )
@@ -74,11 +73,9 @@ def figure_data(fig: go.Figure) -> pd.DataFrame:
 
     rows = []
     for trace in fig.data:
-        name, meta, carried = (
-            trace.name,
-            trace.meta,
-            trace.customdata,
-        )  # plotly makes each of them when it is asked for
+        name = unescape(trace.name or "")  # escaped where a legend shows it
+        meta = trace.meta
+        carried = trace.customdata
         if meta is not None and carried is not None:
             names = ["trace", *meta["columns"]]
             rows += [dict(zip(names, (name, *row), strict=True)) for row in carried]
@@ -121,6 +118,7 @@ def draw_line(
         name=name or None,
         mode="lines+markers" if markers else "lines",
         line={"color": style.color, "dash": style.dash, "width": width, "shape": shape},
+        showlegend=bool(name),
         **marks,
         **carried,
         **more,
@@ -358,39 +356,6 @@ def _round_count(most: float) -> int:
     """The largest of 1, 2, 5, 10, 20, ... that is not above ``most``, at least 1."""
     power = 10 ** int(np.log10(max(most, 1)))
     return max(step * power for step in (1, 2, 5) if step * power <= max(most, 1))
-
-
-_LINE = 44
-"""Letters in a line of the key in a window of 420 pixels."""
-_LINE_PIXELS = 17
-
-
-def write_key(fig: go.Figure, entries: Iterable[tuple[str, str, str]]) -> None:
-    """Write a key of marks, names and colours above the plot; the figure grows by the lines of a narrow window."""
-    lines: list[list[str]] = [[]]
-    length = 0
-    for mark, name, color in entries:
-        letters = min(len(name), LONGEST_NAME) + 4
-        length += letters
-        if lines[-1] and length > _LINE:
-            lines = [*lines, []]
-            length = letters
-        lines[-1].append(key_entry(mark, name, color))
-    text = "<br>".join("   ".join(line) for line in lines)
-    room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
-    set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
-    write(
-        fig,
-        text,
-        0,
-        1,
-        xref="paper",
-        xanchor="left",
-        yref="paper",
-        yanchor="bottom",
-        yshift=4,
-        align="left",
-    )
 
 
 _LONGEST_LABEL = 22

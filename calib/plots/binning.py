@@ -10,13 +10,12 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import carry, draw_line, write, write_key
+from calib.plots.annotations import carry, draw_line, write
 from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits
 from calib.plots.style import (
     COLORS,
     DOTTED,
     FRAME,
-    GUIDE,
     NEUTRAL,
     Limits,
     Style,
@@ -29,6 +28,7 @@ from calib.plots.style import (
     set_layout,
     set_x,
     set_y,
+    show_legend,
     three_digits,
 )
 
@@ -117,6 +117,7 @@ def _draw_rail(
         orientation="h",
         yaxis="y2",
         name=name,
+        showlegend=False,
         marker={
             "color": [
                 fade(style.color, least + (most - least) * root) for root in np.sqrt(bins.mass)
@@ -221,9 +222,7 @@ def bins_over_densities(density: LogOddsDensity, rails: Sequence[Rail]) -> go.Fi
             "fixedrange": True,
         },
     )
-    counts = int(density.count_other.sum()), int(density.count_label.sum())
-    outcomes = zip(OUTCOMES, counts, LABEL_COLORS, strict=True)
-    write_key(fig, [("■", f"{name}: {count:,} pairs", color) for name, count, color in outcomes])
+    show_legend(fig)
     return fig
 
 
@@ -231,14 +230,19 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, span: Limits) -> fl
     """Draw the kernel density of both outcomes, filled; returns the highest."""
     x = np.linspace(*span, N_POINTS)
     tops = []
-    for name, smooth, color in zip(
-        OUTCOMES, (density.density_other, density.density_label), LABEL_COLORS, strict=True
+    for name, smooth, count, color in zip(
+        OUTCOMES,
+        (density.density_other, density.density_label),
+        (density.count_other, density.count_label),
+        LABEL_COLORS,
+        strict=True,
     ):
         y = np.interp(x, density.middles, smooth, left=0, right=0)
         told = carry(
             f"{name}: density {{density:.3r}}<br>at {{log_odds:.3r}}", log_odds=x, density=y
         )
-        draw_line(fig, x, y, Style(color), name, told, fill="tozeroy", fillcolor=fade(color, 0.22))
+        title = f"{name}: {count.sum():,.0f} pairs"
+        draw_line(fig, x, y, Style(color), title, told, fill="tozeroy", fillcolor=fade(color, 0.22))
         tops.append(float(y.max()))
     return max(tops) or 1.0
 
@@ -292,7 +296,7 @@ def representatives(
         )
         look = Style(style.color, dash="solid" if first else style.dash)
         y = on_scale(values, scale, limits)
-        draw_line(fig, ends, y, look, name, told, width=2.4 if first else 1.8, shape="hv")
+        draw_line(fig, ends, y, look, plain(name), told, width=2.4 if first else 1.8, shape="hv")
     found = {
         name: f"from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
         for name, bins, _ in rails
@@ -304,6 +308,6 @@ def representatives(
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     pad = 0.02 if scale == "linear" else 0.03
     set_y(fig, title_text="probability that y = 1", **probability_axis(scale, limits, pad))
-    lines = [("━", name, style.color) for name, _, style in rails]
-    write_key(fig, [*lines, ("┅", "sigmoid", GUIDE), ("┅", "densities", LABEL_COLORS[1])])
+    show_legend(fig)
+    set_layout(fig, legend={"traceorder": "reversed"})
     return fig

@@ -19,7 +19,6 @@ from calib.plots.annotations import (
     fill_between,
     label_line_ends,
     write,
-    write_key,
 )
 from calib.plots.axes import Scale, from_scale, logit_ticks
 from calib.plots.reliability_frame import said_axis
@@ -35,6 +34,7 @@ from calib.plots.style import (
     set_layout,
     set_x,
     set_y,
+    show_legend,
     three_digits,
 )
 
@@ -151,7 +151,7 @@ def set_sizes(methods: Sequence[tuple[str, Ints, Style]]) -> go.Figure:
         fig.add_bar(
             x=names,
             y=rows / total,
-            name=name,
+            name=plain(name),
             marker={"color": style.color, "line": {"width": 0}},
             **told,
         )
@@ -165,7 +165,7 @@ def set_sizes(methods: Sequence[tuple[str, Ints, Style]]) -> go.Figure:
         alt=f"Number of classes in prediction sets: {one_each(said)}.",
         title="Classes in a set",
     )
-    write_key(fig, [("■", name, style.color) for name, _, style in methods])
+    show_legend(fig)
     set_x(fig, title_text="classes in a set", type="category")
     set_y(fig, title_text="share of rows", tickformat=".0%", rangemode="tozero")
     set_layout(fig, barmode="group", bargap=0.25, bargroupgap=0.05)

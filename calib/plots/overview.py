@@ -1,6 +1,6 @@
 """All methods in one screen: a strip of differences from the raw model, and their reliability as small multiples.
 
-Every row and every panel is covered by invisible squares, so that a click anywhere on it chooses the method: plotly
+Every row of the strip is covered by invisible squares, so that a click anywhere on it chooses the method: plotly
 reports clicks on points alone.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from calib.evaluation.comparison_table import Difference
 from calib.evaluation.score_registry import SCORES, Score, Unit
@@ -22,6 +23,7 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import carry
 from calib.plots.style import (
     GLYPHS,
+    GRID,
     GUIDE,
     NEUTRAL,
     Limits,
@@ -41,8 +43,6 @@ LONGEST_NAME = 24
 
 ROW_PIXELS = 27
 _STRIP_TOP, _STRIP_BOTTOM = 8, 52
-_TARGET = 60
-"""Pixels of an invisible square in a panel. Those of two methods must not overlap: there plotly takes either."""
 _ACROSS = 20
 """Squares beside each other in a row of the strip."""
 _NUMBERS = 0.83
@@ -114,11 +114,7 @@ def difference_strip(
             places,
             "middle left",
         ),
-        _targets(
-            told,
-            [[((i + 0.5) / _ACROSS, place) for i in range(_ACROSS)] for place in places],
-            ROW_PIXELS - 1,
-        ),
+        _targets(told),
     ]
     for trace in traces[-5:]:
         trace["xaxis"] = "x2"
@@ -269,19 +265,16 @@ def _texts(
     }
 
 
-def _targets(
-    told: Sequence[str], places: Sequence[Sequence[tuple[float, float]]], size: int = _TARGET
-) -> dict[str, Any]:
-    """Invisible squares at the places of each method, which carry its number, and what a pointer is told there."""
-    x, y = zip(*(place for of_one in places for place in of_one), strict=True)
-    number = [k for k, of_one in enumerate(places) for _ in of_one]
+def _targets(told: Sequence[str]) -> dict[str, Any]:
+    """Invisible squares over each row, which carry its number, and what a pointer is told there."""
+    number = np.repeat(np.arange(len(told)), _ACROSS).tolist()
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": x,
-        "y": y,
+        "x": np.tile((np.arange(_ACROSS) + 0.5) / _ACROSS, len(told)).tolist(),
+        "y": number,
         "customdata": [[k] for k in number],
-        "marker": {"size": size, "symbol": "square", "opacity": 0},
+        "marker": {"size": ROW_PIXELS - 1, "symbol": "square", "opacity": 0},
         "text": [told[k] for k in number],
         "hovertemplate": "%{text}<extra></extra>",
         "cliponaxis": False,
@@ -291,10 +284,10 @@ def _targets(
 ACROSS_PANELS = 2
 """Panels beside each other in one figure: two such figures stand side by side where there is room."""
 _LEFT, _BOTTOM = 30, 26
-_STRIDE = 1.1
-"""From one panel to the next, in widths of a panel."""
+_ACROSS_GAP = 0.05
+"""Between panels of a row, as a share of the width."""
 _LEAST_PIXELS, _MOST_PIXELS = 112, 200
-_NAME_PIXELS, _GAP_PIXELS = 34, 12
+_NAME_PIXELS = 40
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 
 
@@ -333,8 +326,8 @@ def reliability_panels(
 ) -> go.Figure:
     """Confidence minus accuracy over the ranks of the confidence, a panel for each method, all on one scale.
 
-    The panels are parts of one plane, whose ticks are repeated: plotly takes 3 ms over each pair of axes. What is
-    clicked carries the panel's number in ``customdata[0]``.
+    A click anywhere in a panel is one on the nearest point of its curve, which carries the panel's number in
+    ``customdata[0]``.
 
     Parameters
     ----------
@@ -344,47 +337,25 @@ def reliability_panels(
     view : whose words are used.
     """
     n_rows = math.ceil(len(panels) / ACROSS_PANELS)
-    plot = pixels - _NAME_PIXELS - _GAP_PIXELS
-    per_pixel = 2 * reach / plot
-    corners = [
-        (_STRIDE * (k % ACROSS_PANELS), -pixels * per_pixel * (k // ACROSS_PANELS))
-        for k in range(len(panels))
-    ]
     name = SCORES["ECE"].seen(view).title
     eces = [
         f"{name} {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels
     ]
-    names = [
-        f"{name_with_glyph(panel.title, panel.style)}<br>{ece}"
-        for panel, ece in zip(panels, eces, strict=True)
-    ]
-    told = [
-        f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to see its diagram"
-        for panel in panels
-    ]
-    heads = [y + reach + _NAME_PIXELS * per_pixel for _, y in corners]
-    spots = [
-        [(x + across, y + up * reach) for across in (0.15, 0.5, 0.85) for up in (-0.6, 0.4, 1.4)]
-        for x, y in corners
-    ]
-    traces = [
-        _bands(panels, corners, reach),
-        {
-            "type": "scatter",
-            "x": [place for x, _ in corners for place in (x, x + 1, None)],
-            "y": [place for _, y in corners for place in (y, y, None)],
-            "mode": "lines",
-            "line": {"color": GUIDE, "width": 1},
-            "hoverinfo": "skip",
-        },
-        *(
-            _curve(k, panel, *corner, view)
-            for k, (panel, corner) in enumerate(zip(panels, corners, strict=True))
-        ),
-        _texts(names, [x for x, _ in corners], heads, "bottom right"),
-        _targets(told, spots),
-    ]
-    fig = go.Figure({"data": traces})
+    fig = make_subplots(
+        n_rows,
+        ACROSS_PANELS,
+        shared_yaxes=True,
+        horizontal_spacing=_ACROSS_GAP,
+        vertical_spacing=_NAME_PIXELS / (pixels * n_rows - _NAME_PIXELS),
+        subplot_titles=[
+            f"{name_with_glyph(panel.title, panel.style)}<br>{ece}"
+            for panel, ece in zip(panels, eces, strict=True)
+        ],
+        specs=[
+            [{} if row * ACROSS_PANELS + k < len(panels) else None for k in range(ACROSS_PANELS)]
+            for row in range(n_rows)
+        ],
+    )
     least, most = (pick(panels, key=lambda panel: abs(panel.curve.mean_gap)) for pick in (min, max))
     alt = (
         f"{view.said.capitalize()} minus {view.outcome} over the ranks of the {view.said}, {len(panels)} methods: "
@@ -392,30 +363,45 @@ def reliability_panels(
     )
     quiet(fig, pixels * n_rows + _BOTTOM, alt=alt)
     step = max((step for step in _STEPS if step <= reach), default=_STEPS[0])
-    ticks = [
-        (y + value, signed_text(100 * value, 0))
-        for _, y in corners[::ACROSS_PANELS]
-        for value in (-step, 0, step)
-    ]
-    low = corners[-1][1] - reach - _GAP_PIXELS * per_pixel
+    places = (-step, 0.0, step)
+    for k, panel in enumerate(panels):
+        at = {"row": k // ACROSS_PANELS + 1, "col": k % ACROSS_PANELS + 1}
+        curve = panel.curve
+        low, high = (np.clip(end, -reach, reach) for end in (curve.chance_low, curve.chance_high))
+        band = {"x": np.r_[curve.rank, curve.rank[::-1]], "y": np.r_[low, high[::-1]]}
+        fig.add_scatter(
+            **band,
+            fill="toself",
+            mode="lines",
+            line_width=0,
+            fillcolor=fade(NEUTRAL, 0.28),
+            hoverinfo="skip",
+            **at,
+        )
+        fig.add_hline(y=0, line={"color": GUIDE, "width": 1}, layer="below", **at)
+        fig.add_trace(_curve(k, panel, view), **at)
+    fig.update_xaxes(range=[0, 1], showgrid=False, showticklabels=False, fixedrange=True)
+    fig.update_yaxes(
+        range=[-reach, reach],
+        tickvals=places,
+        ticktext=[signed_text(100 * value, 0) for value in places],
+        tickfont_size=11,
+        gridcolor=GRID,
+        zeroline=False,
+        automargin=False,
+        fixedrange=True,
+    )
+    fig.update_xaxes(
+        title_text=f"rows by rising {view.said} →", title_standoff=2, title_font_size=12, row=n_rows
+    )
+    fig.update_annotations(xanchor="left", align="left", font_size=12)
+    for k, title in enumerate(fig.layout.annotations):
+        title.x = (k % ACROSS_PANELS) * (1 + _ACROSS_GAP) / 2
     set_layout(
         fig,
         dragmode=False,
-        margin={"l": _LEFT, "r": 2, "t": 0, "b": _BOTTOM},
-        xaxis={
-            "range": [0, max(x for x, _ in corners) + 1],
-            "showticklabels": False,
-            "fixedrange": True,
-            "title_text": f"rows by rising {view.said} →",
-            "title_standoff": 2,
-        },
-        yaxis={
-            "range": [low, heads[0]],
-            "tickvals": [place for place, _ in ticks],
-            "ticktext": [text for _, text in ticks],
-            "fixedrange": True,
-            "tickfont_size": 11,
-        },
+        hoverdistance=-1,
+        margin={"l": _LEFT, "r": 2, "t": _NAME_PIXELS, "b": _BOTTOM},
     )
     return fig
 
@@ -425,39 +411,18 @@ def _lean(panel: Panel, view: View) -> str:
     return f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points"
 
 
-def _bands(
-    panels: Sequence[Panel], corners: Sequence[tuple[float, float]], reach: float
-) -> dict[str, Any]:
-    """Consistency bands of all panels: polygons apart from each other in one trace."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for panel, (right, up) in zip(panels, corners, strict=True):
-        rank = panel.curve.rank
-        low = panel.curve.chance_low
-        high = panel.curve.chance_high
-        x += [*(np.r_[rank, rank[::-1]] + right).tolist(), None]
-        y += [*(np.clip(np.r_[low, high[::-1]], -reach, reach) + up).tolist(), None]
-    return {
-        "type": "scatter",
-        "x": x,
-        "y": y,
-        "fill": "toself",
-        "mode": "lines",
-        "line": {"width": 0},
-        "fillcolor": fade(NEUTRAL, 0.28),
-        "hoverinfo": "skip",
-    }
-
-
-def _curve(number: int, panel: Panel, right: float, up: float, view: View) -> dict[str, Any]:
+def _curve(number: int, panel: Panel, view: View) -> dict[str, Any]:
     curve = panel.curve
     said = view.mean_said
     outcome = view.outcome
-    hover = f"{plain(panel.title)}<br>{{rows:,d}} rows<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}"
+    hover = (
+        f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>{{rows:,d}} rows<br>{said} {{{said}:.3r}}"
+        f"<br>{outcome} {{{outcome}:.3r}}<br>click to see its diagram"
+    )
     return {
         "type": "scatter",
-        "x": (curve.rank + right).tolist(),
-        "y": (curve.gap + up).tolist(),
+        "x": curve.rank.tolist(),
+        "y": curve.gap.tolist(),
         "name": panel.title,
         "mode": "lines+markers",
         "line": {"color": panel.style.color, "width": 1.6},

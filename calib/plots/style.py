@@ -237,6 +237,15 @@ def quiet(
     return fig
 
 
+def show_legend(fig: go.Figure) -> None:
+    """Show plotly's legend above the plot; a click on an entry hides its trace."""
+    set_layout(
+        fig,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+    )
+
+
 def add_line(fig: go.Figure) -> None:
     """Make room beneath the plot for a second line of the axis title; the plot keeps its height."""
     set_layout(fig, height=fig.layout.height + _LINE, margin_b=fig.layout.margin.b + _LINE)
