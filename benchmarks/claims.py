@@ -124,8 +124,8 @@ def overstatement(truth: Mapping[str, Floats], scored: Mapping[int, Scored]) -> 
     claims = Claims({str(number): one for number, one in scored.items()})
     best = claims.best("NLL", claims.names[1:]) or ""
     return (
-        claims.scored["0"].value["NLL"]
-        - claims.scored[best].value["NLL"]
+        claims.scored["0"].values["NLL"]
+        - claims.scored[best].values["NLL"]
         + float(truth["NLL"][int(best)])
     )
 
@@ -149,7 +149,7 @@ def part(cell: Cell, number: int, draws: int = DRAWS) -> dict[str, Any]:
         )
         methods = pool.draw(cell.n, generator)
         scored = {place: scored_on(one) for place, one in enumerate(methods)}
-        truth = truth_of(cell.design, cell.n_classes, tuple(scored[0].value))
+        truth = truth_of(cell.design, cell.n_classes, tuple(scored[0].scores))
         for key, counts in measure(truth, scored).items():
             tallies.setdefault(key, Tally()).add(counts)
         overstated.append(overstatement(truth, scored))

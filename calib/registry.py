@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from calib.base import KEEPS_HALF, NEEDS_CLASSES, Calibrator
+from calib.base import KEEPS_HALF, LEARNS_NOTHING, NEEDS_CLASSES, Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import listed
 from calib.parameters import parameter_names, shown
@@ -460,6 +460,11 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
         If the data set does not hold them all; says why where they were given and could not be used. Of pairs, if the
         method needs the outputs of all classes.
     """
+    if not counts_weights(type(made), data):
+        raise CalibrationError(
+            f"{type(made).__name__} takes no weights, and these rows are weighted by {data.weight_kind}: choose a method "
+            "that does, such as temperature, Platt or isotonic."
+        )
     if not can_learn(type(made), data):
         raise CalibrationError(
             f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for each "
@@ -489,16 +494,25 @@ def is_pairs(data: Any) -> bool:
 
 
 def can_learn(cls: type[Calibrator], data: Any) -> bool:
-    """Whether a method can learn from the kind of outputs that a data set holds."""
-    return NEEDS_CLASSES not in cls.traits or not is_pairs(data)
+    """Whether a method can learn from the kind of outputs that a data set holds, and from its weights."""
+    return (NEEDS_CLASSES not in cls.traits or not is_pairs(data)) and counts_weights(cls, data)
+
+
+def counts_weights(cls: type[Calibrator], data: Any) -> bool:
+    """Whether a method takes the weights of a data set, if it has any; all others would be judged by other rows."""
+    weights = getattr(data, "confirmed_weights", None)
+    return weights is None or "weights" in cls.takes or LEARNS_NOTHING in cls.traits
 
 
 def said_of_kind(data: Any) -> str:
-    """Name the methods that pairs leave out, and those that keep one half; "" for other data."""
-    if not is_pairs(data):
-        return ""
+    """Name the methods that weights or pairs leave out, and those that keep one half; "" for other data."""
     methods = [method for method in METHODS.values() if method.name != "identity"]
-    left_out = listed([method.title for method in methods if not can_learn(method.cls, data)])
+    unweighted = [m.title for m in methods if not counts_weights(m.cls, data)]
+    of_weights = f"Not here, as they take no weights: {listed(unweighted)}. " if unweighted else ""
+    if not is_pairs(data):
+        return of_weights.rstrip()
+    methods = [m for m in methods if counts_weights(m.cls, data)]
+    left_out = listed([m.title for m in methods if not can_learn(m.cls, data)])
     kept = listed(
         [
             m.title
@@ -507,7 +521,7 @@ def said_of_kind(data: Any) -> str:
         ]
     )
     return (
-        f"{left_out} learn from the outputs of all classes and are left out: these data hold one "
+        f"{of_weights}{left_out} learn from the outputs of all classes and are left out: these data hold one "
         f"confidence for each answer. {kept} leave a confidence of 0.5 where it is."
     )
 

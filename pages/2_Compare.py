@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.ui.compare.answer import report_button
 from calib.ui.compare.overview import overview, small_multiples
-from calib.ui.compare.scores import all_scores, weighted_scores
+from calib.ui.compare.scores import all_scores
 from calib.ui.compare.studies import repeated, sizes
 from calib.ui.fits import shown_fits
 from calib.ui.shell import open_session, page
@@ -25,9 +25,7 @@ def body() -> None:
             folded(
                 "The reliability of all methods", "compare/panels", partial(small_multiples, fits)
             )
-        folded("All scores with intervals", "compare/scores", partial(all_scores, fits))
-        if session.test.weights is not None:
-            folded("Weighted scores", "compare/weighted", partial(weighted_scores, session, fits))
+        folded("All scores with intervals", "compare/scores", partial(all_scores, session, fits))
         if len(fits) > 1:
             folded(
                 "Would other splits say the same?",

@@ -211,13 +211,23 @@ def reference_data() -> Path:
     return REFERENCE / "data"
 
 
+def plain_scores(values, influence, n, n_clusters=None):
+    """Scores of a method by key, from their values and what each unit adds to them."""
+    from calib.evaluation.score_registry import Scored
+    from calib.metrics.estimate import Estimate, degrees_of
+
+    degrees = degrees_of(min(n_clusters or n, len(next(iter(influence.values())))))
+    scores = {key: Estimate(value, influence[key], degrees) for key, value in values.items()}
+    return Scored(scores, n, n_clusters)
+
+
 def paired_differences(ours, theirs):
     """Interval of every score minus another evaluation's of the same rows, by key."""
     from calib.evaluation.score_registry import scored_on
 
     one, other = scored_on(ours), scored_on(theirs)
-    both = [key for key in one.value if key in other.value and key != "ECE"]
-    return {key: (one.estimate(key) - other.estimate(key)).interval() for key in both}
+    both = [key for key in one.scores if key in other.scores and key != "ECE"]
+    return {key: (one.scores[key] - other.scores[key]).interval() for key in both}
 
 
 def compare_evaluations(

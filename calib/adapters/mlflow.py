@@ -42,7 +42,7 @@ def calibration(name: str = "calib", **options: Any) -> EvaluationMetric:
         probs = np.array([*predictions])
         labels = np.asarray(targets)
         found = calib.scores(probs, labels, **options)
-        ends = {"value": "", "low": "_low", "high": "_high", "weighted": "_weighted"}
+        ends = {"value": "", "low": "_low", "high": "_high"}
         scores = {
             re.sub(r"[^\w-]+", " ", str(key)).strip() + ends[str(end)]: float(value)
             for key, row in found.iterrows()

@@ -18,11 +18,11 @@ from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.compare import compare as compare_methods
-from calib.evaluation.comparison_table import said_of_weights, summary, weighted_rows
+from calib.evaluation.comparison_table import said_of_weights, summary
 from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.evaluation.view import Viewpoint, view_of
-from calib.formatting import aligned, plural, safe_table
+from calib.formatting import plural, safe_table
 from calib.registry import presets, said_of_kind, title_of
 
 RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller ones are equivalent; may be repeated."
@@ -134,8 +134,6 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
         model=text.means(raw),
     )
     answer.say(text.gap_sentence(raw))
-    if weighted := weighted_rows(found.table):
-        answer.say("\n".join(["", *aligned(weighted)]))
 
 
 def _relevant(given: str) -> tuple[str, float]:

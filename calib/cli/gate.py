@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +18,9 @@ from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.claims import untold
 from calib.evaluation.compare import SAME_DATA
 from calib.evaluation.comparison_table import said_of_weights
-from calib.evaluation.score_registry import CLASSWISE, weighted_scores
+from calib.evaluation.score_registry import CLASSWISE
 from calib.evaluation.view import EVENT, TOP_LABEL
-from calib.formatting import fixed, listed, plural
+from calib.formatting import fixed, plural
 
 FAILED, UNDECIDED = 3, 4
 """Exit status where a limit is broken, and where the rows cannot say; data and commands at fault have others."""
@@ -75,7 +75,7 @@ def gate(
         [f"On {plural(len(judged), 'row')}:", *(each.pop("sentence") for each in found)]
     )
     answer.say(lines, passed=passed, rows=len(judged), scores=found)
-    answer.note(_said_of_weights(data, judged, limits), "note")
+    answer.note(said_of_weights(data), "note")
     return answer.end({"passes": 0, "fails": FAILED, "undecided": UNDECIDED}[word])
 
 
@@ -119,19 +119,6 @@ def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[dict[s
         }
         made.append({**about, "sentence": said})
     return made
-
-
-def _said_of_weights(data: Predictions, judged: Evaluation, limits: Iterable[str]) -> str:
-    """That limits are of scores without weights, and what these are with them; "" where rows have no weights."""
-    if data.confirmed_weights is None:
-        return said_of_weights(data)
-    weighted = weighted_scores(judged)
-    values = [
-        f"{SCORES[key].seen(judged.view).title} {fixed(weighted[key])}"
-        for key in limits
-        if key in weighted
-    ]
-    return f"Limits are for scores without the {data.weight_kind} weights of the rows; with them: {listed(values)}."
 
 
 def _judged_calibrated(

@@ -216,8 +216,8 @@ def change(
     cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
     groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
     changes, events = (share_of_rows(hit, weights, clusters) for hit in (new | gone, came))
-    shares = shares_of_rows(cell, np.column_stack([np.eye(6)[:, 2:], groups]), weights, clusters)
-    shares = shares.with_rows_of(changes, events)
+    patterns = np.column_stack([np.eye(6)[:, 2:], groups])
+    shares = shares_of_rows(cell, patterns, weights, clusters, (changes, events))
     negative, miss, alarm, positive = costs.of_kinds
     factors = [negative - alarm, miss - positive, alarm - negative, positive - miss, 0, 0, 0]
     saved = shares.of_combination(factors, level)

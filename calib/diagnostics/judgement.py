@@ -20,7 +20,7 @@ from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliab
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
-from calib.evaluation.score_registry import Scored, scored_on
+from calib.evaluation.score_registry import KINDS, Scored, scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
@@ -237,7 +237,7 @@ def state_of(judgement: Judgement) -> dict[str, Any]:
     """A judgement as nested dicts of arrays, numbers and texts; undone by :func:`from_state`."""
     return {
         "evaluation": _fields(judgement.evaluation) | {"view": judgement.evaluation.view.name},
-        "resampled": {view: _fields(one) for view, one in judgement.resampled.items()},
+        "resampled": {view: _scored_state(one) for view, one in judgement.resampled.items()},
         "curves": {view: _fields(one) for view, one in judgement.curves.items()},
         "gaps": {view: _fields(one) for view, one in judgement.gaps.items()},
         "predict_seconds": judgement.predict_seconds,
@@ -249,7 +249,7 @@ def from_state(state: Mapping[str, Any]) -> Judgement:
     view = {view.name: view for view in (TOP_LABEL, PAIRS)}[state["evaluation"]["view"]]
     return Judgement(
         Evaluation(**{**state["evaluation"], "view": view}),
-        {view: Scored(**one) for view, one in state["resampled"].items()},
+        {view: _scored_from_state(one) for view, one in state["resampled"].items()},
         {view: ReliabilityCurve(**one) for view, one in state["curves"].items()},
         {view: GapCurve(**one) for view, one in state["gaps"].items()},
         state["predict_seconds"],
@@ -259,3 +259,16 @@ def from_state(state: Mapping[str, Any]) -> Judgement:
 def _fields(record: Any) -> dict[str, Any]:
     """The fields of a dataclass, without what it has computed of them since."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _scored_state(scored: Scored) -> dict[str, Any]:
+    named = {key: (type(score).__name__, _fields(score)) for key, score in scored.scores.items()}
+    return _fields(scored) | {
+        "scores": {key: {kind: state} for key, (kind, state) in named.items()}
+    }
+
+
+def _scored_from_state(state: Mapping[str, Any]) -> Scored:
+    named = {key: next(iter(score.items())) for key, score in state["scores"].items()}
+    scores = {key: KINDS[kind](**fields) for key, (kind, fields) in named.items()}
+    return Scored(**{**state, "scores": scores})

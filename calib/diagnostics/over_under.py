@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.evaluation.evaluation import Evaluation, check_same_rows
-from calib.evaluation.score_registry import average_gap, smooth_scores, sums_of_groups
+from calib.evaluation.score_registry import EVENT_RATE, average_gap, smooth_scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
-from calib.metrics.bootstrap import UNKNOWN, Groups, Interval, cut, groups_of_units, share_interval
+from calib.metrics.bootstrap import UNKNOWN, Interval, cut, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.metrics.confidence import Bools
-from calib.metrics.estimate import Estimate, degrees_of
+from calib.metrics.estimate import Estimate
 from calib.numerics import Floats
 
 FEW = 10
@@ -97,8 +97,7 @@ def over_under_confidence(
     first = evaluations[0]
     for evaluation in evaluations[1:]:
         check_same_rows(evaluation, first)
-    groups = groups_of_units(len(first), first.clusters)
-    quantities = [_quantities(evaluation, groups) for evaluation in evaluations]
+    quantities = [_quantities(evaluation) for evaluation in evaluations]
     changes = [None, *(_change(one, quantities[0], level) for one in quantities[1:])]
     return [
         _over_under(evaluation, one, change, level)
@@ -106,29 +105,24 @@ def over_under_confidence(
     ]
 
 
-def _quantities(evaluation: Evaluation, groups: Groups) -> dict[str, Estimate]:
-    """What is said of one method, by name, ratios as logarithms; NaN where a quantity does not exist."""
-    smooth = smooth_scores(evaluation)
-    found = {
-        name: Estimate(
-            smooth[key][0], sums_of_groups(smooth[key][1], groups), degrees_of(groups.n_groups)
-        )
-        for name, key in (
-            ("over", "overconfidence"),
-            ("under", "underconfidence"),
-            ("gap", "signed gap"),
-        )
-    }
-    right = evaluation.pair[1]
-    n_right = int(right.sum())
-    n_wrong = int((~right).sum())
-    share = sums_of_groups((right - right.mean()) / len(right), groups)
+def _quantities(evaluation: Evaluation) -> dict[str, Estimate]:
+    """Quantities of one method by name, ratios as logarithms; NaN where a quantity does not exist."""
+    scores = smooth_scored_on(evaluation).scores
+    over = scores["overconfidence"]
+    under = scores["underconfidence"]
+    rate = scores[EVENT_RATE if EVENT_RATE in scores else "accuracy"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.divide(len(right), n_right) + np.divide(len(right), n_wrong)
-        odds = Estimate(np.log(n_right) - np.log(n_wrong), share * slope)
-        found["log ratio"] = _log(found["over"]) - _log(found["under"])
-    found["log ratio over odds"] = found["log ratio"] - odds
-    return found
+        log_odds = np.log(rate.value) - np.log1p(-rate.value)
+        slope = np.divide(1.0, rate.value * (1.0 - rate.value))
+        odds = Estimate(log_odds, rate.influence * slope, rate.degrees)
+        ratio = _log(over) - _log(under)
+    return {
+        "over": over,
+        "under": under,
+        "gap": scores["signed gap"],
+        "log ratio": ratio,
+        "log ratio over odds": ratio - odds,
+    }
 
 
 def _log(estimate: Estimate) -> Estimate:

@@ -106,7 +106,8 @@ def risk_coverage(
     answered = last + 1
     wrong = np.cumsum(~correct[order])[last]
     n = len(confidence)
-    worth = Rows.with_outcome(correct, clusters=clusters).effective_rows(correct) / n
+    sample = Rows.with_outcome(correct, clusters=clusters)
+    worth = sample.effective_rows(sample.mean_of(correct)) / n
     low, high = wilson_interval(wrong * worth, answered * worth, level)
     rows = np.arange(1, n + 1)
     in_order = np.interp(rows, np.append(0, answered), np.append(0, wrong))

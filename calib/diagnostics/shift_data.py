@@ -214,7 +214,12 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
         features = exported.to_features(data.features) if exported.needs_features else None
         with np.errstate(all="ignore"):
             judged = Evaluation.from_calibrator(
-                method, data.logits, data.labels, features, **row_arrays(data)
+                method,
+                data.logits,
+                data.labels,
+                features,
+                **row_arrays(data),
+                weight_kind=data.weight_kind,
             )
             judged = judged.seen(raw.view)
         check_range(judged.confidence)

@@ -208,7 +208,7 @@ class Claims:
         self.names = tuple(scored)
         self.baseline = self.names[0]
         self.relevant = relevant_differences(relevant)
-        self._too_few = {name: too_few_of(one.value, one.n) for name, one in scored.items()}
+        self._too_few = {name: too_few_of(one.values, one.n) for name, one in scored.items()}
         others = self.names[1:]
         self.deciding = (
             PRIMARY if not others or any(self.has(name, PRIMARY) for name in others) else "ECE"
@@ -231,11 +231,11 @@ class Claims:
             return ABSENT
         if name == other:
             return Claim(0.0, 0.0, 0.0, "")
-        value = ours.value[key] - theirs.value[key]
+        value = float(ours.scores[key].value - theirs.scores[key].value)
         if not self.ranks(name, key) or not self.ranks(other, key):
             unknown = Interval(value, -math.inf, math.inf)
             return Claim(*unknown, word_of(key, unknown, self.relevant[key]))
-        difference = ours.estimate(key) - theirs.estimate(key)
+        difference = ours.scores[key] - theirs.scores[key]
         if abs(value) < NEGLIGIBLE and not difference.influence.any():  # not one row differs
             return Claim(0.0, 0.0, 0.0, word_of(key, Interval(0.0, 0.0, 0.0), self.relevant[key]))
         error = max(float(difference.error), self._least_error(key))
@@ -253,14 +253,14 @@ class Claims:
     def best(self, key: str, among: Iterable[str] | None = None) -> str | None:
         """The method with the best value, the first among equals; None where less is not better, or nobody has it."""
         names = self.names if among is None else among
-        known = {name: self.scored[name].value[key] for name in names if self.has(name, key)}
+        known = {name: self.scored[name].values[key] for name in names if self.has(name, key)}
         if not known or SCORES[key].better == "neither":
             return None
         return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
 
     def has(self, name: str, key: str) -> bool:
         """Whether a method has a value of a score."""
-        return not math.isnan(self.scored[name].value.get(key, math.nan))
+        return not math.isnan(self.scored[name].values.get(key, math.nan))
 
     def ranks(self, name: str, key: str) -> bool:
         """Whether a method has a score, and the rows are enough to rank it."""
@@ -283,9 +283,8 @@ class Claims:
         if family not in self._quantiles:
             differences = self._differences(key, with_first)
             level = self._level(family)
-            self._quantiles[family] = (
-                self.scored[self.baseline].estimate("accuracy").critical(level)
-            )
+            accuracy = self.scored[self.baseline].scores["accuracy"]
+            self._quantiles[family] = (accuracy - accuracy).critical(level)
             if differences:
                 influence = np.stack([each.influence for each in differences], axis=1)
                 together = Estimate(np.zeros(len(differences)), influence, differences[0].degrees)
@@ -296,7 +295,7 @@ class Claims:
     def _differences(self, key: str, with_first: bool) -> list[Estimate]:
         """Differences by a score that are not 0 in every row."""
         estimates = {
-            name: self.scored[name].estimate(key) for name in self.names if self.ranks(name, key)
+            name: self.scored[name].scores[key] for name in self.names if self.ranks(name, key)
         }
         pairs = [
             pair for pair in combinations(estimates, 2) if (self.baseline in pair) == with_first

@@ -14,10 +14,10 @@ from calib.base import LEARNS_NOTHING, Calibrator, Progress, silent
 from calib.data.predictions import Predictions, check_predictions, has_sha256
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
-from calib.evaluation.comparison_table import COLUMN, CONFIDENCE_ONLY
+from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.evaluation.score_registry import SCORES, scored_on, weighted_scores
+from calib.evaluation.score_registry import SCORES, scored_on
 from calib.evaluation.view import view_of
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval
@@ -223,9 +223,8 @@ def table_of(
     -------
     pandas.DataFrame
         One row for each method and score, with the columns method, title, score, score_title (as pages call it in this
-        view), value, low, high; where the rows have confirmed weights, weighted (the score with them, NaN for the
-        class-wise ECE); difference, difference_low, difference_high to the baseline, an interval that holds for all
-        methods and all scores that claim, together; verdict ("better", "worse", "equivalent", "undecided" than
+        view), value, low, high; difference, difference_low, difference_high to the baseline, an interval that holds
+        for all methods and all scores that claim, together; verdict ("better", "worse", "equivalent", "undecided" than
         the baseline, by that interval; "" where the score claims nothing); rows_needed, about how many test rows would
         decide where it is undecided; better ("lower", "higher", "neither"); relevant, the smallest difference that
         matters; too_few, why the rows cannot rank the method by the score, "" where they can; fit_seconds; note, why
@@ -236,16 +235,15 @@ def table_of(
     scored, baseline = claims.scored, claims.baseline
     view = evaluations[baseline].view
     values = {name: one.intervals() for name, one in scored.items()}
-    by_weight = {name: weighted_scores(evaluation) for name, evaluation in evaluations.items()}
     names = [*scored, *(notes or {})]
     titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(
         titles or {}
     )
     rows: list[dict[str, Any]] = []
     for name, key in product(
-        names, (key for key in SCORES if any(key in one.value for one in scored.values()))
+        names, (key for key in SCORES if any(key in one.scores for one in scored.values()))
     ):
-        absent = name not in scored or key not in scored[name].value
+        absent = name not in scored or key not in scored[name].scores
         value = UNKNOWN if absent else values[name][key]
         claim = ABSENT if absent else claims.between(name, baseline, key)
         rows.append(
@@ -253,11 +251,6 @@ def table_of(
                 "method": name,
                 "title": titled[name],
                 **score_columns(key, SCORES[key].seen(view).title, value, claim),
-                **(
-                    {COLUMN: by_weight.get(name, {}).get(key, nan)}
-                    if any(by_weight.values())
-                    else {}
-                ),
                 "relevant": claims.relevant[key],
                 "too_few": claims.why_not(name, key) if name in scored else "",
                 "fit_seconds": (seconds or {}).get(name, (nan,))[0],

@@ -27,10 +27,6 @@ CONFIDENCE_ONLY = "gives a confidence only"
 """The note of scores that need the probabilities of all classes, for methods that do not give them."""
 REFERENCE = "reference"
 """In place of a verdict on the raw model, with which the others are compared."""
-COLUMN = "weighted"
-"""Column of a comparison that holds weighted scores."""
-WEIGHTED = ("NLL", "Brier", "accuracy", "event rate", "ECE", "signed gap")
-"""The scores that are shown with weights and without."""
 
 
 @dataclass(frozen=True)
@@ -314,32 +310,6 @@ def said_of_weights(data: Predictions) -> str:
     else:
         counted = f"tell as much as {effective_sample_size(data.weights):,.0f} equal ones (Kish)"
     return (
-        f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. NLL, Brier score, accuracy, ECE "
-        "and gap are given with and without weights; other scores and all intervals are not weighted. Methods that "
-        "take weights learn from them; the others count all rows alike."
+        f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. Fits, scores, intervals, figures and "
+        "decisions all count rows by their weights."
     )
-
-
-def weighted_rows(table: pd.DataFrame) -> list[list[str]]:
-    """Methods by weighted scores, with the unweighted ones in brackets, as text; the first line is the heading.
-
-    Parameters
-    ----------
-    table : of :func:`calib.compare`; without weights there are no rows.
-    """
-    if COLUMN not in table or table[COLUMN].isna().all():
-        return []
-    shown = table[table["score"].isin(WEIGHTED) & table[COLUMN].notna()]
-    titles = dict(zip(shown["score"], shown["score_title"], strict=True))
-    keys = [key for key in SCORES if key in titles]
-    lines = [["weighted (unweighted)", *(titles[key] for key in keys)]]
-    for _, of_method in shown.groupby("method", sort=False):
-        by_key = of_method.set_index("score")
-        cells = (
-            f"{fixed(by_key[COLUMN][key])} ({fixed(by_key['value'][key])})"
-            if key in by_key.index
-            else "-"
-            for key in keys
-        )
-        lines.append([str(of_method["title"].iloc[0]), *cells])
-    return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,13 @@ from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.bootstrap import drawn_units
 from calib.metrics.calibration_error import classwise_by_row, pairs_above
 from calib.metrics.confidence import Bools, check_columns, check_probs, top_label
+from calib.metrics.estimate import Rows
 from calib.metrics.scoring_rules import label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, PROBABILITY_FLOOR, Floats, Ints, argmax_with_ties, blocks
 from calib.registry import calibrator
+
+if TYPE_CHECKING:
+    from calib.data.options import WeightKind
 
 TOP_K = 5
 
@@ -50,7 +54,9 @@ class Evaluation:
     clusters : ndarray of int of shape (n,) or None
         Number of each row's cluster; None where rows are independent.
     weights : ndarray of shape (n,) or None
-        Weights whose meaning was confirmed; None where there are none.
+        Weights whose meaning was confirmed; all scores count rows by them. None where there are none.
+    weight_kind : {"sampling", "frequency", "exposure"} or None
+        What the weights mean.
     row_classwise : ndarray of shape (n,) or None
         Values whose mean is the class-wise ECE above 1/K; None for two classes, and without probabilities.
     classwise_noise : float
@@ -70,6 +76,7 @@ class Evaluation:
     view: View = TOP_LABEL
     clusters: Ints | None = None
     weights: Floats | None = None
+    weight_kind: WeightKind | None = None
     row_classwise: Floats | None = None
     classwise_noise: float = 0.0
 
@@ -85,6 +92,18 @@ class Evaluation:
         if self.view.is_event:
             return self._of_column(self.view.column), self.labels == self.view.column
         return self.confidence, self.correct
+
+    @property
+    def rows(self) -> Rows:
+        """The rows with their outcomes, clusters and weights."""
+        kind = None if self.weights is None else self.weight_kind or "sampling"
+        return Rows.with_outcome(self.pair[1], self.weights, kind, self.clusters)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Mean prediction and observed rate; in the top-label view mean confidence and accuracy."""
+        predicted, observed = self.pair
+        return self.rows.mean(predicted), self.rows.mean(observed)
 
     @property
     def n_clusters(self) -> int | None:
@@ -157,7 +176,12 @@ class Evaluation:
             calibrator = raw_model(data)
         features = data.features if "features" in getattr(calibrator, "needs", ()) else None
         evaluation = cls.from_calibrator(
-            calibrator, data.logits, data.labels, features, **row_arrays(data)
+            calibrator,
+            data.logits,
+            data.labels,
+            features,
+            **row_arrays(data),
+            weight_kind=data.weight_kind,
         )
         return evaluation.seen(view_of(data, view))
 
@@ -170,6 +194,7 @@ class Evaluation:
         features: Any = None,
         clusters: Any = None,
         weights: Floats | None = None,
+        weight_kind: WeightKind | None = None,
     ) -> Evaluation:
         """Predict block by block, so that the probabilities never exist whole.
 
@@ -188,6 +213,8 @@ class Evaluation:
             What rows that belong together share.
         weights : array_like of shape (n,) or None, default None
             Weights whose meaning was confirmed.
+        weight_kind : {"sampling", "frequency", "exposure"} or None, default None
+            What they mean.
 
         Returns
         -------
@@ -205,7 +232,11 @@ class Evaluation:
         unit, _, clustered = drawn_units(
             len(labels), None if clusters is None else np.asarray(clusters)
         )
-        about: dict[str, Any] = {"clusters": unit if clustered else None, "weights": weights}
+        about: dict[str, Any] = {
+            "clusters": unit if clustered else None,
+            "weights": weights,
+            "weight_kind": weight_kind,
+        }
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
             confidence, correct = top_label(
@@ -317,7 +348,7 @@ def _by_blocks(
         row = np.repeat(np.arange(len(labels)), made.n_above)
         pairs = row, made.k, made.values, made.outcome
         classwise, noise = classwise_by_row(
-            *pairs, len(labels), outputs.shape[1], about.get("clusters")
+            *pairs, len(labels), outputs.shape[1], about.get("clusters"), about.get("weights")
         )
     return Evaluation(
         made.confidence,

@@ -266,7 +266,7 @@ def recommend(
         name: "equivalent" if name == best else claims.between(name, best, score).word
         for name in having
     }
-    value = {name: claims.scored[name].value[score] for name in having}
+    value = {name: claims.scored[name].values[score] for name in having}
     able = [name for name in better if words[name] != "worse"] or [raw]
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
     claim = claims.between(best if method == raw else method, raw, score)
@@ -308,7 +308,7 @@ def _beside(
 ) -> Beside:
     raw = claims.baseline
     moved = evaluations[raw].predicted != evaluations[method].predicted
-    changed = share_of_rows(moved, clusters=evaluations[raw].clusters)
+    changed = share_of_rows(moved, evaluations[raw].weights, evaluations[raw].clusters)
     intervals = {name: claims.scored[name].intervals() for name in (raw, method, *as_good)}
     before = intervals[raw]
     after = intervals[method]

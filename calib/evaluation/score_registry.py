@@ -6,8 +6,8 @@ A new score is an entry in ``SCORES``; one that is no mean over rows is computed
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -30,7 +30,7 @@ from calib.metrics.bootstrap import (
     wilson_interval,
 )
 from calib.metrics.calibration_error import ece
-from calib.metrics.confidence import Bools, check_weights, effective_sample_size
+from calib.metrics.confidence import Bools, check_weights
 from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
 from calib.metrics.risk_measures import of_one_order
 from calib.metrics.scoring_rules import placements, precisions
@@ -236,100 +236,149 @@ _SCORES = (
     ),
 )
 
+Smooth = tuple[float, Floats]
+"""A smooth function of means over rows, and what each row adds to it for a weight of 1."""
+
 SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
 """The scores by key, in order of display."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """Scores of one evaluation, with what is known of their errors.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreEstimate(Estimate):
+    """A score of a test set, whose differences to other methods are paired by groups of units.
 
     Attributes
     ----------
-    value : key -> score on all rows.
-    influence : key -> (groups,) what each of the groups of rows adds to a score that is smooth, see
-        :class:`calib.metrics.estimate.Estimate`; the groups are the same for all methods. That of the ECE is of bins
-        whose gaps keep their signs.
-    draws : key -> (n_resamples,) values that the ECE may have in truth, see :func:`calib.metrics.bootstrap.reflect`.
-    n : number of rows.
-    n_clusters : number of clusters; None where rows are independent.
-    debiased : of the ECE and the class-wise ECE, by key: the value less what noise alone would give.
-    error : key -> standard error of a smooth score, over all rows or clusters.
-    degrees : of freedom of the intervals of smooth scores; fewer than ``n_units`` tell where the outcome is rare.
-    rarer : number of units with the rarer outcome, which tell how sure an AUROC of 1 is.
+    influence : (groups,) contribution of each group of rows; the groups are the same for all methods.
+    spread : standard error over all units.
+    paired_degrees : degrees of freedom of differences; a rare outcome leaves the score itself fewer.
+    noise : what noise alone adds to the value on average; a difference is one of values without it.
+    low, high : range of possible values.
+    on_logit : whether the interval is symmetric in log-odds.
     """
 
-    value: dict[str, float]
-    influence: dict[str, Floats]
-    draws: dict[str, Floats]
+    spread: float = math.nan
+    paired_degrees: float = math.inf
+    noise: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+    on_logit: bool = False
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        """Return the paired difference of the values without noise."""
+        return self.without_noise - getattr(other, "without_noise", other)
+
+    @property
+    def without_noise(self) -> Estimate:
+        """The value less its noise, with the influence that differences are made of."""
+        return Estimate(self.value - self.noise, self.influence, self.paired_degrees)
+
+    def interval(self, level: float = 0.95, *_: Any, **__: Any) -> Interval:
+        """Interval of the score itself; it reaches down by what may be noise."""
+        alone = Estimate(self.value, self.influence, self.degrees)
+        scale = LOGIT if self.on_logit else None
+        interval = alone.interval(level, scale, error=self.spread)
+        return cut(interval._replace(low=interval.low - self.noise), self.low, self.high)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreShare(ScoreEstimate):
+    """A share of rows, with Wilson's interval.
+
+    Attributes
+    ----------
+    rows : independent rows of equal weight that tell as much of it.
+    """
+
+    rows: float
+
+    def interval(self, level: float = 0.95, *_: Any, **__: Any) -> Interval:
+        """Wilson's interval."""
+        ends = wilson_interval(self.value * self.rows, self.rows, level)
+        return Interval(self.value, *(float(end) for end in ends))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreECE(ScoreEstimate):
+    """An ECE, with an interval of the reflected bootstrap; its influence takes the signs of the gaps as fixed.
+
+    Attributes
+    ----------
+    draws : (n_resamples,) values that the ECE may truly have, see :func:`calib.metrics.bootstrap.reflect`; none for a
+        single unit, whose resamples are all alike.
+    """
+
+    draws: Floats
+
+    def interval(self, level: float = 0.95, *_: Any, **__: Any) -> Interval:
+        """Interval of the draws."""
+        if not len(self.draws):
+            return Interval(self.value, math.nan, math.nan)
+        return interval_of_draws(self.value, self.draws, level, self.low, self.high)
+
+
+KINDS = {kind.__name__: kind for kind in (ScoreEstimate, ScoreShare, ScoreECE)}
+"""Classes of scores by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores of one method on a test set.
+
+    Attributes
+    ----------
+    scores : score by key.
+    n : number of rows; of weighted rows that of equal rows which tell as much.
+    n_clusters : number of clusters; None where rows are independent.
+    n_rarer : number of units with the rarer outcome; it bounds an AUROC of 1.
+    """
+
+    scores: dict[str, Estimate]
     n: int
     n_clusters: int | None = None
-    debiased: dict[str, float] = field(default_factory=dict)
-    error: dict[str, float] = field(default_factory=dict)
-    degrees: float = math.inf
-    rarer: int = 1
+    n_rarer: int = 1
 
     @property
     def n_units(self) -> int:
         """Number of clusters, or of rows where these are independent."""
         return self.n_clusters or self.n
 
-    def estimate(self, key: str) -> Estimate:
-        """A score as an estimate, whose differences to those of other methods are paired."""
-        influence = self.influence[key]
-        degrees = degrees_of(min(self.n_units, len(influence)))
-        return Estimate(self.debiased.get(key, self.value[key]), influence, degrees)
+    @property
+    def values(self) -> dict[str, float]:
+        """Value of each score."""
+        return {key: float(score.value) for key, score in self.scores.items()}
 
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:
-        """Interval of each score: of proportions Wilson's, of the ECE the bootstrap's."""
-        found = {key: self._alone(key, level) for key in self.value}
+        """Interval of each score, where scores that bound each other agree."""
+        found = {key: score.interval(level) for key, score in self.scores.items()}
+        for key in RANKING:
+            if key in found and found[key].value in (
+                0.0,
+                1.0,
+            ):  # no row varies, which makes it no surer
+                value = found[key].value
+                known = key == "AUROC"
+                found[key] = (
+                    of_one_order(value, self.n_rarer, level)
+                    if known
+                    else Interval(value, math.nan, math.nan)
+                )
         signed = found["signed gap"]
         rate = found[EVENT_RATE if EVENT_RATE in found else "accuracy"]
         n_right = round(rate.value * self.n)
         few = min(n_right, self.n - n_right) < FEW
         if few:  # so few wrong (or right) rows tell of the accuracy no more than Wilson's interval
-            said = signed.value + rate.value
-            low = np.fmin(signed.low, said - rate.high)
-            high = np.fmax(signed.high, said - rate.low)
+            predicted = signed.value + rate.value
+            low = np.fmin(signed.low, predicted - rate.high)
+            high = np.fmax(signed.high, predicted - rate.low)
             signed = found["signed gap"] = Interval(signed.value, float(low), float(high))
-        gap = found["gap"] = folded(self.value["gap"], signed)
+        gap = found["gap"] = folded(found["gap"].value, signed)
         # Bins only take from the residuals what cancels, and in their mean over all rows everything does.
         if (error := found.get("ECE")) and not math.isnan(error.low):
             found["ECE"] = not_below(
                 error._replace(low=min(error.low, gap.low)) if few else error, gap
             )
         return found
-
-    def _alone(self, key: str, level: float) -> Interval:
-        value = self.value[key]
-        least = SCORES[key].low
-        most = SCORES[key].high
-        if key in PROPORTIONS:
-            error = self.error[key]
-            n = float(self.n_units)
-            if self.n_clusters and error:  # independent rows of which the share would vary as much
-                n = float(np.clip(value * (1.0 - value) / error**2, 1.0, self.n))
-            return Interval(value, *(float(end) for end in wilson_interval(value * n, n, level)))
-        if key in self.draws:
-            if self.n_units < 2:  # draws of one row are all alike
-                return Interval(value, math.nan, math.nan)
-            return interval_of_draws(value, self.draws[key], level, least, most)
-        if key in RANKING and value in (
-            0.0,
-            1.0,
-        ):  # its rows do not vary, which is not to say that it is sure
-            return (
-                of_one_order(value, self.rarer, level)
-                if key == "AUROC"
-                else Interval(value, math.nan, math.nan)
-            )
-        # Sums over clusters are skewed where events are few.
-        on_logit = key in RANKING or (key == "Brier" and "AUROC" in self.value and self.n_clusters)
-        alone = Estimate(value, np.empty(0), self.degrees)
-        scale = LOGIT if on_logit and 0.0 < value < 1.0 else None
-        interval = alone.interval(level, scale, error=self.error[key])
-        noise = value - self.debiased.get(key, value)  # may be all that the lower end holds
-        return cut(interval._replace(value=value, low=interval.low - noise), least, most)
 
 
 def scores(evaluation: Evaluation) -> dict[str, float]:
@@ -348,8 +397,9 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     dict of str to float
         In the order of ``SCORES``.
     """
-    smooth = smooth_scores(evaluation)
-    values = {key: value for key, (value, _) in smooth.items()} | {"ECE": ece(*evaluation.pair)}
+    smooth = smooth_scores(evaluation, evaluation.rows)
+    error = ece(*evaluation.pair, weights=evaluation.weights)
+    values = {key: value for key, (value, _) in smooth.items()} | {"ECE": error}
     return {key: float(values[key]) for key in SCORES if key in values}
 
 
@@ -375,11 +425,16 @@ def score_intervals(evaluation: Evaluation) -> dict[str, Interval]:
 
 def scored_on(evaluation: Evaluation) -> Scored:
     """Scores of an evaluation, on groups of its rows that are the same for all methods on the same rows."""
-    scored = _scored(smooth_scores(evaluation), *evaluation.pair, evaluation.clusters)
-    if CLASSWISE not in scored.value:
-        return scored
-    less = {CLASSWISE: scored.value[CLASSWISE] - evaluation.classwise_noise}
-    return replace(scored, debiased=scored.debiased | less)
+    scored = smooth_scored_on(evaluation)
+    scores = scored.scores | {"ECE": _ece_estimate(*evaluation.pair, evaluation.rows)}
+    return replace(scored, scores={key: scores[key] for key in SCORES if key in scores})
+
+
+def smooth_scored_on(evaluation: Evaluation) -> Scored:
+    """Scores of an evaluation without the ECE, which is bootstrapped."""
+    rows = evaluation.rows
+    smooth = smooth_scores(evaluation, rows)
+    return _smooth_scored(smooth, evaluation.pair[1], rows, evaluation.classwise_noise)
 
 
 def ece_interval(
@@ -399,143 +454,103 @@ def ece_interval(
     weights : (n,) weight of each row; rows tell as much as their effective number.
     """
     weights = check_weights(weights, len(correct))
-    if weights is not None:
-        weights = weights * (effective_sample_size(weights) / weights.sum())
-    smooth = {
-        "accuracy": _mean_among(correct, None, weights),
-        **_gaps(confidence, correct, weights),
-    }
-    return _scored(smooth, confidence, correct, clusters, weights).intervals()["ECE"]
+    rows = Rows.with_outcome(correct, weights, None if weights is None else "sampling", clusters)
+    smooth = {"accuracy": _mean_among(correct, rows), **_gaps(confidence, correct, rows)}
+    scored = _smooth_scored(smooth, correct, rows)
+    scored.scores["ECE"] = _ece_estimate(confidence, correct, rows)
+    return scored.intervals()["ECE"]
 
 
 def average_gap(evaluation: Evaluation, level: float = 0.95) -> Interval:
-    """What is said less what came true, on average, with the interval that it has among the scores."""
-    said, outcome = evaluation.pair
-    smooth = {"accuracy": _mean_among(outcome), **_gaps(said, outcome)}
-    return _smooth_scored(smooth, outcome, evaluation.clusters).intervals(level)["signed gap"]
-
-
-def _scored(
-    smooth: dict[str, tuple[float, Floats]],
-    said: Floats,
-    came: Bools,
-    clusters: Any,
-    weights: Floats | None = None,
-) -> Scored:
-    """Smooth scores, and the ECE of confidences and outcomes; weights sum to the effective number of rows."""
-    groups = groups_of_units(len(said), clusters)
-    alone = _smooth_scored(smooth, came, clusters, weights)
-    bins = bins_of_ece(said, came, groups, weights)
-    error = float(ece_of_bins(bins.sum(axis=0)))
-    values = alone.value | {"ECE": error}
-    return replace(
-        alone,
-        value={key: values[key] for key in SCORES if key in values},
-        influence=alone.influence
-        | {"ECE": sums_of_groups(_ece_influence(said, came, bins.sum(axis=0), weights), groups)},
-        draws={"ECE": reflect(error, ece_of_bins(groups.resampled(bins, N_RESAMPLES)))},
-        debiased={"ECE": without_noise(error, bins.sum(axis=0))},
-    )
+    """Mean prediction minus observed rate, with the interval that it has among the scores."""
+    return smooth_scored_on(evaluation).intervals(level)["signed gap"]
 
 
 def _smooth_scored(
-    smooth: dict[str, tuple[float, Floats]],
-    came: Bools,
-    clusters: Any,
-    weights: Floats | None = None,
+    smooth: Mapping[str, Smooth], observed: Bools, rows: Rows, classwise_noise: float = 0.0
 ) -> Scored:
-    groups = groups_of_units(len(came), clusters)
-    rows = Rows.with_outcome(came, clusters=clusters)
-    return Scored(
-        {key: float(smooth[key][0]) for key in SCORES if key in smooth},
-        {key: sums_of_groups(added, groups) for key, (_, added) in smooth.items()},
-        {},
-        len(came) if weights is None else round(weights.sum()),
-        rows.n_units if rows.clustered else None,
-        error={key: float(rows.estimate(0.0, added).error) for key, (_, added) in smooth.items()},
-        degrees=rows.degrees,
-        rarer=rows.rarer_units(came),
+    groups = groups_of_units(len(observed), rows.unit if rows.clustered else None)
+    skewed = (
+        rows.clustered and "AUROC" in smooth
+    )  # sums over clusters are skewed where events are few
+    scores: dict[str, Estimate] = {}
+    for key, (value, per_row) in smooth.items():
+        estimate = rows.estimate(float(value), per_row)
+        about: dict[str, Any] = {
+            "value": estimate.value,
+            "influence": rows.sums_of_groups(per_row, groups),
+            "degrees": rows.degrees,
+            "spread": float(estimate.error),
+            "paired_degrees": degrees_of(groups.n_groups),
+            "low": SCORES[key].low,
+            "high": SCORES[key].high,
+        }
+        if key in PROPORTIONS:
+            scores[key] = ScoreShare(**about, rows=rows.effective_rows(estimate))
+        else:
+            on_logit = (key in RANKING or (key == "Brier" and skewed)) and 0.0 < value < 1.0
+            noise = classwise_noise if key == CLASSWISE else 0.0
+            scores[key] = ScoreEstimate(**about, on_logit=on_logit, noise=noise)
+    n_clusters = rows.n_units if rows.clustered else None
+    return Scored(scores, round(rows.n_equal), n_clusters, rows.rarer_units(observed))
+
+
+def _ece_estimate(predicted: Floats, observed: Bools, rows: Rows) -> ScoreECE:
+    groups = groups_of_units(len(observed), rows.unit if rows.clustered else None)
+    bins = bins_of_ece(predicted, observed, groups, rows.weights * (rows.n_equal / rows.total))
+    whole = bins.sum(axis=0)
+    error = float(ece_of_bins(whole))
+    draws = ece_of_bins(groups.resampled(bins, N_RESAMPLES)) if rows.n_units > 1 else np.empty(0)
+    sign = np.sign(whole[:, 1] - whole[:, 2])[equal_width_index(predicted, ECE_BINS)]
+    per_row = _mean_among(sign * (predicted - observed), rows)[1]
+    return ScoreECE(
+        value=error,
+        influence=rows.sums_of_groups(per_row, groups),
+        paired_degrees=degrees_of(groups.n_groups),
+        noise=error - without_noise(error, whole),
+        draws=reflect(error, draws),
     )
 
 
-def smooth_scores(
-    evaluation: Evaluation, weights: Floats | None = None
-) -> dict[str, tuple[float, Floats]]:
-    """Scores that are smooth functions of means over rows, by key: value, and (n,) what each row adds to it.
-
-    Values are NaN where a mean is over nothing.
-    """
-    said, outcome = evaluation.pair
+def smooth_scores(evaluation: Evaluation, rows: Rows) -> dict[str, Smooth]:
+    """Scores that are smooth functions of means over rows, by key; NaN where a mean is over nothing."""
+    predicted, observed = evaluation.pair
     found = {
-        key: _mean_among(rows, None, weights)
+        key: _mean_among(values, rows)
         for key, score in SCORES.items()
-        if score.of_rows is not None and (rows := score.of_rows(evaluation)) is not None
+        if score.of_rows is not None and (values := score.of_rows(evaluation)) is not None
     }
-    found |= _gaps(said, outcome, weights)
-    found["sharpness"] = _mean_among(
-        (said - _mean_among(said, None, weights)[0]) ** 2, None, weights
-    )
-    found["overconfidence"] = _mean_among(said, ~outcome, weights)
-    found["underconfidence"] = _mean_among(1.0 - said, outcome, weights)
+    found |= _gaps(predicted, observed, rows)
+    found["sharpness"] = _mean_among((predicted - rows.mean(predicted)) ** 2, rows)
+    found["overconfidence"] = _mean_among(predicted, rows, ~observed)
+    found["underconfidence"] = _mean_among(1.0 - predicted, rows, observed)
     if evaluation.view.is_event:
-        found["AUROC"] = placements(
-            said, outcome, Rows.with_outcome(outcome, weights, clusters=evaluation.clusters)
-        )
-        found["average precision"] = precisions(said, outcome, weights)
+        found["AUROC"] = placements(predicted, observed, rows)
+        found["average precision"] = precisions(predicted, observed, rows.weights)
     return found
 
 
-def weighted_scores(evaluation: Evaluation) -> dict[str, float]:
-    """Values of the scores, by key, with rows counted by their weights; none where no weights were confirmed.
-
-    The class-wise ECE is not among them.
-    """
-    weights = check_weights(evaluation.weights, len(evaluation))
-    if weights is None:
-        return {}
-    found = {
-        key: value
-        for key, (value, _) in smooth_scores(evaluation, weights).items()
-        if key != CLASSWISE
-    }
-    return found | {"ECE": ece(*evaluation.pair, weights=weights)}
-
-
-def _mean_among(
-    values: npt.NDArray[Any], chosen: Bools | None = None, weights: Floats | None = None
-) -> tuple[float, Floats]:
+def _mean_among(values: npt.NDArray[Any], rows: Rows, chosen: Bools | None = None) -> Smooth:
     """Mean over the chosen rows, a ratio of two sums, and what each row adds to it."""
-    share = np.ones(len(values)) if weights is None else weights
-    if chosen is not None:
-        share = share * chosen
-    total = float(share.sum())
+    among = np.ones(len(values)) if chosen is None else chosen
+    total = float(rows.weights @ among)
     if not total:
         return math.nan, np.full(len(values), math.nan)
-    mean = float(share @ values) / total
-    return mean, share * (values - mean) / total
+    mean = float((rows.weights * among) @ values) / total
+    return mean, among * (values - mean) / total
 
 
-def _gaps(
-    said: Floats, outcome: Bools, weights: Floats | None = None
-) -> dict[str, tuple[float, Floats]]:
-    signed, per_row = _mean_among(said - outcome, None, weights)
+def _gaps(predicted: Floats, observed: Bools, rows: Rows) -> dict[str, Smooth]:
+    signed, per_row = _mean_among(predicted - observed, rows)
     return {"signed gap": (signed, per_row), "gap": (abs(signed), np.sign(signed) * per_row)}
 
 
-def sums_of_groups(per_row: Floats, groups: Groups) -> Floats:
-    """What each of G groups adds to a statistic, (G,), from what (n,) rows add; the variance has ``G / (G - 1)``."""
-    return groups.sums(per_row) * np.sqrt(groups.n_groups / max(groups.n_groups - 1, 1))
-
-
-def bins_of_ece(
-    confidence: Floats, correct: Bools, groups: Groups, weights: Floats | None = None
-) -> Floats:
+def bins_of_ece(confidence: Floats, correct: Bools, groups: Groups, weights: Floats) -> Floats:
     """Sums of 1, confidence and correctness in each bin of the ECE, times the weights, (n_groups, ECE_BINS, 3)."""
     index = equal_width_index(confidence, ECE_BINS)
-    weight = np.ones(len(confidence)) if weights is None else weights
     bins = [
         groups.sums_by(index, ECE_BINS, part)
-        for part in (weight, weight * confidence, weight * correct)
+        for part in (weights, weights * confidence, weights * correct)
     ]
     return np.stack(bins, axis=-1).astype(float)
 
@@ -544,16 +559,6 @@ def ece_of_bins(bins: Floats) -> Floats:
     """ECE of bins, (..., ECE_BINS, 3) sums of 1, confidence and correctness, over the leading axes."""
     count, said, came = np.moveaxis(bins, -1, 0)
     return np.asarray(np.abs(said - came).sum(axis=-1) / count.sum(axis=-1))
-
-
-def _ece_influence(
-    confidence: Floats, correct: Bools, bins: Floats, weights: Floats | None
-) -> Floats:
-    """(n,) what each row adds to the ECE, where the gap of each bin keeps its sign."""
-    place = equal_width_index(confidence, ECE_BINS)
-    return _mean_among(
-        np.sign(bins[:, 1] - bins[:, 2])[place] * (confidence - correct), None, weights
-    )[1]
 
 
 def without_noise(error: float, bins: Floats) -> float:

@@ -9,7 +9,7 @@ from calib import metrics
 from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, raw_model
-from calib.evaluation.score_registry import SCORES, ece_interval, score_intervals, weighted_scores
+from calib.evaluation.score_registry import SCORES, ece_interval, score_intervals
 from calib.evaluation.score_registry import scores as values_of
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_scored, top_label
@@ -37,8 +37,7 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     pandas.DataFrame
         Columns ``value``, ``low`` and ``high``; the index holds the scores' names, such as ``"ECE"``. Of two classes
         with an event the ECE and its kin are of the event's probability, and the ECE is called ``"ECE of P(event)"``.
-        Of data whose weights have a meaning (``weight_kind``) there is a column ``weighted`` too, the scores with
-        weights, NaN for the class-wise ECE. All other columns count each row once.
+        Rows whose weights have a meaning (``weight_kind``) are counted by them.
 
     Raises
     ------
@@ -66,10 +65,6 @@ def scores(probs: Any, labels: Any = None, *, ci: bool = True, **options: Any) -
     named = {"ECE": SCORES["ECE"].seen(judged.view).title}
     rows = {named.get(key, key): tuple(interval) for key, interval in found.items()}
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
-    if weighted := weighted_scores(judged):
-        table["weighted"] = pd.Series(
-            {named.get(key, key): value for key, value in weighted.items()}
-        )
     return table
 
 

@@ -182,8 +182,9 @@ def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random
 
 
 def pool_arrays(data: Predictions) -> dict[str, Any]:
-    """The arrays beyond logits and labels that go to a worker."""
-    return {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
+    """The arrays beyond logits and labels that go to a worker; weights with what they mean."""
+    arrays = {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
+    return arrays | ({"weight_kind": np.array(data.weight_kind)} if data.weight_kind else {})
 
 
 def repeat_task(
@@ -204,7 +205,11 @@ def repeat_task(
     names = tuple(map(str, range(data["logits"].shape[1])))
     # The hash keys caches, of which a worker has none; without one, every split would hash the arrays.
     looked_at = None if event is None else Event(event, names[event], "")
-    rows = Predictions(**data, class_names=names, sha256="in a worker", event=looked_at)
+    arrays = dict(data)
+    kind: Any = str(arrays.pop("weight_kind")) if "weight_kind" in arrays else None
+    rows = Predictions(
+        **arrays, class_names=names, sha256="in a worker", event=looked_at, weight_kind=kind
+    )
     made = {name: calibrator(method, **params) for name, method, params in methods}
     about: dict[str, Any] = {"n_repeats": n_repeats, "sizes": sizes, "random_state": random_state}
     return repeated_splits(made, rows, part, **about, callback=callback)

@@ -271,8 +271,9 @@ def classwise_by_row(
     n: int,
     n_classes: int,
     clusters: Ints | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Floats, float]:
-    """(n,) values whose mean is the class-wise ECE of some pairs of a row and a class, and what noise adds to it.
+    """(n,) values whose weighted mean is the class-wise ECE of pairs of a row and a class, and what noise adds to it.
 
     Rows take the signs that the gaps of their cells have. Noise of variance v adds ``sqrt(2 v / pi)`` on average to the
     size of a sum that is 0 in truth, and less to others; cells take the variance of all classes in their bin.
@@ -281,20 +282,25 @@ def classwise_by_row(
     ----------
     row, k, values, outcome : of each pair, as from :func:`pairs_above`.
     clusters : (n,) number of each row's cluster, or None.
+    weights : (n,) weight of each row; None counts all alike.
     """
+    weight = np.ones(n) if weights is None else weights
     cell = k * CLASS_BINS + equal_width_index(values, CLASS_BINS)
     excess = values - outcome
     shape = n_classes, CLASS_BINS
-    sums = np.bincount(cell, excess, n_classes * CLASS_BINS)
-    count = np.bincount(cell, minlength=len(sums)).reshape(shape)
-    squares = np.bincount(cell, excess**2, len(sums))
+    weighted = weight[row] * excess
+    sums = np.bincount(cell, weighted, n_classes * CLASS_BINS)
+    count = np.bincount(cell, weight[row], len(sums)).reshape(shape)
+    squares = np.bincount(cell, weighted**2, len(sums))
     if clusters is not None:
         n_clusters = int(clusters.max()) + 1
         known, unit = np.unique(cell * n_clusters + clusters[row], return_inverse=True)
-        squares = np.bincount(known // n_clusters, np.bincount(unit, excess) ** 2, len(sums))
-    variance = count * squares.reshape(shape).sum(axis=0) / np.maximum(count.sum(axis=0), 1)
-    share = 1.0 / (n_classes * np.maximum(count.sum(axis=1), 1))
-    by_row = float(n) * np.bincount(
+        squares = np.bincount(known // n_clusters, np.bincount(unit, weighted) ** 2, len(sums))
+    in_bin = count.sum(axis=0)
+    of_class = count.sum(axis=1)
+    variance = count * squares.reshape(shape).sum(axis=0) / np.where(in_bin > 0, in_bin, 1.0)
+    share = 1.0 / (n_classes * np.where(of_class > 0, of_class, 1.0))
+    by_row = float(weight.sum()) * np.bincount(
         row, (np.sign(sums) * np.repeat(share, CLASS_BINS))[cell] * excess, n
     )
     return by_row, float(share @ np.sqrt(2.0 / np.pi * variance).sum(axis=1))

@@ -203,7 +203,7 @@ def net_benefit_difference(
     differ = gained | lost
     table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, differ])
     changes, events = (shares_of_rows(cell, kinds, weights, clusters) for kinds in (differ, event))
-    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(changes, events)
+    shares = shares_of_rows(cell, table, weights, clusters, (changes, events))
     odds = cuts / (1.0 - cuts)
     eye = np.eye(len(cuts))
     zero = np.zeros((len(cuts), len(cuts)))

@@ -8,8 +8,8 @@ scale an influence, clusters add it up, and the influence of a difference is the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,13 @@ import numpy.typing as npt
 
 from calib.arrays import as_array
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import UNKNOWN, Interval, check_level, drawn_units, effective_count
+from calib.metrics.bootstrap import (
+    UNKNOWN,
+    Groups,
+    Interval,
+    check_level,
+    drawn_units,
+)
 from calib.metrics.confidence import Bools, check_weights, effective_sample_size
 from calib.numerics import LARGEST, Floats, Ints, log_odds_of, sigmoid
 
@@ -259,31 +265,40 @@ class Rows:
         """
         if self.n_units < 2:
             return Estimate(value, np.full((1, *per_row.shape[1:]), np.nan), self.degrees)
-        weights = (
-            np.sqrt(self.weights)
-            if self.kind == "frequency" and not self.clustered
-            else self.weights
-        )
-        influence = (weights * per_row.T).T
+        influence = self._contributions(per_row)
         if self.clustered:
             sums = np.zeros((self.n_units, *influence.shape[1:]))
             np.add.at(sums, self.unit, influence)
             influence = sums
         return Estimate(value, influence * np.sqrt(self.n_units / (self.n_units - 1)), self.degrees)
 
-    def effective_rows(self, outcome: Bools) -> float:
-        """Independent rows of equal weight that would tell as much of the event rate (Kish 1965, 8.2 and 11.7)."""
-        if self.is_simple:
-            return self.total
-        most = (
-            self.total if self.kind in (None, "frequency") else effective_sample_size(self.weights)
-        )
+    def sums_of_groups(self, per_row: Floats, groups: Groups) -> Floats:
+        """Return what each of G groups of units adds to a statistic, (G,); the variance has ``G / (G - 1)``."""
+        n_groups = groups.n_groups
+        return groups.sums(self._contributions(per_row)) * np.sqrt(n_groups / max(n_groups - 1, 1))
+
+    def _contributions(self, per_row: Floats) -> Floats:
+        """What each row adds to a statistic, (n,) or (n, k)."""
+        repeated = self.kind == "frequency" and not self.clustered
+        weights = np.sqrt(self.weights) if repeated else self.weights
+        return (weights * per_row.T).T
+
+    @property
+    def n_equal(self) -> float:
+        """Rows of equal weight that would tell as much, were all independent (Kish 1965, 11.7)."""
+        simple = self.kind in (None, "frequency")
+        return self.total if simple else effective_sample_size(self.weights)
+
+    def effective_rows(self, share: Estimate) -> float:
+        """Independent rows of equal weight that would tell as much of a share (Kish 1965, 8.2 and 11.7)."""
         if not self.clustered:
-            return most
-        weights = self.weights * (most / self.total)
-        return effective_count(
-            *(np.bincount(self.unit, each, self.n_units) for each in (weights * outcome, weights))
-        )
+            return self.n_equal
+        value = float(share.value)
+        if not 0.0 < value < 1.0:  # nothing varies, and each cluster counts once
+            return float(self.n_units)
+        error = float(share.error)
+        most = self.n_equal
+        return float(np.clip(value * (1.0 - value) / error**2, 1.0, most)) if error else most
 
     def units_with(self, chosen: Bools) -> int:
         """How many units have any of the chosen rows, a boolean for each; rows that stand for several as many."""
@@ -326,22 +341,6 @@ class Shares(Estimate):
         return np.where(
             known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective
         )
-
-    def with_rows_of(self, changes: Shares, event: Shares) -> Shares:
-        """The same shares, where one that is 0 or 1 counts as seen on more independent rows than there are clusters.
-
-        It counts on as many as the clusters are worth for the share of changes or for the event rate, whichever is
-        fewer. If each cluster counted once, 60 clusters without a change would not rule out a change in 6 % of rows.
-
-        Parameters
-        ----------
-        changes : shares of rows that change in any way, one for each of m rules; the shares are k for each kind of
-            change, kind by kind.
-        event : the share of rows with the event. Where it or the share of changes does not vary, nothing shows how
-            alike the rows of a cluster are, and each cluster counts once.
-        """
-        rows = np.resize(np.minimum(changes.rows, event.rows), self.value.shape)
-        return replace(self, n_effective=np.maximum(rows, self.n_effective))
 
     def of_share(self, k: int, level: float = 0.95) -> Interval:
         """One share with its Wilson interval."""
@@ -407,7 +406,11 @@ def rows_by_correlation(hit: Bools, weights: Any = None, clusters: Any = None) -
 
 
 def shares_of_rows(
-    cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None
+    cell: Ints,
+    patterns: npt.NDArray[Any],
+    weights: Any = None,
+    clusters: Any = None,
+    alike: Sequence[Shares] = (),
 ) -> Shares:
     """Weighted shares of rows with each of k properties.
 
@@ -422,6 +425,9 @@ def shares_of_rows(
     patterns : (m, k) whether rows of each kind have each property; or other numbers from 0 to 1, whose means are meant.
     weights : (n,) numbers from 0 upwards; None counts all alike.
     clusters : (n,) what rows that belong together share, or None; a single cluster counts as none.
+    alike : other shares of these rows, each one or m that repeat. A share that is 0 or 1 counts as seen on as many
+        independent rows as the clusters are worth for the fewest of them, and on no fewer than there are clusters. If
+        each cluster counted once, 60 clusters without a change would not rule out a change in 6 % of rows.
 
     Raises
     ------
@@ -452,12 +458,15 @@ def shares_of_rows(
         influence = in_clusters @ per_row * np.sqrt(n_units / (n_units - 1))
     else:
         influence = np.sqrt(squares)[:, None] * per_row
-    rows = float(n_units) if clustered else float(total**2 / squares.sum())
+    rows = np.full(table.shape[1], n_units if clustered else total**2 / squares.sum(), dtype=float)
+    if alike:
+        fewest = np.min(np.broadcast_arrays(*(shares.rows for shares in alike)), axis=0)
+        rows = np.maximum(np.resize(fewest, rows.shape), rows)
     most = float(n) if np.isin(table, (0.0, 1.0)).all() else np.inf
     return Shares(
         value,
         influence,
         n_units - 1.0 if clustered else np.inf,
-        np.full(table.shape[1], rows),
+        rows,
         most,
     )

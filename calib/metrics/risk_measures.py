@@ -153,7 +153,7 @@ def observed_to_expected(risk: Floats, event: Bools, sample: Rows, level: float 
         return UNKNOWN
     ratio = rate / expected
     if ratio == 0.0:
-        rows = sample.effective_rows(event)
+        rows = sample.effective_rows(sample.mean_of(event))
         return Interval(0.0, 0.0, float(-np.log((1.0 - level) / 2.0) / (expected * rows)))
     return sample.estimate(ratio, (event - ratio * risk) / (expected * sample.total)).interval(
         level, LOG

@@ -245,7 +245,7 @@ def risk_model(
     rate = sample.mean(event)
     mean_risk = sample.mean(risk)
     family = _distance_measures(risk, event, sample, floor, n_resamples)
-    effective = sample.effective_rows(event)
+    effective = sample.effective_rows(sample.mean_of(event))
     return RiskModelPanel(
         n=len(risk),
         n_effective=effective,

@@ -25,7 +25,6 @@ from calib.evaluation.comparison_table import (
     differences,
     first_scores,
     score_rows,
-    weighted_rows,
 )
 from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.view import View
@@ -66,15 +65,10 @@ def interval_cell(
 
 
 def of_weights(report: Report) -> str:
-    """Which numbers count rows by their weights, in a sentence; "" where weights are not applied."""
+    """Say that numbers count rows by their weights; "" where weights are not applied."""
     if report.methods[0].evaluation.weights is None:
         return ""
-    said = f"Rows have {report.data.weight_kind} weights. "
-    if report.view.is_event:
-        said += (
-            "The measures of the first page, its figures and the net benefit count rows by them. "
-        )
-    return f"{said}What is recommended, scores, their intervals and differences, and groups count each row once."
+    return f"All numbers count rows by their {report.data.weight_kind} weights."
 
 
 def score_table(
@@ -98,23 +92,14 @@ def scores(report: Report) -> Iterator[Block]:
     """The table of all methods, what its numbers are, and all numbers in full to save."""
     yield score_table(report.table, report.view)
     one = report.methods[0].evaluation
-    once = "" if one.weights is None else "Each row counts once, whatever its weight."
     yield Note(
         " ".join(
             filter(
                 None,
-                [once, INTERVALS, said_of_intervals(one.n_clusters), said_of_kind(report.data)],
+                [INTERVALS, said_of_intervals(one.n_clusters), said_of_kind(report.data)],
             )
         )
     )
-    head, *rows = weighted_rows(report.table) or [[]]
-    if rows:
-        yield Table(
-            "weighted",
-            head,
-            rows,
-            "Scores that count rows by their weights; in brackets each row counts once.",
-        )
     csv = base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode()
     yield Markup(
         '<p class="screen"><a download="comparison.csv" href="data:text/csv;base64,{}">All scores, intervals and '

@@ -118,8 +118,6 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     )
     thresholds, _ = thresholds_of(raw.event_rate)
     curves = [model.net_benefit(thresholds) for model in models]
-    if chosen and models[0].method.evaluation.weights is not None:
-        chosen = f"Not weighted: {chosen}"
     yield f"{useful(models[-1].title, curves[-1])} {chosen}"
     scale: Scale = "logit" if prefers_logit(raw.curve) else "linear"
     limits = risk_limits([model.panel.curve for model in models], scale)

@@ -15,7 +15,6 @@ from calib.formatting import listed, plural
 from calib.registry import (
     METHODS,
     can_learn,
-    methods_that_take,
     missing_arrays,
     said_of_kind,
     short_of_rows,
@@ -94,13 +93,8 @@ def choose_and_start(session: OpenSession) -> None:
         st.caption(session.drawn)
     if few := few_rows(methods, len(session.calibration)):
         st.warning(few, icon=":material/warning:")
-    if data.weights is not None:
-        able = listed([METHODS[name].title for name in methods_that_take("weights")])
-        st.caption(
-            f"These rows have weights. {able} can learn from them, once their meaning is confirmed on Data."
-            if data.confirmed_weights is None
-            else f"These rows have weights. {able} learn from them; the other methods count all rows alike."
-        )
+    if data.weights is not None and data.confirmed_weights is None:
+        st.caption("These rows have weights, which are not applied: say on Data what they mean.")
     button = st.container()  # its parameters stand below the fits
     job_list(session)
     st.header("What they do, and their parameters")

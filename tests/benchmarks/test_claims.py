@@ -6,8 +6,8 @@ import pytest
 from benchmarks import claims
 from benchmarks.claims import is_false
 from benchmarks.populations import alike, better, overconfident, sharper
-from calib.evaluation.score_registry import Scored
 from calib.metrics.bootstrap import Interval
+from tests.conftest import plain_scores
 
 
 def test_methods_that_are_alike_do_not_differ_by_any_score(rng):
@@ -68,7 +68,7 @@ def test_counts_of_one_test_set():
         }
         influence["accuracy"] = np.zeros(500)
         values = {"NLL": nll, "gap": gap, "accuracy": 0.8}
-        return Scored(values, influence, {}, 1000)
+        return plain_scores(values, influence, 1000)
 
     made = {0: scored(0.5, 0.1), 1: scored(0.4, 0.2), 2: scored(0.4, 0.1)}
     truth = {"NLL": np.array([0.0, -0.1, -0.1]), "gap": np.zeros(3)}

@@ -89,26 +89,27 @@ def test_other_commands_take_the_column_of_the_fit_too(command, table, capsys) -
     )
 
 
-def test_gate_says_what_the_scores_are_with_the_weights(table, capsys) -> None:
+def test_gate_counts_rows_by_their_weights(table, capsys) -> None:
     weighted = ece(
         table["risk_a"].to_numpy(), table["default"].to_numpy(), weights=table["weight"].to_numpy()
     )
     assert main(["gate", "loans.csv", "--max-ece", "1", *READ, *WEIGHTED]) == 0
-    assert f"with them: ECE of P(event) {weighted:.4f}." in capsys.readouterr().out
+    assert f"ECE of P(event) {weighted:.4f} (" in capsys.readouterr().out
     assert main(["gate", "loans.csv", "--max-ece", "1", *READ, "--read", "weights=weight"]) == 0
     assert "weights, which are not applied" in capsys.readouterr().out
 
 
-def test_scores_of_a_table_have_a_column_with_its_weights(table) -> None:
+def test_scores_of_a_table_count_rows_by_their_weights(table) -> None:
     roles = {"outcome": "default", "outputs": "risk_a", "weights": "weight"}
     found = calib.scores(Path("loans.csv"), roles=roles, weight_kind="sampling")
     said, came, weights = (table[name].to_numpy() for name in ("risk_a", "default", "weight"))
-    assert found.loc["ECE of P(event)", "weighted"] == pytest.approx(
+    assert found.loc["ECE of P(event)", "value"] == pytest.approx(
         ece(said, came, weights=weights), abs=1e-12
     )
-    assert found.loc["Brier", "weighted"] == pytest.approx(
+    assert found.loc["Brier", "value"] == pytest.approx(
         np.average((said - came) ** 2, weights=weights), abs=1e-9
     )
     ranked = roc_auc_score(came, said, sample_weight=weights)
-    assert found.loc["AUROC", "weighted"] == pytest.approx(ranked, abs=1e-12)
-    assert "weighted" not in calib.scores(Path("loans.csv"), roles=roles)
+    assert found.loc["AUROC", "value"] == pytest.approx(ranked, abs=1e-12)
+    unsaid = calib.scores(Path("loans.csv"), roles=roles)
+    assert unsaid.loc["Brier", "value"] == pytest.approx(np.mean((said - came) ** 2), abs=1e-9)

@@ -1,6 +1,7 @@
 """Joint intervals, the four words, and the rows that would decide."""
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -10,11 +11,12 @@ from scipy.stats import t
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.claims import SPENT, Claims, relevant_differences, rows_to_decide, word_of
-from calib.evaluation.score_registry import Scored, bins_of_ece, scored_on, without_noise
+from calib.evaluation.score_registry import bins_of_ece, scored_on, without_noise
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Groups, Interval
+from calib.metrics.estimate import Estimate
 from calib.numerics import softmax
-from tests.conftest import simulate
+from tests.conftest import plain_scores, simulate
 
 LESS = next(key for key, score in SCORES.items() if score.claims and score.better == "lower")
 MORE = next(key for key, score in SCORES.items() if score.claims and score.better == "higher")
@@ -27,13 +29,12 @@ def scored(values, errors, n=1000, n_draws=4000, seed=0, key="NLL", n_clusters=N
     common = generator.normal(size=n_draws) / math.sqrt(n_draws)
     each = [generator.normal(size=n_draws) for _ in values]
     return {
-        name: Scored(
+        name: plain_scores(
             {key: value, "accuracy": 0.8},
             {
                 key: error * (math.sqrt(rho) * common + math.sqrt((1 - rho) / n_draws) * own),
                 "accuracy": np.zeros(n_draws),
             },
-            {},
             n,
             n_clusters,
         )
@@ -74,8 +75,7 @@ def test_differences_of_one_score_do_not_widen_those_of_another():
     # One of nine methods changes classes: by accuracy one pair differs, which the normal quantile covers by itself.
     made = scored([0.5] * 9, [0.01] * 9)
     changed = np.random.default_rng(5).normal(size=4000) / math.sqrt(4000)
-    made["a"].influence["accuracy"] = 0.0074 * changed
-    made["a"].value["accuracy"] = 0.825
+    made["a"].scores["accuracy"] = Estimate(0.825, 0.0074 * changed)
     claims = Claims(made)
     share = (
         SPENT * 0.05 / 2 / 2
@@ -92,7 +92,7 @@ def test_two_methods_are_compared_by_the_score_that_decides_alone():
     assert claims.deciding == "NLL" and claims.between("a", "b", "NLL").word == "worse"
     assert math.isnan(claims.between("a", "b", "accuracy").value)
     by_error = scored([0.2, 0.1, 0.3], [0.01] * 3, key="ECE")
-    by_error["r"].value["NLL"], by_error["r"].influence["NLL"] = 0.5, np.ones(4000)
+    by_error["r"].scores["NLL"] = Estimate(0.5, np.ones(4000))
     claims = Claims(by_error)
     assert claims.deciding == "ECE" and claims.between("a", "b", "ECE").word == "better"
 
@@ -135,11 +135,9 @@ def test_close_pairs_do_not_widen_the_intervals_of_others():
     close = dict(usual)
     for name in "xyz":  # each differs from the raw model in a row of its own, which a resample holds 0, 1, 2, ... times
         times = np.random.default_rng(ord(name)).poisson(1.0, size=4000) - 1.0
-        influence = {
-            **usual["r"].influence,
-            "NLL": usual["r"].influence["NLL"] + 1e-6 * times / math.sqrt(4000),
-        }
-        close[name] = Scored(usual["r"].value, influence, {}, 1000)
+        before = usual["r"].scores["NLL"]
+        after = Estimate(before.value, before.influence + 1e-6 * times / math.sqrt(4000))
+        close[name] = replace(usual["r"], scores=usual["r"].scores | {"NLL": after})
     assert Claims(close).quantile("NLL", True) == pytest.approx(
         Claims(usual).quantile("NLL", True), rel=0.04
     )
@@ -175,7 +173,8 @@ def test_the_noise_of_bins_is_taken_off_in_squares():
         plain.append(scores(one)["ECE"])
         less.append(
             without_noise(
-                plain[-1], bins_of_ece(*one.pair, Groups(np.zeros(1000, dtype=int), 1))[0]
+                plain[-1],
+                bins_of_ece(*one.pair, Groups(np.zeros(1000, dtype=int), 1), np.ones(1000))[0],
             )
         )
     assert np.mean(plain) > 0.03 and np.mean(less) < 0.4 * np.mean(plain)

@@ -103,8 +103,8 @@ def test_resampled_errors_are_those_of_resampled_rows(sample):
         rows = np.repeat(np.arange(n), counts.astype(int))
         again = scores(evaluate(softmax(logits[rows]), labels[rows]))
         # Equal-width bins are the same for every sample.
-        assert found.draws["ECE"][r] == pytest.approx(
-            reflect(found.value["ECE"], again["ECE"]), abs=1e-9
+        assert found.scores["ECE"].draws[r] == pytest.approx(
+            reflect(found.scores["ECE"].value, again["ECE"]), abs=1e-9
         )
 
 
@@ -112,7 +112,7 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
     logits, labels = sample
     event = evaluate(softmax(logits[:, :2]), labels % 2).seen(EVENT)
     for evaluation in (evaluate(softmax(logits), labels), event):
-        found, n = smooth_scores(evaluation), len(labels)
+        found, n = smooth_scores(evaluation, evaluation.rows), len(labels)
         row, times = 3, 4  # so many copies more of one row
         rows = np.append(np.arange(n), np.full(times, row))
         names = (
@@ -130,7 +130,7 @@ def test_influences_are_what_a_little_more_weight_on_a_row_changes(sample):
             name: values for name in names if (values := getattr(evaluation, name)) is not None
         }
         more = replace(evaluation, **{name: values[rows] for name, values in of_rows.items()})
-        for key, (value, per_row) in smooth_scores(more).items():
+        for key, (value, per_row) in smooth_scores(more, more.rows).items():
             change = value - found[key][0]
             # The first order of a change by a share of 4 in 704; AUROC, o and u are ratios.
             assert change == pytest.approx(

@@ -10,8 +10,8 @@ import calib
 from calib.evaluation import evaluate, scores
 from calib.evaluation.claims import Claims
 from calib.evaluation.recommendation import recommend
-from calib.evaluation.score_registry import Scored, average_gap, scored_on
-from tests.conftest import simulate
+from calib.evaluation.score_registry import average_gap, scored_on
+from tests.conftest import plain_scores, simulate
 
 ERROR = 0.002
 
@@ -38,17 +38,16 @@ def chosen(calibrators, values, close=(), n_right=800, error=ERROR, **options):
         own = shared if name in close else error * generator.normal(size=1000) / math.sqrt(1000)
         known = {} if value is None else {"NLL": value}
         influence = {"accuracy": np.zeros(1000)} | ({} if value is None else {"NLL": own})
-        made[name] = Scored({"accuracy": n_right / 1000, **known}, influence, {}, 1000)
+        made[name] = plain_scores({"accuracy": n_right / 1000, **known}, influence, 1000)
     return recommend(Claims(made, **options), calibrators)
 
 
 def scored(values, influence, n=1000):
     """Methods with these NLLs, and what each of 1,000 rows adds to them."""
     return {
-        name: Scored(
+        name: plain_scores(
             {"accuracy": 0.8, "NLL": value},
             {"accuracy": np.zeros(1000), "NLL": influence[name]},
-            {},
             n,
         )
         for name, value in values.items()
@@ -168,8 +167,8 @@ def test_rows_that_rank_nothing_recommend_nothing_firmly(calibrators):
 def test_methods_without_the_score_are_named(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4, "histogram": None})
     assert answer.without == ("histogram",) and "histogram" in answer.sentences()[-1]
-    made = Scored(
-        {"gap": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9), "gap": np.zeros(9)}, {}, 100
+    made = plain_scores(
+        {"gap": 0.1, "accuracy": 0.8}, {"accuracy": np.zeros(9), "gap": np.zeros(9)}, 100
     )
     assert recommend(Claims({"identity": made}), calibrators) is None
 
@@ -181,8 +180,8 @@ def test_where_only_confidences_are_compared_their_error_decides(calibrators):
         influence = {
             key: 0.001 * generator.normal(size=500) / math.sqrt(500) for key in ("ECE", *nll)
         }
-        return Scored(
-            {"ECE": ece, "accuracy": 0.8, **nll}, influence | {"accuracy": np.zeros(500)}, {}, 1000
+        return plain_scores(
+            {"ECE": ece, "accuracy": 0.8, **nll}, influence | {"accuracy": np.zeros(500)}, 1000
         )
 
     made = {"identity": of_error(0.2, NLL=0.5), "histogram": of_error(0.1)}

@@ -16,11 +16,11 @@ from calib.data import Predictions
 from calib.decisions import Costs, change, outcome_of
 from calib.diagnostics.reliability import reliability_curve
 from calib.errors import CalibrationError
-from calib.evaluation import scores
-from calib.evaluation.comparison_table import said_of_weights, weighted_rows
-from calib.evaluation.score_registry import CLASSWISE, weighted_scores
-from calib.evaluation.view import view_of
+from calib.evaluation import evaluate, score_intervals, scores
+from calib.evaluation.comparison_table import said_of_weights
+from calib.evaluation.view import EVENT, view_of
 from calib.numerics import softmax
+from calib.registry import presets, said_of_kind
 from tests.conftest import simulate
 from tests.evaluation.test_clusters import judged
 
@@ -78,8 +78,7 @@ def test_all_scores_are_those_of_repeated_rows(n_classes):
     views = ["event", "top-label"] if n_classes == 2 else ["top-label"]
     for view in views:
         found, again = (judged(each).seen(view_of(each, view)) for each in (data, repeated(data)))
-        expected = {key: value for key, value in scores(again).items() if key != CLASSWISE}
-        assert weighted_scores(found) == pytest.approx(expected)
+        assert scores(found) == pytest.approx(scores(again), rel=1e-9, abs=1e-9)
 
 
 def test_the_p_values_of_the_cumulative_test_take_a_row_as_drawn_once():
@@ -114,10 +113,8 @@ def test_the_interval_of_a_weighted_ece_holds_the_error_of_the_population():
 
 def test_weights_nobody_has_explained_are_never_applied():
     unsaid = weighted(kind=None)
-    assert weighted_scores(judged(unsaid)) == {}
+    assert scores(judged(unsaid)) == scores(judged(replace(unsaid, weights=None)))
     assert "not applied" in said_of_weights(unsaid)
-    table = calib.compare({}, *unsaid.split(0.5)).table
-    assert "weighted" not in table and weighted_rows(table) == []
     assert said_of_weights(replace(unsaid, weights=None)) == ""
 
 
@@ -128,27 +125,52 @@ def test_the_number_of_equal_rows_is_kishs():
     assert "as 2 equal" in said_of_weights(data)
 
 
-def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
-    calibration, test = weighted().split(0.5)
-    methods = {name: calib.calibrator(name) for name in ("temperature", "platt")}
-    with_weights = calib.compare(methods, calibration, test).table
-    without = calib.compare(methods, calibration, replace(test, weights=None)).table
-    for column in without.columns:
-        if not column.endswith("seconds"):
-            np.testing.assert_array_equal(
-                with_weights[column].to_numpy(), without[column].to_numpy()
-            )
-    row = with_weights.set_index(["method", "score"])["weighted"]
-    probs = methods["platt"].predict_proba(test.logits)
-    assert row["platt", "NLL"] == pytest.approx(
-        metrics.nll(probs, test.labels, weights=test.weights)
+@pytest.mark.parametrize("kind", ["sampling", "frequency"])
+def test_a_comparison_fits_and_judges_by_the_same_weights(kind):
+    """A map was fitted by weights and judged without, and so the wrong method was recommended."""
+    calibration, test = weighted(n=600, kind=kind).split(0.5)
+    names = ("temperature", "platt", "isotonic")
+    found, again = (
+        calib.compare({name: calib.calibrator(name) for name in names}, *parts).table
+        for parts in ((calibration, test), (repeated(calibration), repeated(test)))
     )
-    assert row["platt", "sharpness"] == pytest.approx(
-        metrics.sharpness(probs, test.labels, test.weights)
-    )
-    heading, *rows = weighted_rows(with_weights)
-    assert [line[0] for line in rows] == list(with_weights["title"].unique())
-    assert len(heading) == len(rows[0])
+    for column in ("value", "difference"):
+        assert found[column].to_numpy() == approx(again[column].to_numpy(), abs=1e-8), column
+
+
+def test_frequency_weights_have_the_intervals_of_repeated_rows():
+    data = weighted(n=400, n_classes=2, kind="frequency")
+    found, again = (score_intervals(judged(each).seen(EVENT)) for each in (data, repeated(data)))
+    for key in ("NLL", "Brier", "accuracy", "event rate", "signed gap"):
+        assert found[key] == pytest.approx(again[key], rel=5e-3), key
+
+
+def test_the_interval_of_a_weighted_score_holds_that_of_the_population():
+    generator = np.random.default_rng(0)
+    held = 0
+    for _ in range(200):
+        often = generator.random(300) < 0.5
+        risk = generator.uniform(0.2, 0.8, 300)
+        came = generator.random(300) < risk - np.where(often, 0.15, 0.0)
+        weights = np.where(often, 5.0, 1.0)  # the population has five rows of the one kind for one
+        one = replace(
+            evaluate(np.column_stack([1 - risk, risk]), came.astype(int)).seen(EVENT),
+            weights=weights,
+            weight_kind="sampling",
+        )
+        gap = score_intervals(one)["signed gap"]
+        held += gap.low <= 5 / 6 * 0.15 <= gap.high
+    assert 181 <= held <= 199  # 95 % of 200, within three standard errors
+
+
+def test_methods_that_take_no_weights_are_left_out_with_one_line():
+    calibration, test = weighted(kind="sampling").split(0.5)
+    found = calib.compare({"geometric": calib.calibrator("imax")}, calibration, test)
+    assert "takes no weights" in found.notes["geometric"]
+    assert "imax" not in presets(calibration)["All"]
+    said = said_of_kind(calibration)
+    assert said.startswith("Not here, as they take no weights: ") and "I-Max" in said
+    assert said_of_kind(replace(calibration, weights=None)) == ""
 
 
 def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
@@ -179,7 +201,7 @@ def test_weights_mean_the_same_times_any_factor(factor):
             for each in (None, clusters)
         ]
         of_panel = panel.table.loc[["oe", "slope", "citl", "auroc"]].to_numpy().ravel()
-        scored = weighted_scores(judged(replace(data, weights=weights)))
+        scored = scores(judged(replace(data, weights=weights)))
         each = np.ravel([outcome.recall, outcome.cost, saved, *net])
         return [
             *curve.low,

@@ -165,17 +165,13 @@ def test_pages_of_answers_speak_of_a_confidence_of_weights_and_of_clusters(
     assert "0.2 as 0.8 that the answer is wrong" in said(open_page("pages/8_Latent_GP.py", session))
     app = open_page("pages/1_Fit.py", session)
     assert "Vector" in said(app) and "all classes" in said(app)
-    assert "weights" in said(app) and "Auto learn from them; the other methods" in said(app)
+    assert "Not here, as they take no weights: " in said(app)
     offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
     assert "Vector" not in str(offered) and "Geometric" not in str(offered)
-    app = unfold(open_page("pages/2_Compare.py", session), "compare/scores", "compare/weighted")
+    app = unfold(open_page("pages/2_Compare.py", session), "compare/scores")
     assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(
         app
     )
-    (table,) = (
-        frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns
-    )
-    assert len(table) == 3
 
 
 def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(

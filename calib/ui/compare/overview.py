@@ -201,7 +201,7 @@ def small_multiples(fits: list[ShownFit]) -> None:
     by_title = {fit.title: fit for fit in fits}
     ordered = [by_title[row.title] for row in differences(comparison_table(fits), "NLL")]
     panels = [
-        Panel(fit.title, fit.style, fit.gaps, fit.scores.value.get("ECE", math.nan))
+        Panel(fit.title, fit.style, fit.gaps, fit.scores.values.get("ECE", math.nan))
         for fit in ordered
     ]
     st.caption(

@@ -1,4 +1,4 @@
-"""Tables of scores that sort by them: all scores of the Compare page, and weighted beside unweighted ones."""
+"""The table of all scores, which sorts by them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from calib.evaluation.comparison_table import (
     first_scores,
     said_of_weights,
     score_rows,
-    weighted_rows,
 )
 from calib.evaluation.score_registry import EVENT_RATE, said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
@@ -34,7 +33,7 @@ _COLUMNS = {True: 5, False: 8}
 """So many scores fit beside each other in a window of 1500 pixels, with their intervals and without; more go below."""
 
 
-def all_scores(fits: list[ShownFit]) -> None:
+def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
     """Methods by scores: value, interval, and whether it differs from the raw model; the best is marked."""
     table = comparison_table(fits)
     view = fits[0].evaluation.view
@@ -72,6 +71,8 @@ def all_scores(fits: list[ShownFit]) -> None:
     )
     if said := said_of_intervals(fits[0].evaluation.n_clusters):
         st.caption(said)
+    if said := said_of_weights(session.test):
+        st.caption(said)
     clipped = [
         f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}"
         for fit in fits
@@ -82,14 +83,6 @@ def all_scores(fits: list[ShownFit]) -> None:
             f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}."
         )
     widgets.csv("All scores as CSV", "compare/csv", "comparison.csv", lambda: table, of=(table,))
-
-
-def weighted_scores(session: OpenSession, fits: list[ShownFit]) -> None:
-    """Weighted beside unweighted scores, where the meaning of the test rows' weights was said."""
-    if rows := weighted_rows(comparison_table(fits)):
-        heading, *cells = rows
-        show_table(pd.DataFrame(cells, columns=heading), heading[0])
-    st.caption(said_of_weights(session.test))
 
 
 def styled_scores(

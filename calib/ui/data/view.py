@@ -185,7 +185,7 @@ def _weights(data: Predictions) -> None:
         help=" ".join(
             f"**{kind.capitalize()}**: {meaning}." for kind, meaning in WEIGHT_KINDS.items()
         )
-        + " Weighted scores then stand beside the unweighted ones.",
+        + " All fits and numbers then count rows by them.",
     )
 
 
