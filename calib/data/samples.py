@@ -126,6 +126,7 @@ class Sample:
     features : what it carries as features, with the training set; empty if nothing.
     build : makes the labelled logits where that is quicker than storing them; None if there is a file.
     true_latent : for simulated logits, the latent function of a perfect calibrator, up to a shift.
+    groups : column of its table whose values are the subgroups; empty where none has to be named.
     true_map : for simulated binary scores, the true probability of class 1 at each given probability.
     """
 
@@ -138,6 +139,7 @@ class Sample:
     ending: str = ".npz"
     simulated: bool = False
     features: str = ""
+    groups: str = ""
     build: Callable[[], tuple[Floats, np.ndarray]] | None = None
     true_latent: TrueFunction | None = None
     true_map: TrueFunction | None = None
@@ -149,6 +151,7 @@ class Sample:
 
 
 KNOWN: dict[str, dict[str, Any]] = {
+    "simulated-answers": {"groups": "model"},
     "simulated-binary": {"true_map": bayes_iso_map},
     "simulated-100": {"true_latent": undo_exaggeration},
     "simulated-1000": {
@@ -187,7 +190,8 @@ def load_sample(name: str) -> Predictions:
     """
     sample = _sample(name)
     if sample.build is None:
-        predictions = load(_find(sample.file))
+        roles = {"group": sample.groups} if sample.groups else None
+        predictions = load(_find(sample.file), roles=roles)
     else:
         logits, labels = sample.build()
         class_names = [f"class {k:03d}" for k in range(sample.n_classes)]
