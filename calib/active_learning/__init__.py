@@ -9,8 +9,15 @@ from calib.active_learning.results import (
     rounds_table,
     verdicts,
 )
-from calib.active_learning.simulation import Pool, Round, pool_from_predictions, simulate
-from calib.active_learning.strategies import ARMS, Arm, Plan
+from calib.active_learning.simulation import (
+    ARMS,
+    Arm,
+    Plan,
+    Pool,
+    Round,
+    pool_from_predictions,
+    simulate,
+)
 
 __all__ = [
     "ARMS",

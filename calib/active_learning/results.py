@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.active_learning.simulation import Round
-from calib.active_learning.strategies import ARMS
+from calib.active_learning.simulation import ARMS, Round
 from calib.evaluation.studies import corrected_interval
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats

@@ -3,12 +3,6 @@
 from calib.decisions.class_costs import ClassDecision, decide_classes
 from calib.decisions.conformal import PredictionSets, conformal_sets
 from calib.decisions.cuts import EventDecision, Goal, event_decision
-from calib.decisions.group_recalibration import (
-    GroupGain,
-    GroupRecalibration,
-    judge_groups,
-    recalibrate_groups,
-)
 from calib.decisions.judgement import certify_answers, fit_and_judge, judge_answers, judged_answers
 from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
 from calib.decisions.prior_shift import (
@@ -18,7 +12,13 @@ from calib.decisions.prior_shift import (
     likeliest_rate,
     shift_prior,
 )
-from calib.decisions.recalibration import recalibrated_cut
+from calib.decisions.recalibration import (
+    GroupGain,
+    GroupRecalibration,
+    judge_groups,
+    recalibrate_groups,
+    recalibrated_cut,
+)
 from calib.decisions.rules import HAND_OVER, AnswerAbove, CostMatrix, EventCut
 from calib.decisions.sample_size import Needed, rows_needed
 from calib.decisions.selective import Guarantee, certify

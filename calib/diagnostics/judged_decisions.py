@@ -12,9 +12,9 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.group_recalibration import GroupGain, judge_groups, recalibrate_groups
 from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
 from calib.decisions.prior_shift import NewRate, estimate_rate
+from calib.decisions.recalibration import GroupGain, judge_groups, recalibrate_groups
 from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, judged_sets, sets_change

@@ -15,7 +15,7 @@ import numpy as np
 from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.diagnostics.consistency import binned_consistency
+from calib.diagnostics.corp import binned_consistency
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator

@@ -36,8 +36,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.consistency import ConsistencyBand
-    from calib.diagnostics.corp import CorpCurve
+    from calib.diagnostics.corp import ConsistencyBand, CorpCurve
     from calib.diagnostics.histograms import ConfidenceHistogram
     from calib.diagnostics.reliability import ReliabilityCurve
 

@@ -4,7 +4,7 @@ from calib.errors import missing_package
 
 try:
     from calib.reporting.contents import Report, ReportedMethod, Source, commands, method_option
-    from calib.reporting.page import html, html_of_fits
+    from calib.reporting.make import html, html_of_fits
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(missing_package(error), name=error.name) from error
 

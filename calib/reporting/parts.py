@@ -12,7 +12,7 @@ import plotly
 from markupsafe import Markup
 
 from calib.calibrators.backend import device_of
-from calib.diagnostics.consistency import binned_consistency
+from calib.diagnostics.corp import binned_consistency
 from calib.diagnostics.gap_sentences import gap_sentence
 from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.judgement import first_curve

@@ -25,9 +25,9 @@ from calib.plots.binning import (
     SCHEME_STYLES,
     Rail,
     bins_over_densities,
+    information_chart,
     representatives,
 )
-from calib.plots.information_by_bins import information_chart
 from calib.plots.style import three_digits
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready, rows_of

@@ -33,13 +33,13 @@ from calib.formatting import class_in_words, escape_markdown, listed, number, pe
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import short_names
 from calib.plots.axes import Scale
-from calib.plots.forest import member_rows
 from calib.plots.maps import (
     EndRow,
     MapLine,
     MapPicture,
     calibration_maps,
     end_rows,
+    member_rows,
     probability_text,
 )
 from calib.registry import METHODS, variant_of

@@ -10,8 +10,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.consistency import ConsistencyBand, binned_consistency, corp_consistency
-from calib.diagnostics.corp import CorpCurve, corp_curve
+from calib.diagnostics.corp import (
+    ConsistencyBand,
+    CorpCurve,
+    binned_consistency,
+    corp_consistency,
+    corp_curve,
+)
 from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
 from calib.diagnostics.reliability import Binned, ReliabilityCurve, binned_curve, default_bins
 from calib.evaluation import SCORES

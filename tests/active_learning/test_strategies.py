@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calib.active_learning.strategies import Plan, normalised_entropy
+from calib.active_learning.simulation import Plan, normalised_entropy
 from calib.errors import CalibrationError
 from calib.numerics import softmax
 

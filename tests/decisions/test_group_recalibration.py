@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from calib.decisions.group_recalibration import judge_groups, recalibrate_groups
+from calib.decisions.recalibration import judge_groups, recalibrate_groups
 from calib.errors import CalibrationError
 from calib.metrics import nll
 from tests.published import known, risks, table

@@ -11,8 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import calib
 from calib import metrics
-from calib.diagnostics.consistency import binned_consistency, corp_consistency
-from calib.diagnostics.corp import corp_curve
+from calib.diagnostics.corp import binned_consistency, corp_consistency, corp_curve
 from calib.diagnostics.histograms import LOGIT_LIMITS, confidence_histogram
 from calib.diagnostics.reliability import default_bins, reliability_curve
 from calib.evaluation import evaluate

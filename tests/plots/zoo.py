@@ -21,8 +21,7 @@ from calib.diagnostics.calibration_maps import (
     posterior_map,
     score_axis,
 )
-from calib.diagnostics.consistency import binned_consistency
-from calib.diagnostics.corp import corp_curve
+from calib.diagnostics.corp import binned_consistency, corp_curve
 from calib.diagnostics.frequencies import Frequencies, frequencies
 from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.histograms import confidence_histogram, sided_counts, threshold_counts
@@ -47,16 +46,15 @@ from calib.plots.binning import (
     SCHEME_STYLES,
     Rail,
     bins_over_densities,
+    information_chart,
     representatives,
 )
 from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
-from calib.plots.forest import member_rows
 from calib.plots.geometry import success_curve
-from calib.plots.information_by_bins import information_chart
 from calib.plots.latent import effect_chart, latent_function
-from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
+from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, member_rows
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import (
     band_chart,

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.data import Predictions
-from calib.decisions.group_recalibration import GroupGain
+from calib.decisions.recalibration import GroupGain
 from calib.diagnostics.gap_sentences import gap_sentence
 from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps
 from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanel, group_panels
