@@ -469,9 +469,11 @@ def load_models(
         models.
     """
     inspection = inspect(source, options, **changes)
-    options = (options or LoadOptions()).changed(**changes)
     data = inspection.predictions
     warned = [finding for finding in inspection.findings if finding.code == "several_models"]
+    if data is None and not warned and not inspection.models:
+        raise unusable(inspection.findings, inspection.readings)
+    options = (options or LoadOptions()).changed(**changes)
     if warned and warned[0].offers:  # the rows of all, with the models as the group
         (as_group,) = warned[0].offers.values()
         data = _model(source, options, dict(as_group), PurePath(inspection.arrays[0].file).stem)
@@ -479,8 +481,7 @@ def load_models(
         return {
             name: _model(source, options, roles, name) for name, roles in inspection.models.items()
         }
-    if data is None:
-        raise unusable(inspection.findings, inspection.readings)
+    assert data is not None
     if (
         not warned or data.groups is None
     ):  # of more names than groups may have, which a finding says

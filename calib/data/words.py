@@ -48,7 +48,7 @@ FAILS = _words("fails")
 SUCCEEDS = CORRECT | ACHIEVED | _words("success")
 NEGATIONS = _words("negations")
 
-JUDGE = _words("judge")
+JUDGE, PROBLEM = _words("judge"), _words("problem")
 CLUSTER, GROUP, MODEL, WEIGHT, BODY = map(_words, ("cluster", "group", "model", "weight", "body"))
 EARLIER, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "split", "time", "id", "text"))
 

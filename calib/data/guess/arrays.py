@@ -28,6 +28,9 @@ FLOATS = ("float", "<f", ">f", "double", "half", "decimal")
 NUMBERS = (*FLOATS, "int", "uint", ">i", "<i", ">u", "<u")
 """What the types of arrays, and of columns of a table, begin with where these hold floats, or numbers."""
 
+MOST_EXPERIMENTS = 50
+"""Experiments of one file that are offered."""
+
 
 def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
     """Fill in the names of the arrays that are left to be inferred.
@@ -36,6 +39,8 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     ----------
     separate_labels : whether the labels lie in another file, so that none are looked for here.
     """
+    if not choices.outputs:
+        ask_which_experiment(contents)
     part, test_part = parts_of(contents)
     names = contents.names
     outputs = (
@@ -72,6 +77,31 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     inferred = {name: value for name, value in inferred.items() if getattr(choices, name) is None}
     found: dict[str, Any] = {"outputs": outputs, "labels": labels}
     return replace(choices, **found, test_outputs=test_outputs, test_labels=test_labels, **inferred)
+
+
+def ask_which_experiment(contents: Contents) -> None:
+    """Ask where a file holds outputs and labels in several folders, as ``adult/XGBoost/probas_cal``."""
+    folders: dict[str, dict[str, str]] = {}
+    for name in contents.names:
+        folder, _, own = name.rpartition("/")
+        folders.setdefault(folder, {})[own] = name
+    offered: dict[str, dict[str, object]] = {}
+    for folder, names in folders.items():
+        found: dict[str, object] = {}
+        for prefix, part in (("", "calibration"), ("test_", "test")):
+            outputs = first_named(names, OUTPUTS, part)  # type: ignore[arg-type]
+            labels = first_named(names, LABELS, part)  # type: ignore[arg-type]
+            if outputs and labels:
+                found |= {f"{prefix}outputs": names[outputs], f"{prefix}labels": names[labels]}
+        if "outputs" in found:
+            offered[folder] = found
+    if len(offered) > 1:
+        raise InvalidUpload(
+            "several_experiments",
+            f"{contents.name} holds outputs and labels of {len(offered):,} experiments: {listed(offered)}.",
+            "Choose one.",
+            readings=dict(list(offered.items())[:MOST_EXPERIMENTS]),
+        )
 
 
 def nothing(contents: Contents, code: str, sought: str, called: str) -> InvalidUpload:

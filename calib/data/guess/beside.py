@@ -22,6 +22,9 @@ LEAST_CLUSTERS = 6
 LEAST_IN_GROUP = 5
 """Rows that a value must have on average to be a group."""
 
+MOST_PROBLEMS, LEAST_OF_PROBLEM = 20, 20
+"""Questions or criteria of one table, and rows of each on average; more questions of fewer rows are clusters."""
+
 CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
 """What codes of persons, places and things look like: W07, ICU-3."""
 
@@ -74,10 +77,12 @@ def is_feature(column: Column) -> bool:
 
 
 def names_models(column: Column) -> bool:
-    """Each value has several rows, and the name speaks of models and of nothing else: not ``car_model``."""
+    """It names the model or the question of a row, each with several rows, and nothing else: not ``car_model``."""
     words = {*tokens(column.name)}
     n = len(column.values)
     said = words & w.MODEL and words <= w.MODEL | w.GROUP | w.ID | w.TEXT | {"ml", "ai"}
+    if words and words <= w.PROBLEM:
+        return 1 < n <= MOST_PROBLEMS and n * LEAST_OF_PROBLEM <= len(column.present)
     return bool(said) and 1 < n <= len(column.present) / 2 and (column.is_discrete or n <= FEW)
 
 

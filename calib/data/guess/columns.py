@@ -166,7 +166,12 @@ class Column:
 
     @cached_property
     def says(self) -> str:
-        """What its name says that its values allow: the first line of :data:`SAYS` that holds; "" for nothing."""
+        """What its name says that its values allow: the first line of :data:`SAYS` that holds; "" for nothing.
+
+        Values C and I are those of Inspect AI for correct and incorrect.
+        """
+        if {*self.values} == {"C", "I"}:
+            return "correct"
         return next(
             (meaning for meaning, called, may_be in SAYS if self.words & called and may_be(self)),
             "",

@@ -26,7 +26,9 @@ class Problem(NamedTuple):
 
 def problem_of(columns: Sequence[Column], n_rows: int) -> Problem | None:
     """The first problem that a table has."""
-    return melted(columns, n_rows) or several_outcomes(columns) or marked(columns)
+    return (
+        melted(columns, n_rows) or several_outcomes(columns) or marked(columns) or survival(columns)
+    )
 
 
 def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
@@ -93,3 +95,32 @@ def marked(columns: Sequence[Column]) -> Problem | None:
                 f"If nothing means that it did not happen, write a 0 there: df[{c.name!r}].notna().astype(int).",
             )
     return None
+
+
+FOLLOWED = {"time", "duration", "followup", "follow", "futime", "survtime", "tte", "survival"}
+ENDED = {"event", "status", "censored", "censor", "censoring", "cens", "delta"}
+"""Words in the names of a time under observation and of what ended it."""
+
+
+def survival(columns: Sequence[Column]) -> Problem | None:
+    """A time under observation beside what ended it: rows without the event may only have been censored before it."""
+    times = [
+        c
+        for c in columns
+        if c.is_number
+        and c.low >= 0
+        and FOLLOWED & {*tokens(c.name)}
+        and not c.is_date
+        and c.says in ("", "time", "past")
+        and not c.is_counter
+    ]
+    ends = [c for c in columns if ENDED & {*tokens(c.name)} and c.is_whole and len(c.values) == 2]
+    risks = [c for c in columns if c.is_fraction and not c.is_whole and c.says == "output"]
+    if not (times and ends and risks):
+        return None
+    return Problem(
+        "censored",
+        f"survival data: {risks[0].name} with the time {times[0].name} and {ends[0].name}, where rows without the "
+        "event may be censored and are no non-events",
+        "Save whether the event happened up to one horizon, for rows that were observed up to it or had the event.",
+    )

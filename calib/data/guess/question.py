@@ -77,7 +77,7 @@ def infer_columns(
     ]
     pooled = []
     for column in models[:1]:
-        of_models = f"of several models, named in the column {shortened(column)}"
+        of_models = f"of several models or questions, named in the column {shortened(column)}"
         whole = f"Read the rows of all together, with {shortened(column)} as the subgroup"
         if choices.groups is None:
             raise InvalidUpload(

@@ -20,7 +20,7 @@ from calib.data import words as w
 from calib.data.assemble.labels import same_beginnings, same_names
 from calib.data.assemble.predicted import correct_value, texts_of
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
-from calib.data.guess.columns import Column, columns_of, follows
+from calib.data.guess.columns import LEAST_DECIDED, Column, columns_of, follows
 from calib.data.guess.direction import (
     SIGNIFICANT,
     LabelValues,
@@ -539,9 +539,11 @@ def doubt_about(first: Reading, found: Sequence[Reading], chosen: Choices) -> st
     names = {*first.outputs.names}
     if any({*r.outputs.names} != names and r.ranks[1] <= first.ranks[1] for r in others):
         return "several columns may be the outputs"
-    if first.outputs.is_single and any(
-        is_apart(r, first) and r.ranks[0] <= SURE_OUTCOME and r.ranks[1] <= SURE_OUTPUTS
+    most = (SURE_OUTCOME, SURE_OUTPUTS) if first.outputs.is_single else (4, 2)
+    if any(
+        is_apart(r, first) and r.ranks[0] <= most[0] and r.ranks[1] <= most[1]
         for r in others
+        if first.outputs.is_single or not r.pairs
     ):
         return "two outcomes have a score each"
     if any(
@@ -554,6 +556,8 @@ def doubt_about(first: Reading, found: Sequence[Reading], chosen: Choices) -> st
         if first.outputs.is_single and first.outcome is not None and not chosen.outputs
     ):
         return "another column agrees with the outcome as well"
+    if are_sorted(first.outputs):
+        return "its columns are sorted by size in every row, so that their places name no class"
     if is_prediction_of(first):
         return f"{first.truth.name} is the class of the largest output in every row, as a prediction is"
     if any(
@@ -588,6 +592,15 @@ def is_same(first: Reading, second: Reading) -> bool:
     if None in orders or first.outputs.names != second.outputs.names:
         return False
     return np.array_equal(places_of(first, orders[0] or ()), places_of(second, orders[1] or ()))
+
+
+def are_sorted(outputs: Outputs) -> bool:
+    """Whether each of at least 20 rows has its outputs in descending order, as lists of the likeliest classes do."""
+    numbers = [column.numbers for column in outputs.columns if column.numbers is not None]
+    if len(numbers) < max(3, len(outputs.columns)) or len(numbers[0]) < LEAST_DECIDED:
+        return False
+    steps = np.diff(np.column_stack(numbers), axis=1)
+    return bool((steps <= 0).all() and (steps < 0).any())
 
 
 def is_apart(first: Reading, second: Reading) -> bool:

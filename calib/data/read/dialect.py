@@ -63,6 +63,7 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
     lines = [(number, text) for number, text in enumerate(texts) if text.strip()][
         : SAMPLE_LINES + MAX_ABOVE + 1
     ]
+    lines = with_savetxt_header(lines)
     if not lines:
         reason = f"{file} holds no whole line of text."
         raise InvalidUpload(
@@ -99,6 +100,23 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
         if CODE.fullmatch(cell)
     }
     return Dialect(delimiter, decimal, certain, header, names, skipped, above, tuple(sorted(codes)))
+
+
+def with_savetxt_header(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Lines whose names of columns follow a ``#``, as numpy.savetxt writes them, without that sign."""
+    n = next((k for k, (_, text) in enumerate(lines) if not text.lstrip().startswith("#")), 0)
+    if n == 0:
+        return lines
+    number, text = lines[n - 1]
+    names = text.lstrip().lstrip("#").strip()
+    pieces = [[len(re.split(sign, t.strip())) for t in (names, lines[n][1])] for sign in SPLITS]
+    if not any(counts[0] == counts[1] > 1 for counts in pieces):
+        return lines
+    return [*lines[: n - 1], (number, names), *lines[n:]]
+
+
+SPLITS = (",", ";", "\t", r"\s+")
+"""What stands between the names and numbers of numpy.savetxt."""
 
 
 def cells_of(lines: list[str], delimiter: str) -> list[list[str]]:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any, BinaryIO, Literal
 
 from calib.data.findings import InvalidUpload, shortened
-from calib.data.limits import MAX_TEXT, MAX_UPLOAD, megabytes
+from calib.data.limits import MAX_TEXT, MAX_UPLOAD, check_count, megabytes
 from calib.data.options import Choices, Source
 from calib.data.read.arrays import open_arrays, open_hdf5, open_npy, open_npz
 from calib.data.read.base import Contents, reading
@@ -29,7 +29,7 @@ from calib.errors import reason
 from calib.formatting import one_line, plural
 from calib.isolation.sandbox import FILTER, missing_protections
 
-Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "text", "gzip"]
+Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "eval", "json", "text", "gzip"]
 
 HEAD = 4096
 """Bytes by which a file is recognised."""
@@ -99,6 +99,8 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
     file.seek(0)
     if any(member.endswith(".npy") for member in members):
         return "npz"
+    if any(member.startswith("samples/") and member.endswith(".json") for member in members):
+        return "eval"
     if any(member.endswith(".pkl") for member in members):
         raise pickled(name)
     if any(member.lower() == "xl/workbook.xml" for member in members):
@@ -170,6 +172,8 @@ def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> C
         return columns[found](name, file, choices)
     if found == "xlsx":
         return open_spreadsheet(name, file, choices)
+    if found == "eval":
+        return open_records(eval_samples(name, file), choices, name)
     content = text_in(name, gzip.GzipFile(fileobj=file) if found == "gzip" else file)
     if found == "gzip":
         inner = io.BytesIO(content)
@@ -183,14 +187,44 @@ def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> C
     return open_text(name, content, choices)
 
 
+def eval_samples(name: str, file: BinaryIO) -> list[Any]:
+    """The samples of a log of Inspect AI, a zip archive with one JSON document each.
+
+    Raises
+    ------
+    InvalidUpload
+        If they are damaged, or hold more than :data:`MAX_TEXT` characters.
+    """
+    samples: list[Any] = []
+    left = MAX_TEXT
+    with reading(name), zipfile.ZipFile(file) as archive:
+        members = [m for m in archive.infolist() if m.filename.startswith("samples/")]
+        check_count(len(members), name)
+        for member in members:
+            with archive.open(member) as stream:
+                content = stream.read(left + 1)
+            left -= len(content)
+            if left < 0:
+                raise too_much_text(name)
+            samples.append(json.loads(content))
+    return samples
+
+
+def too_much_text(name: str) -> InvalidUpload:
+    """The error for text that is longer than may be read."""
+    return InvalidUpload(
+        "too_large",
+        f"The text of {name} has more than {megabytes(MAX_TEXT)}.",
+        "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
+    )
+
+
 def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
     """The bytes of a text, unpacked, if they are not more than :data:`MAX_TEXT`."""
     with reading(name):
         content = file.read(MAX_TEXT + 1)
     if len(content) > MAX_TEXT:
-        reason = f"The text of {name} has more than {megabytes(MAX_TEXT)}."
-        action = "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate."
-        raise InvalidUpload("too_large", reason, action)
+        raise too_much_text(name)
     return content
 
 

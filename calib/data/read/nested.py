@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calib.data.array_names import OUTPUTS, canonical
@@ -17,7 +18,7 @@ from calib.data.findings import info, listed
 from calib.data.guess.names import is_prediction
 from calib.data.limits import check_count
 from calib.data.options import Choices
-from calib.data.read.numerals import Sign, read_written
+from calib.data.read.numerals import Sign, from_fractions, read_written
 from calib.data.read.table import Table, cells_of
 
 if TYPE_CHECKING:
@@ -180,10 +181,21 @@ def paired(columns: Columns) -> Columns:
             for own in names
             if own in found and lengths.equals(pc.list_value_length(lists[own]))
         ]
-        if is_numbers(numbers) and is_prediction(name) and len(beside) == 1:
-            both = zip(found.pop(beside[0]).to_pylist(), numbers.to_pylist(), strict=True)
+        if is_numbers(numbers) and is_prediction(name) and beside:
+            called = max(beside, key=partial(values_in_common, dict(columns)))
+            both = zip(found.pop(called).to_pylist(), numbers.to_pylist(), strict=True)
             found[name] = by_name([row[0] and dict(zip(*row, strict=True)) for row in both])
     return list(found.items()) if found else columns
+
+
+def values_in_common(columns: dict[str, pa.ChunkedArray], lists: str) -> int:
+    """Return how many names in a column of lists occur in columns of text, as labels do."""
+    import pyarrow.compute as pc
+
+    texts = [column for column in columns.values() if cells_of(column.type) == "text"]
+    known = {value for column in texts for value in pc.unique(column.slice(0, HEAD)).to_pylist()}
+    names = pc.unique(pc.list_flatten(columns[lists].slice(0, HEAD))).to_pylist()
+    return len(known & {*names})
 
 
 # In cells of text.
@@ -219,6 +231,8 @@ def from_text(columns: Columns) -> Columns:
 
     found = []
     for name, column in columns:
+        if cells_of(column.type) == "text" and is_prediction(name):
+            column = from_fractions(column)
         if cells_of(column.type) == "text":
             first = parsed(next(filter(None, column.slice(0, HEAD).to_pylist()), ""))
             names = isinstance(first, list) and all(isinstance(item, str) for item in first)

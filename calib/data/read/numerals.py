@@ -33,11 +33,35 @@ EMPTY = r"^(?i:-|–|n/?a|#n/a|nan|null|none|\\N)?$"
 
 def _number(decimal: str, thousands: str) -> str:
     whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{thousands}{BLANKS}]\d{{3}})+)"
-    return rf"^[-+−]?\s?(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][-+]?\d+)?\s?[%‰]?$"
+    return rf"^[-+−]?\s?(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][-+]?\d+)?[\s{BLANKS}]?[%‰]?$"
 
 
 NUMBER: dict[Sign, str] = {".": _number(".", ","), ",": _number(",", ".")}
 """Numbers with separators or a unit, without blanks around them, by their decimal sign."""
+
+
+FRACTION = r"^\s*\d{1,6}\s*/\s*[1-9]\d{0,5}\s*$"
+"""Votes of all votes, such as 7/11."""
+
+
+def from_fractions(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text such as 7/11 as its value; a column that holds anything else as it is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    filled = pc.drop_null(column)
+    plain = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if (
+        not plain
+        or not len(filled)
+        or not pc.all(pc.match_substring_regex(filled, FRACTION)).as_py()
+    ):
+        return column
+    parts = pc.split_pattern(column.cast(pa.string()), "/")
+    above, below = (
+        pc.cast(pc.utf8_trim_whitespace(pc.list_element(parts, j)), pa.float64()) for j in (0, 1)
+    )
+    return pc.divide(above, below)
 
 
 def is_number(cell: str) -> bool:

@@ -12,6 +12,7 @@ from calib.data.findings import InvalidUpload, listed, shortened, warning
 from calib.data.limits import check_count
 from calib.data.options import Choices
 from calib.data.read.base import damaged, reading
+from calib.data.read.decisions import by_question, is_decision_log
 from calib.data.read.harness import harness_rows, is_harness_sample
 from calib.data.read.nested import open_columns
 from calib.data.read.table import Table
@@ -114,6 +115,8 @@ def open_records(rows: Iterable[Any], choices: Choices, name: str = "The table")
     of_harness = is_harness_sample(first)
     if of_harness:
         rows, findings = harness_rows(rows, name)
+    elif is_decision_log(first):
+        rows = map(by_question, rows)
     contents = open_columns(name, table_of(rows, name), choices)
     if not set(contents.cells.values()) - {"list", "other"}:
         reason = f"{name} holds no row with values ({listed(contents.names)} left out)."

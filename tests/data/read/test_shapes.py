@@ -1,0 +1,132 @@
+"""Shapes of files that programs write: logs of evaluations and decisions, survival, experiments, votes, savetxt."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.data import Choices, inspect
+from tests.data.conftest import the
+
+N = 300
+RNG = np.random.default_rng(3)
+CONFIDENCE = RNG.beta(3, 1.2, N).round(3)
+CORRECT = RNG.random(N) < CONFIDENCE
+RISK = RNG.beta(1, 2, N).round(4)
+HAPPENED = RNG.random(N) < RISK
+
+
+def samples():
+    """Samples of Inspect AI, whose target and answer are letters and whose score is C or I."""
+    for i in range(N):
+        target = "ABCD"[i % 4]
+        answer = target if CORRECT[i] else "ABCD"[(i + 1) % 4]
+        score = {"value": "C" if CORRECT[i] else "I", "answer": answer}
+        yield {
+            "id": i, "epoch": 1, "target": target, "scores": {"choice": score},
+            "metadata": {"confidence": CONFIDENCE[i]},
+        }  # fmt: skip
+
+
+def test_c_and_i_of_an_evaluation_log_say_which_answers_are_correct():
+    log = json.dumps({"version": 2, "eval": {"task": "t"}, "samples": list(samples())}).encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("header.json", "{}")
+        for sample in samples():
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+    for file in (("log.json", log), ("log.eval", packed.getvalue())):
+        data = calib.load(file)
+        order = np.argsort(CONFIDENCE, kind="stable")
+        assert data.kind == "pairs" and data.accuracy == pytest.approx(CORRECT.mean())
+        np.testing.assert_allclose(np.sort(data.confidence), CONFIDENCE[order], atol=1e-9)
+
+
+def test_a_log_of_decisions_is_asked_which_question_is_meant():
+    rows = []
+    for i in range(N):
+        probs = RNG.dirichlet(np.ones(3))
+        listed = [{"value": v, "probability": p} for v, p in zip("abc", probs, strict=True)]
+        rows.append({
+            "answers": [
+                {"type": "predicate", "name": "is_urgent", "probability": RISK[i]},
+                {"type": "choice", "name": "department", "probabilities": listed},
+            ],
+            "labels": {"is_urgent": bool(HAPPENED[i]), "department": RNG.choice([*"abc"], p=probs)},
+        })  # fmt: skip
+    found = inspect(("log.jsonl", "\n".join(map(json.dumps, rows)).encode()))
+    outcomes = {reading.roles["outcome"] for reading in found.readings}
+    assert found.predictions is None and outcomes >= {"labels_is_urgent", "labels_department"}
+
+
+def test_a_long_table_of_questions_is_asked_which_one_is_meant():
+    questions = np.array(["urgent", "angry"])[np.arange(N) % 2]
+    table = pd.DataFrame({"question": questions, "confidence": CONFIDENCE, "correct": CORRECT})
+    assert the(inspect(table), "several_models").level == "error"
+    found = calib.load_models(table)
+    assert set(found) == {"urgent", "angry"}
+    np.testing.assert_allclose(found["angry"].confidence, CONFIDENCE[questions == "angry"])
+
+
+def test_survival_is_refused_since_censored_rows_are_no_non_events():
+    table = {"risk_5y": RISK, "time_months": RNG.exponential(40, N), "event": HAPPENED.astype(int)}
+    found = inspect(pd.DataFrame(table))
+    assert found.predictions is None and "censored" in the(found, "censored").reason
+    without = {name: cells for name, cells in table.items() if name != "time_months"}
+    assert inspect(pd.DataFrame(without)).predictions is not None
+
+
+def test_several_experiments_of_an_hdf5_file_are_asked_about_and_keep_their_split():
+    h5py = pytest.importorskip("h5py")
+    packed = io.BytesIO()
+    with h5py.File(packed, "w") as file:
+        for name in ("adult/forest", "bank/forest"):
+            for part, rows in (("cal", slice(0, 100)), ("test", slice(100, N))):
+                file[f"{name}/probas_{part}"] = np.c_[1 - RISK, RISK][rows]
+                file[f"{name}/labels_{part}"] = HAPPENED[rows].astype(int)
+    found = inspect(("experiments.h5", packed.getvalue()))
+    offered = the(found, "several_experiments").readings
+    assert set(offered) == {"adult/forest", "bank/forest"}
+    choices = Choices(**offered["bank/forest"])
+    data = calib.load(("experiments.h5", packed.getvalue()), choices=choices)
+    assert data.given_split.sum() == 100 and len(data) == N
+    np.testing.assert_allclose(data.probs[:, 1], RISK, atol=1e-9)
+
+
+def test_votes_percent_after_a_blank_and_the_header_of_savetxt():
+    votes = RNG.integers(0, 12, N)
+    lines = [f"{v}/11,{int(RNG.random() < v / 11)}" for v in votes]
+    data = calib.load(("votes.csv", "\n".join(["vote_prob,label", *lines]).encode()))
+    np.testing.assert_allclose(data.probs[:, 1], votes / 11)
+
+    lines = [
+        f"{100 * p:.2f}".replace(".", ",") + f"\u00a0%;{int(y)}"
+        for p, y in zip(RISK, HAPPENED, strict=True)
+    ]
+    data = calib.load(("percent.csv", "\n".join(["p_default;default", *lines]).encode()))
+    np.testing.assert_allclose(data.probs[:, 1], RISK, atol=1e-9)
+
+    for delimiter in (",", " "):
+        packed = io.StringIO()
+        table = np.c_[1 - RISK, RISK, HAPPENED]
+        np.savetxt(
+            packed, table, delimiter=delimiter, header=delimiter.join(["p_0", "p_1", "label"])
+        )
+        data = calib.load(("saved.txt", packed.getvalue().encode()))
+        assert {role.column for role in data.roles} == {"p_0", "p_1", "label"}
+        np.testing.assert_array_equal(data.labels, HAPPENED)
+
+
+def test_columns_called_by_signed_labels_belong_to_them_whatever_their_order():
+    labels = np.where(HAPPENED, 1, -1)
+    for names in (("1", "-1"), ("-1", "1")):
+        probs = {"1": RISK, "-1": 1 - RISK}
+        data = calib.load(pd.DataFrame({"label": labels, **{name: probs[name] for name in names}}))
+        np.testing.assert_allclose(data.probs[:, data.class_names.index("1")], RISK, atol=1e-9)
+        assert (np.array(data.class_names)[data.labels] == labels.astype(str)).all()
