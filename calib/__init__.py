@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
     from calib.evaluation.compare import Comparison, compare
-    from calib.evaluation.scoring import ece, scores
+    from calib.evaluation.scoring import scores
     from calib.export import runtime
+    from calib.metrics import ece
     from calib.registry import METHODS
     from calib.reporting.make import report
     from calib.typed import calibrator
@@ -52,7 +53,8 @@ _NAMES = {
     "diagnostics.reliability": ("ReliabilityCurve", "reliability_curve"),
     "errors": ("AmbiguousTable", "CalibrationError", "DataError", "FitCancelled"),
     "evaluation.compare": ("Comparison", "compare"),
-    "evaluation.scoring": ("ece", "scores"),
+    "evaluation.scoring": ("scores",),
+    "metrics.calibration_error": ("ece",),
     "registry": ("METHODS", "calibrator"),
     "reporting.make": ("report",),
 }

@@ -77,7 +77,7 @@ PAGES = {
         "Bins of equal counts are those of Nguyen and O'Connor (2015); the tables of Wenger et al. (2020) have 100 "
         "bins that divide [1/K, 1], and their centres in place of the mean confidence. Numbers under different bins "
         "must not be compared, and all are above 0 for a calibrated model. Every page shows the one with 15 bins; of "
-        "an event it is that of its probability, called *ECE of P(event)*. `calib.ece` computes both.",
+        "an event it is that of its probability, called *ECE of P(event)*. `of='top'` is the other one.",
     ),
     "classwise_ece": ScorePage(
         ("class-wise ECE above 1/K",),
@@ -104,15 +104,10 @@ PAGES = {
         "at random. An L2 error is at least the L1 error of the same bins, so it must not be compared with an ECE.",
     ),
     "confidence_gap": ScorePage(
-        ("gap",),
+        ("gap", "signed gap"),
         r"\left| \bar c - \bar y \right|",
         "The left side of Theorem 1 in Wenger et al. (2020). Risk models tell the same as a ratio, O:E ([risk "
         "models](../risk_models.md)).",
-    ),
-    "signed_confidence_gap": ScorePage(
-        ("signed gap",),
-        r"\bar c - \bar y",
-        "Mean confidence minus accuracy throughout this project; some papers have accuracy minus confidence.",
     ),
     "overconfidence": ScorePage(
         ("overconfidence",),

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from calib.evaluation.score_registry import ece_interval
 from calib.formatting import number, percent, plural
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import Interval, drawn_units, effective_count, wilson_interval
@@ -16,6 +15,7 @@ from calib.metrics.confidence import (
     Bools,
     check_weights,
     effective_sample_size,
+    scored_pair,
     target_pair,
     weighted_mean,
 )
@@ -83,27 +83,30 @@ class ReliabilityCurve:
 
 
 def reliability_curve(
-    probs: Any,
-    labels: Any,
+    probs: Any = None,
+    labels: Any = None,
     n_bins: int = 15,
     binning: str = "equal_width",
     target: int | None = None,
     level: float = 0.95,
     clusters: Any = None,
     weights: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
 ) -> ReliabilityCurve:
     """Bin confidences and compare each bin's mean confidence with its accuracy (DeGroot and Fienberg 1983).
 
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
     n_bins : int, default 15
         Number of bins; :func:`default_bins` suits equal-mass pictures.
     binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
         How bins are made; those of equal width lie on [0, 1].
     target : int or None, default None
-        Class k, to bin p_k against the indicator of label k; None for the predicted class.
+        Class k, to bin p_k against the indicator of label k; None for what :func:`calib.ece` looks at.
     level : float, default 0.95
         Coverage of the Wilson intervals.
     clusters : array_like of shape (n,) or None, default None
@@ -112,6 +115,8 @@ def reliability_curve(
     weights : array_like of shape (n,) or None, default None
         Weight of each row in the bins' edges and means and in the ECE; intervals are then those of as many equal rows
         (:func:`calib.metrics.effective_sample_size`). Counts stay those of rows.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
 
     Returns
     -------
@@ -123,7 +128,10 @@ def reliability_curve(
     CalibrationError
         For unknown options or arrays that do not fit together.
     """
-    confidence, correct = target_pair(probs, labels, target)
+    if target is None:
+        confidence, correct = scored_pair(probs, labels, confidence, correct)
+    else:
+        confidence, correct = target_pair(probs, labels, target)
     bins = bins_of(confidence, correct, n_bins, binning, weights)
     held = bins.nonempty
     count = bins.count[held]
@@ -181,11 +189,12 @@ class Binned:
 def binned_curve(
     confidence: Floats, correct: Bools, n_bins: int, binning: str, clusters: Any = None
 ) -> Binned:
-    """:func:`reliability_curve` with :func:`ece_interval`."""
+    """:func:`reliability_curve` with the interval of its ECE."""
     curve = reliability_curve(
         confidence, correct, n_bins=n_bins, binning=binning, clusters=clusters
     )
-    return Binned(curve, ece_interval(confidence, correct, clusters=clusters))
+    interval = ece(confidence=confidence, correct=correct, clusters=clusters, ci=True)
+    return Binned(curve, interval)
 
 
 def default_bins(n: int) -> int:

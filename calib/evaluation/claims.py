@@ -15,9 +15,10 @@ import numpy as np
 from calib.arrays import check_number
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.score_registry import EVENT_RATE, FEW, PROPORTIONS, SCORES, Scored
+from calib.evaluation.score_registry import EVENT_RATE, PROPORTIONS, SCORES, Scored
 from calib.formatting import NO_BREAK, listed, number, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval, wilson_interval
+from calib.metrics.calibration_error import FEW
 from calib.metrics.estimate import Estimate
 
 Word = Literal["better", "worse", "equivalent", "undecided", ""]

@@ -1,8 +1,8 @@
 """Scores of probabilities against labels, binning, the panel of a risk model, and bootstrap and Wilson intervals.
 
-All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look at the predicted class alone
-(accuracy, ECE and its kin, over- and underconfidence, the gap, sharpness) also take the pair
-``(confidence, correct)``, both of shape (n,). Net benefit takes the probability of an event and whether it happened.
+All take ``(probs, labels)``. Probabilities of shape (n,) are those of an event, class 1, and mean the same as both
+columns: of two classes the event is looked at, of more the predicted class. Scores of calibration take ``confidence=``
+and ``correct=`` in their place.
 """
 
 from calib.metrics.binning import BINNINGS
@@ -13,7 +13,6 @@ from calib.metrics.confidence import (
     effective_sample_size,
     overconfidence,
     sharpness,
-    signed_confidence_gap,
     underconfidence,
 )
 from calib.metrics.corp_terms import Decomposition, corp
@@ -62,7 +61,6 @@ __all__ = [
     "reflect",
     "risk_model",
     "sharpness",
-    "signed_confidence_gap",
     "smooth_ece",
     "top_k_accuracy",
     "underconfidence",

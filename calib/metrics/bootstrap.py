@@ -148,8 +148,8 @@ class Groups:
             self.n_groups, n_index
         )
 
-    def resampled(self, sums: npt.NDArray[Any], n_resamples: int) -> Floats:
-        """The bootstrap: sums over rows in every resample, (n_resamples, ...), from those of groups, (n_groups, ...).
+    def counts(self, n_resamples: int) -> Floats:
+        """Times that every resample has each group, (n_resamples, n_groups).
 
         As many groups are drawn with replacement as there are, and of clusters one fewer: as many would give variances
         too small by one part in their number (McCarthy and Snowden 1985; Rao and Wu 1988).
@@ -161,7 +161,11 @@ class Groups:
             row[:] = np.bincount(
                 generator.integers(self.n_groups, size=n_drawn), minlength=self.n_groups
             )
-        return np.asarray(np.tensordot(counts, sums, 1))
+        return counts
+
+    def resampled(self, sums: npt.NDArray[Any], n_resamples: int) -> Floats:
+        """Sums over rows in every resample, (n_resamples, ...), from those of groups, (n_groups, ...)."""
+        return np.asarray(np.tensordot(self.counts(n_resamples), sums, 1))
 
 
 def drawn_units(n: int, clusters: Any) -> tuple[Ints, int, bool]:

@@ -1,19 +1,41 @@
-"""Expected calibration error: of the predicted class, debiased, smooth and class-wise."""
+"""Expected calibration error: of the event, of the predicted class and class-wise; debiased and smooth."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from calib.errors import CalibrationError
 from calib.metrics.binning import bin_edges, binned, bins_of, equal_width_index
-from calib.metrics.confidence import Bools, check_columns, check_scored, check_weights, top_label
+from calib.metrics.bootstrap import (
+    Interval,
+    cut,
+    folded,
+    groups_of_units,
+    interval_of_draws,
+    not_below,
+    reflect,
+    wilson_interval,
+)
+from calib.metrics.confidence import Bools, check_columns, check_scored, check_weights, scored_pair
+from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints, blocks
 from calib.parameters import number_fault, shown
 
 CLASS_BINS = 15
 """Of equal width, for each class."""
+N_RESAMPLES = 1000
+FEW = 5
+"""Fewer wrong (or right) rows than this rank no methods.
+
+No interval knows what was not seen, and a mistake made with certainty costs more than all other rows together. With 300
+rows simulated of two maps, 95 % bootstrap intervals of the NLL called the worse one better in all of 953 runs without a
+wrong row, in 4 % of 843 with one, in 1.4 % of 569 with two, and in at most 1.2 % with five or more.
+"""
+Of = Literal["top", "event", "classwise"]
+"""Which probability an ECE is of."""
 SMOOTH_STEPS = 1000
 """Steps of the grid on [0, 1] on which residuals are smoothed."""
 
@@ -34,56 +56,224 @@ def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> Floats:
     return np.asarray(largest * (weight * share**power).sum(axis=-1) ** (1.0 / power))
 
 
+@overload
 def ece(
-    probs: Any,
-    labels: Any,
+    probs: Any = None,
+    labels: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+    of: Of | None = None,
     n_bins: int = 15,
-    norm: float | str = 1,
     binning: str = "equal_width",
+    norm: float | str = 1,
+    threshold: float | str = 0,
     weights: Any = None,
-) -> float:
-    """Expected calibration error of the predicted class, the one that pages, tables, scorers and reports show.
+    clusters: Any = None,
+    ci: Literal[False] = False,
+) -> float: ...
 
-    ``(sum_b count_b / n * |mean confidence_b - accuracy_b|^norm)^(1/norm)`` over the bins that are not
-    empty, 15 of equal width (Guo et al. 2017, eq. 3, for norm 1; Wenger et al. 2020, eq. 2). Of an event's probability
-    and whether it happened, two (n,) arrays, it is the error of P(event), as in the event view.
+
+@overload
+def ece(
+    probs: Any = None,
+    labels: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+    of: Of | None = None,
+    n_bins: int = 15,
+    binning: str = "equal_width",
+    norm: float | str = 1,
+    threshold: float | str = 0,
+    weights: Any = None,
+    clusters: Any = None,
+    ci: Literal[True],
+) -> Interval: ...
+
+
+def ece(
+    probs: Any = None,
+    labels: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+    of: Of | None = None,
+    n_bins: int = 15,
+    binning: str = "equal_width",
+    norm: float | str = 1,
+    threshold: float | str = 0,
+    weights: Any = None,
+    clusters: Any = None,
+    ci: bool = False,
+) -> float | Interval:
+    """Expected calibration error, the one that pages, tables, scorers and reports show.
+
+    ``(sum_b count_b / n * |mean probability_b - rate_b|^norm)^(1/norm)`` over the bins that are not empty, 15 of equal
+    width (Guo et al. 2017, eq. 3, for norm 1; Wenger et al. 2020, eq. 2). Of two classes it is that of the event, class
+    1, whether both columns are given or the (n,) of the event; of more that of the confidence in the predicted class.
+    Rows are divided by their sums (docs/files.md, zeros and sums).
 
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        (n, n_classes) probabilities, or the (n,) of an event; and (n,) labels.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
+    of : {"top", "event", "classwise"} or None, default None
+        The predicted class, the event of two classes, or the mean over classes of the error of each one's probability
+        (Kull et al. 2019, section 3). None takes "event" for two classes and "top" for more.
     n_bins : int, default 15
         Number of bins.
-    norm : {1, 2, inf, "inf"}, default 1
-        Norm of the gaps; ``inf`` is the largest gap of any bin, also called MCE.
     binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
         How bins are made; those of equal width lie on [0, 1].
+    norm : {1, 2, inf, "inf"}, default 1
+        Norm of the gaps; ``inf`` is the largest gap of any bin, also called MCE.
+    threshold : float or "1/K", default 0
+        Only probabilities above it count, because of many classes nearly all are about 0 and swamp the rest (Patel et
+        al. 2020, section 4); "1/K" for one over the number of classes. 0 keeps all, also those that are 0.
     weights : array_like of shape (n,) or None, default None
-        Weight of each row in the means and shares of the bins, and in those edges that depend on the rows; None counts
-        all alike.
+        Weight of each row; None counts all alike. An interval takes each row as drawn once, so that the unit of the
+        weights changes nothing.
+    clusters : array_like of shape (n,) or None, default None
+        What rows that belong together share; the interval draws whole clusters.
+    ci : bool, default False
+        Whether to return the 95 % interval too, of the reflected bootstrap.
 
     Returns
     -------
-    float
-        From 0 to 1.
+    float or Interval
+        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``.
 
     Raises
     ------
     CalibrationError
-        For unknown options or arrays that do not fit together.
+        For unknown options or arrays that do not fit together, and for the interval of a single row.
 
     Examples
     --------
     >>> import calib
-    >>> round(calib.ece([0.9, 0.9, 0.9, 0.6], [True, True, False, True]), 3)  # 3/4 |.9 - 2/3| + 1/4 |.6 - 1|
+    >>> p, happened = [0.9, 0.9, 0.9, 0.6], [True, True, False, True]
+    >>> round(calib.ece(p, happened), 3)  # 3/4 |.9 - 2/3| + 1/4 |.6 - 1|
     0.275
+    >>> calib.ece(confidence=p, correct=happened) == calib.ece(p, happened)
+    True
     """
-    bins = bins_of(*top_label(probs, labels), n_bins, binning, weights)
-    return float(norm_of_gaps(bins.gap, bins.weight, norm))
+    if of not in (None, "top", "event", "classwise"):
+        raise CalibrationError(f"of={shown(of)} must be 'top', 'event' or 'classwise'.")
+    if of == "classwise":
+        value = classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
+        array, known = check_scored(probs, labels, sums=False)
+        columns = [(array[:, k].astype(np.float64), known == k) for k in range(array.shape[1])]
+    else:
+        columns = [scored_pair(probs, labels, confidence, correct, of)]
+    shape = np.shape(probs)
+    least = _least(threshold, shape[1] if len(shape) == 2 else 2)
+    if of != "classwise":
+        predicted, observed = columns[0]
+        counted = check_weights(weights, len(observed))
+        if least is not None:
+            counted = (predicted > least) * (1.0 if counted is None else counted)
+        value = 0.0
+        if counted is None or counted.any():
+            bins = bins_of(predicted, observed, n_bins, binning, counted)
+            value = float(norm_of_gaps(bins.gap, bins.weight, norm))
+    if not ci:
+        return value
+    return _interval(value, columns, least, (n_bins, binning), norm, weights, clusters)
 
 
-def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equal_mass") -> float:
-    """L2 calibration error of the predicted class without the bias of finite bins (Kumar, Liang and Ma 2019).
+def _interval(
+    value: float,
+    columns: Sequence[tuple[Floats, Bools]],
+    least: float | None,
+    scheme: tuple[int, str],
+    norm: float | str,
+    weights: Any,
+    clusters: Any,
+) -> Interval:
+    """Reflected bootstrap interval of the mean over columns of their errors, in bins that do not move."""
+    n = len(columns[0][1])
+    if n < 2:
+        raise CalibrationError(
+            "An interval needs at least 2 rows; got 1. Leave out ci=True, or give more rows."
+        )
+    weights = check_weights(weights, n)
+    kind: Literal["sampling"] | None = None if weights is None else "sampling"
+    rows = Rows.with_outcome(columns[0][1], weights, kind, clusters)
+    weight = rows.weights * (rows.n_equal / rows.total)
+    groups = groups_of_units(n, rows.unit if rows.clustered else None)
+    counts = groups.counts(N_RESAMPLES)
+    draws = np.zeros(N_RESAMPLES)
+    for predicted, observed in columns:
+        own = weight if least is None else weight * (predicted > least)
+        if not own.any():
+            continue
+        _, index = binned(predicted, *scheme, own)
+        n_index = int(index.max()) + 1
+        sums = (
+            groups.sums_by(index, n_index, part) for part in (own, own * (predicted - observed))
+        )
+        mass, gap = (counts @ part for part in sums)
+        total = mass.sum(axis=1, keepdims=True)
+        share = mass / np.where(total > 0, total, 1.0)
+        gap = np.divide(gap, mass, out=np.zeros_like(gap), where=mass > 0)
+        draws += norm_of_gaps(gap, share, norm)
+    draws = reflect(value, draws / len(columns))
+    interval = interval_of_draws(value, draws, low=0.0, high=1.0)
+    if len(columns) > 1 or least is not None:
+        return interval
+    predicted, observed = columns[0]
+    signed = cut(rows.mean_of(predicted - observed).interval(), -1.0, 1.0)
+    rate = rows.mean_of(observed)
+    n_equal = rows.effective_rows(rate)
+    ends = wilson_interval(rate.value * n_equal, n_equal)
+    signed, few = few_rows(signed, Interval(rate.value, *map(float, ends)), round(rows.n_equal))
+    return above_gap(interval, folded(abs(signed.value), signed), few)
+
+
+def few_rows(signed: Interval, rate: Interval, n: int) -> tuple[Interval, bool]:
+    """Interval of the signed gap where few of n rows have one of the outcomes, and whether few have.
+
+    So few rows tell of the rate no more than Wilson's interval.
+    """
+    n_right = round(rate.value * n)
+    if min(n_right, n - n_right) >= FEW:
+        return signed, False
+    predicted = signed.value + rate.value
+    low = np.fmin(signed.low, predicted - rate.high)
+    high = np.fmax(signed.high, predicted - rate.low)
+    return Interval(signed.value, float(low), float(high)), True
+
+
+def above_gap(error: Interval, gap: Interval, few: bool) -> Interval:
+    """Interval of an ECE, which is at least the gap of all rows.
+
+    Bins only take from the residuals what cancels, and in their mean over all rows everything does.
+    """
+    return not_below(error._replace(low=min(error.low, gap.low)) if few else error, gap)
+
+
+def _least(threshold: float | str | None, n_classes: int) -> float | None:
+    """Probability above which one counts; None where all do."""
+    least = 1.0 / n_classes if isinstance(threshold, str) and threshold == "1/K" else threshold
+    if least is None:
+        return None
+    if isinstance(least, str) or number_fault(least, False, 0, 1) or least == 1:
+        raise CalibrationError(f"threshold={threshold!r} must be '1/K' or a number in [0, 1).")
+    return least or None
+
+
+def debiased_ece(
+    probs: Any = None,
+    labels: Any = None,
+    n_bins: int = 15,
+    binning: str = "equal_mass",
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+) -> float:
+    """L2 calibration error without the bias of finite bins (Kumar, Liang and Ma 2019).
 
     ``sqrt(max(0, sum_b count_b / n * (gap_b^2 - a_b (1 - a_b) / (count_b - 1))))`` over the bins of at least two rows,
     where a is the accuracy: what noise adds to a squared gap on average is subtracted. It is the L2 error of
@@ -92,11 +282,13 @@ def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equa
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        Probabilities and labels as for :func:`ece`: of two classes the event's count.
     n_bins : int, default 15
         Number of bins.
     binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_mass"
         How bins are made; those of equal mass are the authors'.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
 
     Returns
     -------
@@ -108,7 +300,7 @@ def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equa
     CalibrationError
         For unknown options or arrays that do not fit together.
     """
-    bins = bins_of(*top_label(probs, labels), n_bins, binning)
+    bins = bins_of(*scored_pair(probs, labels, confidence, correct), n_bins, binning)
     noisy = bins.count > 1
     accuracy = bins.outcome[noisy]
     noise = accuracy * (1.0 - accuracy) / (bins.count[noisy] - 1)
@@ -116,8 +308,15 @@ def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equa
     return float(max(bins.count[noisy] @ squares / bins.count.sum(), 0.0) ** 0.5)
 
 
-def smooth_ece(probs: Any, labels: Any, weights: Any = None) -> float:
-    """Smooth ECE of the predicted class, which has no bins (Błasiok and Nakkiran 2023), as relplot computes it.
+def smooth_ece(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+) -> float:
+    """Smooth ECE, which has no bins (Błasiok and Nakkiran 2023), as relplot computes it.
 
     ``smECE_s`` is the mean size of the residuals, correct minus confidence, smoothed over the confidence by a Gaussian
     of standard deviation s that is reflected at 0 and 1. It falls as s grows, and the smooth ECE is the s with
@@ -127,9 +326,11 @@ def smooth_ece(probs: Any, labels: Any, weights: Any = None) -> float:
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        Probabilities and labels as for :func:`ece`: of two classes the event's count.
     weights : array_like of shape (n,) or None, default None
         Weight of each row; None counts all alike.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
 
     Returns
     -------
@@ -144,7 +345,7 @@ def smooth_ece(probs: Any, labels: Any, weights: Any = None) -> float:
     from scipy.fft import dct, idct
     from scipy.optimize import brentq
 
-    confidence, correct = top_label(probs, labels)
+    confidence, correct = scored_pair(probs, labels, confidence, correct)
     checked = check_weights(weights, len(confidence))
     weight = np.ones(len(confidence)) if checked is None else checked
     place = confidence * SMOOTH_STEPS
@@ -174,7 +375,7 @@ def classwise_ece(
     probs: Any,
     labels: Any,
     n_bins: int = 15,
-    threshold: str | float | None = None,
+    threshold: str | float = 0,
     binning: str = "equal_width",
     norm: float = 1,
     weights: Any = None,
@@ -189,10 +390,8 @@ def classwise_ece(
         Integers in [0, n_classes).
     n_bins : int, default 15
         Number of bins.
-    threshold : float, "1/K" or None, default None
-        Only probabilities above it count, because with many classes nearly all are about 0 and swamp the rest (Patel et
-        al. 2020, section 4); "1/K" for one over the number of classes. The shares of the bins are then of the count
-        kept; a class with nothing kept contributes 0. None keeps all.
+    threshold : float or "1/K", default 0
+        As for :func:`ece`. The shares of the bins are then of the count kept; a class with nothing kept contributes 0.
     binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
         How bins are made; those of equal width lie on [0, 1].
     norm : {1, 2, inf}, default 1
@@ -215,13 +414,7 @@ def classwise_ece(
     n_classes = array.shape[1]
     if (checked := check_weights(weights, len(array))) is not None:
         array, labels, checked = (each[checked > 0] for each in (array, labels, checked))
-    above = 1.0 / n_classes if isinstance(threshold, str) and threshold == "1/K" else threshold
-    if above is not None and (
-        isinstance(above, str) or number_fault(above, False, 0, 1) or above == 1
-    ):
-        raise CalibrationError(
-            f"threshold={threshold!r} must be None, '1/K' or a number in [0, 1)."
-        )
+    above = _least(threshold, n_classes)
     first_edge = bin_edges(array[:, 0], n_bins, "equal_width")[1]
     mass, gap = np.zeros((2, n_classes, int(n_bins)))
     parts = [(slice(None), slice(k, k + 1)) for k in range(n_classes)]

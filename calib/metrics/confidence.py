@@ -113,13 +113,51 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     return confidence, predicted == known
 
 
-def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bools]:
-    """What is said and whether it came true: of the predicted class, or of one class.
+def scored_pair(
+    probs: Any = None,
+    labels: Any = None,
+    confidence: Any = None,
+    correct: Any = None,
+    of: str | None = None,
+) -> tuple[Floats, Bools]:
+    """Probability and outcome of each row, as every score of calibration takes them.
+
+    Two classes are looked at by their event, class 1, and more by the predicted class. The (n,) probabilities of an
+    event mean the same as its two columns.
 
     Parameters
     ----------
-    probs, labels : see :func:`top_label`.
-    target : a class k, for p_k and whether the label is k; None for the predicted class.
+    probs, labels : (n, n_classes) or (n,) probabilities, and (n,) labels.
+    confidence, correct : (n,) confidences in predictions and whether these were right, in their place.
+    of : "event" or "top", in place of what the number of classes says.
+
+    Raises
+    ------
+    CalibrationError
+        As :func:`check_scored`; also unless one of the two pairs is there.
+    """
+    pair = (probs, labels) if confidence is None and correct is None else (confidence, correct)
+    if any(part is None for part in pair) or (pair[0] is confidence and probs is not None):
+        raise CalibrationError(
+            "A score takes (probs, labels), or confidence= with correct=; give one of these pairs."
+        )
+    array, known = check_scored(*pair)
+    if pair[0] is confidence:
+        if array.ndim != 1:
+            raise CalibrationError(
+                f"confidence must have shape (n,); got {array.shape}. Give probs and labels for all classes."
+            )
+        return array, known.astype(bool, copy=False)
+    if of == "event" or (of is None and (array.ndim == 1 or array.shape[1] == 2)):
+        return check_event(array, known)
+    if array.ndim == 1:
+        array = np.stack([1.0 - array, array], axis=1)
+        known = known.astype(np.int64)
+    return top_label(array, known)
+
+
+def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bools]:
+    """Probability and outcome of one class, or by :func:`scored_pair` where ``target`` is None.
 
     Raises
     ------
@@ -127,7 +165,7 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
         If there is no such class or the arrays do not fit together.
     """
     if target is None:
-        return top_label(probs, labels)
+        return scored_pair(probs, labels)
     array = check_probs(probs, sums=False)
     known = check_labels(labels, array.shape)
     if number_fault(target, True, 0, array.shape[1] - 1):
@@ -223,97 +261,121 @@ def effective_sample_size(weights: Any) -> float:
     return float(checked.sum() ** 2 / (checked @ checked))
 
 
-def overconfidence(probs: Any, labels: Any, weights: Any = None) -> float:
+def overconfidence(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+) -> float:
     """Mean confidence of the wrong predictions (Wenger et al. 2020, section 2.2).
 
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
     weights : array_like of shape (n,) or None, default None
         Weight of each row; None counts all alike.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
 
     Returns
     -------
     float
         From 0 to 1; NaN if no prediction is wrong: the mean does not exist, and the gap has no share of it.
     """
-    confidence, correct = top_label(probs, labels)
+    confidence, correct = scored_pair(probs, labels, confidence, correct)
     return _mean_among(confidence, ~correct, weights)
 
 
-def underconfidence(probs: Any, labels: Any, weights: Any = None) -> float:
+def underconfidence(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+) -> float:
     """Mean of 1 - confidence of the right predictions (Wenger et al. 2020, section 2.2).
 
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
     weights : array_like of shape (n,) or None, default None
         Weight of each row; None counts all alike.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
 
     Returns
     -------
     float
         From 0 to 1; NaN if no prediction is right.
     """
-    confidence, correct = top_label(probs, labels)
+    confidence, correct = scored_pair(probs, labels, confidence, correct)
     return _mean_among(1.0 - confidence, correct, weights)
 
 
-def signed_confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:
-    """``o P(wrong) - u P(right)``, which equals mean confidence minus accuracy; positive is overconfident.
-
-    Parameters
-    ----------
-    probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
-
-    Returns
-    -------
-    float
-        From -1 to 1.
-    """
-    confidence, correct = top_label(probs, labels)
-    return weighted_mean(confidence, weights) - weighted_mean(correct, weights)
-
-
-def confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:
+def confidence_gap(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+    signed: bool = False,
+) -> float:
     """``|o P(wrong) - u P(right)|``, the left side of Theorem 1 (Wenger et al. 2020): at most the ECE of any bins.
 
+    Without the bars it is mean confidence minus accuracy, positive where a model is overconfident.
+
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
     weights : array_like of shape (n,) or None, default None
         Weight of each row; None counts all alike.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
+    signed : bool, default False
+        Whether to keep the sign.
 
     Returns
     -------
     float
-        From 0 to 1.
+        From 0 to 1; signed from -1.
     """
-    return abs(signed_confidence_gap(probs, labels, weights))
+    confidence, correct = scored_pair(probs, labels, confidence, correct)
+    gap = weighted_mean(confidence, weights) - weighted_mean(correct, weights)
+    return gap if signed else abs(gap)
 
 
-def sharpness(probs: Any, labels: Any, weights: Any = None) -> float:
+def sharpness(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+) -> float:
     """Variance of the confidence: how far apart a method sets sure from unsure rows.
 
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
     weights : array_like of shape (n,) or None, default None
         Weight of each row; None counts all alike.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
 
     Returns
     -------
     float
         From 0, where all rows have the same confidence, to 1/4.
     """
-    confidence, _ = top_label(probs, labels)
+    confidence, _ = scored_pair(probs, labels, confidence, correct)
     return weighted_mean((confidence - weighted_mean(confidence, weights)) ** 2, weights)
 
 

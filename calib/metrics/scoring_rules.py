@@ -90,7 +90,8 @@ def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) 
     Parameters
     ----------
     probs, labels : array_like
-        (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+        (n, n_classes) probabilities, or the (n,) of an event, which is predicted where they are above one half; and
+        (n,) labels.
     ranking : array_like of shape (n, n_classes) or None, default None
         Second key among equal probabilities (the raw logits), then the lower class.
     weights : array_like of shape (n,) or None, default None
@@ -101,7 +102,10 @@ def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) 
     float
         From 0 to 1.
     """
-    return weighted_mean(top_label(probs, labels, ranking)[1], weights)
+    array, known = check_scored(probs, labels)
+    if array.ndim == 1:
+        return weighted_mean((array > 0.5) == known, weights)
+    return weighted_mean(top_label(array, known, ranking)[1], weights)
 
 
 def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> float:

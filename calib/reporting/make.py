@@ -14,6 +14,7 @@ from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import BASELINE, compare, table_of
+from calib.metrics.confidence import scored_pair
 from calib.registry import calibrator, presets
 from calib.reporting import figures
 from calib.reporting.blocks import environment
@@ -67,9 +68,11 @@ ENDINGS = (".html", ".htm")
 
 
 def report(
-    data: Any,
+    data: Any = None,
     labels: Any = None,
     *,
+    confidence: Any = None,
+    correct: Any = None,
     path: str | Path = "report.html",
     methods: Sequence[str] | Mapping[str, Calibrator] | None = None,
     part: float | int | None = None,
@@ -90,6 +93,8 @@ def report(
         without ``labels`` a path, a DataFrame that holds the outcome too, or :class:`calib.Predictions`.
     labels : array_like of shape (n,) or None, default None
         True classes: numbers of columns, or the texts of ``class_names``.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``data`` and ``labels``.
     path : str or Path, default "report.html"
         File to write, whose name ends in .html; one that is there already is replaced.
     methods : sequence of str, mapping of str to Calibrator or None, default None
@@ -131,6 +136,9 @@ def report(
     ['Uncalibrated', 'Temperature']
     """
     path = _target(path)
+    if data is None:
+        data, labels = scored_pair(confidence=confidence, correct=correct)
+        options["kind"] = "pairs"
     rows = from_outputs(data, labels, name=name, **options)
     calibrators = _calibrators(rows, methods, random_state)
     if rows.kind != "pairs" and all(method.fitted for method in calibrators.values()):

@@ -59,7 +59,7 @@ def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(ro
         "over": over,
         "under": under,
         "ratio": over / under if under else np.inf,
-        "gap": metrics.signed_confidence_gap(*pair),
+        "gap": metrics.confidence_gap(*pair, signed=True),
     }
     for name, value in expected.items():
         if np.isfinite(value):
@@ -152,7 +152,7 @@ def test_groups_have_the_metrics_of_their_rows_and_bands_add_up(rows):
         pair = confidence[mine], correct[mine]
         assert groups.over[k] == pytest.approx(metrics.overconfidence(*pair), nan_ok=True)
         assert groups.under[k] == pytest.approx(metrics.underconfidence(*pair), nan_ok=True)
-        assert groups.gap[k] == pytest.approx(metrics.signed_confidence_gap(*pair), abs=1e-12)
+        assert groups.gap[k] == pytest.approx(metrics.confidence_gap(*pair, signed=True), abs=1e-12)
         low, high = wilson_interval(correct[mine].sum(), mine.sum())
         assert groups.gap_low[k] <= confidence[mine].mean() - high + 1e-12
         assert groups.gap_high[k] >= confidence[mine].mean() - low - 1e-12
@@ -160,7 +160,7 @@ def test_groups_have_the_metrics_of_their_rows_and_bands_add_up(rows):
     bands = by_band(made)
     for added in (groups, bands):
         assert added.contribution.sum() == pytest.approx(
-            metrics.signed_confidence_gap(*made.pair), abs=1e-12
+            metrics.confidence_gap(*made.pair, signed=True), abs=1e-12
         )
         assert added.rows.sum() == len(rows)
     assert bands.rows[3] == ((confidence >= 0.9) & (confidence < 0.99)).sum()
@@ -203,7 +203,10 @@ def test_theorem_1_holds_on_any_data_in_any_bins(rows, n_bins, binning):
     theorem = theorem_one(*pair(rows), n_bins, binning)
     assert (np.diff(theorem.chain) >= -1e-12).all()
     assert theorem.chain[0] == abs(theorem.signed_gap)
-    errors = [metrics.ece(*pair(rows), n_bins, norm, binning) for norm in (1, 2, "inf")]
+    errors = [
+        metrics.ece(*pair(rows), n_bins=n_bins, norm=norm, binning=binning)
+        for norm in (1, 2, "inf")
+    ]
     np.testing.assert_allclose(theorem.chain[1:], errors, atol=1e-12)
 
 

@@ -44,7 +44,7 @@ def test_scores_are_the_metrics(sample):
         "ECE": metrics.ece(probs, labels),
         "class-wise ECE above 1/K": metrics.classwise_ece(probs, labels, threshold="1/K"),
         "gap": metrics.confidence_gap(probs, labels),
-        "signed gap": metrics.signed_confidence_gap(probs, labels),
+        "signed gap": metrics.confidence_gap(probs, labels, signed=True),
         "overconfidence": metrics.overconfidence(probs, labels),
         "underconfidence": metrics.underconfidence(probs, labels),
         "sharpness": metrics.sharpness(probs, labels),

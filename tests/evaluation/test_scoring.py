@@ -76,8 +76,24 @@ def test_of_an_event_it_is_the_error_of_its_probability():
     np.testing.assert_allclose([value, low, high], found.loc["ECE of P(event)"])
     # Of two columns it was the predicted class's, under the same name as the event's in the table.
     both = np.stack([1 - risk, risk], axis=1)
-    assert abs(calib.ece(both, happened) - value) > 0.01 and "ECE" not in found.index
+    assert calib.ece(both, happened) == pytest.approx(value) and "ECE" not in found.index
+    assert calib.reliability_curve(both, happened).ece == pytest.approx(value)
+    assert calib.ece is calib.metrics.ece
     assert low > 0  # the risks are too high
+
+
+def test_a_confidence_with_its_correctness_has_its_own_words():
+    generator = np.random.default_rng(0)
+    confidence = generator.uniform(0.5, 1.0, 300)
+    pair = {"confidence": confidence, "correct": generator.random(300) < confidence**2}
+    found = calib.scores(**pair)
+    np.testing.assert_allclose(calib.ece(**pair, ci=True), found.loc["ECE"])
+    curve = calib.reliability_curve(**pair)
+    assert curve.ece == pytest.approx(found.loc["ECE", "value"], abs=1e-12)
+    assert curve.mean_accuracy == found.loc["accuracy", "value"] == pair["correct"].mean()
+    # The same numbers as probabilities of an event predict it wherever they are above one half.
+    event = calib.scores(confidence, pair["correct"])
+    assert event.loc["accuracy", "value"] == calib.metrics.accuracy(*pair.values())
 
 
 def test_what_does_not_fit_is_refused(outputs):

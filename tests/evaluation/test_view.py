@@ -115,7 +115,7 @@ def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
     top = compare(methods, calibration, test, view="top-label").table
     expected = {
         "event": ece(probabilities(test)[:, 1], test.labels == 1),
-        "top": ece(probabilities(test), test.labels),
+        "top": ece(probabilities(test), test.labels, of="top"),
     }
     for name, table in (("event", event), ("top", top)):
         raw = table[(table["method"] == "identity") & (table["score"] == "ECE")]["value"].item()

@@ -60,7 +60,7 @@ def test_each_metric_is_that_of_repeated_rows(seed, n_classes):
         calib.calibrator("identity").fit(d.logits, d.labels).predict_proba(d.logits)
         for d in (data, again)
     )
-    for metric in (metrics.nll, metrics.brier, metrics.accuracy, metrics.confidence_gap, metrics.signed_confidence_gap,
+    for metric in (metrics.nll, metrics.brier, metrics.accuracy, metrics.confidence_gap,
                    metrics.overconfidence, metrics.underconfidence, metrics.sharpness, corp, walk, calib.ece,
                    metrics.smooth_ece,
                    *(partial(metrics.ece, binning=binning) for binning in metrics.BINNINGS)):  # fmt: skip

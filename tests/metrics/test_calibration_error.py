@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from calib import metrics
 from calib.errors import CalibrationError
+from calib.metrics.bootstrap import groups_of_units, interval_of_draws, reflect
 from tests.metrics.conftest import binnings, pair, rows
 
 NORMS = st.sampled_from([1, 1.5, 2, np.inf])
@@ -44,15 +45,18 @@ def ece_by_loop(confidence, correct, n_bins, norm):
 def test_ece_is_the_weighted_norm_of_the_gaps_of_the_bins(rows, n_bins, norm):
     confidence, correct = pair(rows)
     expected = ece_by_loop(confidence, correct, n_bins, norm)
-    assert metrics.ece(confidence, correct, n_bins, norm) == pytest.approx(expected, abs=1e-12)
+    assert metrics.ece(
+        confidence=confidence, correct=correct, n_bins=n_bins, norm=norm
+    ) == pytest.approx(expected, abs=1e-12)
 
 
 @given(rows, st.integers(1, 20), NORMS, binnings)
 def test_ece_lies_between_0_and_1_and_ignores_the_order_of_rows(rows, n_bins, norm, binning):
     confidence, correct = pair(rows)
-    value = metrics.ece(confidence, correct, n_bins, norm, binning)
+    options = {"n_bins": n_bins, "norm": norm, "binning": binning}
+    value = metrics.ece(confidence=confidence, correct=correct, **options)
     assert 0.0 <= value <= 1.0 + 1e-12
-    back = metrics.ece(confidence[::-1], correct[::-1], n_bins, norm, binning)
+    back = metrics.ece(confidence=confidence[::-1], correct=correct[::-1], **options)
     assert back == pytest.approx(value, abs=1e-12)
 
 
@@ -127,9 +131,7 @@ def classwise_by_loop(probs, labels, n_bins, above, divide_by):
     return total / n_classes
 
 
-@pytest.mark.parametrize(
-    ("threshold", "above"), [(None, -1.0), (0.0, 0.0), ("1/K", 0.25), (0.6, 0.6)]
-)
+@pytest.mark.parametrize(("threshold", "above"), [(0, -1.0), ("1/K", 0.25), (0.6, 0.6)])
 def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     probs, labels = sample
     expected = classwise_by_loop(probs, labels, 16, above, "kept")
@@ -143,7 +145,7 @@ def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     )
 
 
-@pytest.mark.parametrize("threshold", [None, 0.3])
+@pytest.mark.parametrize("threshold", [0, 0.3])
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 @pytest.mark.parametrize("n_bins", [1, 6])
 @pytest.mark.parametrize("binning", sorted(metrics.BINNINGS))
@@ -156,9 +158,8 @@ def test_the_error_of_a_class_is_the_ece_of_its_probability(
     for k in range(4):
         kept = probs[:, k] > (threshold or -1.0)
         of_class = probs[kept, k], labels[kept] == k
-        expected.append(
-            metrics.ece(*of_class, n_bins, norm, binning, weights[kept]) if kept.any() else 0.0
-        )
+        options = {"n_bins": n_bins, "norm": norm, "binning": binning, "weights": weights[kept]}
+        expected.append(metrics.ece(*of_class, **options) if kept.any() else 0.0)
     found = metrics.classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
     assert found == pytest.approx(np.mean(expected), abs=1e-12)
 
@@ -167,3 +168,88 @@ def test_the_error_of_a_class_is_the_ece_of_its_probability(
 def test_wrong_thresholds_are_refused(sample, threshold):
     with pytest.raises(CalibrationError, match="threshold"):
         metrics.classwise_ece(*sample, threshold=threshold)
+
+
+def event_rows(n, rng, n_classes=2):
+    probs = rng.dirichlet(np.ones(n_classes), n)
+    labels = np.array([rng.choice(n_classes, p=p**2 / (p**2).sum()) for p in probs])
+    return probs, labels
+
+
+def test_the_event_of_two_classes_has_one_ece_however_it_is_written(rng):
+    probs, labels = event_rows(400, rng)
+    risk = probs[:, 1]
+    expected = ece_by_loop(risk, labels == 1, 16, 1)
+    for rows_of in ((risk, labels), (risk, labels == 1), (probs, labels)):
+        assert metrics.ece(*rows_of, n_bins=16) == pytest.approx(expected, abs=1e-12)
+        assert metrics.ece(*rows_of, n_bins=16, of="event") == pytest.approx(expected, abs=1e-12)
+    top, right = probs.max(axis=1), probs.argmax(axis=1) == labels
+    expected = ece_by_loop(top, right, 16, 1)
+    for rows_of in ((risk, labels), (probs, labels)):
+        assert metrics.ece(*rows_of, n_bins=16, of="top") == pytest.approx(expected, abs=1e-12)
+    assert metrics.ece(confidence=top, correct=right, n_bins=16) == pytest.approx(
+        expected, abs=1e-12
+    )
+    assert metrics.accuracy(risk, labels) == metrics.accuracy(probs, labels) == right.mean()
+    for score in (metrics.smooth_ece, metrics.debiased_ece, metrics.sharpness,
+                  metrics.confidence_gap, metrics.overconfidence, metrics.underconfidence):  # fmt: skip
+        assert score(risk, labels) == pytest.approx(score(probs, labels), abs=1e-12)
+        assert score(confidence=top, correct=right) != pytest.approx(score(risk, labels), abs=1e-4)
+    with pytest.raises(CalibrationError, match="An event has two outcomes; got 3 columns"):
+        metrics.ece(*event_rows(20, rng, 3), of="event")
+
+
+def test_of_more_classes_it_is_that_of_the_predicted_one_or_of_each(rng):
+    probs, labels = event_rows(300, rng, 3)
+    top, right = probs.max(axis=1), probs.argmax(axis=1) == labels
+    assert metrics.ece(probs, labels, n_bins=8) == pytest.approx(ece_by_loop(top, right, 8, 1))
+    of_each = [ece_by_loop(probs[:, k], labels == k, 8, 1) for k in range(3)]
+    found = metrics.ece(probs, labels, n_bins=8, of="classwise")
+    assert found == pytest.approx(np.mean(of_each), abs=1e-12)
+    assert found == metrics.classwise_ece(probs, labels, 8)
+    above = top > 0.5
+    expected = ece_by_loop(top[above], right[above], 8, 1)
+    assert metrics.ece(probs, labels, n_bins=8, threshold=0.5) == pytest.approx(expected)
+
+
+def ece_draws_by_loop(columns, unit, n_bins, weights):
+    """Errors of resamples in which each unit stands as often as it is drawn, by sums over repeated rows."""
+    found = []
+    for times in weights:
+        rows = np.repeat(np.arange(len(unit)), times[unit])
+        found.append(np.mean([ece_by_loop(p[rows], y[rows], n_bins, 1) for p, y in columns]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("of", ["event", "classwise"])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_its_interval_is_the_reflected_bootstrap_of_units(rng, monkeypatch, of, clustered):
+    monkeypatch.setattr("calib.metrics.calibration_error.N_RESAMPLES", 20)
+    probs, labels = event_rows(80, rng)
+    clusters = np.arange(80) // 2 if clustered else None
+    unit = np.arange(80) if clusters is None else clusters
+    drawn = groups_of_units(80, clusters).counts(20).astype(int)
+    columns = [(probs[:, 1], labels == 1)] + [(probs[:, 0], labels == 0)] * (of == "classwise")
+    value, low, high = metrics.ece(probs, labels, n_bins=4, of=of, clusters=clusters, ci=True)
+    draws = reflect(value, ece_draws_by_loop(columns, unit, 4, drawn))
+    expected = interval_of_draws(value, draws, low=0.0, high=1.0)
+    assert value == pytest.approx(np.mean([ece_by_loop(*c, 4, 1) for c in columns]))
+    # Of one column the gap of all rows bounds both ends from below.
+    assert low >= expected.low - 1e-12 and high >= expected.high - 1e-12
+    if of == "classwise":
+        assert (low, high) == pytest.approx(expected[1:], abs=1e-12)
+
+
+def test_a_score_takes_one_pair(rng):
+    probs, labels = event_rows(20, rng)
+    for wrong in (
+        {"probs": probs},
+        {"confidence": probs[:, 0]},
+        {"probs": probs, "labels": labels, "confidence": probs[:, 0], "correct": labels},
+    ):
+        with pytest.raises(CalibrationError, match="give one of these pairs"):
+            metrics.ece(**wrong)
+    with pytest.raises(CalibrationError, match=r"confidence must have shape \(n,\)"):
+        metrics.ece(confidence=probs, correct=labels)
+    with pytest.raises(CalibrationError, match="of='all' must be"):
+        metrics.ece(probs, labels, of="all")
