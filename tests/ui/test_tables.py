@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from calib.data import Choices, Predictions, load
+from calib.ui.data.roles import ROLES as TITLES
 from calib.ui.link import entry_of, session_of
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, two_scores
@@ -24,6 +27,9 @@ ROLES = Choices(
     groups="segment",
     ignore=("loan_id",),
 )
+
+
+ROLE = {title: role for role, (title, _) in TITLES.items()}
 
 
 @pytest.fixture(scope="module")
@@ -65,28 +71,44 @@ def test_weights_wait_until_their_kind_is_confirmed(binary: OpenSession) -> None
 
 
 @pytest.fixture
-def asked() -> AppTest:
+def asked(grid: Grid) -> AppTest:
     """The Data page with a question."""
     app = upload_file("churn.csv", two_scores())
     assert not app.exception and not app.error
     return app
 
 
-def role_choosers(app: AppTest) -> dict[str, Any]:
-    """The chooser over each column."""
-    return {
-        box.label.replace("\\", ""): box
-        for box in app.selectbox
-        if str(box.key).startswith("role/")
-    }
+class Grid:
+    """Stands for the grid of roles, which AppTest shows and cannot edit."""
+
+    def __init__(self) -> None:
+        self.changes: dict[str, str] = {}
+        self.roles: dict[str, str] = {}
+
+    def __call__(self, table: pd.DataFrame, **looks: Any) -> pd.DataFrame:
+        st.dataframe(table)
+        edited = table.copy()
+        for column, role in self.changes.items():
+            edited.loc[table["column"] == column, "role"] = role
+        self.roles = dict(zip(table["column"], edited["role"], strict=True))
+        assert not (table == "").any().any()  # no cell is blank
+        return edited
 
 
-def test_a_table_with_two_readings_is_asked_and_opens_in_one_click(asked: AppTest) -> None:
+@pytest.fixture
+def grid(monkeypatch: pytest.MonkeyPatch) -> Grid:
+    found = Grid()
+    monkeypatch.setattr(st, "data_editor", found)
+    return found
+
+
+def test_a_table_with_two_readings_is_asked_and_opens_in_one_click(
+    asked: AppTest, grid: Grid
+) -> None:
     assert SESSION not in asked.session_state
-    assert [button.label for button in asked.button if str(button.key).startswith("reading/")] == [
-        "Open this way"
-    ] * 2
-    shown = {column: box.value for column, box in role_choosers(asked).items()}
+    cards = [button.label for button in asked.button if str(button.key).startswith("reading/")]
+    assert cards == ["Open this way"] * len(cards) and 2 <= len(cards) <= 3
+    shown = {column: ROLE[title] for column, title in grid.roles.items()}
     assert shown["churned"] == "outcome" and shown["customer"] == "ignore"
     assert sorted((shown["score_a"], shown["score_b"])) == ["ignore", "outputs"]
     asked.button(key="reading/1").click().run()
@@ -99,11 +121,10 @@ def test_a_table_with_two_readings_is_asked_and_opens_in_one_click(asked: AppTes
     assert (len(data), data.event.name) == (200, "churned")
 
 
-def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: AppTest) -> None:
-    boxes = role_choosers(asked)
-    boxes["score_a"].select("features")
-    boxes["score_b"].select("outputs")
-    boxes["age"].select("features")
+def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(
+    asked: AppTest, grid: Grid
+) -> None:
+    grid.changes = {"score_a": "feature", "score_b": "model output", "age": "feature"}
     click(asked, "Read with these roles")
     assert clean(asked)
     data = asked.session_state[SESSION].data
@@ -114,6 +135,7 @@ def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: App
         "outcome",
     )
     assert data.features.shape == (200, 2)
+    grid.changes = {}
     other = two_scores(120)
     asked.file_uploader(key="upload/main").set_value(("next.csv", other, "text/csv")).run()
     assert clean(asked)
@@ -122,24 +144,23 @@ def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: App
 
 
 def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_again(
-    binary: OpenSession,
+    binary: OpenSession, grid: Grid
 ) -> None:
     """No files are kept: the form is there all the same, and remembers what was chosen."""
     app = open_page("app.py", session_of(entry_of(binary), binary.data))
-    boxes = role_choosers(app)
-    assert {column: box.value for column, box in boxes.items()} == {
+    assert {column: ROLE[title] for column, title in grid.roles.items()} == {
         "loan_id": "ignore", "pd": "outputs", "default": "outcome",
         "segment": "group", "exposure": "weight", "branch": "cluster",
     }  # fmt: skip
-    boxes["branch"].select("group")
-    boxes["segment"].select("ignore")
+    grid.changes = {"branch": "subgroup", "segment": "ignored"}
     click(app, "Read with these roles")
     assert any("once more" in info.value for info in app.info)
+    grid.changes = {}
     app.file_uploader(key="upload/again").upload("loans.csv", LOANS).run()
     assert clean(app)
     data = app.session_state[SESSION].data
     assert data.clusters is None and sorted(data.groups) == sorted(binary.data.clusters)
-    assert role_choosers(app)["branch"].value == "group"
+    assert grid.roles["branch"] == "subgroup"
 
 
 def test_one_of_the_models_in_long_form_is_opened() -> None:
@@ -150,7 +171,7 @@ def test_one_of_the_models_in_long_form_is_opened() -> None:
             p = generator.choice([0.5, 0.7, 0.9])
             lines.append(f"Q{i:03d},{model},{p},{str(generator.random() < p).lower()}")
     app = upload_file("answers.csv", "\n".join(lines).encode())
-    assert app.session_state[SESSION].data.kind == "pairs"
+    assert SESSION not in app.session_state
     click(app, "Open small")
     assert clean(app)
     data = app.session_state[SESSION].data

@@ -1,4 +1,4 @@
-"""What a table holds: the readings to choose from, a role chooser over each column, and several models.
+"""What a table holds: the readings to choose from, a grid with the role of each column, and several models.
 
 A choice of roles is remembered for tables with the same columns.
 """
@@ -6,18 +6,18 @@ A choice of roles is remembered for tables with the same columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from html import escape
+from hashlib import sha256
 from typing import Any, Literal
 
+import pandas as pd
 import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.loading import APART
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
-from calib.formatting import plural
+from calib.formatting import plural, safe_table
 from calib.ui.link import open_data
 from calib.ui.session import OpenSession, Reading, find_session
 from calib.ui.text import add_notice, literal
@@ -34,7 +34,7 @@ ROLES = {
     "split": ("calibration or test", "Says which rows calibrators learn from."),
     "ignore": ("ignored", "Left alone."),
 }  # fmt: skip
-"""What a chooser offers: the title and the meaning of each role."""
+"""Title and meaning of each role in the grid."""
 
 REMEMBERED = "data/roles"
 """Choices by the columns of a table, in Streamlit's session state."""
@@ -43,31 +43,14 @@ DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_ki
 
 ASKED = ("ambiguous", "several_sheets")
 """Findings that are asked as a question instead of being told."""
-CARDS_IN_A_ROW = 3
-WIDTH = 152
-"""Pixels of a chooser: two stand side by side on a phone."""
-FEW = 12
-"""So many columns have a chooser each; in a wider table outputs or features side by side share one."""
-MOST = 48
-"""Choosers that are drawn; columns behind them keep their roles."""
+MOST_CARDS = 3
+"""Readings that are offered as cards; the grid beneath them says every other one."""
+EMPTY_CELL = "–"
+"""What stands for a missing cell."""
+HEIGHT = 460
+"""Pixels of the grid at most; more columns scroll."""
 MOST_MODELS = 20
 """Models of a table that are offered; a column with more values names something else."""
-
-
-@dataclass(frozen=True)
-class Choosable:
-    """One chooser: columns side by side, the role that is filled in, and why."""
-
-    columns: tuple[str, ...]
-    role: str
-    reason: str = ""
-
-    @property
-    def title(self) -> str:
-        """The column, or the first of several."""
-        first = literal(self.columns[0], 22)
-        n = len(self.columns)
-        return first if n == 1 else f"{first} and {n - 1:,} more"
 
 
 def ask(reading: Reading) -> Mapping[str, Any]:
@@ -76,14 +59,14 @@ def ask(reading: Reading) -> Mapping[str, Any]:
     if inspection is None:
         return {}
     name = literal(inspection.arrays[0].file) if inspection.arrays else ""
-    found = inspection.readings
+    found = inspection.readings[:MOST_CARDS]
     if len(found) == 1:
         st.markdown(
             f"**One question about {name}.** It can perhaps be read like this, but too little says so."
         )
     elif found:
         st.markdown(
-            f"**One question about {name}.** {plural(len(found), 'reading')} fit its columns. Which is meant?"
+            f"**One question about {name}.** Which reading is meant? The likeliest comes first."
         )
     cards: list[tuple[Callable[[], object], Mapping[str, Any]]]
     cards = [
@@ -98,13 +81,11 @@ def ask(reading: Reading) -> Mapping[str, Any]:
         cards = [
             (partial(st.markdown, literal(sheet, 200)), fix) for sheet, fix in sheets[0].items()
         ]
+    cards = cards[:MOST_CARDS] if found else cards
     clicked: Mapping[str, Any] = {}
-    for start in range(0, len(cards), CARDS_IN_A_ROW):
-        row = cards[start : start + CARDS_IN_A_ROW]
-        for i, (column, (draw, choices)) in enumerate(
-            zip(st.columns(max(2, len(row))), row, strict=False), start
-        ):
-            with column.container(border=True, height="stretch"):
+    with st.grid(MOST_CARDS, min_column_width=230, gap="small"):
+        for i, (draw, choices) in enumerate(cards):
+            with st.container(border=True, height="stretch"):
                 draw()
                 first: Literal["primary", "secondary"] = "primary" if i == 0 else "secondary"
                 if st.button("Open this way", key=f"reading/{i}", type=first):
@@ -114,14 +95,14 @@ def ask(reading: Reading) -> Mapping[str, Any]:
 
 def _card(offered: TableReading) -> None:
     what, colon, numbers = offered.sentence.rpartition(": ")
-    st.markdown(f"**{literal(what or numbers, 200)}**  \n{literal(numbers, 200) if colon else ''}")
-    st.caption(plural(offered.rows, "row"))
+    figures = literal(numbers, 200).replace(", ", " · ") if colon else ""
+    st.markdown(f"**{literal(what or numbers, 200)}**  \n{figures}")
     roles = [
-        f"{ROLES[role][0]}: {literal(_listed(value))}"
+        f"{ROLES[role][0]}: {literal(_listed(value), 80)}"
         for role, value in offered.roles.items()
-        if role in ROLES
+        if role in ("outcome", "outputs", "predicted")
     ]
-    st.caption("  \n".join(roles))
+    st.caption(f"{plural(offered.rows, 'row')}  \n" + "  \n".join(roles))
 
 
 def _listed(value: str | Sequence[object]) -> str:
@@ -129,18 +110,18 @@ def _listed(value: str | Sequence[object]) -> str:
 
 
 def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, Any]:
-    """The first rows of a table under a role chooser for each column; the choices once they are applied.
+    """Show every column of a table with its role and first cells in one grid; return the choices once applied.
 
     Open where there is a question, folded where the table was read. Of data that a link brought back there are no
-    rows, only the roles.
+    cells, only the roles.
 
     Parameters
     ----------
     data : what is open, where nothing was read in this session.
     """
     inspection = reading.inspection
-    offered = choosables(inspection, data)
-    if not offered:
+    roles = roles_in_grid(inspection, data)
+    if not roles:
         return {}
     asked = inspection is not None and inspection.predictions is None
     place = (
@@ -150,15 +131,9 @@ def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, 
     )
     with place:
         if asked:
-            st.markdown(
-                "**The first rows, and what each column is.** Change a role where it is wrong."
-            )
+            st.markdown("**Or say what each column is.** Click a role to change it.")
         with st.form("roles", border=False):
-            chosen = {name: chooser.role for chooser in offered for name in chooser.columns}
-            with st.container(horizontal=True, gap="small"):
-                for i, chooser in enumerate(offered[:MOST]):
-                    role = _chooser(chooser, inspection, i)
-                    chosen |= dict.fromkeys(chooser.columns, role)
+            grid = role_grid(roles, {} if inspection is None else inspection.rows)
             with st.container(horizontal=True, vertical_alignment="center"):
                 applied = st.form_submit_button("Read with these roles", icon=":material/refresh:")
                 with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
@@ -167,10 +142,48 @@ def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, 
                     )
         if not applied:
             return {}
+        role_of_title = {title: role for role, (title, _) in ROLES.items()}
+        chosen = dict(zip(roles, map(role_of_title.__getitem__, grid["role"]), strict=True))
         if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
             st.warning(f"No column is the {' and none the '.join(missing)}.")
             return {}
     return by_hand(chosen)
+
+
+def role_grid(
+    roles: Mapping[str, tuple[str, str]], rows: Mapping[str, tuple[str, ...]]
+) -> pd.DataFrame:
+    """Draw a line for each column of a table, its role to choose, and return the grid as it was left."""
+    n_cells = max(map(len, rows.values()), default=0)
+    cells = {
+        f"row {k + 1}": [rows[name][k] or EMPTY_CELL for name in roles] for k in range(n_cells)
+    }
+    table = pd.DataFrame(
+        {
+            "column": [*roles],
+            "role": [ROLES[role][0] for role, _ in roles.values()],
+            **cells,
+            "reason": [reason or EMPTY_CELL for _, reason in roles.values()],
+        }
+    )
+    titles = [title for title, _ in ROLES.values()]
+    columns = {
+        "column": st.column_config.TextColumn("Column", width=130, pinned=True),
+        "role": st.column_config.SelectboxColumn(
+            "Role", options=titles, required=True, width=130, pinned=True
+        ),
+        "reason": st.column_config.TextColumn("Reason", width=320),
+        **{name: st.column_config.TextColumn(name, width=90) for name in cells},
+    }
+    marked = sha256(repr(sorted(roles.items())).encode()).hexdigest()[:12]
+    return st.data_editor(
+        safe_table(table),
+        hide_index=True,
+        column_config=columns,
+        disabled=[name for name in table.columns if name != "role"],
+        height=min(HEIGHT, 38 + 35 * len(table)),
+        key=f"role/{marked}",
+    )
 
 
 def _needed(reading: Reading) -> tuple[str, ...]:
@@ -178,50 +191,18 @@ def _needed(reading: Reading) -> tuple[str, ...]:
     return ("outputs",) if "labels" in reading.upload else ("outcome", "outputs")
 
 
-def _chooser(chooser: Choosable, inspection: Inspection | None, i: int) -> str:
-    titles = {role: title for role, (title, _) in ROLES.items()}
-    with st.container(width=WIDTH, gap="xsmall"):
-        role = st.selectbox(
-            chooser.title,
-            list(titles),
-            index=list(titles).index(chooser.role),
-            format_func=titles.__getitem__,
-            key=f"role/{i}/{chooser.columns[0]}/{chooser.role}/{len(chooser.columns)}",
-        )
-        cells = "".join(
-            f"<div style='overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>{escape(cell) or '&nbsp;'}</div>"
-            for cell in (inspection.rows[chooser.columns[0]] if inspection is not None else ())
-        )
-        if cells:
-            st.html(
-                f"<div style='font-size:.8125rem;line-height:1.55;font-variant-numeric:tabular-nums'>{cells}</div>"
-            )
-        st.caption(literal(chooser.reason, 90) if chooser.reason else " ")
-    return role
-
-
-def choosables(inspection: Inspection | None, data: Predictions | None = None) -> list[Choosable]:
-    """A chooser for each column, or in wide tables for outputs or features side by side; none where there is no table.
+def roles_in_grid(
+    inspection: Inspection | None, data: Predictions | None = None
+) -> dict[str, tuple[str, str]]:
+    """Return role and reason of every column; empty where there is no table.
 
     Parameters
     ----------
     data : what is open, where nothing was read in this session.
     """
     if inspection is not None:
-        roles = roles_of(inspection) if inspection.rows else {}
-    else:
-        roles = _roles_in(data) if data is not None else {}
-    found: list[Choosable] = []
-    for name, (role, reason) in roles.items():
-        shares = (
-            len(roles) > FEW
-            and role in ("outputs", "features")
-            and bool(found)
-            and found[-1].role == role
-        )
-        before = found.pop() if shares else Choosable((), role, reason)
-        found.append(Choosable((*before.columns, name), role, before.reason))
-    return found
+        return roles_of(inspection) if inspection.rows else {}
+    return {} if data is None else _roles_in(data)
 
 
 def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
