@@ -120,22 +120,6 @@ def check_sums(probs: Floats, given: Any, strict: bool = True) -> Floats:
     )
 
 
-def refuse_probabilities(array: npt.NDArray[Any], given: Any) -> None:
-    """Raise :class:`CalibrationError` where the array of what was given as logits is rows of probabilities."""
-    if (
-        array.ndim != 2
-        or array.dtype.kind != "f"
-        or not array.size
-        or not (array.min() >= 0 and array.max() <= 1)
-    ):
-        return
-    if (np.abs(array.sum(axis=1, dtype=np.float64) - 1) < sum_tolerance(given)).all():
-        raise CalibrationError(
-            f"All {len(array):,} rows lie between 0 and 1 and sum to one: these are probabilities, and calibrators "
-            "take logits. Pass calib.logits(probs)."
-        )
-
-
 def check_logits(values: Any) -> Floats:
     """Logits as a float64 array of shape (n, n_classes), none beyond :data:`calib.numerics.LARGEST`.
 
@@ -210,6 +194,8 @@ def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, 
     """
     given = {name: array for name, array in given.items() if array is not None}
     if "weights" in set(given) - method.takes:
+        if not np.ptp(check_of_rows("weights", given.pop("weights"), n)):
+            return check_extras(method, given, n)
         raise CalibrationError(
             f"{method.__name__} takes no weights; choose a method that does, such as temperature, platt or isotonic. "
             "calib.registry.methods_that_take('weights') names all."

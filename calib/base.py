@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from calib.arrays import as_array, check_extras, check_labels, check_logits, refuse_probabilities
+from calib.arrays import as_array, check_extras, check_logits
+from calib.canonical import DEFAULT_FLOOR, Kind
 from calib.errors import CalibrationError, missing_package
-from calib.formatting import number
+from calib.formatting import number, plural
 from calib.numerics import (
     PREDICTED_ENTRIES,
     Floats,
@@ -20,6 +22,7 @@ from calib.numerics import (
     blocks,
     less_row_maxima,
 )
+from calib.outputs import OutputFormat, learn_format
 from calib.parameters import (
     check_declared,
     check_learned,
@@ -62,7 +65,7 @@ class Calibrator:
     Hooks get checked float64 logits, whose largest of each row is 0 unless ``MINDS_OFFSETS`` is among the traits.
     Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that each method is stored and
     exported in the same way. A method that knows only the confidence in the predicted class writes
-    ``predict_confidence`` instead of ``_predict``.
+    ``confidence_from_logits`` instead of ``_predict``.
 
     Parameters
     ----------
@@ -170,22 +173,36 @@ class Calibrator:
 
     # -- what users call -------------------------------------------------------------------------------
 
-    def fit(self, logits: Any, labels: Any, *, progress: Progress = silent, **extras: Any) -> Self:
-        """Learn from a calibration set; a fit that fails or is cancelled leaves the earlier one as it was.
+    def fit(
+        self,
+        outputs: Any,
+        labels: Any = None,
+        *,
+        kind: Kind | Literal["auto"] = "auto",
+        progress: Progress = silent,
+        **extras: Any,
+    ) -> Self:
+        """Learn from a calibration set, and remember the form of its outputs.
+
+        A fit that fails or is cancelled leaves the earlier one as it was.
 
         Parameters
         ----------
-        logits : array_like of shape (n, n_classes)
-            Finite; binary log-odds s are stored as the two columns (0, s). :func:`calib.logits` makes them of
-            probabilities.
-        labels : array_like of shape (n,)
-            Integers in [0, n_classes).
+        outputs : array_like of shape (n, n_classes) or (n,), or Predictions
+            Logits or probabilities as the model writes them; (n,) are those of the event, the second of two classes.
+            :class:`calib.Predictions` hold their labels, weights and clusters too.
+        labels : array_like of shape (n,), optional
+            True classes: numbers of columns, or as many different values as there are columns, in sorted order or as
+            the columns of a DataFrame are called.
+        kind : str, default "auto"
+            What the outputs are, such as "logits" or "probabilities". "auto" takes them for probabilities where most
+            rows lie in [0, 1] and sum to one within their rounding.
         progress : callable, optional
             Called as ``progress(step, total, value)``; may raise :class:`FitCancelled`.
         **extras : array_like
             Arrays of the rows that the method needs or takes. ``weights`` says for how many rows each counts: a weight
             of 2 is the row given twice, to methods that choose by folds twice in one cluster, and one of 0 leaves it
-            out. With them ``auto`` tries fewer methods: those that take weights.
+            out. With them ``auto`` tries fewer methods: those that take weights. ``sample_weight`` means the same.
 
         Returns
         -------
@@ -200,34 +217,61 @@ class Calibrator:
         Examples
         --------
         >>> import calib
-        >>> logits, labels = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 1]
-        >>> fitted = calib.calibrator("platt").fit(logits, labels)
-        >>> fitted.predict_proba([[1.0, 0.0], [0.0, 1.0]]).shape
-        (2, 2)
+        >>> probs, labels = [[0.9, 0.1], [0.3, 0.7], [0.7, 0.3], [0.2, 0.8]], ["no", "yes", "yes", "yes"]
+        >>> fitted = calib.calibrator("platt").fit(probs, labels)
+        >>> fitted.predict_proba([[0.8, 0.2], [0.3, 0.7]]).shape, fitted.classes_.tolist()
+        ((2, 2), ['no', 'yes'])
         """
         self.check_params()
-        given = as_array(logits, "logits")
-        if LEARNS_NOTHING not in self.traits:
-            refuse_probabilities(given, logits)
-        logits = self._hook_input(given)
-        labels = check_labels(labels, logits.shape)
-        extras = check_extras(type(self), extras, len(labels))
+        if hasattr(outputs, "output_format"):
+            if labels is not None:
+                raise CalibrationError(
+                    "Predictions hold their labels; pass them alone: fit(predictions)."
+                )
+            form = outputs.output_format()
+            extras = extras_for(self, outputs) | extras
+            logits, codes = outputs.logits, outputs.labels
+        else:
+            logits, codes, form = learn_format(outputs, labels, kind)
+        logits = self._hook_input(logits)
+        if "sample_weight" in extras:
+            extras["weights"] = extras.pop("sample_weight")
+        extras = check_extras(type(self), extras, len(codes))
         weighing = ""
         if "weights" in extras and not extras["weights"].all():
             held = extras["weights"] > 0
             weighing = " with a weight above 0"
             logits = logits[held]
-            labels = labels[held]
+            codes = codes[held]
             extras = {name: array[held] for name, array in extras.items()}
-        if len(labels) < self.min_rows:
+        if len(codes) < self.min_rows:
             raise CalibrationError(
-                f"The calibration set has {len(labels)} row{'' if len(labels) == 1 else 's'}{weighing}; "
+                f"The calibration set has {plural(len(codes), 'row')}{weighing}; "
                 f"{type(self).__name__} needs at least {self.min_rows}."
             )
         fitted = type(self)(**self.get_params())
-        fitted._fit_checked(logits, labels, progress, extras)
+        fitted._fit_checked(logits, codes, progress, extras)
+        fitted.remember(form)
         vars(self).clear()
         vars(self).update(vars(fitted))
+        return self
+
+    def remember(self, form: OutputFormat) -> Self:
+        """Take outputs of this form from now on; :meth:`fit` does so by itself.
+
+        Parameters
+        ----------
+        form : OutputFormat
+            Of outputs whose canonical logits it was fitted on: ``predictions.output_format()``.
+
+        Returns
+        -------
+        Self
+            The calibrator itself.
+        """
+        # No fit needed a larger floor where nothing is learned, and so zeros stay zeros.
+        zeros = LEARNS_NOTHING in self.traits and form.floor
+        self.outputs_ = replace(form, floor=DEFAULT_FLOOR) if zeros else form
         return self
 
     def _fit_checked(
@@ -246,13 +290,15 @@ class Calibrator:
         """Whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
         return type(self)._predict is not Calibrator._predict
 
-    def predict_proba(self, logits: Any) -> Floats:
+    def predict_proba(self, outputs: Any, kind: Kind | None = None) -> Floats:
         """Calibrated probabilities, shape (n, n_classes), float64.
 
         Parameters
         ----------
-        logits : array_like of shape (n, n_classes)
-            Finite, as in :meth:`fit`.
+        outputs : array_like or Predictions
+            As in :meth:`fit`: the same kind, and the same columns in the same order.
+        kind : str or None, default None
+            Kind of the outputs, to confirm it where they look like another.
 
         Returns
         -------
@@ -262,7 +308,86 @@ class Calibrator:
         Raises
         ------
         CalibrationError
-            If it is not fitted, the array is not usable, or the method gives a confidence alone.
+            If it is not fitted, the outputs are of another form, or the method gives a confidence alone.
+        """
+        return self.probs_from_logits(self._to_logits(outputs, kind))
+
+    def predict(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[Any]:
+        """Most probable class of each row; ties are broken by the raw outputs, then by the lower class.
+
+        A method that gives a confidence only keeps the class of the largest output.
+
+        Parameters
+        ----------
+        outputs, kind : array_like or Predictions, and str or None
+            As in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels as they were given to :meth:`fit`.
+        """
+        logits = self._to_logits(outputs, kind)
+        probs = self.probs_from_logits(logits) if self.gives_probabilities else logits
+        return self.classes_[argmax_with_ties(probs, logits)]
+
+    def predict_confidence(
+        self, outputs: Any, features: Any = None, kind: Kind | None = None
+    ) -> Floats:
+        """Confidence in the predicted class: the largest probability unless the method says otherwise.
+
+        Parameters
+        ----------
+        outputs : array_like or Predictions
+            As in :meth:`predict_proba`.
+        features : array_like of shape (n, ...) or None, default None
+            Inputs of the rows, for methods that need them; Predictions hold their own.
+        kind : str or None, default None
+            As in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
+        """
+        features = getattr(outputs, "features", None) if features is None else features
+        return self.confidence_from_logits(self._to_logits(outputs, kind), features)
+
+    def score(self, outputs: Any, labels: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy, as classifiers of scikit-learn do.
+
+        Parameters
+        ----------
+        outputs : array_like or Predictions
+            As in :meth:`predict_proba`.
+        labels : array_like of shape (n,)
+            True classes, as in :meth:`fit`.
+        sample_weight : array_like of shape (n,) or None, default None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            Weighted share of rows whose class is predicted.
+        """
+        return float(
+            np.average(self.predict(outputs) == as_array(labels, "labels"), weights=sample_weight)
+        )
+
+    # -- the same of canonical logits, as Predictions hold them ----------------------------------------
+
+    def probs_from_logits(self, logits: Any) -> Floats:
+        """Calibrated probabilities of canonical logits, (n, n_classes).
+
+        Parameters
+        ----------
+        logits : array_like of shape (n, n_classes)
+            Finite; log-probabilities of outputs that are probabilities.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            As from :meth:`predict_proba`.
         """
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
@@ -276,42 +401,22 @@ class Calibrator:
             probs[rows] = self._predict(self._hook_input(logits[rows]))
         return probs
 
-    def predict(self, logits: Any) -> Ints:
-        """Most probable class of each row; ties are broken by the raw logits, then by the lower class.
-
-        A method that gives a confidence only keeps the class of the largest logit.
+    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class of canonical logits, (n,).
 
         Parameters
         ----------
         logits : array_like of shape (n, n_classes)
-            Finite, as in :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of int of shape (n,)
-            Numbers of classes, from 0.
-        """
-        logits = self._check_fitted_input(logits)
-        if not self.gives_probabilities:
-            return np.argmax(logits, axis=1)
-        return argmax_with_ties(self.predict_proba(logits), logits)
-
-    def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
-        """Confidence in the predicted class: the largest probability unless the method says otherwise.
-
-        Parameters
-        ----------
-        logits : array_like of shape (n, n_classes)
-            Finite, as in :meth:`fit`.
+            As in :meth:`probs_from_logits`.
         features : array_like of shape (n, ...) or None, default None
-            Inputs of the rows; methods that do not need them leave them aside.
+            Inputs of the rows, on the scale of the fit; methods that do not need them leave them aside.
 
         Returns
         -------
         ndarray of shape (n,)
             From 0 to 1.
         """
-        return self.predict_proba(logits).max(axis=1)
+        return self.probs_from_logits(logits).max(axis=1)
 
     # -- state and scikit-learn's conventions ----------------------------------------------------------
 
@@ -320,15 +425,47 @@ class Calibrator:
         """Whether ``fit`` has succeeded."""
         return hasattr(self, "n_classes_")
 
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """(n_classes,) label of each column, as labels were given to :meth:`fit`."""
+        return self.outputs_.labels
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the outputs."""
+        return self.outputs_.n_outputs
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """Names of the columns of the DataFrame that it was fitted on; there for such fits alone."""
+        if not self.outputs_.ordered:
+            raise AttributeError(f"This {type(self).__name__} was fitted on columns without names.")
+        return np.array(self.outputs_.columns, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.fitted
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        target = TargetTags(required=True, one_d_labels=True)
+        return Tags(
+            estimator_type="classifier",
+            target_tags=target,
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(),
+        )
+
     def get_state(self) -> dict[str, Any]:
-        """Everything learned: the attributes whose names end in ``_``.
+        """Everything learned: the attributes whose names end in ``_``, but for the form of the outputs.
 
         Returns
         -------
         dict of str to object
             Numbers, strings, arrays, and lists and dicts of these.
         """
-        return {k: v for k, v in vars(self).items() if k.endswith("_") and not k.startswith("_")}
+        learned = (item for item in vars(self).items() if item[0] != "outputs_")
+        return {k: v for k, v in learned if k.endswith("_") and not k.startswith("_")}
 
     def set_state(self, state: Mapping[str, Any]) -> Self:
         """Take on what a calibrator with these parameters has learned, as :meth:`get_state` gave it.
@@ -350,6 +487,7 @@ class Calibrator:
         """
         vars(self).update(check_names(state))
         self.check_state()
+        self.outputs_ = OutputFormat.numbered(self.n_classes_)
         return self
 
     def check_state(self) -> None:
@@ -407,17 +545,25 @@ class Calibrator:
             else less_row_maxima(checked, logits)
         )
 
-    def _check_fitted_input(self, logits: Any) -> Floats:
-        array = as_array(logits, "logits")
+    def _check_fitted(self) -> None:
         if not self.fitted:
             raise CalibrationError(
-                f"This {type(self).__name__} is not fitted yet; call fit(logits, labels) first."
+                f"This {type(self).__name__} is not fitted yet; call fit(outputs, labels) first."
             )
+
+    def _check_fitted_input(self, logits: Any) -> Floats:
+        array = as_array(logits, "logits")
+        self._check_fitted()
         if array.ndim != 2 or array.shape[1] != self.n_classes_:
             raise CalibrationError(
                 f"Expected logits of shape (n, {self.n_classes_}), as in the calibration set; got {array.shape}."
             )
         return array
+
+    def _to_logits(self, outputs: Any, kind: Kind | None) -> Floats:
+        """Canonical logits of what the form of the fit is checked against."""
+        self._check_fitted()
+        return self.outputs_.to_logits(outputs, kind)
 
     def _changed(self) -> list[str]:
         """``name=value`` of the parameters that are not at their defaults, seed and device aside."""
@@ -441,3 +587,58 @@ def _weights_note(weights: Floats) -> str:
         f"The weights of {n:,} rows sum to {number(total)} and count as so many rows, where penalties, smoothing and "
         "the least number of rows are concerned; if they are not counts, scale them to a mean of one."
     )
+
+
+def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
+    """The arrays beyond logits and labels that fitting ``made`` takes from a data set, by name.
+
+    Weights are among them only where somebody said what they mean.
+
+    Raises
+    ------
+    CalibrationError
+        If the data set does not hold them all; says why where they were given and could not be used. Of pairs, if the
+        method needs the outputs of all classes.
+    """
+    if not counts_weights(type(made), data):
+        raise CalibrationError(
+            f"{type(made).__name__} takes no weights, and these rows are weighted by {data.weight_kind}: choose a "
+            "method that does, such as temperature, Platt or isotonic."
+        )
+    if not can_learn(type(made), data):
+        raise CalibrationError(
+            f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for "
+            "each answer; choose a method of one score, such as Platt, beta or isotonic."
+        )
+    arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
+    if absent := [name for name, array in arrays.items() if array is None]:
+        left_out = (
+            finding for finding in getattr(data, "findings", ()) if finding.left_out in absent
+        )
+        why = next((f": {finding.reason} {finding.action}".rstrip() for finding in left_out), ".")
+        raise CalibrationError(
+            f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}"
+        )
+    of_rows = {
+        "clusters": getattr(data, "clusters", None),
+        "weights": getattr(data, "confirmed_weights", None),
+    }
+    return arrays | {
+        name: array for name, array in of_rows.items() if name in made.takes and array is not None
+    }
+
+
+def is_pairs(data: Any) -> bool:
+    """Whether a data set holds one confidence for each answer, and whether it is correct, in place of classes."""
+    return getattr(data, "kind", None) == "pairs"
+
+
+def can_learn(cls: type[Calibrator], data: Any) -> bool:
+    """Whether a method can learn from the kind of outputs that a data set holds, and from its weights."""
+    return (NEEDS_CLASSES not in cls.traits or not is_pairs(data)) and counts_weights(cls, data)
+
+
+def counts_weights(cls: type[Calibrator], data: Any) -> bool:
+    """Whether a method takes the weights of a data set, if it has any; all others would be judged by other rows."""
+    weights = getattr(data, "confirmed_weights", None)
+    return weights is None or "weights" in cls.takes or LEARNS_NOTHING in cls.traits

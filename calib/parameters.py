@@ -173,7 +173,7 @@ def check_learned(calibrator: Any) -> None:
         with np.errstate(invalid="raise", divide="raise", over="raise"):
             if calibrator.gives_probabilities:
                 logits = trial_rows(n_classes)
-                check_probs(calibrator, calibrator.predict_proba(logits), logits)
+                check_probs(calibrator, calibrator.probs_from_logits(logits), logits)
             notes = calibrator.notes()
     except CalibrationError:
         raise

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from calib.base import KEEPS_HALF, LEARNS_NOTHING, NEEDS_CLASSES, Calibrator
+from calib.base import (
+    KEEPS_HALF,
+    NEEDS_CLASSES,
+    Calibrator,
+    can_learn,
+    counts_weights,
+    is_pairs,
+)
 from calib.errors import CalibrationError
 from calib.formatting import listed
 from calib.parameters import parameter_names, shown
@@ -447,61 +454,6 @@ def methods_that_take(array: str) -> list[str]:
 def missing_arrays(name: str, data: Any) -> list[str]:
     """The arrays beyond logits and labels that a method needs and a data set does not hold, by attribute name."""
     return sorted(array for array in METHODS[name].needs if getattr(data, array, None) is None)
-
-
-def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
-    """The arrays beyond logits and labels that fitting ``made`` takes from a data set, by name.
-
-    Weights are among them only where somebody said what they mean.
-
-    Raises
-    ------
-    CalibrationError
-        If the data set does not hold them all; says why where they were given and could not be used. Of pairs, if the
-        method needs the outputs of all classes.
-    """
-    if not counts_weights(type(made), data):
-        raise CalibrationError(
-            f"{type(made).__name__} takes no weights, and these rows are weighted by {data.weight_kind}: choose a method "
-            "that does, such as temperature, Platt or isotonic."
-        )
-    if not can_learn(type(made), data):
-        raise CalibrationError(
-            f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for each "
-            "answer; choose a method of one score, such as Platt, beta or isotonic."
-        )
-    arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
-    if absent := [name for name, array in arrays.items() if array is None]:
-        left_out = (
-            finding for finding in getattr(data, "findings", ()) if finding.left_out in absent
-        )
-        why = next((f": {finding.reason} {finding.action}".rstrip() for finding in left_out), ".")
-        raise CalibrationError(
-            f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}"
-        )
-    of_rows = {
-        "clusters": getattr(data, "clusters", None),
-        "weights": getattr(data, "confirmed_weights", None),
-    }
-    return arrays | {
-        name: array for name, array in of_rows.items() if name in made.takes and array is not None
-    }
-
-
-def is_pairs(data: Any) -> bool:
-    """Whether a data set holds one confidence for each answer, and whether it is correct, in place of classes."""
-    return getattr(data, "kind", None) == "pairs"
-
-
-def can_learn(cls: type[Calibrator], data: Any) -> bool:
-    """Whether a method can learn from the kind of outputs that a data set holds, and from its weights."""
-    return (NEEDS_CLASSES not in cls.traits or not is_pairs(data)) and counts_weights(cls, data)
-
-
-def counts_weights(cls: type[Calibrator], data: Any) -> bool:
-    """Whether a method takes the weights of a data set, if it has any; all others would be judged by other rows."""
-    weights = getattr(data, "confirmed_weights", None)
-    return weights is None or "weights" in cls.takes or LEARNS_NOTHING in cls.traits
 
 
 def said_of_kind(data: Any) -> str:

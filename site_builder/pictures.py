@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.base import NEEDS_CLASSES
+from calib.base import NEEDS_CLASSES, extras_for
 from calib.calibrators.geometric import fast_separation
 from calib.data import Predictions
 from calib.data.samples import SAMPLES, load_sample, true_map
@@ -17,7 +17,7 @@ from calib.numerics import Floats, sigmoid, softmax
 from calib.plots.annotations import carry, whiskers
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.style import COLORS, GUIDE, NEUTRAL, method_style, quiet, set_x, set_y
-from calib.registry import METHODS, Method, extras_for
+from calib.registry import METHODS, Method
 from calib.reporting.figures import figure_html, scripts
 
 BINARY, DIGITS = "simulated-binary", "digits-cnn"

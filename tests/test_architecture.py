@@ -20,9 +20,11 @@ PACKAGE = ROOT / "calib"
 LAYERS = (
     ("errors", "numerics", "formatting"),
     ("arrays", "parameters", "settings", "records"),
+    ("canonical",),
+    ("outputs",),
     ("isolation",),
     ("base",),
-    ("canonical", "registry"),
+    ("registry",),
     ("calibrators", "data"),
     ("metrics",),
     ("engine",),

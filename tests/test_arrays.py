@@ -46,7 +46,7 @@ def test_a_tensor_is_taken_of_a_type_that_numpy_has_not_and_that_needs_a_gradien
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (np.ma.masked_greater(LOGITS, 2.5), "1 of the logits are masked"),
+        (np.ma.masked_greater(LOGITS, 2.5), "1 of the outputs are masked"),
         ([[1.0, 2.0], [3.0]], "cannot be read as an array"),
         (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), "must be numbers"),
         (LOGITS.astype(complex), "must be numbers"),
@@ -57,11 +57,10 @@ def test_what_holds_no_logits_is_refused_in_a_sentence(given, says):
         calib.calibrator("temperature").fit(given, LABELS[: len(given)])
 
 
-def test_probabilities_given_as_logits_are_refused_and_the_way_out_works():
+def test_probabilities_are_fitted_as_their_logits():
     probs = softmax(LOGITS).astype(np.float16)
-    with pytest.raises(CalibrationError, match=r"Pass calib\.logits\(probs\)"):
-        calib.calibrator("temperature").fit(probs, LABELS)
-    fitted = calib.calibrator("temperature").fit(calib.logits(probs), LABELS)
+    fitted = calib.calibrator("temperature").fit(probs, LABELS)
+    assert fitted.outputs_.kind == "probabilities"
     assert fitted.temperature_ == pytest.approx(
         calib.calibrator("temperature").fit(LOGITS, LABELS).temperature_, rel=0.01
     )
@@ -97,8 +96,8 @@ def test_half_precision_widens_what_sums_may_miss_and_rows_are_divided_by_them()
         divided = values / values.sum(axis=1, keepdims=True, dtype=float)
         assert calib.ece(given, labels) == pytest.approx(calib.ece(divided, labels), abs=1e-4)
         np.testing.assert_allclose(softmax(calib.logits(given)), divided, rtol=1e-2)
-        with pytest.raises(CalibrationError, match=r"Pass calib\.logits\(probs\)"):
-            calib.calibrator("temperature").fit(given, labels)
+        fitted = calib.calibrator("temperature").fit(given, labels)
+        assert fitted.outputs_.kind == "probabilities"
     with pytest.raises(CalibrationError, match="do not sum to one"):
         calib.ece(half_precision()[1][1], labels)
 

@@ -480,12 +480,12 @@ def test_unusable_arrays_are_refused(name):
     few = calib.METHODS[name].cls.min_rows - 1
     for bad_logits, bad_labels, says in [
         (nan, labels, "1 of 10 rows"),
-        (logits[:, :1], labels, "at least 2 classes"),
+        (logits[:, :1], labels, "3 different values"),
         (logits[0], labels, "shape"),
         (logits.astype(str), labels, "numbers"),
-        (logits, labels[:-1], r"\(10,\)"),
-        (logits, labels + 1, r"0\.\.2"),
-        (logits, labels.astype(float), "integers"),
+        (logits, labels[:-1], r"shape \(9,\) for 10 rows"),
+        (logits, np.arange(10), "10 different values"),
+        (logits, labels + 0.5, "fractions"),
         (logits[:few], labels[:few], f"has {few} rows?;"),
     ]:
         with pytest.raises(CalibrationError, match=says):
@@ -495,7 +495,7 @@ def test_unusable_arrays_are_refused(name):
         make(name, {}).fit(logits, labels, votes=labels)
     with pytest.raises(CalibrationError, match="not fitted"):
         answer(make(name, {}), logits)
-    with pytest.raises(CalibrationError, match=r"\(n, 4\)"):
+    with pytest.raises(CalibrationError, match=r"3 columns.* takes 4"):
         answer(fitted(name, VARIANTS[name][0]), logits)
     with pytest.raises(CalibrationError, match="NaN"):
         answer(fitted(name, VARIANTS[name][0], 4), np.full((2, 4), np.nan))

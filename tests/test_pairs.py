@@ -12,11 +12,11 @@ from sklearn.linear_model import LogisticRegression
 import calib
 from benchmarks.exports import QUICK
 from calib import base
-from calib.base import KEEPS_HALF, Calibrator
+from calib.base import KEEPS_HALF, Calibrator, extras_for
 from calib.canonical import to_canonical
 from calib.data import Predictions
 from calib.errors import CalibrationError
-from calib.registry import extras_for, presets, said_of_kind
+from calib.registry import presets, said_of_kind
 
 FLOOR = 0.005
 NEEDS_CLASSES = {

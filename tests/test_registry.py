@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import calib
+from calib.base import extras_for
 from calib.errors import CalibrationError
 from calib.registry import (
     METHODS,
-    extras_for,
     methods_that_take,
     missing_arrays,
     presets,
@@ -79,6 +79,6 @@ def test_methods_that_errors_name_take_weights():
     with pytest.raises(
         CalibrationError, match="takes no weights; choose a method that does"
     ) as raised:
-        calib.calibrator("gpcalib").fit(*simulate(n=20), weights=np.ones(20))
+        calib.calibrator("gpcalib").fit(*simulate(n=20), weights=np.arange(20.0))
     named = re.search(r"such as (\w+), (\w+) or (\w+)", str(raised.value))
     assert set(named.groups()) <= set(methods_that_take("weights"))

@@ -232,7 +232,7 @@ def test_a_saved_model_and_an_exported_calibrator_give_the_same_numbers(
     probs = model.predict_proba(X)
     np.testing.assert_array_equal(joblib.load(tmp_path / "model.joblib").predict_proba(X), probs)
 
-    path = calib.export.save(model.calibrator_, tmp_path / "calibrator.npz", **model.outputs_)
+    path = calib.export.save(model.calibrator_, tmp_path / "calibrator.npz")
     raw = {
         "log_probabilities": "predict_log_proba",
         "probabilities": "predict_proba",

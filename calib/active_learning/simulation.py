@@ -322,9 +322,9 @@ def simulate(
         if len(calibration):
             try:
                 fitted = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
-                predicted = fitted.fit(
-                    known[calibration], pool.labels[calibration], progress=tell
-                ).predict_proba
+                rows = known[calibration]
+                fitted.fit(rows, pool.labels[calibration], kind="logits", progress=tell)
+                predicted = fitted.probs_from_logits
             except CalibrationError as error:
                 note = str(error)
         unsure = np.empty(0, np.int64)

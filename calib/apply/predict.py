@@ -16,17 +16,17 @@ from numpy.lib import format as npy_format
 
 from calib.apply.parts import ENDINGS, Progress, no_progress, parts_of
 from calib.base import Calibrator
-from calib.canonical import Kind
+from calib.canonical import PLAIN, Kind
 from calib.data import Choices
 from calib.data.assemble.outputs import check_sums
 from calib.data.findings import Finding, Notes
 from calib.data.loading import check_choices, findings_as_error
-from calib.data.scales import PLAIN
 from calib.errors import CalibrationError
+from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
-from calib.export.seen import AmbiguousOutputs
 from calib.formatting import plural
 from calib.numerics import Floats
+from calib.outputs import AmbiguousOutputs
 
 DTYPES = ("float64", "float32")
 """Of what is written; float32 is right to 6e-8 of a probability and takes half the room."""
@@ -64,8 +64,7 @@ def predict_file(
     target : str or Path
         File to write, .npy or .parquet.
     kind : str or None, default None
-        What the outputs are. Of a calibrator that was just fitted these are logits unless said otherwise; for a loaded
-        one it is only needed where it asks, because most rows of a block look like another kind.
+        What the outputs are; only needed where it asks, because most rows of a block look like another kind.
     dtype : {"float64", "float32"}, default "float64"
         Dtype of the result.
     choices : Choices or None, default None
@@ -91,7 +90,7 @@ def predict_file(
     source = Path(source)
     target = Path(target)
     if isinstance(calibrator, Calibrator):
-        calibrator = ExportedCalibrator(calibrator, kind or "logits")
+        calibrator = exported(calibrator)
     if not isinstance(calibrator, ExportedCalibrator):
         raise CalibrationError(
             f"A fitted calibrator is needed; got {type(calibrator).__name__}. A saved one is loaded first: "

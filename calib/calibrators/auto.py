@@ -220,7 +220,7 @@ class AutoCalibration(Calibrator):
                 for key, array in extras.items()
                 if key in made.takes and array is not None
             }
-            made.fit(logits[rows], labels[rows], progress=report, **taken)
+            made.fit(logits[rows], labels[rows], kind="logits", progress=report, **taken)
             done += 1
             report()
             return made
@@ -230,7 +230,7 @@ class AutoCalibration(Calibrator):
             probs = np.empty(len(folds))
             for fold in range(N_FOLDS):
                 inside = np.flatnonzero(folds == fold)
-                predicted = fit(name, folds != fold).predict_proba(logits[inside])
+                predicted = fit(name, folds != fold).probs_from_logits(logits[inside])
                 probs[inside] = predicted[np.arange(len(inside)), labels[inside]]
             return np.log(np.maximum(probs, _SMALLEST))
 
@@ -325,7 +325,7 @@ class AutoCalibration(Calibrator):
     def _predict(self, logits: Floats) -> Floats:
         members = zip(self.weights_, self.fitted_members(), strict=True)
         return sum(
-            (weight * made.predict_proba(logits) for weight, made in members),
+            (weight * made.probs_from_logits(logits) for weight, made in members),
             np.zeros(logits.shape),
         )
 

@@ -45,7 +45,9 @@ class EnsembleTemperatureScaling(Calibrator):
         return [*([plain] if self.weight_ < 1e-6 else []), *self.temperature_notes_]
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
-        scaled = TemperatureScaling(device="cpu").fit(logits, labels, progress=progress)
+        scaled = TemperatureScaling(device="cpu").fit(
+            logits, labels, kind="logits", progress=progress
+        )
         self.temperature_notes_ = scaled.notes()
         plain = np.log(scaled.temperature_)
         log_unit = np.log(scaled.unit_)

@@ -403,7 +403,7 @@ def best_temperature(logits: Floats, labels: Ints, weights: Floats | None = None
     """The temperature of these rows, 1 where they have no best one."""
     from calib.calibrators.temperature import TemperatureScaling
 
-    scaling = TemperatureScaling().fit(logits, labels, weights=weights)
+    scaling = TemperatureScaling().fit(logits, labels, kind="logits", weights=weights)
     return 1.0 if scaling.at_bound else scaling.temperature_
 
 

@@ -104,14 +104,14 @@ class VennAbers(OneVsRest):
         """Whether the fit has a pair of probabilities for each row, see :meth:`predict_pair`."""
         return self.n_classes_ == 2 and self.classes != "top" and self.maps_[0] is not None
 
-    def predict_pair(self, logits: Any) -> tuple[Floats, Floats]:
+    def predict_pair(self, outputs: Any) -> tuple[Floats, Floats]:
         """The probabilities p0 and p1 of class 1, with the row counted as class 0 and as class 1; both (n,).
 
         The one that belongs to the true label is calibrated; together they are no confidence interval.
 
         Parameters
         ----------
-        logits : (n, 2) array.
+        outputs : as in :meth:`fit`.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class VennAbers(OneVsRest):
         >>> print(round(float(p0[0]), 3), round(float(p1[0]), 3))
         0.333 0.667
         """
-        logits = self._check_fitted_input(logits)
+        logits = self._to_logits(outputs, None)
         if not self.gives_pairs:
             raise CalibrationError(
                 "Venn-Abers gives pairs of probabilities for two classes, with rows of both in the calibration set and "

@@ -13,11 +13,11 @@ from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.cli import arguments, text
 from calib.data import Predictions
 from calib.data.limits import MAX_BYTES
-from calib.export import provenance, writer
+from calib.export import writer
 from calib.export.sql import check_sql
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
-from calib.registry import METHODS, extras_for
+from calib.registry import METHODS
 
 DRAWN = f"default: {SAMPLED_ROWS:,} of more than {MANY_ROWS:,}, else all"
 
@@ -63,12 +63,13 @@ def fit(
     learned, test = arguments.split_data(data, calibration, seed)
     learned, drawn = fewer_rows(learned, len(learned) if rows == "all" else rows, seed)
     with text.progress("steps") as show:
-        made.fit(learned.logits, learned.labels, progress=show, **extras_for(made, learned))
+        made.fit(learned, progress=show)
+    made.remember(data.output_format())
     scores, n_test = ({}, 0) if test is None else (text.before_and_after(made, test), len(test))
     counts = {"n_rows": len(learned), "n_calibration": len(learned), "n_test": n_test}
     split = {"part": "as given" if calibration is None else calibration, "random_state": seed}
     # Some methods turn out to have no file of an ending once they are fitted, which is refused before anything is said.
-    writer.save(made, out, **provenance.describe(data), **counts, split=split, scores=scores)
+    writer.save(made, out, **counts, split=split, scores=scores)
     for finding in data.findings:
         if finding.code == "sampled":
             answer.note(f"{finding.message} Another number to fit on: --rows N.", "note")

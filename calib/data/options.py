@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from calib.canonical import KINDS, Kind
-from calib.data.scales import SCALES, Scale, is_scale
+from calib.canonical import KINDS, SCALES, Kind, Scale, is_scale
 from calib.errors import CalibrationError
 from calib.parameters import param
 
@@ -191,7 +190,7 @@ class Choices:
         Whether rows with NaN, infinite values or no valid label are left out, of the training set too.
     scale : str, float or None
         How the outputs are written: ``"percent"``, ``"counts"`` or ``"log"``, see
-        :data:`calib.data.scales.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
+        :data:`calib.canonical.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
     standardise : bool or None
         Whether features are standardised with the mean and standard deviation of the training set.
     floor : float or None

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import ONE_COLUMN, Kind, from_canonical
+from calib.canonical import ONE_COLUMN, Kind, Scale, class_order, from_canonical
 from calib.data.array_names import outcome_name
 from calib.data.assemble.beside import ROW_ROLES
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, listed
 from calib.data.options import WEIGHT_KIND, WeightKind
 from calib.data.roles import ColumnRole
-from calib.data.scales import Scale
 from calib.data.split import split_rows
 from calib.errors import CalibrationError, Finding
 from calib.formatting import one_line, percent, plural
 from calib.numerics import Floats, Ints
+from calib.outputs import OutputFormat, Seen
 from calib.parameters import shown
 
 _FIRST_NAMES, _LONGEST_NAME = 3, 40
@@ -109,7 +109,7 @@ class Predictions:
     roles : tuple of ColumnRole
         What each column of a table was taken for, with the reason.
     scale : str, float or None
-        How the outputs were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
+        How the outputs were written, see :data:`calib.canonical.SCALES`; None for the plain scale.
     """
 
     logits: Floats
@@ -323,6 +323,40 @@ class Predictions:
         """The weights, where somebody said what they mean and not all are zero; None elsewhere."""
         confirmed = self.weight_kind is not None and self.weights is not None and self.weights.any()
         return self.weights if confirmed else None
+
+    def output_format(self) -> OutputFormat:
+        """Return the form of the outputs, which a calibrator remembers, with name, hash and event of the data.
+
+        Returns
+        -------
+        OutputFormat
+            Its labels are the numbers of the columns, as ``labels`` are here.
+        """
+        view = "pairs" if self.kind == "pairs" else "top-label" if self.event is None else "event"
+        facts = {"data_name": self.name, "data_sha256": self.sha256, "view": view}
+        if self.event is not None:
+            facts |= {"event": self.event.name, "event_class": self.class_names[self.event.column]}
+        n = len(self)
+        return OutputFormat(
+            kind=self.kind,
+            floor=self.floor,
+            class_names=self.class_names,
+            scale=self.scale,
+            columns=self._columns(),
+            seen=Seen.from_logits(self.logits, self.kind, self.scale),
+            base_rate=np.bincount(self.labels, minlength=self.n_classes) / n if n else None,
+            feature_mean=self.feature_mean,
+            feature_scale=self.feature_scale,
+            metadata=facts,
+        )
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns of the outputs in the table that the data came from, in the order of the classes."""
+        named = [role.column for role in self.roles if role.role == "outputs"]
+        single = self.kind in ONE_COLUMN
+        if len(named) != (1 if single else self.n_classes):
+            return ()
+        return tuple(named if single else [named[k] for k in class_order(named, self.class_names)])
 
     def identified(self) -> Predictions:
         """The same data with their hash, computed here unless they have one.

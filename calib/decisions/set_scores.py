@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calib.base import is_pairs
 from calib.decisions.conformal import PredictionSets, conformal_sets, quantile_rank
 from calib.decisions.judgement import (
     LEVEL,
@@ -21,7 +22,6 @@ from calib.evaluation.evaluation import gives_probabilities
 from calib.metrics.bootstrap import Interval, drawn_units, wilson_interval
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
-from calib.registry import is_pairs
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -107,7 +107,7 @@ def fit_sets(
     _check_has_sets(calibrator, data)
     rows = independent_rows(data, random_state)
     return conformal_sets(
-        calibrator.predict_proba(rows.logits), rows.labels, alpha, per_class=per_class
+        calibrator.probs_from_logits(rows.logits), rows.labels, alpha, per_class=per_class
     )
 
 
@@ -141,7 +141,7 @@ def judge_sets(
     covered = np.empty(n, dtype=bool)
     size = np.empty(n, dtype=np.int64)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
-        inside = sets.predict(calibrator.predict_proba(data.logits[rows]))
+        inside = sets.predict(calibrator.probs_from_logits(data.logits[rows]))
         covered[rows] = inside[np.arange(len(inside)), data.labels[rows]]
         size[rows] = inside.sum(axis=1)
     class_rows = np.bincount(data.labels, minlength=n_classes)

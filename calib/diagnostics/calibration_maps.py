@@ -79,9 +79,9 @@ def class_map(
     points = np.asarray(log_odds, dtype=float)
     if calibrator.n_classes_ == 2:
         k = 1 if k is None else k
-        return calibrator.predict_proba(_two_logits(points if k == 1 else -points, kind, floor))[
-            :, k
-        ]
+        return calibrator.probs_from_logits(
+            _two_logits(points if k == 1 else -points, kind, floor)
+        )[:, k]
     if isinstance(calibrator, Identity):
         return sigmoid(points)
     assert isinstance(calibrator, OneVsRest)

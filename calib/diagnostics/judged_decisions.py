@@ -85,7 +85,7 @@ def _by_costs(
     actions, predicted = (np.empty(len(test), dtype=np.int64) for _ in range(2))
     expected = np.empty(len(test))
     for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
-        probs = fitted.predict_proba(test.logits[rows])
+        probs = fitted.probs_from_logits(test.logits[rows])
         actions[rows], expected[rows] = rule.decide_with_cost(probs)
         predicted[rows] = np.argmax(probs, axis=1)
     return judge_actions(

@@ -228,8 +228,7 @@ def class_pair(fitted: Calibrator, target: int, *, data: Mapping[str, Any]) -> t
     assert test is not None
     said = np.empty(len(test))
     for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
-        features = {"features": test.features[rows]} if test.features is not None else {}
-        said[rows] = fitted.predict_proba(test.logits[rows], **features)[:, target]
+        said[rows] = fitted.probs_from_logits(test.logits[rows])[:, target]
     return said, test.labels == target
 
 

@@ -68,7 +68,7 @@ def confidence_effect(
     index = np.arange(len(top))
     before = softmax(logits)[index, top]
     order = np.argsort(before, kind="stable")
-    probs = gp.predict_proba(logits)
+    probs = gp.probs_from_logits(logits)
     scaled = None if temperature is None else softmax(logits / temperature)[index, top][order]
     true = None if truth is None else softmax(truth(logits))[index, top][order]
     return ConfidenceEffect(

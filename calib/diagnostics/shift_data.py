@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from calib.canonical import IN_UNIT, KINDS
+from calib.canonical import IN_UNIT, KINDS, PLAIN
 from calib.data import (
     Event,
     Finding,
@@ -25,7 +25,6 @@ from calib.data.limits import MAX_CLASSES, megabytes
 from calib.data.loading import in_a_reader
 from calib.data.options import Source
 from calib.data.predictions import has_sha256
-from calib.data.scales import PLAIN
 from calib.errors import CalibrationError, DataError
 from calib.evaluation.evaluation import Evaluation, raw_model, row_arrays
 from calib.evaluation.view import view_of

@@ -107,7 +107,10 @@ def fit_calibrator(
     method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Progress
 ) -> Calibrator:
     """Fit a registered method on ``data``: ``logits``, ``labels`` and the arrays the method needs."""
-    fitted = calibrator(method, **params).fit(**data, progress=callback)
+    extras = {name: array for name, array in data.items() if name not in ("logits", "labels")}
+    fitted = calibrator(method, **params).fit(
+        data["logits"], data["labels"], kind="logits", progress=callback, **extras
+    )
     if not hasattr(fitted, "device_"):
         setattr(fitted, "device_", cpu_description())  # noqa: B010 - of this worker: the app may be on another machine
     return fitted

@@ -21,7 +21,7 @@ from calib.evaluation.score_registry import SCORES, scored_on
 from calib.evaluation.view import view_of
 from calib.formatting import Displayed, listed, plural
 from calib.metrics.bootstrap import UNKNOWN, Interval
-from calib.registry import METHODS, extras_for, titles_of
+from calib.registry import METHODS, titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,8 +92,7 @@ def attempt(
         fit_seconds = nan
         start = time.perf_counter()
         if not method.fitted:
-            extras = extras_for(method, calibration)
-            method.fit(calibration.logits, calibration.labels, progress=progress, **extras)
+            method.fit(calibration, progress=progress)
             fit_seconds = time.perf_counter() - start
             start = time.perf_counter()
         evaluation = Evaluation.from_predictions(method, test, view)

@@ -237,27 +237,29 @@ class Evaluation:
             "weights": weights,
             "weight_kind": weight_kind,
         }
+        own = isinstance(calibrator, Calibrator)
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
-            confidence, correct = top_label(
-                np.asarray(calibrator.predict_confidence(logits, **given)), predicted == labels
-            )
+            rate = calibrator.confidence_from_logits if own else calibrator.predict_confidence
+            confidence, correct = top_label(np.asarray(rate(logits, **given)), predicted == labels)
             _check_no_nan(confidence)
             rest = 1.0 - confidence if logits.shape[1] == 2 else None
             return cls(confidence, correct, predicted, labels, logits.shape[1], rest=rest, **about)
 
+        predict = calibrator.probs_from_logits if own else calibrator.predict_proba
+
         def score(rows: slice) -> RowScores:
             here = {name: array[rows] for name, array in given.items()}
-            return _of_all(
-                calibrator.predict_proba(logits[rows], **here), labels[rows], logits[rows]
-            )
+            return _of_all(predict(logits[rows], **here), labels[rows], logits[rows])
 
         return _by_blocks(score, logits, labels, about)
 
 
 def raw_model(data: Predictions) -> Calibrator:
     """The model as it is, as a calibrator that changes nothing: where it said exactly 0, that is what is judged."""
-    return calibrator("identity", floor=data.floor or 0.0).fit(data.logits[:2], data.labels[:2])
+    return calibrator("identity", floor=data.floor or 0.0).fit(
+        data.logits[:2], data.labels[:2], kind="logits"
+    )
 
 
 def row_arrays(data: Predictions) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calib.base import ROWS_SUM_TO_ONE
-from calib.canonical import KINDS
-from calib.data.scales import in_words
+from calib.canonical import KINDS, describe_scale
 from calib.export.runtime import ExportedCalibrator, damage_in_words
 from calib.formatting import escape_markdown, fixed, with_interval
 from calib.registry import METHODS
@@ -124,7 +123,7 @@ def _in_and_out(exported: ExportedCalibrator) -> dict[str, Any]:
         gives = f"{gives}; rows are not normalised and need not sum to one"
     facts: dict[str, Any] = {"input": f"{KINDS[kind]}: {_shape(exported)}", "output": gives}
     if exported.scale is not None:
-        facts["scale of the input"] = in_words(exported.scale)
+        facts["scale of the input"] = describe_scale(exported.scale)
     if exported.needs_features:
         facts["features"] = "the inputs of the rows, (n, ...), as they were uploaded"
     if exported.seen is not None:

@@ -11,8 +11,15 @@ import numpy as np
 import calib
 from calib.base import Calibrator
 from calib.calibrators.steps import Step
-from calib.canonical import DEFAULT_FLOOR, IN_UNIT, ONE_COLUMN, ROUNDING
-from calib.data.scales import PLAIN, in_words, one_of
+from calib.canonical import (
+    DEFAULT_FLOOR,
+    IN_UNIT,
+    ONE_COLUMN,
+    PLAIN,
+    ROUNDING,
+    describe_scale,
+    one_of,
+)
 from calib.decisions.rules import rule_state
 from calib.errors import CalibrationError
 from calib.export import predict
@@ -58,6 +65,7 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "scale": exported.scale,
         "floor": exported.floor,
         "class_names": names,
+        "classes": list(exported.classes),
         "columns": list(exported.columns) or names,
         "n_columns": made.n_classes_,
         "n_outputs": exported.n_outputs,
@@ -83,7 +91,7 @@ def checked_steps(calibrator: Calibrator) -> list[Step]:
     steps = calibrator.steps()
     rows = trial_rows(calibrator.n_classes_)
     try:
-        away = np.abs(predict.probabilities(steps, rows) - calibrator.predict_proba(rows)).max()
+        away = np.abs(predict.probabilities(steps, rows) - calibrator.probs_from_logits(rows)).max()
     except predict.Refused:
         away = np.inf
     if not away < AGREEMENT:
@@ -104,7 +112,7 @@ def logit_steps(exported: ExportedCalibrator) -> list[Step]:
     one = 1.0 if scale == "log" and kind not in ONE_COLUMN else one_of(scale)
     if one is None and scale != "counts":
         raise CalibrationError(
-            f"Outputs that are {in_words(scale or PLAIN)} are converted by calib alone; save a .pkl, or fit on "
+            f"Outputs that are {describe_scale(scale or PLAIN)} are converted by calib alone; save a .pkl, or fit on "
             "probabilities."
         )
     plain: Step = {"step": "normalise"} if one is None else {"step": "affine", "scale": 1 / one}

@@ -16,7 +16,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 import calib
 from calib.calibrators.steps import TINY, Step
-from calib.data.scales import PLAIN
+from calib.canonical import PLAIN
 from calib.errors import CalibrationError
 from calib.export.npz import checked_steps, logit_steps
 from calib.export.runtime import ExportedCalibrator

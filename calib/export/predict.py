@@ -190,8 +190,9 @@ class Calibrator:
         )
 
     def predict(self, outputs, kind=None):
-        """Number of the most probable class of each row, (n,)."""
-        return self._part("predicted", outputs, kind)
+        """Most probable class of each row, (n,), as labels were given to the fit."""
+        numbers = self._part("predicted", outputs, kind)
+        return np.array(self.record["classes"])[numbers] if self.record["classes"] else numbers
 
     def decide(self, outputs, kind=None):
         """Action of each row by the file's rule, (n,): ``record["actions"]`` names them, -1 hands a row over."""

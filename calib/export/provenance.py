@@ -6,37 +6,27 @@ import copy
 import platform
 import sys
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import calib
-from calib.base import LEARNS_NOTHING, Calibrator, Progress, silent
+from calib.base import Calibrator, Progress, silent
 from calib.calibrators.backend import device_of
-from calib.canonical import DEFAULT_FLOOR, ONE_COLUMN, class_order
 from calib.errors import CalibrationError
-from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator
-from calib.export.seen import Seen
 from calib.formatting import listed
+from calib.outputs import OutputFormat
 from calib.registry import METHODS
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
-_OF_THE_EXPORT = (
-    "kind",
-    "floor",
-    "scale",
-    "class_names",
-    "columns",
-    "seen",
-    "base_rate",
-    "decision",
-    "sets",
-)
+_FORM = tuple(f.name for f in fields(OutputFormat) if f.name != "metadata")
 _OF_FEATURES = ("feature_mean", "feature_scale")
+_DECIDING = ("decision", "sets")
 RECORDED = (
     *(
         "data_name",
@@ -81,26 +71,34 @@ def exported(
                 "An exported calibrator has its metadata already; export the fitted one anew."
             )
         return calibrator
-    known = dict(metadata or {})
-    if unknown := set(known) - {*_OF_THE_EXPORT, *_OF_FEATURES, *RECORDED}:
-        raise CalibrationError(
-            f"An export has no {listed(sorted(unknown))}; what else is to be recorded goes into metadata, a dictionary."
-        )
-    known |= known.pop("metadata", None) or {}
-    special = {key: known.pop(key) for key in (*_OF_THE_EXPORT, *_OF_FEATURES) if key in known}
     if not isinstance(calibrator, Calibrator):
         raise CalibrationError(f"A fitted calibrator is exported; got {type(calibrator).__name__}.")
     if not calibrator.fitted:
         raise CalibrationError(
             f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it."
         )
+    form = calibrator.outputs_
+    named = dict(metadata or {})
+    special = {name: getattr(form, name) for name in _FORM}
+    if unknown := set(named) - {*special, *_DECIDING, *RECORDED}:
+        raise CalibrationError(
+            f"An export has no {listed(sorted(unknown))}; what else is to be recorded goes into metadata, a dictionary."
+        )
+    named |= named.pop("metadata", None) or {}
+    if named.get("kind", form.kind) != form.kind:
+        special |= {"floor": None, "seen": None}
+    special |= {key: named.pop(key) for key in (*_FORM, *_DECIDING) if key in named}
     if "features" not in calibrator.needs:
-        special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
-    if LEARNS_NOTHING in calibrator.traits and special.get("floor"):
-        special["floor"] = DEFAULT_FLOOR  # no fit needed more, and so zeros stay zeros
-    noted = {"notes": calibrator.notes(), "device": device_of(calibrator), "versions": versions()}
-    recorded = {**noted, "exported_on": datetime.now(UTC).date().isoformat(), **known}
-    return ExportedCalibrator(calibrator, metadata=recorded, **special)
+        special |= dict.fromkeys(_OF_FEATURES)
+    recorded = {
+        "notes": calibrator.notes(),
+        "device": device_of(calibrator),
+        "versions": versions(),
+        "exported_on": datetime.now(UTC).date().isoformat(),
+        **form.metadata,
+        **named,
+    }
+    return ExportedCalibrator(calibrator=calibrator, metadata=recorded, **special)
 
 
 def resume(
@@ -147,70 +145,21 @@ def resume(
             f"{METHODS[earlier.method].title} cannot go on from this file: that takes the pickle of a method that can, "
             "such as GPcalib. Give the .pkl, or fit on all rows."
         )
-    calibrator.partial_fit(data.logits, data.labels, progress=progress)
-    known = {
-        **describe(data),
-        "n_rows": calibrator.get_state()["n_rows_given_"],
-        "class_names": earlier.class_names,
-    }
+    form = data.output_format()
+    earlier.to_logits(data)  # which refuses others
+    calibrator.remember(form)
+    calibrator.partial_fit(data, progress=progress)
+    n_rows = calibrator.get_state()["n_rows_given_"]
+    known: dict[str, Any] = {"n_rows": n_rows, "class_names": earlier.class_names}
     known["floor"] = data.floor if earlier.floor is None else earlier.floor
     for key, joint in (("data_name", " + "), ("data_sha256", " ")):
         if key in earlier.metadata:
-            known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
-    share = len(data) / known["n_rows"]
+            known[key] = f"{earlier.metadata[key]}{joint}{form.metadata[key]}"
+    share = len(data) / n_rows
     before = earlier.base_rate
-    known["base_rate"] = (
-        None if before is None else (1.0 - share) * before + share * known["base_rate"]
-    )
+    both = before is not None and form.base_rate is not None
+    known["base_rate"] = (1.0 - share) * before + share * form.base_rate if both else None
     return exported(calibrator, known)
-
-
-def describe(data: Predictions) -> dict[str, Any]:
-    """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
-
-    Also what the outputs look like, which new ones are compared with; with two classes which is the event, and the view
-    that scores are of; and what features were standardised with.
-
-    Parameters
-    ----------
-    data : Predictions
-        Whatever a calibrator was fitted and tested on.
-
-    Returns
-    -------
-    dict of str to object
-        For ``**metadata`` of :func:`save`.
-    """
-    event = data.event
-    known = {key: getattr(data, key, None) for key in _OF_FEATURES}
-    if len(data):
-        known["seen"] = Seen.from_logits(data.logits, data.kind, data.scale)
-        known["base_rate"] = np.bincount(data.labels, minlength=data.n_classes) / len(data)
-    if event is not None:
-        known |= {"event": event.name, "event_class": data.class_names[event.column]}
-    return {key: value for key, value in known.items() if value is not None} | {
-        "kind": data.kind,
-        "floor": data.floor,
-        "scale": data.scale,
-        "class_names": data.class_names,
-        "columns": _columns(data),
-        "view": view_of(data).name,
-        "data_name": data.name,
-        "data_sha256": data.sha256,
-    }
-
-
-def _columns(data: Predictions) -> tuple[str, ...]:
-    """The columns of the outputs in the table that the data came from, in the order of the classes."""
-    named = [role.column for role in data.roles if role.role == "outputs"]
-    n_columns = 1 if data.kind in ONE_COLUMN else data.n_classes
-    if len(named) != n_columns:
-        return ()
-    return (
-        tuple(named[k] for k in class_order(named, data.class_names))
-        if n_columns > 1
-        else tuple(named)
-    )
 
 
 def versions() -> dict[str, str]:

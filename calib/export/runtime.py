@@ -7,14 +7,13 @@ import pickle
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array
 from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.feature_scale import check_against_mean, check_standardisation
 from calib.calibrators.steps import Step
@@ -22,12 +21,9 @@ from calib.canonical import (
     KINDS,
     ONE_COLUMN,
     Kind,
-    check_values,
-    class_order,
+    is_scale,
     standardise,
-    to_canonical,
 )
-from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import (
     HAND_OVER,
@@ -40,9 +36,9 @@ from calib.decisions.rules import (
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.decisions import check_decisions, held
-from calib.export.seen import AmbiguousOutputs, Seen, in_unit
 from calib.formatting import plural
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, argmax_with_ties
+from calib.outputs import OutputFormat, Seen
 from calib.parameters import number_fault, shown
 from calib.records import COMPRESSIONS, LARGEST, arrays_of, without_arrays
 from calib.registry import METHODS, registry_name
@@ -74,6 +70,9 @@ class StepsCalibrator(Calibrator):
 
     traits = frozenset({MINDS_OFFSETS})  # the steps take logits as they are
 
+    def __post_init__(self) -> None:
+        self.outputs_ = OutputFormat.numbered(self.n_classes_)
+
     def promises(self, n_classes: int) -> frozenset[str]:
         """Of the method that was fitted."""
         return frozenset(self.promises_)
@@ -95,53 +94,22 @@ class StepsCalibrator(Calibrator):
 
 
 @dataclass(eq=False)
-class ExportedCalibrator:
+class ExportedCalibrator(OutputFormat):
     """A fitted calibrator with all that is needed to use it far from where it was fitted.
 
     Attributes
     ----------
     calibrator : Calibrator
         The fitted calibrator itself.
-    kind : str
-        What the model writes out, see :data:`calib.canonical.Kind`.
-    floor : float or None
-        The probability that stands for an exact zero, as in the calibration data; None if it had none.
-    class_names : tuple of str
-        One name per class.
-    metadata : dict of str to object
-        What else was recorded: data hash, scores, versions, notes.
-    feature_mean, feature_scale : ndarray or None
-        What features are standardised with, in the shape of one row, where the calibration data had them so; None for
-        methods without features and for features taken as they are.
-    scale : str, float or None
-        How the outputs are written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
-    seen : Seen or None
-        What the outputs were like that it was fitted and tested on, with which new ones are compared; None where that
-        is not known.
-    base_rate : ndarray of shape (n_classes,) or None
-        Frequencies of the classes in the data that it was fitted and tested on.
     decision : EventCut, CostMatrix, AnswerAbove or None
         Rule that :meth:`decide` follows. It holds for this calibrator's probabilities alone.
     sets : PredictionSets or None
         Quantiles that :meth:`prediction_sets` uses; they hold for this calibrator alone too.
-    columns : tuple of str
-        Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
-        no table.
     """
 
     calibrator: Calibrator
-    kind: Kind = "logits"
-    floor: float | None = None
-    class_names: tuple[str, ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
-    feature_mean: Floats | None = None
-    feature_scale: Floats | None = None
-    scale: Scale | None = None
-    seen: Seen | None = None
-    base_rate: Floats | None = None
     decision: AnyRule | None = None
     sets: PredictionSets | None = None
-    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.calibrator.fitted:
@@ -200,16 +168,6 @@ class ExportedCalibrator:
         return fitted.params_ if isinstance(fitted, StepsCalibrator) else fitted.get_params()
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.calibrator.n_classes_
-
-    @property
-    def n_outputs(self) -> int:
-        """Numbers that the model writes for each row."""
-        return 1 if self.kind in ONE_COLUMN else self.calibrator.n_classes_
-
-    @property
     def needs_features(self) -> bool:
         """Whether it predicts from the inputs of the rows, beside a model's outputs."""
         return "features" in self.calibrator.needs
@@ -229,9 +187,9 @@ class ExportedCalibrator:
         ndarray of shape (n, n_classes)
             Columns in the order of the classes.
         """
-        return self.calibrator.predict_proba(self.to_logits(outputs, kind))
+        return self.calibrator.probs_from_logits(self.to_logits(outputs, kind))
 
-    def predict(self, outputs: Any, kind: Kind | None = None) -> Ints:
+    def predict(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[Any]:
         """Most probable class of each row; ties are broken by the raw outputs, then by the lower class.
 
         Parameters
@@ -243,10 +201,13 @@ class ExportedCalibrator:
 
         Returns
         -------
-        ndarray of int of shape (n,)
-            Numbers of classes, from 0.
+        ndarray of shape (n,)
+            Labels as they were given to the fit.
         """
-        return self.calibrator.predict(self.to_logits(outputs, kind))
+        logits = self.to_logits(outputs, kind)
+        made = self.calibrator
+        probs = made.probs_from_logits(logits) if made.gives_probabilities else logits
+        return self.labels[argmax_with_ties(probs, logits)]
 
     def predict_confidence(
         self, outputs: Any, features: Any = None, kind: Kind | None = None
@@ -362,14 +323,15 @@ class ExportedCalibrator:
         made = self.calibrator
         said = dict[str, Any]()
         if self.kind == "pairs":
-            said["confidence"] = made.predict_proba(logits)[:, 1]
+            said["confidence"] = made.probs_from_logits(logits)[:, 1]
         else:
-            said["predicted"] = made.predict(logits)
             if made.gives_probabilities:
-                said = {"probabilities": made.predict_proba(logits), **said}
-                said["confidence"] = said["probabilities"].max(axis=1)
+                probs = said["probabilities"] = made.probs_from_logits(logits)
+                confidence = probs.max(axis=1)
             else:
-                said["confidence"] = made.predict_confidence(logits, features)
+                probs = logits
+                confidence = made.confidence_from_logits(logits, features)
+            said |= {"predicted": argmax_with_ties(probs, logits), "confidence": confidence}
         if "actions" in more:
             rule: AnyRule = held(self, "decision")
             if isinstance(rule, AnswerAbove):  # of pairs the answer is what was predicted
@@ -405,104 +367,6 @@ class ExportedCalibrator:
         standardised = standardise(features, self.feature_mean, self.feature_scale)
         check_against_mean(features, self.feature_mean)
         return standardised
-
-    def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
-        """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind and scale.
-
-        Parameters
-        ----------
-        outputs : array_like
-            As the model writes them. Columns of a DataFrame that are called as the classes are, are taken by name.
-        kind : str or None, default None
-            What they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
-            that it was fitted on.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Float64.
-
-        Raises
-        ------
-        AmbiguousOutputs
-            If they lie in [0, 1] and those before did not, as probabilities in the place of logits do.
-        CalibrationError
-            If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
-        """
-        self.check_kind(kind)
-        outputs = as_array(self.in_class_order(outputs), "outputs")
-        check_rescaled(outputs, self.scale)
-        shape = np.shape(outputs)
-        if len(shape) == 2 and shape[1] != self.n_outputs:
-            raise CalibrationError(
-                f"The outputs have {plural(shape[1], 'column')}, but the calibrator takes {self.n_outputs:,} for the "
-                f"{self.n_classes:,} classes that it was fitted on. Give it outputs of the same model."
-            )
-        written = outputs
-        outputs = to_plain(outputs, self.scale)
-        logits = to_canonical(outputs, self.kind, self.floor)
-        check_values(outputs, self.kind)
-        if kind is None:
-            self._check_alike(written)
-        return logits
-
-    @property
-    def in_unit(self) -> float:
-        """Share of rows that had all values in [0, 1]; where it is not known, none of logits, and all of others."""
-        return self.seen.in_unit if self.seen is not None else float(self.kind != "logits")
-
-    def _check_alike(self, outputs: Any) -> None:
-        rows = np.asarray(outputs)
-        share = in_unit(rows.reshape(len(rows), -1)) if rows.size >= 10 else 0.0
-        if share > self.in_unit + 0.5:
-            raise AmbiguousOutputs(
-                f"The calibrator takes {KINDS[self.kind]}, but {share:.0%} of these {len(rows):,} rows lie in [0, 1], "
-                f"like probabilities, and {self.in_unit:.0%} of those that it was fitted on. If they are "
-                f'{KINDS[self.kind]} all the same, call predict_proba(outputs, kind="{self.kind}"), or give --kind '
-                f"{self.kind} to the command."
-            )
-
-    def in_class_order(self, outputs: Any, columns: Sequence[str] | None = None) -> Any:
-        """Outputs of a table in the order of the classes, by the names of its columns.
-
-        Where these do not name the classes, outputs are taken as they stand; see :func:`calib.canonical.class_order`.
-
-        Parameters
-        ----------
-        outputs : array_like of shape (n, n_classes)
-            As the model writes them.
-        columns : sequence of str or None, default None
-            Names of the columns; None takes those of a DataFrame.
-
-        Returns
-        -------
-        array_like of shape (n, n_classes)
-            The outputs themselves where the order is theirs.
-        """
-        if columns is None:
-            columns = (
-                [*map(str, outputs.columns)]
-                if hasattr(outputs, "iloc") and hasattr(outputs, "columns")
-                else []
-            )
-        order = class_order(columns, self.class_names)
-        known = order != sorted(order) and np.shape(outputs)[1:] == (len(order),)
-        return np.asarray(outputs)[:, order] if known else outputs
-
-    def check_kind(self, kind: Kind | None) -> None:
-        """Refuse outputs that are said to be of another kind than the calibrator takes.
-
-        Parameters
-        ----------
-        kind : str or None
-            What they are said to be; None says nothing.
-        """
-        if kind is not None and kind != self.kind:
-            said = KINDS.get(kind, shown(kind))
-            raise CalibrationError(
-                f"The calibrator takes {KINDS[self.kind]}, and these were said to be {said}; give the same outputs as "
-                "those it was fitted on, or fit one on these."
-            )
 
 
 @dataclass(eq=False)
@@ -599,11 +463,12 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
                 f"The calibrator's method {shown(fitted.method_)} is none of calib; update calib."
             )
         return SavedCalibrator(
-            fitted,
-            record["kind"],
-            record["floor"],
-            tuple(record["class_names"]),
-            record["metadata"],
+            calibrator=fitted,
+            kind=record["kind"],
+            floor=record["floor"],
+            class_names=tuple(record["class_names"]),
+            classes=tuple(record["classes"]),
+            metadata=record["metadata"],
             scale=record["scale"],
             columns=tuple(record["columns"]),
             seen=Seen.from_state(record["seen"]),

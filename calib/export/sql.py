@@ -17,8 +17,7 @@ import numpy as np
 import calib
 from calib.base import MINDS_OFFSETS, Calibrator
 from calib.calibrators.steps import Step
-from calib.canonical import KINDS, ROUNDING, Kind
-from calib.data.scales import PLAIN, Scale
+from calib.canonical import KINDS, PLAIN, ROUNDING, Kind, Scale
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.npz import checked_steps, logit_steps

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator
-from calib.canonical import KINDS
+from calib.canonical import KINDS, describe_scale
 from calib.data import Choices
 from calib.data.options import FILES
 from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
-from calib.data.scales import in_words
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.evaluation import raw_model
@@ -302,7 +301,7 @@ def _facts(
         "SHA-256 of the content": data.sha256 or "unknown",
     }
     if data.scale is not None:
-        facts["scale of the outputs"] = in_words(data.scale)
+        facts["scale of the outputs"] = describe_scale(data.scale)
     if view.is_event and data.event is not None:
         rate = float(np.mean(data.labels == data.event.column))
         facts["event"] = f"{data.event.name}, in {percent(rate)} of all rows ({data.event.reason})"

@@ -23,6 +23,7 @@ from calib.canonical import Kind, check_values, to_canonical, zero_floor
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats
+from calib.outputs import OutputFormat, Seen
 from calib.parameters import check_by_name, shown
 from calib.registry import METHODS, calibrator, methods_that_take
 from calib.sklearn.scorers import check_labels_known, class_indices
@@ -74,13 +75,10 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator_ : estimator
         The fitted estimator; not there for an ensemble, as the next two.
     calibrator_ : Calibrator
-        The fitted :class:`calib.base.Calibrator`.
+        The fitted :class:`calib.base.Calibrator`; ``calib.export.save(model.calibrator_, path)`` writes one that takes
+        the outputs of ``estimator_``.
     calibrated_ : list
         Of an ensemble, one fitted model for each fold, with these three attributes.
-    outputs_ : dict of str to object
-        What an export of ``calibrator_`` must know of the estimator's outputs:
-        ``calib.export.save(model.calibrator_, path, **model.outputs_)``. Its ``kind`` is what ``estimator_`` gives,
-        ``floor`` the probability that stands for exact zeros, None for scores.
 
     Examples
     --------
@@ -182,7 +180,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             than two classes, and for folds that leave a class without rows to train on.
         """
         made = self._calibrator()
-        for name in ("calibrated_", "calibrator_", "estimator_", "outputs_"):  # of an earlier fit
+        for name in ("calibrated_", "calibrator_", "estimator_"):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         y = column_or_1d(y, warn=True)
@@ -235,16 +233,19 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         kind, values = outputs
         self.classes_ = np.asarray(estimator.classes_)
         self.estimator_ = estimator
-        self.outputs_: dict[str, Any] = {
-            "kind": kind,
-            "floor": zero_floor(values, kind)
-            if kind in ("probabilities", "log_probabilities")
-            else None,
-            "class_names": tuple(map(str, self.classes_)),
-        }
+        floor = None
+        if kind in ("probabilities", "log_probabilities"):
+            floor = zero_floor(values, kind)
+        names = tuple(map(str, self.classes_))
+        form = OutputFormat(kind=kind, floor=floor, class_names=names)
+        form.classes = tuple(self.classes_.tolist())
         if self.method == "identity":  # which is the estimator as it is, exact zeros included
-            made.set_params(floor=self.outputs_["floor"] or 0.0)
-        self.calibrator_ = made.fit(self._logits(values), class_indices(y, self.classes_), **extras)
+            made.set_params(floor=floor or 0.0)
+        logits = self._logits(values, form)
+        made.fit(logits, class_indices(y, self.classes_), kind="logits", **extras)
+        form.seen = Seen.from_logits(logits, kind)
+        self.calibrator_ = made
+        made.outputs_ = form
         return self
 
     @property
@@ -279,7 +280,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if hasattr(self, "calibrated_"):
             probs: Floats = np.mean([one.predict_proba(X) for one in self.calibrated_], axis=0)
             return probs
-        return self.calibrator_.predict_proba(self._logits(_outputs(self.estimator_, X)[1]))
+        fitted = self.calibrator_
+        outputs = _outputs(self.estimator_, X)[1]
+        return fitted.probs_from_logits(self._logits(outputs, fitted.outputs_))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Natural logarithms of the calibrated probabilities, (n, n_classes); -inf for a probability of 0.
@@ -398,12 +401,10 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
         return splits
 
-    def _logits(self, outputs: Floats) -> Floats:
+    def _logits(self, outputs: Floats, form: OutputFormat) -> Floats:
         """Canonical logits (n, n_classes) of the estimator's outputs."""
-        kind = self.outputs_["kind"]
-        floor = self.outputs_["floor"]
-        check_values(outputs, kind)
-        logits = to_canonical(outputs, kind, floor)
+        check_values(outputs, form.kind)
+        logits = to_canonical(outputs, form.kind, form.floor)
         if logits.shape[1] != len(self.classes_):
             raise CalibrationError(
                 f"The estimator gives {logits.shape[1]} columns for {len(self.classes_)} classes; it must give one for "

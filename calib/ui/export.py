@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
+from calib.base import Calibrator, is_pairs
 from calib.canonical import KINDS, Kind
 from calib.data import DataError, read_features, read_rows
 from calib.data.loading import APART
@@ -20,10 +22,9 @@ from calib.errors import CalibrationError
 from calib.export import npz, provenance, writer
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.runtime import ExportedCalibrator
-from calib.export.seen import AmbiguousOutputs
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
-from calib.registry import is_pairs
+from calib.outputs import AmbiguousOutputs
 from calib.ui.building import offer_file
 from calib.ui.data.view import show_finding
 from calib.ui.fits import RAW, ShownFit, intervals_of
@@ -122,7 +123,7 @@ def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
     carried = session.carried.get(fit.key)
 
     def pack() -> Packed:
-        exported = provenance.exported(fit.calibrator, metadata_of(session, fit, raw))
+        exported = provenance.exported(remembering(session, fit), metadata_of(session, fit, raw))
         return Packed((fit.key, carried), exported, nbytes(fit.calibrator))
 
     return keep(("packed", fit.key, carried, session.view.key), pack)
@@ -196,7 +197,6 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
     after = intervals_of(fit)
     carried = session.carried.get(fit.key, Carried())
     return {
-        **described(session),
         "decision": carried.decision,
         "sets": carried.sets,
         "n_calibration": len(session.calibration),
@@ -214,9 +214,10 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
     }
 
 
-def described(session: OpenSession) -> dict[str, Any]:
-    """What an export records of the open data; computed once."""
-    return keep(("described", session.split_key), lambda: provenance.describe(session.data))
+def remembering(session: OpenSession, fit: ShownFit) -> Calibrator:
+    """The calibrator of a fit with the form of the open data, which is computed once."""
+    form = keep(("form", session.split_key), session.data.output_format)
+    return copy(fit.calibrator).remember(form)
 
 
 def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
@@ -277,7 +278,7 @@ def uploaded_rows(
     file = uploader(f"{what}: {FORMATS}", f"{page}/upload")
     if file is None:
         return None
-    exported = provenance.exported(fit.calibrator, described(session))
+    exported = provenance.exported(remembering(session, fit))
     marked = (
         f"{page}/sure of"  # the upload whose outputs somebody said are of the calibrator's kind
     )

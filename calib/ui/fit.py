@@ -8,13 +8,12 @@ from typing import Any
 
 import streamlit as st
 
-from calib.base import Calibrator
+from calib.base import Calibrator, can_learn
 from calib.calibrators.backend import DEVICES, gpu_present
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.registry import (
     METHODS,
-    can_learn,
     missing_arrays,
     said_of_kind,
     short_of_rows,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calib.base import Calibrator
+from calib.base import Calibrator, extras_for
 from calib.data import Predictions
 from calib.diagnostics.gap_sentences import gap_and_extremes
 from calib.diagnostics.judgement import (
@@ -38,7 +38,7 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
-from calib.registry import METHODS, OFFERED, calibrator, extras_for, title_of
+from calib.registry import METHODS, OFFERED, calibrator, title_of
 from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
 from calib.store.index import in_words, server_store

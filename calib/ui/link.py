@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
+from calib.base import extras_for
 from calib.data import Choices, DataError, Predictions
 from calib.data.findings import shortened
 from calib.data.samples import load_sample
@@ -23,7 +24,7 @@ from calib.export.decisions import check_decisions
 from calib.formatting import plural
 from calib.isolation.logs import trace
 from calib.records import without_arrays
-from calib.registry import calibrator, extras_for
+from calib.registry import calibrator
 from calib.store.contents import (
     Entry,
     get_data,

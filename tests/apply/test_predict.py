@@ -13,8 +13,8 @@ from calib.apply.predict import probabilities_file
 from calib.canonical import to_canonical
 from calib.export import runtime
 from calib.export.runtime import ExportedCalibrator
-from calib.export.seen import Seen
 from calib.numerics import softmax
+from calib.outputs import Seen
 from tests.apply.conftest import write
 from tests.cli.conftest import run
 
@@ -24,7 +24,7 @@ def written(path):
 
 
 def exported(method, logits, labels, kind="logits", floor=None):
-    return ExportedCalibrator(calib.calibrator(method).fit(logits, labels), kind, floor)
+    return ExportedCalibrator(calib.calibrator(method).fit(logits, labels), kind=kind, floor=floor)
 
 
 @pytest.mark.parametrize("name", ["plain.npy", "fortran.npy", "table.parquet"])
@@ -142,12 +142,12 @@ def test_later_rows_of_another_kind_are_refused(
     cases = [
         (exported("temperature", logits, labels), logits, softmax(logits)),
         (
-            ExportedCalibrator(two, "binary_log_odds", seen=seen),
+            ExportedCalibrator(two, kind="binary_log_odds", seen=seen),
             logits[:, 1:2],
             softmax(logits[:, :2])[:, 1:],
         ),
         (exported("temperature", logits, labels, "probabilities"), softmax(logits), logits),
-        (ExportedCalibrator(two, "pairs"), softmax(logits[:, :2])[:, 1:], logits[:, 1:2]),
+        (ExportedCalibrator(two, kind="pairs"), softmax(logits[:, :2])[:, 1:], logits[:, 1:2]),
     ]
     for made, right, wrong in cases:
         source = write(

@@ -193,7 +193,7 @@ def test_methods_whose_maps_cannot_weigh_rows_name_those_that_can():
     logits, labels = data()
     assert "weights" not in Step.takes
     with pytest.raises(CalibrationError, match=r"takes no weights; .*platt"):
-        Step().fit(logits, labels, weights=np.ones(60))
+        Step().fit(logits, labels, weights=np.arange(60.0))
 
 
 # -- what is stored ------------------------------------------------------------------------------------

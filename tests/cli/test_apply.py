@@ -86,8 +86,8 @@ def test_apply_of_a_table_of_other_classes_says_how_many_there_are(width, tmp_pa
     probs = np.random.default_rng(0).dirichlet([1, 1, 1], 300)
     two = np.c_[1 - probs[:, 0], probs[:, 0]][:, -width:]
     data = calib.load({"outputs": two, "labels": (probs[:, 0] > 0.4).astype(int)})
-    fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    saved = calib.export.save(fitted, tmp_path / "two.zip", **calib.export.describe(data))
+    fitted = calib.calibrator("temperature").fit(data)
+    saved = calib.export.save(fitted, tmp_path / "two.zip")
     pd.DataFrame(probs, columns=["p_a", "p_b", "p_c"]).to_csv(tmp_path / "three.csv", index=False)
     assert (
         main(["apply", str(saved), str(tmp_path / "three.csv"), "--out", str(tmp_path / "o.csv")])

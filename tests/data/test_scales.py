@@ -10,11 +10,11 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
 import calib
+from calib.canonical import PLAIN, SCALES, check_rescaled, one_of, to_plain
 from calib.cli import text
 from calib.data import Choices, inspect, load
 from calib.data.assemble.outputs import decide_form
 from calib.data.findings import InvalidUpload
-from calib.data.scales import PLAIN, SCALES, check_rescaled, one_of, to_plain
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
 from tests.data.conftest import cases, check_repeatable, csv_bytes, the
@@ -169,12 +169,12 @@ def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_wer
     outputs = written(make.probs, scale)
     data = load(make.npz(outputs=outputs, labels=make.labels))
     assert data.scale == scale
-    fitted = calib.calibrator("vector").fit(data.logits, data.labels)
-    saved = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}", **provenance.describe(data)))
+    fitted = calib.calibrator("vector").fit(data)
+    saved = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}"))
     assert saved.scale == scale
     np.testing.assert_array_equal(saved.to_logits(outputs[:50]), data.logits[:50])
     np.testing.assert_allclose(
-        saved.predict_proba(outputs), fitted.predict_proba(np.log(make.probs)), rtol=1e-9
+        saved.predict_proba(outputs), fitted.probs_from_logits(np.log(make.probs)), rtol=1e-9
     )
 
 

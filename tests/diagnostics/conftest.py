@@ -55,6 +55,6 @@ class Made:
 @pytest.fixture(scope="session")
 def made() -> Made:
     data = Predictions(*simulate(n=1200), NAMES, sha256="of the data")
-    fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    exported = provenance.exported(fitted, provenance.describe(data))
+    fitted = calib.calibrator("temperature").fit(data)
+    exported = provenance.exported(fitted)
     return Made(fitted, data, exported, writer.to_bytes("npz", exported))

@@ -47,7 +47,7 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     names = ("owl", "cat", "hen", "dog")
     data = replace(fresh, class_names=names)
     exported = provenance.exported(
-        calib.calibrator("temperature").fit(*simulate()), provenance.describe(data)
+        calib.calibrator("temperature").fit(*simulate()).remember(data.output_format())
     )
     found = read_new_rows(
         exported, ("f.npz", npz_bytes(logits=fresh.logits, labels=np.array(names)[fresh.labels]))
@@ -84,10 +84,7 @@ def test_zeros_become_the_floor_of_the_calibrator() -> None:
     probs /= probs.sum(axis=1, keepdims=True)
     labels = probs.argmax(axis=1)
     data = calib.load(("p.npz", npz_bytes(probs=probs, labels=labels)))
-    exported = provenance.exported(
-        calib.calibrator("temperature").fit(data.logits, data.labels),
-        provenance.describe(data) | {"floor": 1e-4},
-    )
+    exported = provenance.exported(calib.calibrator("temperature").fit(data), {"floor": 1e-4})
     found = read_new_rows(exported, ("p.npz", npz_bytes(probs=probs, labels=labels)))
     assert found.data.floor == 1e-4
     np.testing.assert_allclose(found.data.logits, exported.to_logits(probs), rtol=1e-6, atol=1e-9)
@@ -99,15 +96,13 @@ def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
     risk = 100 * softmax(logits)[:, 1]
     data = calib.load(("p.npz", npz_bytes(p_percent=risk, labels=labels)))
     assert data.scale == "percent"
-    exported = provenance.exported(
-        calib.calibrator("platt").fit(data.logits, data.labels), provenance.describe(data)
-    )
+    exported = provenance.exported(calib.calibrator("platt").fit(data))
     few = risk < 30
     found = read_new_rows(exported, ("p.npz", npz_bytes(p=risk[few], labels=labels[few])))
     np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
     np.testing.assert_allclose(
         exported.predict_proba(risk[few]),
-        exported.calibrator.predict_proba(found.data.logits),
+        exported.calibrator.predict_proba(found.data),
         rtol=1e-9,
     )
 
@@ -124,14 +119,9 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
 
     data = load_sample("digits-cnn")
     calibration, test = data.split(0.5, random_state=0)
-    fitted = calib.calibrator("geometric").fit(
-        calibration.logits,
-        calibration.labels,
-        **calib.registry.extras_for(calib.calibrator("geometric"), calibration),
-    )
-    described = provenance.describe(data)
+    fitted = calib.calibrator("geometric").fit(calibration)
     shape = data.features.shape[1:]
-    plain = provenance.exported(fitted, described)
+    plain = provenance.exported(fitted)
     with pytest.raises(CalibrationError, match="predicts from features too"):
         fitted_to(plain, replace(test, features=None))
     _, now = judge(plain, fitted_to(plain, test)[0])
@@ -139,8 +129,7 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
         now.confidence, fitted.predict_confidence(test.logits, features=test.features)
     )
     moved = provenance.exported(
-        fitted,
-        described | {"feature_mean": np.full(shape, 3.0), "feature_scale": np.full(shape, 2.0)},
+        fitted, {"feature_mean": np.full(shape, 3.0), "feature_scale": np.full(shape, 2.0)}
     )
     _, same = judge(moved, replace(test, features=2.0 * test.features.astype(float) + 3.0))
     np.testing.assert_allclose(same.confidence, now.confidence, atol=1e-9)
@@ -151,9 +140,7 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
 def test_the_event_is_that_of_the_calibrator_whatever_is_rarer_now() -> None:
     logits, labels = simulate(n=400, n_classes=2)
     learned = Predictions(logits, labels, ("no", "yes"), event=Event(0, "refusal", "as chosen"))
-    exported = provenance.exported(
-        calib.calibrator("temperature").fit(logits, labels), provenance.describe(learned)
-    )
+    exported = provenance.exported(calib.calibrator("temperature").fit(learned))
     new = replace(learned, event=Event(1, "yes", "the rarer class"))
     data, _ = fitted_to(exported, new)
     assert (data.event.column, data.event.name) == (0, "refusal")

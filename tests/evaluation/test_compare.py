@@ -48,7 +48,7 @@ class Geometric(Calibrator):
     def _fit(self, logits, labels, *, progress, features, train_features, train_labels):
         self.given_ = [len(features), len(train_features), len(train_labels)]
 
-    def predict_confidence(self, logits, *, features):
+    def confidence_from_logits(self, logits, features=None):
         return np.clip(features[:, 0], 0.0, 1.0)
 
 

@@ -23,7 +23,7 @@ class ConfidenceOnly(Calibrator):
     def _fit(self, logits, labels, *, progress):
         pass
 
-    def predict_confidence(self, logits):
+    def confidence_from_logits(self, logits, features=None):
         return softmax(logits).max(axis=1)
 
 

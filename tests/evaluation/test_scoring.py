@@ -181,6 +181,6 @@ def test_the_raw_model_is_the_same_however_it_is_asked_for(tmp_path):
         assert found.evaluations["identity"].row_nll.mean() == pytest.approx(
             calib.scores(test).loc["NLL", "value"]
         )
-    calib.export.save(raw, tmp_path / "raw.npz", **calib.export.describe(calibration))
+    calib.export.save(raw.remember(calibration.output_format()), tmp_path / "raw.npz")
     said = calib.runtime.load(tmp_path / "raw.npz").predict_proba(risk)[:, 1]
     np.testing.assert_allclose(said, risk, atol=1e-12)

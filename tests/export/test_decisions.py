@@ -73,7 +73,7 @@ def test_a_probability_that_is_written_as_the_cut_reaches_it():
     hundredths = np.arange(1, 100)
     raw = calib.calibrator("identity").fit(np.zeros((2, 2)), [0, 1])
     for cut in hundredths.tolist():
-        made = ExportedCalibrator(raw, "binary_probability", decision=EventCut(cut=cut / 100))
+        made = ExportedCalibrator(raw, kind="binary_probability", decision=EventCut(cut=cut / 100))
         np.testing.assert_array_equal(decided(made, hundredths / 100), hundredths >= cut)
     for alarm, miss in (
         (1.0, 3.0),
@@ -81,11 +81,13 @@ def test_a_probability_that_is_written_as_the_cut_reaches_it():
         (0.04, 0.96),
     ):  # at one of the hundredths both actions cost the same
         costs = np.array([[0.0, alarm], [miss, 0.0]])
-        made = ExportedCalibrator(raw, "binary_probability", decision=CostMatrix(costs=costs))
+        made = ExportedCalibrator(raw, kind="binary_probability", decision=CostMatrix(costs=costs))
         np.testing.assert_array_equal(
             decided(made, hundredths / 100), hundredths > round(100 * alarm / (alarm + miss))
         )
-    answered = ExportedCalibrator(raw, "binary_probability", decision=AnswerAbove(threshold=0.75))
+    answered = ExportedCalibrator(
+        raw, kind="binary_probability", decision=AnswerAbove(threshold=0.75)
+    )
     np.testing.assert_array_equal(
         decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, HAND_OVER]
     )
@@ -101,15 +103,12 @@ def test_probabilities_in_float32_are_decided_alike_in_memory_and_by_every_file(
         outputs = np.stack([(100 if scale else 1) - outputs, outputs], axis=1)
     labels = np.arange(99) * 7 % 100 < hundredths
     data = calib.load({"outputs": outputs, "labels": labels.astype(int)}, kind=kind, scale=scale)
-    known, raw = (
-        provenance.describe(data),
-        calib.calibrator("identity").fit(data.logits, data.labels),
-    )
-    probs = raw.predict_proba(data.logits)
+    raw = calib.calibrator("identity").fit(data)
+    probs = raw.predict_proba(data)
     for cut in (hundredths[1::6] / 100).tolist():
-        made = provenance.exported(raw, {**known, "decision": AnswerAbove(threshold=cut)})
+        made = provenance.exported(raw, {"decision": AnswerAbove(threshold=cut)})
         confidence, predicted = (
-            (probs[:, 1], 1) if kind == "pairs" else (probs.max(axis=1), raw.predict(data.logits))
+            (probs[:, 1], 1) if kind == "pairs" else (probs.max(axis=1), raw.predict(data))
         )
         actions = decided(made, outputs)
         np.testing.assert_array_equal(
@@ -117,7 +116,7 @@ def test_probabilities_in_float32_are_decided_alike_in_memory_and_by_every_file(
         )
         np.testing.assert_array_equal(decided(reread(made), outputs), actions)
         if kind != "pairs":
-            made = provenance.exported(raw, {**known, "decision": EventCut(cut=cut)})
+            made = provenance.exported(raw, {"decision": EventCut(cut=cut)})
             np.testing.assert_array_equal(decided(made, outputs), probs[:, 1] >= cut - 1e-12)
             np.testing.assert_array_equal(
                 decided(reread(made), outputs), probs[:, 1] >= cut - 1e-12
@@ -153,7 +152,7 @@ def test_pairs_are_answered_or_handed_over():
     data = load_sample("simulated-answers")
     platt = calib.calibrator("platt").fit(data.logits, data.labels)
     exported = provenance.exported(
-        platt, {**provenance.describe(data), "decision": AnswerAbove(threshold=0.6)}
+        platt.remember(data.output_format()), {"decision": AnswerAbove(threshold=0.6)}
     )
     outputs = np.exp(data.logits[:, 1])
     actions = decided(exported, outputs)

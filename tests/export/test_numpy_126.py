@@ -12,10 +12,10 @@ import pytest
 
 import calib
 from benchmarks.exports import QUICK
+from calib.base import extras_for
 from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove, fit_sets
 from calib.export import predict, writer
-from calib.registry import extras_for
 
 PREDICTS = """
 import importlib.util

@@ -36,15 +36,15 @@ def loaded(made, **metadata):
 def test_the_table_that_was_uploaded_goes_through(name, tmp_path):
     path = ROOT / "sample_data" / f"{name}.csv"
     data = calib.load(path)
-    made = calib.calibrator("isotonic").fit(data.logits, data.labels)
-    writer.save(made, tmp_path / "calibrator.npz", **provenance.describe(data))
+    made = calib.calibrator("isotonic").fit(data)
+    writer.save(made, tmp_path / "calibrator.npz")
     out = tmp_path / "out.csv"
     main([str(path), "--out", str(out), "--calibrator", str(tmp_path / "calibrator.npz")])
     given, said = pd.read_csv(path, dtype=str), pd.read_csv(out, dtype=str)
     pd.testing.assert_frame_equal(said[given.columns], given)
     column = "confidence_" if data.kind == "pairs" else "p_1"
     np.testing.assert_allclose(
-        said[column].astype(float), made.predict_proba(data.logits)[:, 1], rtol=0, atol=1e-9
+        said[column].astype(float), made.predict_proba(data)[:, 1], rtol=0, atol=1e-9
     )
 
 
@@ -88,7 +88,10 @@ def test_probabilities_are_not_taken_for_logits_unless_it_is_said(fitted, overco
     ):
         made.predict_proba(probs)
     np.testing.assert_allclose(
-        made.predict_proba(probs, kind="logits"), fitted.predict_proba(probs), rtol=0, atol=1e-12
+        made.predict_proba(probs, kind="logits"),
+        fitted.probs_from_logits(probs),
+        rtol=0,
+        atol=1e-12,
     )
 
 

@@ -74,7 +74,7 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
     assert data.kind == kind
     assert (data.floor is not None) == (kind in IN_UNIT or kind == "log_probabilities")
     made = ExportedCalibrator(
-        calib.calibrator("identity").fit(data.logits, data.labels), data.kind, data.floor
+        calib.calibrator("identity").fit(data.logits, data.labels), kind=data.kind, floor=data.floor
     )
     assert data.logits.dtype == (np.float64 if kind in IN_UNIT else dtype)
     np.testing.assert_array_equal(made.to_logits(outputs), data.logits)
@@ -236,7 +236,9 @@ def test_features_cannot_be_standardised_with_anything(fitted, changes):
 
 def test_a_slip_in_a_row_is_named_and_not_taken_for_another_kind(overconfident):
     logits, labels = overconfident
-    made = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels), "probabilities")
+    made = ExportedCalibrator(
+        calib.calibrator("temperature").fit(logits, labels), kind="probabilities"
+    )
     probs = softmax(logits)
     probs[[6, 40]] = [[1.02, 0.0, 0.0, 0.0], [0.1, 0.2, -0.3, 1.0]]
     with pytest.raises(

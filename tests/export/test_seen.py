@@ -14,8 +14,8 @@ from calib.data import Predictions
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
 from calib.export.predict import main as script
-from calib.export.seen import AmbiguousOutputs, Seen
 from calib.numerics import sigmoid, softmax
+from calib.outputs import AmbiguousOutputs, Seen
 from tests.conftest import simulate
 from tests.forged_records import opened, sealed
 
@@ -38,8 +38,8 @@ def of_kind(
         canonical, labels % canonical.shape[1], tuple(map(str, range(canonical.shape[1]))), kind
     )  # type: ignore[arg-type]
     data = replace(data, scale=scale)
-    fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    return provenance.exported(fitted, provenance.describe(data)), outputs, others
+    fitted = calib.calibrator("temperature").fit(data)
+    return provenance.exported(fitted), outputs, others
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def evaluated(run, expression, scores):
 
 
 def as_probability(given):
-    return ExportedCalibrator(given.calibrator, "binary_probability", floor=1e-9)
+    return ExportedCalibrator(given.calibrator, kind="binary_probability", floor=1e-9)
 
 
 @cache
@@ -103,7 +103,7 @@ def test_fits_to_rows_of_one_class_are_written_too(run, method, label):
     params = {"prediction": "mean"} if method == "gpcalib" else {}
     fitted = calib.calibrator(method, **params).fit(logits, np.full(60, label))
     scores = np.append(np.linspace(-30, 30, 25), ADVERSARIAL)
-    given = ExportedCalibrator(fitted, "binary_log_odds")
+    given = ExportedCalibrator(fitted, kind="binary_log_odds")
     known = ~near_steps(given, given.to_logits(scores, given.kind))
     expected = fitted.predict_proba(np.stack([0 * scores, scores], axis=1))[:, 1]
     np.testing.assert_allclose(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import calib
+from calib.base import extras_for
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.engine import FitSpec, Job
-from calib.registry import extras_for
 from calib.store.contents import Entry
 from calib.store.index import Store
 

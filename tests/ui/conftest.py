@@ -18,11 +18,12 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
+from calib.base import extras_for
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.judgement import arrays_to_judge
 from calib.engine import Data, Engine, FitSpec
-from calib.registry import calibrator, extras_for, title_of
+from calib.registry import calibrator, title_of
 from calib.ui import fits, widgets
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, finished

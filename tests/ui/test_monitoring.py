@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
-from calib.export import provenance, writer
+from calib.export import writer
 from calib.formatting import listed
 from calib.registry import METHODS
 from calib.ui.session import EXPORTED, OpenSession
@@ -100,10 +100,8 @@ def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     logits, labels = simulate(n=500)
     content = npz_bytes(logits=logits, labels=labels)
     data = calib.load(("mine.npz", io.BytesIO(content)))
-    fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
-    app = give(
-        open_page(PAGE), [("a.npz", writer.to_bytes("npz", fitted, provenance.describe(data)))]
-    )
+    fitted = calib.calibrator("temperature").fit(data)
+    app = give(open_page(PAGE), [("a.npz", writer.to_bytes("npz", fitted))])
     app = give_rows(app, "mine.npz", content)
     assert clean(app)
     assert "These are the data that the calibrator was fitted on" in said(app)

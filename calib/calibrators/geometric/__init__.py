@@ -295,7 +295,7 @@ class Geometric(Calibrator):
         confidence = self.confidence_at(separation)
         self.certain_, self.hopeless_ = (int(np.count_nonzero(confidence == end)) for end in (1, 0))
 
-    def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
+    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
         """Confidence in the class of the largest logit, shape (n,).
 
         Parameters

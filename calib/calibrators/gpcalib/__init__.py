@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calib.arrays import as_array, check_labels, refuse_probabilities
 from calib.base import (
     EQUIVARIANT,
     KEEPS_ACCURACY,
@@ -113,7 +112,7 @@ class GPCalib(Calibrator):
         traits = self.traits - ({MINDS_OFFSETS} if self.inputs == "probs" else set())
         return traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.monotone else set())
 
-    def partial_fit(self, logits: Any, labels: Any, *, progress: Progress = silent) -> Self:
+    def partial_fit(self, outputs: Any, labels: Any = None, *, progress: Progress = silent) -> Self:
         """Learn from more calibration rows as if they had been in the fit, without the earlier rows.
 
         A fit keeps a second-order expansion of its rows' likelihood (33 kB, also in pickles;
@@ -129,7 +128,7 @@ class GPCalib(Calibrator):
 
         Parameters
         ----------
-        logits, labels, progress : as in :meth:`fit`; one row is enough.
+        outputs, labels, progress : as in :meth:`fit`; one row is enough.
 
         Raises
         ------
@@ -137,19 +136,17 @@ class GPCalib(Calibrator):
             If the number of classes or a parameter of the fit was changed, or an array is not usable.
         """
         if not self.fitted:
-            return self.fit(logits, labels, progress=progress)
+            return self.fit(outputs, labels, progress=progress)
         self.check_params()
         self._check_unchanged()
-        given = as_array(logits)
-        refuse_probabilities(given, logits)
-        rows = self._hook_input(self._check_fitted_input(given))
-        labels = check_labels(labels, rows.shape)
+        rows = self._hook_input(self._to_logits(outputs, None))
+        codes = self.outputs_.encode(getattr(outputs, "labels", labels), len(rows))
         if not len(rows):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         longer = copy(self)
         try:
             longer._fit_latent(
-                rows, labels, QuadraticLikelihood(**self.quadratic_likelihood_), progress
+                rows, codes, QuadraticLikelihood(**self.quadratic_likelihood_), progress
             )
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error

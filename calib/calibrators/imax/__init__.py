@@ -110,11 +110,10 @@ class IMaxBinning(StepMapCalibrator):
         shared = set(parameter_names(cls)) & set(
             parameter_names(OneVsRest)
         )  # one-vs-rest in the same way as the bins
-        source = cls(**{name: getattr(self, name) for name in shared}).fit(
-            logits, labels, progress=progress
-        )
+        source = cls(**{name: getattr(self, name) for name in shared})
+        source.fit(logits, labels, kind="logits", progress=progress)
         self.source_notes_ = source.notes()
-        self._take_over(source.predict_proba(logits), logits, labels)
+        self._take_over(source.probs_from_logits(logits), logits, labels)
 
     def _take_over(self, probs: Floats, logits: Floats, labels: Ints) -> None:
         """Represent the bins by another calibrator's (n, n_classes) probabilities."""

@@ -13,12 +13,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, ROUNDING, Kind, to_canonical, zero_floor
+from calib.canonical import (
+    IN_UNIT,
+    KINDS,
+    ONE_COLUMN,
+    PLAIN,
+    ROUNDING,
+    SLACK,
+    Kind,
+    Scale,
+    describe_scale,
+    to_canonical,
+    zero_floor,
+)
 from calib.data.findings import InvalidUpload, Step, info, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, check_size
-from calib.data.scales import PLAIN, SLACK, Scale, in_words
 from calib.data.words import POINTS
 from calib.errors import Finding
 from calib.formatting import plural, row_numbers
@@ -80,7 +91,7 @@ class Form:
     @property
     def in_words(self) -> str:
         """What they are read as, for a sentence."""
-        return KINDS[self.kind] if self.scale in (None, 1.0) else in_words(self.scale)
+        return KINDS[self.kind] if self.scale in (None, 1.0) else describe_scale(self.scale)
 
 
 def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bools:
@@ -217,7 +228,7 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
             if given in IN_UNIT
             else {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
         )
-        reason = f"{name} was read as {in_words(scale)}, and converted: {reach}."
+        reason = f"{name} was read as {describe_scale(scale)}, and converted: {reach}."
         say, action = (info, "") if sure else (warning, "If that is wrong, read them as they are.")
         found = () if choices.scale else (say("scale", reason, action, **back),)
         return Step(Form(given or kind, scale), found, {"scale": scale, "kind": given or kind})
@@ -299,7 +310,7 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
         raise ask(
             f"{name} is one column of which no value is positive (they {reach}): log-odds of something rare, or "
             "logarithms of probabilities.",
-            {**as_is, in_words("log").capitalize(): {"scale": "log"}},
+            {**as_is, describe_scale("log").capitalize(): {"scale": "log"}},
         )
     if low < 0:
         return None, True

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import KINDS, ONE_COLUMN
+from calib.canonical import KINDS, ONE_COLUMN, to_plain
 from calib.data.array_names import outcome_name
 from calib.data.assemble.arrays import Arrays
 from calib.data.assemble.beside import row_fields
@@ -28,7 +28,6 @@ from calib.data.findings import InvalidUpload, Notes, Step, info, shortened, ver
 from calib.data.options import OPTION_OF_ROLE, Choices
 from calib.data.predictions import Predictions
 from calib.data.roles import ColumnRole
-from calib.data.scales import to_plain
 from calib.formatting import plural, row_numbers
 from calib.numerics import Ints
 

@@ -10,14 +10,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.canonical import KINDS
+from calib.canonical import KINDS, SCALES, describe_scale
 from calib.data import Choices, DataError, Inspection, inspect
 from calib.data.findings import InvalidUpload
 from calib.data.guess.files import SOURCE, Looked, look_at, roles_of_files
 from calib.data.loading import APART, in_a_reader
 from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
-from calib.data.scales import SCALES, in_words
 from calib.store.index import server_store
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
@@ -273,7 +272,7 @@ def _spelled(name: str, choice: Any) -> str:
     if name == "kind":
         return KINDS.get(choice, "inferred")
     if name == "scale":
-        return "inferred" if choice is None else in_words(choice)
+        return "inferred" if choice is None else describe_scale(choice)
     return (
         f"{len(choice):,} columns from {choice[0]}"
         if isinstance(choice, tuple)

@@ -26,7 +26,7 @@ from calib.ui.compare.answer import recommended
 from calib.ui.data import roles
 from calib.ui.data.upload import file_uploader, show_limits
 from calib.ui.data.view import chosen_fix, show_finding
-from calib.ui.export import described
+from calib.ui.export import remembering
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
 from calib.ui.server.memory import admit
@@ -81,9 +81,7 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
             )
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
-    exported = provenance.exported(
-        fit.calibrator, {**described(session), "view": session.view.name}
-    )
+    exported = provenance.exported(remembering(session, fit), {"view": session.view.name})
     return Subject(
         fit.key,
         fit.title,

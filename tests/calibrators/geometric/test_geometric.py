@@ -205,7 +205,7 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path):
     expected = {}
     for number, params in enumerate(VARIANTS):
         made = fitted(calibration, **params)
-        writer.save(made, tmp_path / f"{number}.pkl", **provenance.describe(calibration))
+        writer.save(made.remember(calibration.output_format()), tmp_path / f"{number}.pkl")
         expected[f"{number}.pkl"] = made.predict_confidence(test.logits, test.features)
     np.savez(tmp_path / "rows.npz", outputs=test.logits, features=test.features)
     run_python(PREDICT, tmp_path, str(ROOT), *expected)
@@ -221,20 +221,20 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
     names = ("logits", "labels", "features", "train_features", "train_labels")
     np.savez(tmp_path / "outputs.npz", **{name: getattr(calibration, name) for name in names})
     data = calib.load(tmp_path / "outputs.npz", standardise=True)
-    described = provenance.describe(data)
-    mean, scale = described["feature_mean"], described["feature_scale"]
-    made = fitted(data)
+    form = data.output_format()
+    mean, scale = form.feature_mean, form.feature_scale
+    made = fitted(data).remember(form)
     expected = made.predict_confidence(
         test.logits, ((test.features - mean) / scale).astype(np.float32)
     )
-    again = pickle.loads(writer.to_bytes("pkl", made, described))
+    again = pickle.loads(writer.to_bytes("pkl", made))
     np.testing.assert_allclose(
         again.predict_confidence(test.logits, test.features), expected, rtol=0, atol=1e-6
     )
     with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
         again.predict_confidence(test.logits, test.features[:, :4])
     plain = provenance.exported(
-        calib.calibrator("temperature").fit(test.logits, test.labels), described
+        calib.calibrator("temperature").fit(test.logits, test.labels).remember(form)
     )
     assert plain.feature_mean is None
 
@@ -279,10 +279,10 @@ def test_a_prediction_needs_the_inputs_of_its_rows(small):
 def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path):
     calibration, test = digits
     made = fitted(calibration, reduction="mean_pool")
-    writer.save(made, tmp_path / "c.pkl", **provenance.describe(calibration))
+    writer.save(made.remember(calibration.output_format()), tmp_path / "c.pkl")
     loaded = runtime.load(tmp_path / "c.pkl")
     for wrong in (test.features / 255, test.features * 255.0):
-        for confidence in (made.predict_confidence, loaded.confidence):
+        for confidence in (made.predict_confidence, loaded.predict_confidence):
             with pytest.raises(
                 CalibrationError, match=r"(?s)reaches .* but one of .* 1; .*255.*prepare"
             ):

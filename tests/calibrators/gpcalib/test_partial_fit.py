@@ -60,13 +60,13 @@ def test_a_failure_on_the_way_leaves_the_fit_as_it_was(monkeypatch):
 
 def test_what_cannot_be_gone_on_from_is_refused():
     calibrator = GPCalib(max_iter=5).fit(LOGITS[:100], LABELS[:100])
-    with pytest.raises(CalibrationError, match=r"\(n, 6\)"):
+    with pytest.raises(CalibrationError, match="takes 6"):
         calibrator.partial_fit(LOGITS[:50, :4], LABELS[:50] % 4)
     with pytest.raises(CalibrationError, match="no rows"):
         calibrator.partial_fit(LOGITS[:0], LABELS[:0])
     with pytest.raises(CalibrationError, match="NaN"):
         calibrator.partial_fit(np.full((2, 6), np.nan), np.zeros(2, int))
-    with pytest.raises(CalibrationError, match=r"these are probabilities.*calib\.logits"):
+    with pytest.raises(CalibrationError, match="like probabilities"):
         calibrator.partial_fit(softmax(LOGITS[:50]), LABELS[:50])
     with pytest.raises(CalibrationError, match="inputs='probs' was set after the fit"):
         calibrator.set_params(inputs="probs").partial_fit(LOGITS[:50], LABELS[:50])

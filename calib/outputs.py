@@ -1,0 +1,497 @@
+"""The form of a model's outputs, which a calibrator remembers from its fit, and labels as numbers of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.arrays import as_array, as_numbers, check_logits, sum_tolerance
+from calib.canonical import (
+    IN_UNIT,
+    KINDS,
+    ONE_COLUMN,
+    ROUNDING,
+    Kind,
+    Scale,
+    check_rescaled,
+    check_values,
+    class_order,
+    one_of,
+    to_canonical,
+    to_plain,
+    zero_floor,
+)
+from calib.errors import CalibrationError
+from calib.formatting import listed, plural
+from calib.numerics import Floats, Ints
+from calib.parameters import number_fault, shown
+from calib.records import unflatten
+
+MOST_ROWS = 50_000
+"""Rows that are summarised; of more every second, third, ..."""
+
+FEW = 10
+"""Numbers below which their range does not tell probabilities from logits."""
+
+
+class AmbiguousOutputs(CalibrationError):
+    """Outputs that may be of another kind than a calibrator takes; ``kind=`` says what they are."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rows that a calibrator was fitted and tested on.
+
+    Attributes
+    ----------
+    rows : how many were looked at.
+    low, high : least and greatest value, as they were written; zeros of probabilities count as the floor.
+    in_unit : share of rows that had all values in [0, 1], also as they were written.
+    """
+
+    rows: int
+    low: float
+    high: float
+    in_unit: float
+
+    @classmethod
+    def from_logits(cls, logits: Floats, kind: Kind, scale: Scale | None = None) -> Self | None:
+        """Of canonical logits (n, n_classes) of outputs of a kind and a scale; None where there are no rows."""
+        if not len(logits):
+            return None
+        written = _as_written(logits[:: -(-len(logits) // MOST_ROWS)], kind, scale)
+        return cls(len(written), float(written.min()), float(written.max()), in_unit(written))
+
+    @classmethod
+    def from_state(cls, state: Any) -> Self | None:
+        """What a file holds of it, checked; None is None."""
+        if state is None:
+            return None
+        seen: Self = unflatten(state, {}, cls)
+        largest = float(np.finfo(np.float64).max)
+        faults = [number_fault(each, False, -largest, largest) for each in (seen.low, seen.high)]
+        if any(
+            [
+                *faults,
+                number_fault(seen.rows, True, 1, 2**62),
+                number_fault(seen.in_unit, False, 0, 1),
+            ]
+        ):
+            raise CalibrationError(
+                "The file says nonsense of what its calibrator has seen; export it again."
+            )
+        return seen
+
+
+@dataclass(eq=False, kw_only=True)
+class OutputFormat:
+    """The form of a model's outputs.
+
+    Attributes
+    ----------
+    kind : str
+        What the model writes out, see :data:`calib.canonical.Kind`.
+    floor : float or None
+        The probability that stands for an exact zero, as in the calibration data; None if it had none.
+    class_names : tuple of str
+        One name per class.
+    classes : tuple
+        The label of each column, as labels were given to the fit; () where these are the numbers of the columns.
+    scale : str, float or None
+        How the outputs are written, see :data:`calib.canonical.SCALES`; None for the plain scale.
+    seen : Seen or None
+        Range of the outputs that it was fitted on, with which new ones are compared; None where that is not known.
+    base_rate : ndarray of shape (n_classes,) or None
+        Frequencies of the classes.
+    columns : tuple of str
+        Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
+        no table.
+    ordered : bool
+        Whether a DataFrame of these columns must have them in this order.
+    feature_mean, feature_scale : ndarray or None
+        What features are standardised with, in the shape of one row, where the calibration data had them so; None for
+        methods without features and for features taken as they are.
+    metadata : dict of str to object
+        What else was recorded: data hash, scores, versions, notes.
+    """
+
+    kind: Kind = "logits"
+    floor: float | None = None
+    class_names: tuple[str, ...] = ()
+    classes: tuple[str | bool | int | float, ...] = ()
+    scale: Scale | None = None
+    seen: Seen | None = None
+    base_rate: Floats | None = None
+    columns: tuple[str, ...] = ()
+    ordered: bool = False
+    feature_mean: Floats | None = None
+    feature_scale: Floats | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def numbered(cls, n_classes: int) -> Self:
+        """Logits of classes without names."""
+        return cls(class_names=tuple(map(str, range(n_classes))))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+    @property
+    def n_outputs(self) -> int:
+        """Numbers that the model writes for each row."""
+        return 1 if self.kind in ONE_COLUMN else self.n_classes
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """(n_classes,) label of each column, as labels were given to the fit."""
+        return np.array(self.classes) if self.classes else np.arange(self.n_classes)
+
+    @property
+    def in_unit(self) -> float:
+        """Share of rows that had all values in [0, 1]; where it is not known, none of logits, and all of others."""
+        return self.seen.in_unit if self.seen is not None else float(self.kind != "logits")
+
+    def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
+        """Canonical logits, shape (n, n_classes), for a model's outputs of this kind and scale.
+
+        Parameters
+        ----------
+        outputs : array_like
+            As the model writes them. Columns of a DataFrame that are called as the classes are, are taken by name.
+        kind : str or None, default None
+            What they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
+            that it was fitted on.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Float64.
+
+        Raises
+        ------
+        AmbiguousOutputs
+            If they lie in [0, 1] and those before did not, as probabilities in the place of logits do.
+        CalibrationError
+            If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
+        """
+        if hasattr(outputs, "output_format"):
+            self.check_kind(outputs.kind)
+            outputs, names = outputs.logits, outputs.class_names
+            if len(names) != self.n_classes:
+                raise CalibrationError(
+                    f"The predictions have {len(names):,} classes, and the calibrator takes {self.n_classes:,}; give "
+                    "outputs of the same model."
+                )
+            return outputs
+        self.check_kind(kind)
+        names = column_names(outputs)
+        if (
+            self.ordered
+            and names
+            and names != self.columns
+            and sorted(names) == sorted(self.columns)
+        ):
+            raise CalibrationError(
+                f"The columns are {listed(names[:4])}, ... Feature names must be in the same order as they were in "
+                f"fit: pass outputs[{list(self.columns[:4])!r}]."
+            )
+        outputs = as_array(self.in_class_order(outputs), "outputs")
+        check_rescaled(outputs, self.scale)
+        shape = np.shape(outputs)
+        if len(shape) == 2 and shape[1] != self.n_outputs:
+            raise CalibrationError(
+                f"The outputs have {plural(shape[1], 'column')}, but the calibrator takes {self.n_outputs:,} for the "
+                f"{self.n_classes:,} classes that it was fitted on. Give it outputs of the same model."
+            )
+        written = outputs
+        outputs = to_plain(outputs, self.scale)
+        logits = to_canonical(outputs, self.kind, self.floor)
+        check_values(outputs, self.kind)
+        if kind is None:
+            self._check_alike(written)
+        return logits
+
+    def _check_alike(self, outputs: Any) -> None:
+        rows = np.asarray(outputs)
+        share = in_unit(rows.reshape(len(rows), -1)) if rows.size >= FEW else 0.0
+        if share > self.in_unit + 0.5:
+            raise AmbiguousOutputs(
+                f"The calibrator takes {KINDS[self.kind]}, but {share:.0%} of these {len(rows):,} rows lie in [0, 1], "
+                f"like probabilities, and {self.in_unit:.0%} of those that it was fitted on. If they are "
+                f'{KINDS[self.kind]} all the same, call predict_proba(outputs, kind="{self.kind}"), or give --kind '
+                f"{self.kind} to the command."
+            )
+
+    def encode(self, labels: Any, n: int) -> Ints:
+        """Labels of n rows as numbers of columns, (n,).
+
+        Parameters
+        ----------
+        labels : array_like of shape (n,)
+            As they were given to the fit.
+        n : int
+            Number of rows.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            From 0.
+        """
+        array = as_array(labels, "labels")
+        place = {label: column for column, label in enumerate(self.labels.tolist())}
+        if array.shape != (n,) or not set(array.tolist()) <= set(place):
+            raise CalibrationError(
+                f"labels of shape {array.shape} must be {plural(n, 'label')} among {listed(list(map(str, place))[:5])}"
+                ", as in the fit."
+            )
+        return np.array([place[label] for label in array.tolist()], dtype=np.int64)
+
+    def in_class_order(self, outputs: Any, columns: Sequence[str] | None = None) -> Any:
+        """Outputs of a table in the order of the classes, by the names of its columns.
+
+        Where these do not name the classes, outputs are taken as they stand; see :func:`calib.canonical.class_order`.
+
+        Parameters
+        ----------
+        outputs : array_like of shape (n, n_classes)
+            As the model writes them.
+        columns : sequence of str or None, default None
+            Names of the columns; None takes those of a DataFrame.
+
+        Returns
+        -------
+        array_like of shape (n, n_classes)
+            The outputs themselves where the order is theirs.
+        """
+        if columns is None:
+            columns = column_names(outputs)
+        order = class_order(columns, self.class_names)
+        known = order != sorted(order) and np.shape(outputs)[1:] == (len(order),)
+        return np.asarray(outputs)[:, order] if known else outputs
+
+    def check_kind(self, kind: Kind | None) -> None:
+        """Refuse outputs that are said to be of another kind than the calibrator takes.
+
+        Parameters
+        ----------
+        kind : str or None
+            What they are said to be; None says nothing.
+        """
+        if kind is not None and kind != self.kind:
+            other = KINDS.get(kind, shown(kind))
+            raise CalibrationError(
+                f"The calibrator takes {KINDS[self.kind]}, and these were said to be {other}; give the same outputs as "
+                "those it was fitted on, or fit one on these."
+            )
+
+
+def column_names(outputs: Any) -> tuple[str, ...]:
+    """Names of the columns of a DataFrame; () for other outputs and for columns that are counted."""
+    if not (hasattr(outputs, "iloc") and hasattr(outputs, "columns")):
+        return ()
+    names = list(outputs.columns)
+    return () if names == [*range(len(names))] else tuple(map(str, names))
+
+
+def in_unit(outputs: Floats) -> float:
+    """Share of rows (n, k) with all values in [0, 1]."""
+    return float(((outputs >= 0) & (outputs <= 1)).all(axis=1).mean())
+
+
+def _as_written(logits: Floats, kind: Kind, scale: Scale | None) -> Floats:
+    """Outputs (n, k) as they were written, where canonical logits tell that; else on the plain scale."""
+    if kind in ("logits", "log_probabilities"):
+        return logits
+    if kind == "binary_log_odds":
+        return logits[:, 1:] - logits[:, :1]
+    return np.exp(logits if kind == "probabilities" else logits[:, 1:]) * (one_of(scale) or 1.0)
+
+
+# -- what a fit is given -----------------------------------------------------------------------------------------------
+
+
+def learn_format(
+    outputs: Any, labels: Any, kind: Kind | Literal["auto"]
+) -> tuple[Floats, Ints, OutputFormat]:
+    """Canonical logits (n, n_classes), labels as numbers of columns (n,), and the form of both.
+
+    Raises
+    ------
+    CalibrationError
+        If the outputs are of no kind, or the labels do not fit them.
+    """
+    check_order(outputs, labels)
+    array = as_numbers(outputs, "outputs")
+    names = column_names(outputs)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim not in (1, 2):
+        raise CalibrationError(
+            f"Outputs must have shape (n, n_classes), or (n,) of the event of two classes; got {array.shape}."
+        )
+    read = _recognise(array, outputs) if kind == "auto" else _of_dimensions(kind, array.ndim)
+    if read in IN_UNIT or read == "log_probabilities":
+        check_values(array, read)
+    floor = None
+    if read in ("probabilities", "binary_probability", "log_probabilities"):
+        both = np.stack([1.0 - array, array], axis=1) if array.ndim == 1 else array
+        floor = zero_floor(both, read) if read == "log_probabilities" else zero_floor(both)
+    if read == "probabilities":
+        _check_rows(array, outputs)
+    logits = check_logits(to_canonical(array, read, floor))
+    form = OutputFormat.numbered(logits.shape[1])
+    form.kind = read
+    form.floor = floor
+    form.seen = Seen.from_logits(logits, read)
+    if len(names) == logits.shape[1]:
+        form.class_names = form.columns = names
+        form.ordered = True
+    codes = _learn_labels(labels, form, len(logits))
+    if len(codes):
+        form.base_rate = np.bincount(codes, minlength=form.n_classes) / len(codes)
+    return logits, codes, form
+
+
+def check_order(outputs: Any, labels: Any) -> None:
+    """Refuse labels in the place of outputs, no labels, and tables whose rows have names in another order."""
+    if labels is None:
+        raise CalibrationError(
+            "fit needs labels, as fit(outputs, labels); calib.Predictions bring theirs: fit(predictions)."
+        )
+    first = as_array(outputs, "outputs")
+    second = as_array(labels, "labels")
+    if first.ndim == 1 and (second.ndim == 2 or (_are_classes(first) and not _are_classes(second))):
+        raise CalibrationError(
+            "The arguments are swapped: the first holds classes and the second outputs; calib takes (outputs, labels)."
+        )
+    own: Any = getattr(outputs, "index", None)
+    other: Any = getattr(labels, "index", None)
+    if not (hasattr(own, "equals") and hasattr(other, "equals")) or own.equals(other):
+        return
+    if own.sort_values().equals(other.sort_values()):
+        raise CalibrationError(
+            "Outputs and labels have the same index in another order; bring the rows into one order: "
+            "labels.loc[outputs.index]."
+        )
+
+
+def _are_classes(values: npt.NDArray[Any]) -> bool:
+    """Whether values are whole numbers or no numbers at all."""
+    return values.dtype.kind != "f" or bool((values == np.round(values)).all())
+
+
+def _of_dimensions(kind: Kind, ndim: int) -> Kind:
+    """The kind that somebody named, of one column that of the event."""
+    if kind not in tuple(KINDS):
+        raise CalibrationError(f"kind={shown(kind)} is none of auto, {', '.join(KINDS)}.")
+    single: dict[Kind, Kind] = {"logits": "binary_log_odds", "probabilities": "binary_probability"}
+    return single.get(kind, kind) if ndim == 1 else kind
+
+
+def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
+    """Kind of outputs: probabilities where most rows lie in [0, 1] and sum to one within their rounding.
+
+    Raises
+    ------
+    AmbiguousOutputs
+        Where all rows lie in [0, 1] and most do not sum to one, and where they are percentages.
+    """
+    values = array[:, None] if array.ndim == 1 else array
+    inside = ((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all(axis=1)
+    if array.ndim == 1:
+        return "binary_probability" if inside.all() else "binary_log_odds"
+    if not array.size:
+        return "logits"
+    total = values.sum(axis=1, dtype=np.float64)
+    to_one = np.abs(total - 1) <= _sum_rounding(values, given)
+    if (inside & to_one).mean() > 0.5:
+        return "probabilities"
+    if values.size >= FEW and inside.all() and not _are_classes(values):
+        raise AmbiguousOutputs(
+            f"All {len(array):,} rows lie between 0 and 1, but sum to {total.min():.3g} to {total.max():.3g}: pass the "
+            'probabilities of all classes, or say what these are by kind="logits".'
+        )
+    if values.size >= FEW and values.min() >= 0 and (np.abs(total - 100) < 1).mean() > 0.5:
+        raise AmbiguousOutputs(
+            'Most rows sum to 100, like percentages: divide them by 100, or say what they are by kind="logits".'
+        )
+    return "logits"
+
+
+def _sum_rounding(values: npt.NDArray[Any], given: Any) -> float:
+    """How far the sum of a row of probabilities may lie from one by their rounding to one to four decimals."""
+    some = values[:1000].astype(np.float64)
+    decimals = next((d for d in range(1, 5) if np.allclose(some, some.round(d), 0, 1e-6)), None)
+    rounded = 0.0 if decimals is None else 0.5 * values.shape[1] * 10.0**-decimals
+    return max(sum_tolerance(given), rounded)
+
+
+def _check_rows(probs: npt.NDArray[Any], given: Any) -> None:
+    """Refuse rows of probabilities that do not sum to one within their rounding."""
+    total = probs.sum(axis=1, dtype=np.float64)
+    off = np.abs(total - 1) > _sum_rounding(probs, given)
+    if off.any():
+        raise CalibrationError(
+            f"{off.sum():,} of {len(probs):,} rows of probabilities do not sum to one (the first to "
+            f"{total[off][0]:.4g}); pass the probabilities of all classes, or divide the rows by their sums."
+        )
+
+
+def _learn_labels(labels: Any, form: OutputFormat, n: int) -> Ints:
+    """Labels as numbers of columns (n,); which label each column has goes into the form."""
+    array = as_array(labels, "labels")
+    n_classes = form.n_classes
+    if array.shape != (n,):
+        raise CalibrationError(
+            f"labels has shape {array.shape} for {plural(n, 'row')} of outputs; pass one label a row."
+        )
+    if not n:
+        return np.zeros(0, np.int64)
+    if array.dtype.kind == "f":
+        if not (array == np.round(array)).all():  # NaN is not equal to itself
+            raise CalibrationError(
+                "labels must be classes, but hold fractions or NaN; leave rows without a label out."
+            )
+        array = array.astype(np.int64)
+    if array.dtype.kind == "O":
+        array = array.astype(str) if all(isinstance(each, str) for each in array) else array
+    if array.dtype.kind not in "iubU":
+        raise CalibrationError(
+            f"labels must be numbers or texts; got {shown(array.ravel()[:1].tolist())} of dtype {array.dtype}."
+        )
+    if array.dtype.kind in "iu" and array.min() >= 0 and array.max() < n_classes:
+        return array.astype(np.int64, copy=False)
+    values, codes = np.unique(array, return_inverse=True)
+    order = values.tolist()
+    if array.dtype.kind == "U" and form.columns:
+        order = _as_columns(order, form.columns)
+    elif array.dtype.kind in "iu" and values[0] >= 1 and values[-1] == n_classes:
+        order = list(range(1, n_classes + 1))
+    if len(order) != n_classes:
+        raise CalibrationError(
+            f"labels has {plural(len(values), 'different value')} ({listed(list(map(str, values[:5].tolist())))}) for "
+            f"{plural(n_classes, 'column')} of outputs; pass numbers of columns from 0 to {n_classes - 1}, or a "
+            "DataFrame whose columns are called as the classes."
+        )
+    form.classes = tuple(order)
+    if not form.columns or array.dtype.kind == "U":
+        form.class_names = tuple(map(str, order))
+    return form.encode(values, len(values))[codes]
+
+
+def _as_columns(values: list[str], columns: tuple[str, ...]) -> list[str]:
+    """The label of each column that is called as a label or holds it; the labels themselves where none is."""
+    if set(values) <= set(columns):
+        return list(columns)
+    order = class_order(columns, values)
+    if len(values) == len(columns) and all(
+        v in columns[k] for v, k in zip(values, order, strict=True)
+    ):
+        return [values[order.index(k)] for k in range(len(columns))]
+    return values
