@@ -53,8 +53,75 @@ def silent(step: int, total: int, value: float) -> None:
     """Ignore progress."""
 
 
+class Predictor:
+    """Prediction from outputs as a model writes them, which fitted and exported calibrators share."""
+
+    def predict_proba(self: Any, outputs: Any, kind: Kind | None = None) -> Floats:
+        """Calibrated probabilities, shape (n, n_classes), float64.
+
+        Parameters
+        ----------
+        outputs : array_like or Predictions
+            As in :meth:`fit`: the same kind, and the same columns in the same order.
+        kind : str or None, default None
+            Kind of the outputs, to confirm it where they look like another.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Columns in the order of the classes.
+
+        Raises
+        ------
+        CalibrationError
+            If it is not fitted, the outputs are of another form, or the method gives a confidence alone.
+        """
+        return self.probs_from_logits(self.to_logits(outputs, kind))
+
+    def predict(self: Any, outputs: Any, kind: Kind | None = None) -> npt.NDArray[Any]:
+        """Most probable class of each row; ties are broken by the raw outputs, then by the lower class.
+
+        A method that gives a confidence only keeps the class of the largest output.
+
+        Parameters
+        ----------
+        outputs, kind : array_like or Predictions, and str or None
+            As in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels as they were given to :meth:`fit`.
+        """
+        logits = self.to_logits(outputs, kind)
+        probs = self.probs_from_logits(logits) if self.gives_probabilities else logits
+        return self.classes_[argmax_with_ties(probs, logits)]
+
+    def predict_confidence(
+        self: Any, outputs: Any, features: Any = None, kind: Kind | None = None
+    ) -> Floats:
+        """Confidence in the predicted class: the largest probability unless the method says otherwise.
+
+        Parameters
+        ----------
+        outputs : array_like or Predictions
+            As in :meth:`predict_proba`.
+        features : array_like of shape (n, ...) or None, default None
+            Inputs of the rows, for methods that need them; Predictions hold their own.
+        kind : str or None, default None
+            As in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
+        """
+        features = getattr(outputs, "features", None) if features is None else features
+        return self.confidence_from_logits(self.to_logits(outputs, kind), features)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class Calibrator:
+class Calibrator(Predictor):
     """Base of every calibrator.
 
     A subclass is a keyword-only dataclass whose fields are declared with :func:`param`. It writes two hooks:
@@ -252,7 +319,10 @@ class Calibrator:
         fitted = type(self)(**self.get_params())
         fitted._fit_checked(logits, codes, progress, extras)
         fitted.remember(form)
-        vars(self).clear()
+        for name in [
+            name for name in vars(self) if name.endswith("_")
+        ]:  # others are scikit-learn's
+            delattr(self, name)
         vars(self).update(vars(fitted))
         return self
 
@@ -289,69 +359,6 @@ class Calibrator:
     def gives_probabilities(self) -> bool:
         """Whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
         return type(self)._predict is not Calibrator._predict
-
-    def predict_proba(self, outputs: Any, kind: Kind | None = None) -> Floats:
-        """Calibrated probabilities, shape (n, n_classes), float64.
-
-        Parameters
-        ----------
-        outputs : array_like or Predictions
-            As in :meth:`fit`: the same kind, and the same columns in the same order.
-        kind : str or None, default None
-            Kind of the outputs, to confirm it where they look like another.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Columns in the order of the classes.
-
-        Raises
-        ------
-        CalibrationError
-            If it is not fitted, the outputs are of another form, or the method gives a confidence alone.
-        """
-        return self.probs_from_logits(self._to_logits(outputs, kind))
-
-    def predict(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[Any]:
-        """Most probable class of each row; ties are broken by the raw outputs, then by the lower class.
-
-        A method that gives a confidence only keeps the class of the largest output.
-
-        Parameters
-        ----------
-        outputs, kind : array_like or Predictions, and str or None
-            As in :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels as they were given to :meth:`fit`.
-        """
-        logits = self._to_logits(outputs, kind)
-        probs = self.probs_from_logits(logits) if self.gives_probabilities else logits
-        return self.classes_[argmax_with_ties(probs, logits)]
-
-    def predict_confidence(
-        self, outputs: Any, features: Any = None, kind: Kind | None = None
-    ) -> Floats:
-        """Confidence in the predicted class: the largest probability unless the method says otherwise.
-
-        Parameters
-        ----------
-        outputs : array_like or Predictions
-            As in :meth:`predict_proba`.
-        features : array_like of shape (n, ...) or None, default None
-            Inputs of the rows, for methods that need them; Predictions hold their own.
-        kind : str or None, default None
-            As in :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            From 0 to 1.
-        """
-        features = getattr(outputs, "features", None) if features is None else features
-        return self.confidence_from_logits(self._to_logits(outputs, kind), features)
 
     def score(self, outputs: Any, labels: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, as classifiers of scikit-learn do.
@@ -560,8 +567,8 @@ class Calibrator:
             )
         return array
 
-    def _to_logits(self, outputs: Any, kind: Kind | None) -> Floats:
-        """Canonical logits of what the form of the fit is checked against."""
+    def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
+        """Canonical logits of outputs, which are compared with those of the fit; see OutputFormat.to_logits."""
         self._check_fitted()
         return self.outputs_.to_logits(outputs, kind)
 

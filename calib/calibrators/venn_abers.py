@@ -128,7 +128,7 @@ class VennAbers(OneVsRest):
         >>> print(round(float(p0[0]), 3), round(float(p1[0]), 3))
         0.333 0.667
         """
-        logits = self._to_logits(outputs, None)
+        logits = self.to_logits(outputs)
         if not self.gives_pairs:
             raise CalibrationError(
                 "Venn-Abers gives pairs of probabilities for two classes, with rows of both in the calibration set and "

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import MINDS_OFFSETS, Calibrator
+from calib.base import MINDS_OFFSETS, Calibrator, Predictor
 from calib.calibrators.feature_scale import check_against_mean, check_standardisation
 from calib.calibrators.steps import Step
 from calib.canonical import (
@@ -94,7 +94,7 @@ class StepsCalibrator(Calibrator):
 
 
 @dataclass(eq=False)
-class ExportedCalibrator(OutputFormat):
+class ExportedCalibrator(Predictor, OutputFormat):
     """A fitted calibrator with all that is needed to use it far from where it was fitted.
 
     Attributes
@@ -172,70 +172,24 @@ class ExportedCalibrator(OutputFormat):
         """Whether it predicts from the inputs of the rows, beside a model's outputs."""
         return "features" in self.calibrator.needs
 
-    def predict_proba(self, outputs: Any, kind: Kind | None = None) -> Floats:
-        """Calibrated probabilities for a model's outputs as they were uploaded.
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """(n_classes,) label of each column, as labels were given to the fit."""
+        return self.labels
 
-        Parameters
-        ----------
-        outputs : array_like
-            As for :meth:`to_logits`.
-        kind : str or None, default None
-            As for :meth:`to_logits`.
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether it predicts probabilities of all classes."""
+        return self.calibrator.gives_probabilities
 
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Columns in the order of the classes.
-        """
-        return self.calibrator.probs_from_logits(self.to_logits(outputs, kind))
+    def probs_from_logits(self, logits: Any) -> Floats:
+        """Calibrated probabilities of canonical logits, (n, n_classes)."""
+        return self.calibrator.probs_from_logits(logits)
 
-    def predict(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[Any]:
-        """Most probable class of each row; ties are broken by the raw outputs, then by the lower class.
-
-        Parameters
-        ----------
-        outputs : array_like
-            As for :meth:`to_logits`.
-        kind : str or None, default None
-            As for :meth:`to_logits`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels as they were given to the fit.
-        """
-        logits = self.to_logits(outputs, kind)
-        made = self.calibrator
-        probs = made.probs_from_logits(logits) if made.gives_probabilities else logits
-        return self.labels[argmax_with_ties(probs, logits)]
-
-    def predict_confidence(
-        self, outputs: Any, features: Any = None, kind: Kind | None = None
-    ) -> Floats:
-        """Confidence in the predicted class for a model's outputs as they were uploaded.
-
-        Of pairs, the confidences that answers are correct become calibrated ones.
-
-        Parameters
-        ----------
-        outputs : array_like
-            As for :meth:`to_logits`.
-        features : array_like of shape (n, ...) or None, default None
-            Inputs as they were uploaded, for methods that need them.
-        kind : str or None, default None
-            As for :meth:`to_logits`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            From 0 to 1.
-        """
-        return cast(
-            Floats,
-            self.answer(self.to_logits(outputs, kind), self.to_features(features), ())[
-                "confidence"
-            ],
-        )
+    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class; of pairs the calibrated one that each answer is correct."""
+        confidence = self.answer(logits, self.to_features(features))["confidence"]
+        return cast(Floats, confidence)
 
     def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
         """Action of each row for a model's outputs as they were uploaded, by the file's own rule.

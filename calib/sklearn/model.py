@@ -19,11 +19,10 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, colu
 
 from calib.arrays import check_of_rows
 from calib.base import Calibrator
-from calib.canonical import Kind, check_values, to_canonical, zero_floor
+from calib.canonical import DEFAULT_FLOOR, Kind
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.numerics import Floats
-from calib.outputs import OutputFormat, Seen
 from calib.parameters import check_by_name, shown
 from calib.registry import METHODS, calibrator, methods_that_take
 from calib.sklearn.scorers import check_labels_known, class_indices
@@ -233,19 +232,19 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         kind, values = outputs
         self.classes_ = np.asarray(estimator.classes_)
         self.estimator_ = estimator
-        floor = None
-        if kind in ("probabilities", "log_probabilities"):
-            floor = zero_floor(values, kind)
-        names = tuple(map(str, self.classes_))
-        form = OutputFormat(kind=kind, floor=floor, class_names=names)
-        form.classes = tuple(self.classes_.tolist())
-        if self.method == "identity":  # which is the estimator as it is, exact zeros included
-            made.set_params(floor=floor or 0.0)
-        logits = self._logits(values, form)
-        made.fit(logits, class_indices(y, self.classes_), kind="logits", **extras)
-        form.seen = Seen.from_logits(logits, kind)
+        classes = self.classes_
+        n_columns = 2 if kind == "binary_log_odds" else values.shape[1]
+        if n_columns != len(classes):
+            raise CalibrationError(
+                f"The estimator gives {n_columns} columns for {len(classes)} classes; it must give one for "
+                "each class (decision_function_shape='ovr' of an SVC)."
+            )
+        if self.method == "identity" and kind in ("probabilities", "log_probabilities"):
+            made.set_params(floor=DEFAULT_FLOOR)  # the estimator as it is, exact zeros included
+        made.fit(values, class_indices(y, classes), kind=kind, **extras)
+        made.outputs_.classes = tuple(classes.tolist())
+        made.outputs_.class_names = tuple(map(str, classes))
         self.calibrator_ = made
-        made.outputs_ = form
         return self
 
     @property
@@ -281,8 +280,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             probs: Floats = np.mean([one.predict_proba(X) for one in self.calibrated_], axis=0)
             return probs
         fitted = self.calibrator_
-        outputs = _outputs(self.estimator_, X)[1]
-        return fitted.probs_from_logits(self._logits(outputs, fitted.outputs_))
+        return fitted.predict_proba(_outputs(self.estimator_, X)[1], fitted.outputs_.kind)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Natural logarithms of the calibrated probabilities, (n, n_classes); -inf for a probability of 0.
@@ -400,17 +398,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "calibrate a FrozenEstimator on other rows."
                 )
         return splits
-
-    def _logits(self, outputs: Floats, form: OutputFormat) -> Floats:
-        """Canonical logits (n, n_classes) of the estimator's outputs."""
-        check_values(outputs, form.kind)
-        logits = to_canonical(outputs, form.kind, form.floor)
-        if logits.shape[1] != len(self.classes_):
-            raise CalibrationError(
-                f"The estimator gives {logits.shape[1]} columns for {len(self.classes_)} classes; it must give one for "
-                "each class (decision_function_shape='ovr' of an SVC)."
-            )
-        return logits
 
 
 def _fit_fold(

@@ -139,7 +139,7 @@ class GPCalib(Calibrator):
             return self.fit(outputs, labels, progress=progress)
         self.check_params()
         self._check_unchanged()
-        rows = self._hook_input(self._to_logits(outputs, None))
+        rows = self._hook_input(self.to_logits(outputs))
         codes = self.outputs_.encode(getattr(outputs, "labels", labels), len(rows))
         if not len(rows):
             raise CalibrationError("There are no rows to learn from; give at least one.")
