@@ -21,7 +21,7 @@ from calib.data.assemble.arrays import (
     read_part,
     read_rows,
 )
-from calib.data.assemble.beside import ROW_ROLES
+from calib.data.assemble.beside import METADATA, MOST_METADATA, ROW_ROLES, few_valued
 from calib.data.assemble.join import joined
 from calib.data.assemble.outputs import ask_whether_percent
 from calib.data.assemble.parts import (
@@ -363,12 +363,23 @@ def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Ar
     rows = notes.take(
         read_rows(contents, len(arrays.outputs), {role: getattr(choices, role) for role in beside})
     )
+    if contents.tabular:
+        kept = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
+        rows |= {f"{METADATA}{name}": contents.read(name) for name in kept}
+    else:
+        taken = {name for value in choices.given().values() for name in names_of_arrays(value)}
+        rows |= few_valued(contents, taken, len(arrays.outputs))
     train: dict[str, Array] = {}
     for role in ("train_features", "train_labels"):
         if name := getattr(choices, role):
             train |= read_aside(contents, role, name, notes)
     named = (read_class_names(contents) or names) if choices.class_names is None else names
     return replace(arrays, labels=truth, rows=rows, class_names=named, train=train, roles=roles)
+
+
+def names_of_arrays(value: object) -> tuple[str, ...]:
+    """The names in a choice that may be those of arrays."""
+    return tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
 
 
 def with_test_file(

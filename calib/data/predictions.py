@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,13 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
 
 def identifying(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a data set that tell it from another one; the usual event, column 1, is not among them."""
-    spared = ("sha256", "name", "findings", "roles", "event")
+    spared = ("sha256", "name", "findings", "roles", "event", "metadata")
     event = fields.get("event")
     column = None if event is None or event.column == 1 else event.column
     return {
         **{name: value for name, value in fields.items() if name not in spared},
         "event": column,
+        **{f"metadata/{name}": values for name, values in fields.get("metadata", {}).items()},
     }
 
 
@@ -98,6 +99,8 @@ class Predictions:
         What rows that belong together share, such as a patient, a branch or a question.
     weights : ndarray of shape (n,) or None
         Weight of each row, from 0 upwards.
+    metadata : mapping of str to ndarray of str of shape (n,)
+        Every column of few values beside outcome and outputs, by its name: further subgroups of the rows.
     times : ndarray of str of shape (n,) or None
         When each row was scored, all dates such as "2026-03-02" or all numbers such as "17".
     weight_kind : {"sampling", "frequency", "exposure"} or None
@@ -134,6 +137,7 @@ class Predictions:
     findings: tuple[Finding, ...] = ()
     roles: tuple[ColumnRole, ...] = ()
     scale: Scale | None = None
+    metadata: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -214,6 +218,7 @@ class Predictions:
         changes: dict[str, Any] = {
             name: None if array is None else array[rows] for name, array in arrays.items()
         }
+        changes["metadata"] = {name: values[rows] for name, values in self.metadata.items()}
         sha256 = hashlib.sha256(self.identified().sha256.encode() + rows.tobytes()).hexdigest()
         return replace(self, **changes, sha256=sha256)
 
@@ -394,6 +399,7 @@ class Predictions:
                 f"length of {name}": (array := getattr(self, name)) is None or len(array) == n
                 for name in own
             },
+            **{f"length of {name}": len(values) == n for name, values in self.metadata.items()},
         }
         for part, holds in held.items():
             if not holds:

@@ -17,6 +17,7 @@ Role = Literal[
     "features",
     "split",
     "id",
+    "metadata",
     "ignore",
 ]
 """What a column is, as people write it."""
@@ -31,7 +32,8 @@ class ColumnRole:
     column : str
         Name of the column.
     role : str
-        One of outcome, outputs, predicted, cluster, weight, group, time, features, split, id and ignore.
+        One of outcome, outputs, predicted, cluster, weight, group, time, features, split, id, ignore, and metadata for
+        one of few values that is kept as a further subgroup.
     reason : str
         Why it was taken for that.
     """

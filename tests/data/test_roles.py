@@ -84,6 +84,21 @@ def test_roles_by_hand():
         load(file, roles={"outcome": ["a", "b"]})
 
 
+def test_every_column_of_few_values_is_kept_as_a_further_subgroup():
+    sex, region = np.array(["f", "m"])[IDS % 2], np.array(["n", "s", "w"])[np.arange(N) % 3]
+    columns = {"p_default": RISK, "default": HAPPENED, "sex": sex, "region": region, "free": IDS}
+    data = load(table(**columns), isolate=True)
+    assert {role.column: role.role for role in data.roles}["region"] == "metadata"
+    np.testing.assert_array_equal(data.groups, sex)
+    np.testing.assert_array_equal(data.metadata["region"], region)
+    half = data.take(np.arange(0, N, 2))
+    np.testing.assert_array_equal(half.metadata["region"], region[::2])
+    other = load(table(**{**columns, "region": region[::-1]}))
+    assert other.sha256 != data.sha256
+    arrays = {"logits": np.log(PROBS), "labels": LABELS, "hospital": region, "age": AGE}
+    assert list(load(arrays).metadata) == ["hospital"]
+
+
 # Several models.
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from calib.data.array_names import PARTS
 from calib.data.assemble.labels import is_missing
 from calib.data.findings import Step, info, listed, verb, warning
-from calib.data.read.base import Array, distinct
+from calib.data.read.base import Array, Contents, distinct
 from calib.errors import Finding
 from calib.formatting import plural, row_numbers
 from calib.numerics import Floats
@@ -179,6 +179,28 @@ ROW_ROLES = {
     ),
 }  # the end of the roles
 
+METADATA = "metadata/"
+"""What the names of further columns of few values begin with among the rows."""
+
+MOST_METADATA = 100
+"""Further subgroups of one data set."""
+
+MOST_VALUES = 50
+"""Values of an array of a file that is kept as a further subgroup."""
+
+
+def few_valued(contents: Contents, used: Collection[str], n_rows: int) -> dict[str, Array]:
+    """Return the arrays of a file that have one of few values a row and no other role, by their names."""
+    found = {}
+    for info_ in contents.arrays:
+        if info_.shape != (n_rows,) or info_.name in used or "float" in info_.dtype:
+            continue
+        values = contents.read(info_.name)
+        if 2 <= len(distinct(values)[0]) <= MOST_VALUES:
+            found[f"{METADATA}{info_.name}"] = values
+    return found
+
+
 ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)
 
 
@@ -191,6 +213,12 @@ def row_fields(rows: Mapping[str, Array], split_name: str) -> Step[dict[str, Any
         fields[name] = step.value
         findings += step.findings
     decided = {name: "" for name, value in fields.items() if value is None}
+    fields["metadata"] = {
+        name.removeprefix(METADATA): groups
+        for name, values in rows.items()
+        if name.startswith(METADATA)
+        and (groups := group_names(values.reshape(-1)).value) is not None
+    }
     if "split" in rows:
         fields["given_split"] = calibration_rows(rows["split"])
         if fields["given_split"] is None:

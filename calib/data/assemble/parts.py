@@ -10,7 +10,7 @@ import numpy as np
 
 from calib.data.array_names import canonical
 from calib.data.assemble.arrays import Arrays, check_there, read_aside, read_part, read_rows
-from calib.data.assemble.beside import ROW_ROLES
+from calib.data.assemble.beside import METADATA, ROW_ROLES
 from calib.data.assemble.outputs import decide_form
 from calib.data.findings import InvalidUpload, Notes, Step, left_out_as, listed, warning
 from calib.data.guess.arrays import infer_array
@@ -82,7 +82,8 @@ def one_after_the_other(first: Arrays, second: Arrays, choices: Choices) -> Step
     rows: dict[str, Array] = {
         "split": np.arange(len(first.outputs) + len(second.outputs)) < len(first.outputs)
     }
-    for role in BESIDE:
+    further = [name for name in first.rows if name.startswith(METADATA) and name in second.rows]
+    for role in (*BESIDE, *further):
         own = first.rows.get(role)
         theirs = second.rows.get(role)
         if own is not None and theirs is not None and own.shape[1:] == theirs.shape[1:]:

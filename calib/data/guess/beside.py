@@ -193,9 +193,17 @@ def column_roles(
     return tuple(roles)
 
 
+MOST_VALUES = 50
+"""Values of a column that is kept as a further subgroup."""
+
+
 def left_as(column: Column) -> Role:
-    """The role of a column that is not used."""
-    return "id" if column.is_counter or column.all_different or column.says == "id" else "ignore"
+    """The role of a column that is not used otherwise; one of few values is kept as a further subgroup."""
+    if column.is_counter or column.all_different or column.says == "id":
+        return "id"
+    few = 2 <= len(column.values) <= MOST_VALUES and column.is_discrete
+    enough = len(column.values) * LEAST_IN_GROUP <= len(column.present)
+    return "metadata" if few and enough and column.says in ("", "group", "cluster") else "ignore"
 
 
 LEFT = {
@@ -213,6 +221,8 @@ def why_left(column: Column) -> str:
         return "dates" if column.is_date else "the same in every row"
     if column.is_counter:
         return "it counts the rows"
+    if left_as(column) == "metadata":
+        return "few values: a further subgroup"
     if column.says not in LEFT and column.all_different:
         return "nearly every row has a value of its own"
     return LEFT.get(column.says, "no role")

@@ -45,7 +45,8 @@ BY_LABEL = (
 
 def kinds(test: Predictions, view: View) -> list[str]:
     """What rows can be grouped by: the data's groups, and classes where these are not the outcomes themselves."""
-    return ["groups"] * (test.groups is not None) + ["predicted", "label"] * (view.column is None)
+    classes = ["predicted", "label"] * (view.column is None)
+    return ["groups"] * (test.groups is not None) + [*test.metadata] + classes
 
 
 def by_group(test: Predictions, fit: ShownFit) -> tuple[str, bool]:
@@ -70,7 +71,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     offered = kinds(test, view)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = offered[0]
-        titles = {kind: BY[kind] for kind in offered}
+        titles = {kind: BY.get(kind, literal(kind, 40)) for kind in offered}
         if len(offered) > 1:
             by = segments("Rows grouped by", titles, by, f"groups/by/{by}")
         least = whole_number(
@@ -78,7 +79,8 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         )
     classes = {"predicted": fits[0].evaluation.predicted, "label": fits[0].evaluation.labels}
     names = np.array([*map(class_in_words, test.class_names)])
-    of_row = test.groups if by == "groups" else names[classes[by]]
+    further = {"groups": test.groups, **test.metadata}
+    of_row = further[by] if by in further else names[classes[by]]
     results = [subgroups_of(fit, by, of_row, least) for fit in methods]
 
     def choose(title: str, name: str) -> None:
@@ -106,7 +108,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
             "95\u00a0% of cases. First comes the group whose interval is farthest from zero; the dot above is the raw "
             f"model. Others, and those with fewer than {least} rows, are pooled in the last row."
         )
-        draw = partial(_chart, gaps, last, least, view, BY[by])
+        draw = partial(_chart, gaps, last, least, view, titles[by])
         key = ("subgroup chart", closer.key, by, least)
         show_clickable(key, draw, "subgroups", how_to_read + BY_LABEL * (by == "label"), choose)
     table = _subgroup_table(last, results[0] if len(results) > 1 else None, view)
