@@ -206,12 +206,16 @@ def tables(folder: Path) -> Iterator[str]:
     keys = ("", *CLAIMING)
     titles = ["all that claim", *(SCORES[key].title for key in CLAIMING)]
     rows = [[*_size(cell), *_false_claims(tallies, keys)] for cell, (tallies, _) in made.items()]
-    for design in dict.fromkeys(cell.design for cell in made):
-        if (
-            len(pooled := [tallies for cell, (tallies, _) in made.items() if cell.design == design])
-            > 1
-        ):
-            rows.append([f"all of {design}", "", "", *_false_claims(added(pooled), keys)])
+    designs = dict.fromkeys(cell.design for cell in made)
+    pooled = {
+        design: [tallies for cell, (tallies, _) in made.items() if cell.design == design]
+        for design in designs
+    }
+    rows += [
+        [f"all of {design}", "", "", *_false_claims(added(each), keys)]
+        for design, each in pooled.items()
+        if len(each) > 1
+    ]
     yield markdown(["% of test sets with a false claim", "N", "K", "test sets", *titles], rows)
 
     rows = []

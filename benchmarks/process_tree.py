@@ -36,7 +36,7 @@ def server(folder: Path, **environment: str) -> Iterator[tuple[str, int]]:
         f"--server.port={port}",
     ]
     given = {"CALIB_WORKSPACE": str(folder / "workspace"), **environment}
-    with open(folder / "log", "wb") as log:
+    with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             command, cwd=ROOT, env=os.environ | given, stdout=log, stderr=log
         )

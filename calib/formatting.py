@@ -47,7 +47,7 @@ JOINER = "\u2060"
 class Displayed:
     """A result that notebooks show as HTML, by the function that ``calib/__init__.py`` sets."""
 
-    to_html: ClassVar[Callable[[Any], str | None]] = staticmethod(lambda result: None)
+    to_html: ClassVar[Callable[[Any], str | None]] = staticmethod(lambda _: None)
 
     def _repr_html_(self) -> str | None:
         return Displayed.to_html(self)

@@ -72,7 +72,7 @@ CLASSIFIERS = {
     ),
     "naive_bayes": ActiveClassifier(
         "Naive Bayes",
-        lambda seed: GaussianNB(),
+        lambda _: GaussianNB(),
         "A Gaussian for each class and feature; very overconfident.",
     ),
 }

@@ -308,7 +308,7 @@ def simulate(
     n_batches = 0
     last = False
 
-    def tell(*within: float) -> None:
+    def tell(*_: float) -> None:
         if (
             callback is not None and rounds
         ):  # a fit can be cancelled; its own progress is none of the simulation's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,9 +18,9 @@ from calib.base import Calibrator
 from calib.canonical import PLAIN, Kind
 from calib.data import Choices
 from calib.data.assemble.outputs import check_sums
-from calib.data.findings import Finding, Notes
+from calib.data.findings import Notes
 from calib.data.loading import check_choices, findings_as_error
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, Finding
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import plural
@@ -197,7 +196,7 @@ def probabilities_file(
     try:
         with unfinished.open("wb") as file, writer(file, n, class_names, dtype) as write:
             yield write
-        os.replace(unfinished, path)
+        unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise

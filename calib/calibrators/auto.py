@@ -209,7 +209,7 @@ class AutoCalibration(Calibrator):
         done = 0
         total = len(names) * (N_FOLDS + 1)
 
-        def report(*of_member: float) -> None:
+        def report(*_: float) -> None:
             progress(done, total, np.nan)
 
         def fit(name: str, rows: Any = slice(None)) -> Calibrator:

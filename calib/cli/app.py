@@ -31,4 +31,4 @@ def app(
     if os.name != "posix":  # there a process cannot take another's place
         return subprocess.call(command)
     sys.stdout.flush()
-    os.execv(command[0], command)
+    return os.execv(command[0], command)

@@ -26,9 +26,9 @@ def _rows(given: str) -> int | str:
     """A number of rows, or ``all``."""
     if given == "all":
         return given
-    if given.isdecimal() and int(given) > 1:
-        return int(given)
-    arguments.refuse(f"expected a number of rows from 2 upwards, or 'all', got {given!r}")
+    if not given.isdecimal() or int(given) < 2:
+        arguments.refuse(f"expected a number of rows from 2 upwards, or 'all', got {given!r}")
+    return int(given)
 
 
 @arguments.on_data

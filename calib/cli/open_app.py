@@ -168,8 +168,8 @@ def _start(port: int, folder: Path) -> subprocess.Popen[bytes]:
         "--server.headless=true",
     ]
     command = [sys.executable, "-m", "streamlit", "run", str(studio() / "app.py"), *options]
-    with open(
-        folder / "log", "wb"
+    with (folder / "log").open(
+        "wb"
     ) as log:  # in a group of its own an interrupt of this session does not reach it
         return subprocess.Popen(
             command,

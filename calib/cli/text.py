@@ -160,7 +160,7 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
     hidden = not console.is_terminal or console.is_dumb_terminal
     with Progress(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total, *more: bar.update(task, completed=done, total=total)
+        yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
 
 def judged_raw(data: Predictions) -> Evaluation:

@@ -233,7 +233,7 @@ def event_decision(
             CalibrationError
         ):  # the outcome may not rise with the probability, or have one value alone
             recalibrated = recalibrated_cut(before, came, cut.value, *about)
-    same, acting_on_all = _same_for_all(*held_out)
+    same, acting_on_all = _same_for_all(*held_out[:3])
     return EventDecision(
         goal,
         cut,
@@ -317,7 +317,7 @@ def highest_rows(probs: Floats, weights: Any, share: float, random_state: int) -
     return acts
 
 
-def _same_for_all(labels: Bools, costs: Costs, weights: Any, clusters: Any) -> tuple[Bools, bool]:
+def _same_for_all(labels: Bools, costs: Costs, weights: Any) -> tuple[Bools, bool]:
     """The action that costs least if all rows have the same one, (n,), and whether that is to act."""
     rate = weighted_mean(labels, weights)
     true_negative, miss, alarm, true_positive = costs.of_kinds

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 from multiprocessing.util import get_temp_dir
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -116,7 +117,7 @@ def main() -> None:
     folder = sys.argv[1]
     server = os.getppid()
     os.environ.update(ENVIRONMENT)
-    if len(tempfile.gettempdir()) > LONGEST and os.path.isdir("/tmp"):
+    if len(tempfile.gettempdir()) > LONGEST and Path("/tmp").is_dir():
         tempfile.tempdir = "/tmp"
     try:
         with dask.config.set({**SETTINGS, "temporary-directory": folder}):

@@ -29,7 +29,7 @@ def folder() -> Path:
     for left in Path(made).parent.glob(
         "calib-*-*"
     ):  # of processes that were killed before they had workers
-        if os.path.exists("/proc/self") and not os.path.exists(f"/proc/{left.name.split('-')[1]}"):
+        if Path("/proc/self").exists() and not Path("/proc", left.name.split("-")[1]).exists():
             with suppress(OSError):  # it is not empty
                 left.rmdir()
     atexit.register(shutil.rmtree, made, ignore_errors=True)
@@ -70,7 +70,7 @@ class _Pickler(pickle.Pickler):
         ):
             return NotImplemented
         mapped = _mapping(value)
-        if mapped is None or not os.path.exists(str(mapped.filename)):
+        if mapped is None or not Path(str(mapped.filename)).exists():
             return NotImplemented
         start = mapped.offset + value.ctypes.data - mapped.ctypes.data
         return _attach, (str(mapped.filename), value.dtype.str, start, value.shape)

@@ -74,5 +74,4 @@ def scores(
     )
     named = {"ECE": SCORES["ECE"].seen(judged.view).title}
     rows = {named.get(key, key): tuple(interval) for key, interval in found.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
-    return table
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])

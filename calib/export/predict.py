@@ -385,8 +385,8 @@ def main(arguments=None):
         if given.out.suffix.lower() == ".npz":
             np.savez(given.out, **said)
         else:
-            with open(
-                given.out, "w", newline="", encoding="utf-8", errors="surrogateescape"
+            with given.out.open(
+                "w", newline="", encoding="utf-8", errors="surrogateescape"
             ) as file:
                 write_table(file, names, rows, as_columns(calibrator.record, said))
     except (

@@ -226,7 +226,8 @@ def _affine(to: Lines, scale: Any = 1.0, offset: Any = 0.0, x: str = "x") -> Non
 
 def _softmax(to: Lines, among: Any = None, kept: Any = None) -> None:
     if kept is None:
-        return to.set("torch.softmax(x, 1)")
+        to.set("torch.softmax(x, 1)")
+        return
     among_ = to.held("among", among)
     kept_ = to.held("kept", kept)
     to.set(f"torch.exp(x[:, {kept_}])", "held")

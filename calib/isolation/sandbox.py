@@ -125,7 +125,7 @@ def readable_folders() -> list[str]:
         "/dev/urandom",
     )
     return sorted(
-        {os.path.realpath(folder) for folder in (*wanted, *system) if os.path.exists(folder)}
+        {os.path.realpath(folder) for folder in (*wanted, *system) if Path(folder).exists()}
     )
 
 
@@ -202,7 +202,7 @@ def _close_files(library: ctypes.CDLL) -> None:
     for folder in readable_folders():
         path = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         allowed = (1 << 2) | (
-            (1 << 3) if os.path.isdir(folder) else 0
+            (1 << 3) if Path(folder).is_dir() else 0
         )  # read files, and list folders
         _call(library.syscall, LANDLOCK_ADD, rules, 1, struct.pack("=Qi", allowed, path), 0)
         os.close(path)

@@ -23,7 +23,8 @@ from calib.metrics.decision_curve import (
     net_benefit,
     net_benefit_difference,
 )
-from calib.metrics.risk_panel import RiskMeasure, RiskModelPanel, risk_model
+from calib.metrics.risk_measures import RiskMeasure
+from calib.metrics.risk_panel import RiskModelPanel, risk_model
 from calib.metrics.scoring_rules import (
     accuracy,
     auroc,

@@ -32,7 +32,7 @@ ON_EDGE = 1e-6
 """Values this little below an edge are on it: a 0.6 that went through logarithms or float32 stays in its bin."""
 
 
-def equal_width_edges(values: Floats, n_bins: int, weights: Floats | None = None) -> Floats:
+def equal_width_edges(_: Floats, n_bins: int, __: Floats | None = None) -> Floats:
     """Bins of equal width on [0, 1], with inner edges a trifle lower, so that rounded values lie in one bin all."""
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     edges[1:-1] -= ON_EDGE

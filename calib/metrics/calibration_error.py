@@ -161,6 +161,7 @@ def ece(
     """
     if of not in (None, "top", "event", "classwise"):
         raise CalibrationError(f"of={shown(of)} must be 'top', 'event' or 'classwise'.")
+    columns: list[tuple[Floats, Bools]]
     if of == "classwise":
         value = classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
         array, known = check_scored(probs, labels, sums=False)
@@ -204,7 +205,7 @@ def _interval(
     weight = rows.weights * (rows.n_equal / rows.total)
     groups = groups_of_units(n, rows.unit if rows.clustered else None)
     counts = groups.counts(N_RESAMPLES)
-    draws = np.zeros(N_RESAMPLES)
+    draws: Floats = np.zeros(N_RESAMPLES)
     for predicted, observed in columns:
         own = weight if least is None else weight * (predicted > least)
         if not own.any():
@@ -377,7 +378,7 @@ def classwise_ece(
     n_bins: int = 15,
     threshold: str | float = 0,
     binning: str = "equal_width",
-    norm: float = 1,
+    norm: float | str = 1,
     weights: Any = None,
 ) -> float:
     """Calibration error of each class's probability, averaged over classes (Kull et al. 2019, section 3).

@@ -302,13 +302,13 @@ def _written(path: Path, value: Any) -> Iterator[Callable[[], None]]:
     aside = path.with_name(f"{uuid4().hex}{PART}")
 
     def place() -> None:
-        os.replace(aside, path)
+        aside.replace(path)
         if os.name != "nt":  # Windows cannot, and does not need it
             _flush(path.parent)  # the name of the file, which a power cut would lose
 
     path.parent.mkdir(mode=0o700, exist_ok=True)
     try:
-        with open(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b") as file:
+        with os.fdopen(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "w+b") as file:
             write(file, value)
             file.flush()
             os.fsync(file.fileno())

@@ -168,11 +168,7 @@ def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -
     CalibrationError
         Where all pairs have the same outcome.
     """
-    given = {
-        fit.title: bins
-        for fit in fits
-        if (bins := own_bins(fit, choice.target, data.n_classes)) is not None
-    }
+    given = {fit.title: bins for fit in fits if (bins := own_bins(fit, choice.target)) is not None}
     shown = tuple(fit.key for fit in fits if fit.title in given)
     key = ("binning", choice.target, choice.n_bins, *shown)
     return ready(
@@ -180,7 +176,7 @@ def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -
     )
 
 
-def own_bins(fit: ShownFit, target: int | None, n_classes: int) -> tuple[Floats, Floats] | None:
+def own_bins(fit: ShownFit, target: int | None) -> tuple[Floats, Floats] | None:
     """Edges and representatives of a fitted I-Max for these pairs; None where it has no one set for them."""
     if not isinstance(fit.calibrator, IMaxBinning) or fit.calibrator.classes == "top":
         return None
@@ -271,6 +267,6 @@ def numbers_of_bins(picture: BinningPicture, choice: BinningChoice) -> None:
     )
 
 
-def _key(choice: BinningChoice, rails: list[Rail]) -> tuple:
+def _key(choice: BinningChoice, rails: list[Rail]) -> tuple[object, ...]:
     """Names a figure of these rails."""
     return (choice.target, choice.n_bins, *(name for name, _, _ in rails))

@@ -68,7 +68,7 @@ def _is_own_name(host: str) -> bool:
 
 
 @asynccontextmanager
-async def lifespan(app: Any) -> AsyncIterator[None]:
+async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Around the time in which the app is served: open the browser, collect garbage, let nobody hold up the end."""
     # Streamlit has no options for these two; the server is found as the one that takes the signal. Its option for the
     # size of messages holds for figures too, which are larger than what pages send.
@@ -113,15 +113,19 @@ class Guard:
             "::ffff:"
         )  # none where the server starts
         if not TRUSTED and peer not in HERE and _is_own_name(Headers(scope=scope).get("host", "")):
-            return await PlainTextResponse(FROM_ELSEWHERE, 403)(scope, receive, send)
+            await PlainTextResponse(FROM_ELSEWHERE, 403)(scope, receive, send)
+            return
         if scope["type"] == "websocket":
-            return await self._connect(scope, receive, send)
+            await self._connect(scope, receive, send)
+            return
         if scope["type"] == "http":
             match scope["path"].partition("/_stcore/")[2].split("/"):
                 case ["upload_file", session, _] if scope["method"] == "PUT":
-                    return await self._take_in(scope, receive, send, session)
+                    await self._take_in(scope, receive, send, session)
+                    return
                 case [name, *_] if name and name not in OPEN:
-                    return await PlainTextResponse("Not found", 404)(scope, receive, send)
+                    await PlainTextResponse("Not found", 404)(scope, receive, send)
+                    return
         await self._app(scope, receive, send)
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
