@@ -7,11 +7,11 @@ from functools import partial
 import streamlit as st
 
 from calib.plots.axes import Scale, crowded
+from calib.ui.audit import lead
 from calib.ui.compare.answer import recommended
-from calib.ui.fits import gap_and_extremes_of, shown_fits
+from calib.ui.fits import shown_fits
 from calib.ui.reliability import CHOSEN, after, bin_rows, controls, diagrams, panel, with_class_view
 from calib.ui.shell import need_fit, open_session, page, view_switch
-from calib.ui.text import confidence_sentence
 from calib.ui.widgets import choose, folded, scale_of_probabilities
 
 
@@ -36,10 +36,8 @@ def body() -> None:
     chosen = with_class_view(chosen, options)
     with finding:
         calibrated = after(fits[0], chosen, options)
-        raw = fits[0].evaluation
-        st.markdown(
-            f"{confidence_sentence(raw, 'The raw model', *gap_and_extremes_of(raw))} {calibrated}"
-        )
+        lead(session, "Reliability", "level")
+        st.markdown(calibrated)
     if not chosen:
         return
     with picture:

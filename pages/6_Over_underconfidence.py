@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from calib.ui.audit import lead
 from calib.ui.chosen_rows import list_rows
 from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
@@ -31,7 +32,9 @@ def body() -> None:
     said, off = by_group(session.test, closer)
     each_group = partial(groups, session.test, fits, closer)
     with opening:
-        if off:  # where a group is off, it leads
+        lead(session, "Over- and underconfidence")
+        said = "" if closer.key == fits[0].key else said  # the audit has named its groups
+        if off and said:
             st.markdown(said)
         finding(rows_of(fits, fits), fits[0].evaluation)
         if off:

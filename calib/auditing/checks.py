@@ -18,10 +18,14 @@ from calib.auditing.findings import Finding, GroupFinding, Severity
 from calib.auditing.groups import PERIODS, TOLERANCE, Family, JudgedGroups, periods
 from calib.auditing.maps import log_loss, shifted_by_group, slope_estimate
 from calib.auditing.rows import AuditRows
+from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.view import View
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Estimate, Rows
 from calib.metrics.recalibration import recalibrate_logistic
 from calib.metrics.risk_measures import auroc, observed_to_expected
+from calib.numerics import Floats
 
 POINT = 0.01
 SHARE_OF_RATE = 0.1
@@ -140,6 +144,10 @@ def check_labels(checked: Checked) -> Finding:
             return Finding(
                 "labels", "problem", sentences.inverted(area), area, figure=sentences.area(area)
             )
+        if area.low <= 0.5 <= area.high:
+            return Finding(
+                "labels", "caution", sentences.no_ranking(area), area, figure=sentences.area(area)
+            )
         if area.value > PERFECT:
             return Finding(
                 "labels", "caution", sentences.too_good(area), area, figure=sentences.area(area)
@@ -211,17 +219,31 @@ def check_skill(checked: Checked) -> Finding:
 def check_level(checked: Checked) -> Finding:
     """Mean prediction against observed rate; mean confidence against accuracy."""
     rows = checked.rows
-    rate = rows.sample.mean(rows.observed)
-    tolerance = min(POINT, SHARE_OF_RATE * rate) if rows.view.is_event else POINT
-    severity = excludes(rows.level, size=tolerance)
-    ratio = observed_to_expected(rows.predicted, rows.observed, rows.sample)
-    figure = (
-        f"O:E {ratio.value:.2f}" if rows.view.is_event else sentences.points_of(rows.level.value)
-    )
-    sentence = sentences.level(rows, severity, ratio)
-    return Finding(
-        "level", severity, sentence, rows.level.interval(), "Over- and underconfidence", figure
-    )
+    return judge_level(rows.predicted, rows.observed, rows.sample, rows.view)
+
+
+def judge_level(predicted: Floats, observed: Bools, sample: Rows, view: View) -> Finding:
+    """Judge the level of (n,) probabilities against whether they came true."""
+    means = sample.mean(predicted), sample.mean(observed)
+    sign = 1.0 if view.is_event else -1.0
+    gap = sample.mean_of(sign * (observed - predicted))
+    tolerance = min(POINT, SHARE_OF_RATE * means[1]) if view.is_event else POINT
+    severity = excludes(gap, size=tolerance)
+    figure = sentences.points_of(gap.value)
+    sentence = sentences.level_of_confidence(*means, severity, gap.interval())
+    if view.is_event:
+        ratio = observed_to_expected(predicted, observed, sample)
+        figure = f"O:E {ratio.value:.2f}"
+        sentence = sentences.level_of_event(*means, severity, ratio)
+    page = "Over- and underconfidence"
+    return Finding("level", severity, sentence, gap.interval(), page, figure)
+
+
+def describe_level(evaluation: Evaluation, subject: str = "The raw model") -> str:
+    """Describe the level of a method as the audit does."""
+    predicted, observed = evaluation.pair
+    sentence = judge_level(predicted, observed, evaluation.rows, evaluation.view).sentence
+    return f"{subject}: {sentence[0].lower()}{sentence[1:]}"
 
 
 def check_spread(checked: Checked) -> Finding:

@@ -226,11 +226,13 @@ class Family:
         member = place[code] >= 0
         key = sample.unit[member] * len(chosen) + place[code[member]]
         added = (w * (rows.residual - gap[code]) / weight[code])[member]
-        inside: Floats = np.bincount(key, added, sample.n_units * len(chosen)).reshape(
-            sample.n_units, len(chosen)
+        inside = (
+            np.bincount(key, added, sample.n_units * len(chosen))
+            .astype(float)
+            .reshape(sample.n_units, len(chosen))
         )
         centred = w * (rows.residual - float(rows.level.value)) / sample.total
-        overall: Floats = np.bincount(sample.unit, centred, sample.n_units)
+        overall = np.bincount(sample.unit, centred, sample.n_units).astype(float)
         return inside, overall
 
     @cached_property

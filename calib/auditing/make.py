@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -115,3 +116,8 @@ def audit_rows(rows: AuditRows, progress: Progress = silent) -> Audit:
     ]
     ordered.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return Audit(conclusion, tuple(replace(finding) for finding in ordered), chosen.methods)
+
+
+def audit_arrays(bare: Predictions, view: str, *, data: Mapping[str, Any]) -> Audit:
+    """Audit a data set whose arrays are given apart, as workers map them."""
+    return audit(replace(bare, **data), view=view)

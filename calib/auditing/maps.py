@@ -49,7 +49,7 @@ def fit_affine(
             )
             if loss <= best + 1e-9 * abs(best):
                 break
-            step = step / 2.0
+            step /= 2.0
         slope, offsets = trial
         if np.abs(step).max() < 1e-6 and best < np.inf:
             break

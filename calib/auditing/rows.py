@@ -24,6 +24,8 @@ MOST_FITTED = 20_000
 """Rows to which maps are cross-fitted; of more, some are drawn."""
 MOST_ENTRIES = 1_000_000
 """Outputs to which maps are cross-fitted."""
+APART = " · "
+"""Between the groups of several columns in a row's group."""
 ROWS_OF_CLASS = 20
 """Rows a class, on average, from which classes have offsets."""
 
@@ -256,8 +258,14 @@ def group_columns(data: Predictions) -> dict[str, npt.NDArray[Any]]:
     """Columns of groups of a data set, by name."""
     if data.groups is None:
         return {}
-    name = next((entry.column for entry in data.roles if entry.role == "group"), "group")
-    return {name: data.groups}
+    names = [entry.column for entry in data.roles if entry.role == "group"] or ["group"]
+    parts = np.char.partition(data.groups, APART)
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for name in names[:-1]:
+        columns[name] = parts[:, 0]
+        parts = np.char.partition(parts[:, 2], APART)
+    columns[names[-1]] = np.char.add(np.char.add(parts[:, 0], parts[:, 1]), parts[:, 2])
+    return columns
 
 
 def named_columns(groups: Any, n: int) -> dict[str, npt.NDArray[Any]]:

@@ -69,6 +69,14 @@ def inverted(interval: Interval) -> str:
     )
 
 
+def no_ranking(interval: Interval) -> str:
+    """Describe predictions that do not rank."""
+    return (
+        f"The outputs rank no better than chance: AUROC {number(interval.value)} {within(interval)}. "
+        "Labels in another order cause that, or a model that knows nothing."
+    )
+
+
 def too_good(interval: Interval) -> str:
     """Describe a ranking without errors."""
     return f"Almost too good: AUROC {number(interval.value, 4)}; were these rows among its training rows?"
@@ -120,22 +128,12 @@ def skill(state: str, rows: AuditRows, nll: Estimate, useful: Estimate, frequenc
     return f"Better than {everybody(rows)}: {scores}; {ranks(rows)}."
 
 
-def level(rows: AuditRows, severity: Severity, ratio: Interval) -> str:
-    """Describe the level."""
-    predicted, observed = rows.sample.mean(rows.predicted), rows.sample.mean(rows.observed)
-    if rows.view.is_event:
-        return level_of_event(predicted, observed, severity, ratio, rows.level.interval())
-    return level_of_confidence(predicted, observed, severity, rows.level.interval())
-
-
-def level_of_event(
-    predicted: float, observed: float, severity: Severity, ratio: Interval, gap: Interval
-) -> str:
+def level_of_event(predicted: float, observed: float, severity: Severity, ratio: Interval) -> str:
     """Describe the level of an event's probability."""
     means = f"{percent(predicted)} predicted, {percent(observed)} observed"
     if severity in ("fine", "untested"):
         return f"Right on average: {means}."
-    far = "too low" if gap.value > 0 else "too high"
+    far = "too low" if observed > predicted else "too high"
     lead = f"On average {far}" if severity == "problem" else f"On average slightly {far}"
     return f"{lead}: {means}, O:E {number(ratio.value)} {within(ratio)}."
 

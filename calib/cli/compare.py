@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from calib.auditing.checks import describe_level
 from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.cli import arguments, text
@@ -133,7 +134,7 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
         recommendation=take,
         model=text.means(raw),
     )
-    answer.say(text.gap_sentence(raw))
+    answer.say(text.for_terminal(describe_level(raw)))
 
 
 def _relevant(given: str) -> tuple[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calib.auditing.checks import describe_level
 from calib.cli import text
 from calib.cli.arguments import Given, on_data
 from calib.data import Inspection, Predictions
@@ -33,7 +34,7 @@ def inspection(found: Inspection) -> str:
     ]
     if found.predictions is not None:
         lines += _roles(found.predictions)
-        lines += ["", text.gap_sentence(text.judged_raw(found.predictions))]
+        lines += ["", text.for_terminal(describe_level(text.judged_raw(found.predictions)))]
     if read := _read(found):
         lines += [
             "",

@@ -15,8 +15,6 @@ from typer import Exit
 from calib.base import Calibrator
 from calib.cli import UNREAD
 from calib.data import Finding, Predictions
-from calib.data.findings import shortened
-from calib.diagnostics.gap_sentences import confidence_sentence, gap_and_extremes
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
 from calib.evaluation.evaluation import raw_model
@@ -181,16 +179,8 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
     return scores
 
 
-def gap_sentence(evaluation: Evaluation, subject: str = "The raw model") -> str:
-    """Whether what is said exceeds what came true, with the numbers of both."""
-    event = shortened(evaluation.view.event_name)
-    return plain_text(
-        confidence_sentence(evaluation, subject, *gap_and_extremes(evaluation), event=event)
-    )
-
-
 def means(evaluation: Evaluation) -> dict[str, Any]:
-    """The numbers of :func:`gap_sentence`: what is said on average, what came true, and the difference."""
+    """Mean prediction, observed rate, and their difference."""
     said, outcome = evaluation.pair
     mean = said.mean()
     rate = outcome.mean()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.arrays import as_array, check_number
-from calib.diagnostics.gap_sentences import GroupGap, gap_sentence
+from calib.diagnostics.gaps import GroupGap, gap_sentence
 from calib.errors import CalibrationError
 from calib.formatting import aligned, for_terminal, percent, points, points_between
 from calib.metrics.bootstrap import Interval, check_level, drawn_units

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from calib.diagnostics.reliability import independent_rows
 from calib.evaluation.evaluation import Evaluation
-from calib.metrics.bootstrap import drawn_units, wilson_interval
+from calib.formatting import plural, points, points_between
+from calib.metrics.bootstrap import Interval, drawn_units, wilson_interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints
 
@@ -146,6 +148,74 @@ def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
     edges = evaluation.view.bands  # a band holds its lower edge, the last one its upper edge too
     band = np.searchsorted(edges[1:-1], said, side="right")
     return gaps_by_group(said, outcome, band, len(edges) - 1, level, evaluation.clusters)
+
+
+MOST_NAMED = 3
+"""Groups that a sentence names."""
+FINE_WIDTH = 0.1
+"""Width of the average gap's interval up to which one that holds 0 says that probabilities are fine on average."""
+
+
+@dataclass(frozen=True)
+class GroupGap:
+    """One group of rows in which probabilities are off.
+
+    Attributes
+    ----------
+    rows : number of rows.
+    predicted, observed : mean probability, and share of the rows where it came true.
+    gap : ``predicted - observed`` with its interval; above 0 probabilities are too high.
+    """
+
+    name: str
+    rows: int
+    predicted: float
+    observed: float
+    gap: Interval
+
+
+def gap_sentence(
+    average: Interval,
+    groups: Sequence[GroupGap],
+    n_judged: int,
+    write: Callable[[str], str] = str,
+    strong: str = "",
+) -> str:
+    """The gap of all rows, and in which groups it is significant, the worst first.
+
+    Parameters
+    ----------
+    average : mean probability minus observed rate.
+    groups : those whose joint interval leaves out 0 and the average.
+    n_judged : groups that could have been.
+    write : escapes a group's name where a page needs it.
+    strong : what stands around the names to make them bold.
+
+    Examples
+    --------
+    >>> chemistry = GroupGap("chemistry", 412, 0.9, 0.8, Interval(0.1, 0.04, 0.16))
+    >>> gap_sentence(Interval(0.002, -0.01, 0.014), [chemistry], 12)
+    'Fine on average, but chemistry +10.0 points (+4.0 to +16.0), 412 rows.'
+    """
+    none = average.low <= 0.0 <= average.high
+    fine = none and average.high - average.low <= FINE_WIDTH
+    lead = "Fine on average" if fine else f"{_points(average)} on average"
+    if not groups and not n_judged:
+        return f"{lead}; no group has enough rows to be judged."
+    if not groups:
+        of = plural(n_judged, "group")
+        return f"{lead}, and {'no significant gap in any' if none else 'not significantly more in any'} of {of}."
+    named = [
+        f"{strong}{write(group.name)} {points(group.gap.value)} points{strong} "
+        f"({points_between(group.gap.low, group.gap.high)}), {plural(group.rows, 'row')}"
+        for group in groups[:MOST_NAMED]
+    ]
+    more = f"; and {len(groups) - MOST_NAMED:,} more" if len(groups) > MOST_NAMED else ""
+    return f"{lead}, but {'; '.join(named)}{more}."
+
+
+def _points(gap: Interval) -> str:
+    return f"{points(gap.value)} points ({points_between(gap.low, gap.high)})"
 
 
 def _ratio(total: Floats | Ints, count: Ints) -> Floats:

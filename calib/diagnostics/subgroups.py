@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.diagnostics.gap_sentences import GroupGap
-from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps, gaps_by_group
+from calib.diagnostics.gaps import LEAST_ROWS, GroupGap, GroupGaps, gaps_by_group
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.score_registry import average_gap
 from calib.metrics.bootstrap import Interval

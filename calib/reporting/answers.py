@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from calib.auditing.checks import describe_level
 from calib.decisions import judged_answers
-from calib.diagnostics.gap_sentences import confidence_sentence
 from calib.diagnostics.judged_decisions import Certified
 from calib.diagnostics.risk_coverage import (
     ROUND_ERRORS,
@@ -51,10 +51,7 @@ def _first(report: Report) -> Iterator[Block]:
         yield parts.tiles(report, models[-1], FIRST)
     for model in models:
         subject = "The raw model" if model is models[0] else model.title
-        gap = report.score(model, "signed gap")
-        yield confidence_sentence(
-            model.evaluation, subject, Interval(gap["value"], gap["low"], gap["high"])
-        )
+        yield describe_level(model.evaluation, subject)
     errors = accepted_errors(usual, float(curves[0].risk[-1]))
     promised = {
         error: judged_answers(models[-1].calibrator, test, calibration, error, DELTA)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.auditing import Audit, audit
 from calib.base import Calibrator
 from calib.canonical import KINDS, describe_scale
 from calib.data import Choices
@@ -131,6 +132,8 @@ class Report(Displayed):
         Where the data came from.
     made : datetime
         When, in UTC.
+    audit : Audit or None
+        Of all rows of the raw model; its verdict is the head.
     """
 
     data: Predictions
@@ -144,6 +147,7 @@ class Report(Displayed):
     recommendation: Recommendation | None = None
     source: Source = field(default_factory=Source)
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    audit: Audit | None = None
 
     @classmethod
     def from_parts(
@@ -180,6 +184,8 @@ class Report(Displayed):
             for part in (*parts, data.take([]))
         )
         rows = None if view.name == "top-label" else (calibration, test)
+        if "audit" not in about:
+            about["audit"] = audit(data, view="top-label" if view.name == "top-label" else "event")
         facts = _facts(data, parts, view, about.get("source", Source()))
         return cls(
             none, facts, len(calibration), len(test), methods, table, test.groups, rows, **about

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from calib.auditing.findings import MARKS, Audit
+from calib.auditing.findings import Audit
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.evaluation.recommendation import Recommendation
 from calib.registry import METHODS
-from calib.reporting.blocks import Table, environment
+from calib.reporting.blocks import environment
 from calib.reporting.contents import Report
-from calib.reporting.parts import score_table
+from calib.reporting.parts import findings_table, score_table
 
 
 def html_of(result: Audit | Recommendation | Comparison | Report) -> str:
@@ -25,9 +25,3 @@ def html_of(result: Audit | Recommendation | Comparison | Report) -> str:
         said = verdict_paragraphs(result.table, result.recommendation)
         table = score_table(result.table, view, id="")
     return environment().get_template("notebook.html").render(title=title, said=said, table=table)
-
-
-def findings_table(audit: Audit) -> Table:
-    """Findings of an audit, one a row: mark, check and sentence."""
-    rows = [[MARKS[each.severity], each.check, each.sentence] for each in audit.findings]
-    return Table("", ["", "check", "finding"], rows)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import plotly
 from markupsafe import Markup
 
+from calib.auditing.findings import MARKS as SEVERITIES
+from calib.auditing.findings import Audit
 from calib.calibrators.backend import device_of
 from calib.diagnostics.corp import binned_consistency
-from calib.diagnostics.gap_sentences import gap_sentence
+from calib.diagnostics.gaps import gap_sentence
 from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.judgement import first_curve
 from calib.diagnostics.subgroups import subgroups
@@ -264,3 +266,11 @@ def again(report: Report) -> list[Block]:
         "system": f"{platform.system()} {platform.machine()}",
     }
     return [said, lines, Table("versions", [], list(installed.items()))]
+
+
+def findings_table(audit: Audit) -> Table:
+    """Findings of an audit, one a row: mark, check and sentence."""
+    rows: list[list[str | Cell]] = [
+        [SEVERITIES[each.severity], each.check, each.sentence] for each in audit.findings
+    ]
+    return Table("findings", ["", "check", "finding"], rows)

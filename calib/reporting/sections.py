@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
@@ -24,13 +25,17 @@ def sections(report: Report) -> Iterator[Section]:
     more: Iterator[Section] = iter(())
     if view.is_event:
         models = risk_model.models_of(report)
-        yield risk_model.first(report, models)
+        opening = risk_model.first(report, models)
         more = risk_model.more(models)
     elif view.name == "pairs":
-        yield answers.first(report)
+        opening = answers.first(report)
     else:
         about = f"{_about(report)} {parts.of_weights(report)}".strip()
-        yield Section("answer", "Calibration of", about, list(_first(report)))
+        opening = Section("answer", "Calibration of", about, list(_first(report)))
+    assert report.audit is not None
+    yield replace(opening, blocks=[report.audit.verdict, *opening.blocks])
+    found = [parts.findings_table(report.audit)]
+    yield Section("audit", "Audit", "every check of the raw model on all rows", found)
     of_checklist = ", TRIPOD+AI 5, 7, 8 and 11" if view.is_event else ""
     yield Section(
         "data-section",

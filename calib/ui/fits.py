@@ -11,11 +11,8 @@ from functools import cache, partial
 from threading import Lock
 from typing import Any, TypeVar
 
-import numpy as np
-
 from calib.base import Calibrator, extras_for
 from calib.data import Predictions
-from calib.diagnostics.gap_sentences import gap_and_extremes
 from calib.diagnostics.judgement import (
     GapCurve,
     Judgement,
@@ -33,7 +30,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import raw_model
 from calib.evaluation.score_registry import Scored
 from calib.evaluation.studies import pool_arrays
-from calib.formatting import listed, percent, with_interval
+from calib.formatting import listed
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
@@ -45,7 +42,7 @@ from calib.store.index import in_words, server_store
 from calib.ui.ready import asked, awaited
 from calib.ui.server.memory import nbytes
 from calib.ui.session import OpenSession, Visitor, current_session, find_session, find_visitor, keep
-from calib.ui.text import add_notice, literal
+from calib.ui.text import add_notice
 
 T = TypeVar("T")
 
@@ -389,40 +386,6 @@ def ready(
     start = partial(compute, visitor, function, *arguments, data=data, most_seconds=most_seconds)
     waiting: Callable[[], T] = partial(awaited, visitor, visitor.seen(key), what, start)
     return keep(key, waiting)
-
-
-def gap_and_extremes_of(evaluation: Evaluation, rows: str = "test rows") -> tuple[Interval, str]:
-    """The raw model's average gap, and whether its risks are too extreme or too moderate; "" where neither shows."""
-    return ready(
-        ("gap and extremes", rows), f"the average gap of the {rows}", gap_and_extremes, evaluation
-    )
-
-
-def tells_nothing(raw: ShownFit) -> str:
-    """A sentence where the outputs are not shown to tell rows with different outcomes apart; "" elsewhere."""
-    evaluation = raw.evaluation
-    intervals = intervals_of(raw)
-    if evaluation.view.is_event and (auroc := intervals.get("AUROC")) is not None:
-        name = literal(evaluation.view.event_name)
-        found = f"AUROC {with_interval(auroc)}, where chance gives 0.5"
-        if auroc.high < 0.5:
-            return (
-                f"The risks rank cases the wrong way round: {found}. Check whether they are those of the other class, "
-                "or the labels are swapped."
-            )
-        if auroc.low <= 0.5:
-            return (
-                f"The risks are not shown to tell cases of {name} from others: {found}. "
-                "Calibration cannot mend that."
-            )
-    if evaluation.view.name == "top-label" and (accuracy := intervals.get("accuracy")) is not None:
-        usual = float(np.bincount(evaluation.labels).max() / len(evaluation))
-        if accuracy.low <= usual:
-            return (
-                f"The accuracy of {percent(accuracy.value)} is not shown to be higher than that of always naming the "
-                f"most frequent class, {percent(usual)}."
-            )
-    return ""
 
 
 def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:

@@ -13,9 +13,6 @@ from typing import Literal
 
 import streamlit as st
 
-from calib.diagnostics import gap_sentences
-from calib.evaluation import Evaluation
-from calib.evaluation.view import View
 from calib.formatting import escape_markdown, number, percent, with_interval
 from calib.metrics.bootstrap import Interval
 
@@ -34,18 +31,6 @@ LEVELS: dict[Level, tuple[Callable[..., object], str]] = {
 def binning_name(binning: str) -> str:
     """How an entry of ``calib.metrics.BINNINGS`` is called on every page: its own words, unless it is a name."""
     return _BINNING_NAMES.get(binning, binning.replace("_", " "))
-
-
-def confidence_sentence(evaluation: Evaluation, subject: str, gap: Interval, extremes: str) -> str:
-    """:func:`calib.diagnostics.gap_sentences.confidence_sentence` in Markdown."""
-    return gap_sentences.confidence_sentence(
-        evaluation, subject, gap, extremes, literal(evaluation.view.event_name), strong="**"
-    )
-
-
-def leaning(gap: Interval, view: View) -> str:
-    """:func:`calib.diagnostics.gap_sentences.leaning` in Markdown."""
-    return gap_sentences.leaning(gap, view, literal(view.event_name), strong="**")
 
 
 def interval_cell(interval: Interval | None, write: Callable[[float], str] = number) -> str:

@@ -169,6 +169,15 @@ def test_a_rare_event_that_is_too_extreme_needs_an_intercept(rng):
     assert "worse than giving everybody" in found.verdict and "Ranks usefully" in found.verdict
 
 
+@pytest.mark.parametrize(("factor", "word"), [(2.0, "extreme"), (0.4, "moderate"), (1.0, "")])
+def test_risks_may_be_too_extreme_without_a_gap_on_average(rng, factor, word):
+    truth = rng.normal(0.0, 1.5, 6000)
+    found = audit(sigmoid(factor * truth), rng.random(6000) < sigmoid(truth)).of("spread")
+    assert found.severity == ("problem" if word else "fine")
+    assert f"too {word}" in found.sentence if word else "Neither" in found.sentence
+    assert found.estimate.low <= 1 / factor <= found.estimate.high
+
+
 def test_a_model_that_knows_nothing_is_not_to_be_used(rng):
     found = audit(sigmoid(rng.normal(0.1, 0.4, 4500)), rng.random(4500) < 0.54)
     assert found.verdict.startswith("Do not use: no better than giving everybody")

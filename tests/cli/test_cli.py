@@ -15,11 +15,12 @@ import pandas as pd
 import pytest
 
 import calib
+from calib.auditing.checks import describe_level
 from calib.calibrators.temperature import TemperatureScaling
 from calib.cli import STOPPED, UNREAD
 from calib.cli.commands import COMMANDS
 from calib.cli.gate import FAILED, UNDECIDED
-from calib.cli.text import gap_sentence, judged_raw
+from calib.cli.text import judged_raw
 from calib.data import Predictions, loading
 from calib.export import runtime
 from tests.cli.conftest import run
@@ -55,7 +56,9 @@ def test_inspect_says_what_was_understood_and_what_is_wrong(folder, overconfiden
     assert run("inspect", "outputs.npz") == 0
     out = capsys.readouterr().out
     assert (
-        "logits  400 x 4  float64" in out and "kind='logits'" in out and "overconfident by" in out
+        "logits  400 x 4  float64" in out
+        and "kind='logits'" in out
+        and "overconfident: mean confidence" in out
     )
     assert f"accuracy {(logits.argmax(axis=1) == labels).mean():.1%}".replace("%", " %") in out
     assert run("inspect", "broken.npz") == 1
@@ -78,11 +81,11 @@ def test_inspect_says_which_certain_risk_a_file_holds(tmp_path, capsys):
 
 def test_a_gap_that_chance_explains_is_called_so():
     even, wide = (
-        gap_sentence(judged_raw(Predictions(*simulate(400, 3, scale), tuple("abc"))))
+        describe_level(judged_raw(Predictions(*simulate(400, 3, scale), tuple("abc"))))
         for scale in (1.0, 2.5)
     )
-    assert "significantly (gap " in even and "95 %: " in even
-    assert "confident by " in wide and "significantly" not in wide
+    assert "right on average" in even and "overconfident" not in even
+    assert "overconfident: mean confidence" in wide
 
 
 def test_fit_on_all_rows_with_parameters_tests_on_none(file, tmp_path, capsys):

@@ -9,18 +9,14 @@ from hypothesis import strategies as st
 from scipy.stats import norm, t
 
 from calib import metrics
-from calib.diagnostics.gap_sentences import too_extreme
 from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
 from calib.diagnostics.reliability import independent_rows
 from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate
-from calib.evaluation.view import EVENT
-from calib.formatting import percent
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
-from calib.ui.text import confidence_sentence
 from tests.conftest import simulate
 from tests.diagnostics.conftest import evaluation
 from tests.metrics.conftest import binnings, pair
@@ -215,33 +211,6 @@ def test_theorem_1_is_an_equality_in_a_single_bin():
     assert theorem.chain == pytest.approx([0.8 - 1 / 3] * 4)
 
 
-@pytest.mark.parametrize(("factor", "word"), [(2.0, "extreme"), (0.4, "moderate"), (1.0, "")])
-def test_risks_may_be_too_extreme_without_a_gap_on_average(rng, factor, word):
-    truth = rng.normal(0.0, 1.5, 6000)
-    labels = (rng.random(6000) < 1 / (1 + np.exp(-truth))).astype(int)
-    p = 1 / (1 + np.exp(-factor * truth))
-    made = evaluate(np.stack([1 - p, p], axis=1), labels)
-    said = too_extreme(made.seen(EVENT))
-    assert not too_extreme(made), "the predicted class has no risk"
-    if not word:
-        assert not said
-        return
-    assert f"too {word}" in said
-    low = p < p.mean()
-    for part in (p[low].mean(), labels[low].mean(), p[~low].mean(), labels[~low].mean()):
-        assert percent(part) in said
-
-
-def test_calibrated_risks_are_seldom_called_extreme():
-    called = 0
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        p = rng.beta(1, 8, 400)
-        labels = (rng.random(400) < p).astype(int)
-        called += bool(too_extreme(evaluate(np.stack([1 - p, p], axis=1), labels).seen(EVENT)))
-    assert called <= 10, "5 % if both sides were off together, which chance makes far rarer"
-
-
 @pytest.mark.parametrize("n", [25, 300, 5000])
 def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
     # It was ± two standard errors on one page, and the wider of two intervals on another.
@@ -249,12 +218,6 @@ def test_one_gap_has_one_interval_on_all_pages(rng, n) -> None:
     one = evaluation(confidence, rng.random(n) < confidence - 0.05)
     gap = over_under_confidence([one])[0].gap
     assert subgroups(one, np.array(["all"] * n)).average == gap
-    sentence = confidence_sentence(one, "The model", gap, "")
-    near, far = (100 * abs(end) for end in gap[1:])
-    if gap.low > 0:
-        assert f"by {100 * gap.value:.1f} points** (95\u00a0%: {near:.1f} to {far:.1f})" in sentence
-    else:
-        assert f"gap {100 * gap.value:+.1f} points" in sentence.replace("−", "-")
 
 
 def test_between_clusters_the_interval_of_a_gap_takes_student_s_quantile(rng):

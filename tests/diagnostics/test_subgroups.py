@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.gap_sentences import GroupGap, gap_sentence
-from calib.diagnostics.gaps import gaps_by_group
+from calib.diagnostics.gaps import GroupGap, gap_sentence, gaps_by_group
 from calib.diagnostics.group_panels import MEASURES, group_panels
 from calib.diagnostics.judged_decisions import recalibrated_by_group
 from calib.diagnostics.subgroups import folded, subgroups

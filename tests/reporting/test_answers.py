@@ -6,7 +6,7 @@ import pytest
 
 import calib
 from calib.data.samples import load_sample
-from calib.diagnostics.gap_sentences import gap_sentence
+from calib.diagnostics.gaps import gap_sentence
 from calib.diagnostics.judged_decisions import judged_answers
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.diagnostics.subgroups import subgroups
@@ -40,14 +40,12 @@ def test_it_opens_with_how_far_confidence_can_be_trusted(made, page):
     raw, platt = report.methods
     gap, after = table.loc[(raw.key, "signed gap")], table.loc[(platt.key, "signed gap")]
     verdict = page.text.split("accepted error")[0]
-    assert (
-        f"The raw model is overconfident by {100 * gap['value']:.1f} points (95\u00a0%: {100 * gap['low']:.1f} to "
-        f"{100 * gap['high']:.1f}): mean confidence {percent(raw.evaluation.confidence.mean())}, accuracy"
-        in verdict
-    )
+    confidence = percent(raw.evaluation.confidence.mean())
+    assert f"The raw model: overconfident: mean confidence {confidence}, accuracy" in verdict
+    assert f"{points(gap['value'])} points" in verdict
     assert after["low"] < 0 < after["high"]
-    assert f"{platt.title} is neither over- nor underconfident significantly" in verdict
-    tiles = verdict.split("The raw model is")[0]
+    assert f"{platt.title}: right on average: mean confidence" in verdict
+    tiles = verdict.split("The raw model:")[0]
     assert f"{points(gap['value'])} → {points(after['value'])}".replace("−", "-") in tiles
     assert "-" in tiles and "−" not in tiles, "all tiles have one minus sign"
 

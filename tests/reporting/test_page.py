@@ -120,7 +120,7 @@ def test_the_first_page_begins_with_what_the_recommended_method_changes(report, 
         assert f"{number(before['value'])} → {number(after['value'])}" in begin
         assert f"[{signed(after['difference_low'])}, {signed(after['difference_high'])}]" in begin
     assert set(page.tables) == {"overview"} and len(page.figures) == 3
-    assert document.count("<details") == 5 and "<details open" not in document
+    assert document.count("<details") == 6 and "<details open" not in document
 
 
 def test_a_report_without_a_recommendation_shows_the_raw_model_before_all(report):

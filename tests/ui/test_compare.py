@@ -63,7 +63,7 @@ def test_it_opens_with_what_to_take_and_says_of_each_method_what_the_intervals_s
     names, numbers, words = (
         [re.sub("<[^>]*>", "", text).strip() for text in column] for column in texts
     )
-    values = {name: one.value["NLL"] for name, one in claims.scored.items()}
+    values = {name: one.values["NLL"] for name, one in claims.scored.items()}
     assert [name.split(" ", 1)[1] for name in names] == sorted(
         values, key=lambda name: values[name]
     )

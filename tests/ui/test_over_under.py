@@ -6,7 +6,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
-from calib.diagnostics.gap_sentences import gap_sentence
+from calib.diagnostics.gaps import gap_sentence
 from calib.diagnostics.group_panels import group_panels
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import evaluate
@@ -30,7 +30,7 @@ def opened(session: OpenSession, *parts: str) -> AppTest:
 
 
 def finding(app: AppTest) -> str:
-    return " ".join(element.value for element in app.markdown[:2])
+    return " ".join(element.value for element in app.markdown[:5])
 
 
 def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> None:
@@ -38,7 +38,7 @@ def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> No
     assert clean(app)
     assert len(charts(app)) == ALL + 1 + len(FITTED)
     assert f"of {len(FITTED)} calibrators" in finding(app) or all(
-        m in finding(app) for m in ("is **over", "is **under")
+        m in finding(app) for m in ("is off by **+", "is off by **−")
     )
     numbers = table(app, "change of o / u")
     assert len(numbers) == 1 + len(FITTED)
@@ -82,8 +82,8 @@ def test_a_group_that_is_off_leads_here_and_on_compare_and_small_ones_are_not_ju
     assert sentence in said(open_page("pages/2_Compare.py", session))
     app = open_page(PAGE, session)
     assert clean(app)
-    assert sentence in app.markdown[0].value
-    assert "1 group with fewer than 10 rows: too few to judge" in app.markdown[0].value
+    assert "**Groups:** site 2 +" in finding(app)
+    assert "tiny" not in finding(app)
     assert any("By group of the data" in str(chart) for chart in charts(app))
     numbers = table(unfold(app, "groups/numbers"), "verdict").set_index("group")
     assert numbers.index[0] == "site 2"

@@ -66,8 +66,8 @@ def test_odd_data_are_drawn_with_all_questions_open(name: str, all_unfolded: Non
         assert clean(app), (number, app.exception, [error.value for error in app.error])
     app = open_page("pages/6_Over_underconfidence.py", session)
     words = {
-        "all right": "none of 40",
-        "all wrong": "overconfident by 96.5 points",
+        "all right": "None of 40",
+        "all wrong": "+96.5 points",
         "never in doubt": "(u = 0)",
     }
     assert words.get(name, "") in said(app)

@@ -99,10 +99,10 @@ def test_the_finding_says_what_becomes_of_the_error(
 ) -> None:
     test = fits_to_read.test
     raw = metrics.ece(softmax(test.logits), test.labels)
-    finding = with_all(fits_to_read).markdown[0].value
+    finding = said(with_all(fits_to_read))
     assert f"Its ECE of {brief(raw)} becomes" in finding
     assert all(f"with {METHODS[name].title}" in finding for name in FITTED)
-    assert "Its ECE" not in open_page(PAGE, sample_to_read).markdown[0].value
+    assert "Its ECE" not in said(open_page(PAGE, sample_to_read))
 
 
 def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(

@@ -15,8 +15,9 @@ from calib.evaluation.compare import table_of
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.formatting import escape_markdown, listed
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
+from calib.ui.audit import audit_of, is_usable
 from calib.ui.building import offer_file
-from calib.ui.fits import ShownFit, jobs, resampled, tells_nothing
+from calib.ui.fits import ShownFit, jobs, resampled
 from calib.ui.link import go_to
 from calib.ui.session import EXPORTED, OpenSession, keep
 from calib.ui.text import literal
@@ -113,7 +114,7 @@ def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
         st.markdown(waiting or finding(answer))
         if waiting or answer.too_few or answer.method == answer.baseline:
             return
-        kind: Literal["primary", "secondary"] = "secondary" if tells_nothing(fits[0]) else "primary"
+        kind: Literal["primary", "secondary"] = "primary" if is_usable(session) else "secondary"
         if st.button(
             f"Export {literal(answer.method)}",
             key="compare/export",
@@ -188,5 +189,6 @@ def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
         pd.DataFrame(),
         source=source,
         recommendation=recommendation_of(Claims(resampled(fits)), fits),
+        audit=audit_of(session),
     )
     return {"report": report, "resampled": resampled(fits)}

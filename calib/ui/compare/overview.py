@@ -33,6 +33,7 @@ from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import Limits, text_color
 from calib.ui import widgets
+from calib.ui.audit import is_usable, lead
 from calib.ui.compare.answer import (
     CLOSER,
     answer_with_export,
@@ -41,12 +42,12 @@ from calib.ui.compare.answer import (
     failed,
     taken,
 )
-from calib.ui.fits import ShownFit, gap_and_extremes_of, ready, tells_nothing
+from calib.ui.fits import ShownFit, ready
 from calib.ui.over_under.groups import in_groups
 from calib.ui.reliability import bins_in_words, show_only
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.shell import need_fit
-from calib.ui.text import confidence_sentence, literal
+from calib.ui.text import literal
 from calib.ui.widgets import segments
 
 FIRST = ("NLL", "ECE", "Brier", "accuracy")
@@ -60,14 +61,9 @@ SIGNS = {"better": "#009E73", "worse": "#D55E00"}
 def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     """The answer, the tiles, the two diagrams and the strip; of the raw model alone its diagram."""
     raw = fits[0]
-    if trouble := tells_nothing(raw):
-        st.warning(trouble, icon=":material/warning:")
+    if len(fits) == 1 or not is_usable(session):
+        lead(session, "Compare")
     if len(fits) == 1:
-        st.markdown(
-            confidence_sentence(
-                raw.evaluation, "The raw model", *gap_and_extremes_of(raw.evaluation)
-            )
-        )
         in_groups(session.test, raw)
         failed()
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")

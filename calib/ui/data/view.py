@@ -26,7 +26,7 @@ from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import prefers_logit_scale
 from calib.plots.style import method_style, three_digits
 from calib.registry import METHODS
-from calib.ui import fits
+from calib.ui import audit, fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
 from calib.ui.link import go_to, open_data, page_link
@@ -35,7 +35,7 @@ from calib.ui.reliability import bins_in_words
 from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
-from calib.ui.text import LEVELS, add_notice, confidence_sentence, literal
+from calib.ui.text import LEVELS, add_notice, literal
 from calib.ui.widgets import show_kept
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
@@ -49,21 +49,16 @@ WEIGHTS = "data/weights"
 
 
 def overview(session: OpenSession) -> None:
-    """Open with the finding in words and the way on, then the raw model's reliability beside what was understood."""
+    """Open with the audit, then the way on and what was understood beside the raw model's reliability."""
     data = session.data
     whole = fits.on_all_rows(session)
-    subject = f"Over all {len(whole):,} rows the model"
-    st.markdown(confidence_sentence(whole, subject, *fits.gap_and_extremes_of(whole, "all rows")))
-    warned = any(
-        finding.code == "labels_shuffled" for finding in data.findings
-    )  # it says so of all rows
-    if not warned and (trouble := fits.tells_nothing(fits.shown_fits(session)[0])):
-        st.warning(trouble, icon=":material/warning:")
-    next_step(session)
-    picture, facts = st.columns([11, 10], gap="large")
+    audit.head(session)
+    facts, picture = st.columns([11, 10], gap="large")
     with picture:
         _reliability(session, whole)
     with facts:
+        audit.findings(session)
+        next_step(session)
         view_switch(session)
         _facts(data, whole)
         if session.sample is not None:

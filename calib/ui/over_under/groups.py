@@ -11,8 +11,7 @@ import streamlit as st
 
 from calib.data import Predictions
 from calib.decisions.recalibration import GroupGain
-from calib.diagnostics.gap_sentences import gap_sentence
-from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps
+from calib.diagnostics.gaps import LEAST_ROWS, GroupGaps, gap_sentence
 from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanel, group_panels
 from calib.diagnostics.judged_decisions import recalibrated_by_group
 from calib.diagnostics.subgroups import Subgroups, folded, subgroups

@@ -21,7 +21,7 @@ from calib.diagnostics.over_under import (
 )
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
-from calib.formatting import number, percent, plural, points
+from calib.formatting import number, percent, plural, points, points_between
 from calib.metrics import BINNINGS
 from calib.plots.axes import Scale, crowded
 from calib.plots.confidences import confidence_densities
@@ -36,9 +36,9 @@ from calib.plots.over_under import (
 from calib.plots.style import Style
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
-from calib.ui.fits import ShownFit, beside_raw, gap_and_extremes_of, ready
+from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import keep
-from calib.ui.text import binning_name, leaning
+from calib.ui.text import binning_name
 from calib.ui.widgets import scale_of_probabilities, show_table, whole_number
 
 THIRD = 300
@@ -58,13 +58,14 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
 
 
 def finding(rows: list[Row], raw: Evaluation) -> None:
-    """Over- or underconfidence of the raw model and its ratio, what calibration leaves, and where rows are few."""
+    """The ratio of the raw model, what calibration leaves, and where rows are few."""
     view, (first, *calibrated) = raw.view, [(name, result) for name, result, _ in rows]
-    extreme = gap_and_extremes_of(raw)[1]
-    st.markdown(f"The raw model {leaning(first[1].gap, view)}; {_ratio(first[1], view)}")
+    ratio = _ratio(first[1], view)
+    st.markdown(f"{ratio[0].upper()}{ratio[1:]}")
     if calibrated:
         leans = [
-            f"{name} {leaning(each.gap, view)}"
+            f"{name} is off by **{points(each.gap.value)} points** "
+            f"({points_between(each.gap.low, each.gap.high)})"
             for name, each in calibrated
             if each.gap.low > 0 or each.gap.high < 0
         ]
@@ -77,8 +78,6 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
             else f"{whose} no significant gap"
         )
         st.markdown("; ".join([even] * bool(n_even) + leans) + ".")
-    if extreme:
-        st.markdown(f"The raw model's {extreme[0].lower()}{extreme[1:]}")
     few = [
         f"{name} ({each.n_wrong:,} {view.wrong}, {each.n_right:,} {view.right})"
         for name, each, _ in rows
