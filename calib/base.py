@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calib.arrays import as_array, check_extras, check_logits
 from calib.canonical import DEFAULT_FLOOR, Kind
 from calib.errors import CalibrationError, missing_package
-from calib.formatting import number, plural
+from calib.formatting import Displayed, number, plural
 from calib.numerics import (
     PREDICTED_ENTRIES,
     Floats,
@@ -121,7 +121,7 @@ class Predictor:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Calibrator(Predictor):
+class Calibrator(Predictor, Displayed):
     """Base of every calibrator.
 
     A subclass is a keyword-only dataclass whose fields are declared with :func:`param`. It writes two hooks:
@@ -154,6 +154,8 @@ class Calibrator(Predictor):
     """Arrays beyond logits and labels that ``fit`` uses where given; read from the signature of ``_fit``."""
 
     weights_note_ = ""
+    headline: ClassVar[tuple[str, ...]] = ()
+    """Learned numbers that are displayed with the calibrator."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -347,7 +349,7 @@ class Calibrator(Predictor):
     def _fit_checked(
         self, logits: Floats, labels: Ints, progress: Progress, extras: dict[str, Any]
     ) -> None:
-        self.n_classes_ = logits.shape[1]
+        self.n_samples_fit_, self.n_classes_ = logits.shape
         if "weights" in extras and (note := _weights_note(extras["weights"])):
             self.weights_note_ = note
         try:
@@ -581,7 +583,12 @@ class Calibrator(Predictor):
         ]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self._changed())})"
+        parameters = f"{type(self).__name__}({', '.join(self._changed())})"
+        if not hasattr(self, "n_samples_fit_"):
+            return parameters
+        sizes = [plural(self.n_samples_fit_, "row"), plural(self.n_classes_, "class", "classes")]
+        learned = [f"{name}={getattr(self, name):.3g}" for name in self.headline]
+        return f"{parameters}: fitted on {', '.join([*sizes, *learned])}"
 
 
 def _weights_note(weights: Floats) -> str:

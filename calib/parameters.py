@@ -7,8 +7,9 @@ probabilities that hold what the method promises. The same check stands before e
 
 from __future__ import annotations
 
+import difflib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields
 from typing import Any
 
@@ -67,7 +68,14 @@ def check_declared(instance: Any) -> None:
 
 def unknown_parameter(cls: type[Any], name: str) -> str:
     """One sentence for a name that is not declared."""
-    return f"{cls.__name__} has no parameter {name!r}; it takes {', '.join(parameter_names(cls))}."
+    names = parameter_names(cls)
+    return f"{cls.__name__} has no parameter {name!r}{did_you_mean(name, names)}; it takes {', '.join(names)}."
+
+
+def did_you_mean(name: Any, names: Iterable[Any]) -> str:
+    """The nearest name as the middle of a sentence; "" where none is near."""
+    near = difflib.get_close_matches(str(name), [*map(str, names)], n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def check_by_name(name: str, values: Any) -> None:
@@ -96,7 +104,7 @@ def _fault(value: Any, default: Any, meta: Any) -> str:
         return (
             ""
             if value in meta["choices"]
-            else f"is not one of {', '.join(map(str, meta['choices']))}"
+            else f"is not one of {', '.join(map(str, meta['choices']))}{did_you_mean(value, meta['choices'])}"
         )
     if isinstance(default, bool):
         return "" if isinstance(value, (bool, np.bool_)) else "must be True or False"

@@ -17,7 +17,7 @@ from calib.base import (
 )
 from calib.errors import CalibrationError
 from calib.formatting import listed
-from calib.parameters import parameter_names, shown
+from calib.parameters import did_you_mean, parameter_names, shown
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
 CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"
@@ -63,6 +63,9 @@ class Method:
         """The class itself, imported now."""
         module, _, name = self.where.partition(":")
         return getattr(import_module(f"calib.calibrators.{module}"), name)
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.name}): {self.summary}"
 
     @property
     def needs(self) -> frozenset[str]:
@@ -359,6 +362,10 @@ OFFERED = sorted(METHODS, key=lambda name: name not in ("identity", "auto"))
 """Names in the order in which methods are offered: the raw model, the mean of several methods, then its members."""
 
 
+OTHER_NAMES = {"sigmoid": "platt", "logistic": "platt", "temperature_scaling": "temperature"}
+"""What other packages call a method, and its name here."""
+
+
 def calibrator(name: str, **params: Any) -> Calibrator:
     """Make an unfitted calibrator by its registry name.
 
@@ -386,11 +393,18 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     """
     if name not in tuple(METHODS):
         raise CalibrationError(
-            f"There is no calibrator {shown(name)}; choose from {', '.join(METHODS)}."
+            f"There is no calibrator {shown(name)}{_meant(name)}; choose from {', '.join(METHODS)}."
         )
     made = METHODS[name].cls().set_params(**params)
     made.check_params()
     return made
+
+
+def _meant(name: Any) -> str:
+    """The method that somebody meant, as the middle of a sentence; "" where that is not known."""
+    if isinstance(name, str) and name in OTHER_NAMES:
+        return f" (it is {OTHER_NAMES[name]} here)"
+    return did_you_mean(name, METHODS)
 
 
 def title_of(made: Calibrator, method: str, n_classes: int, usual_seed: int | None = 0) -> str:

@@ -1,6 +1,6 @@
 """What a type checker knows of :func:`calib.calibrator`: the class of each name; never imported at run time."""
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from calib.base import Calibrator
 from calib.calibrators.auto import AutoCalibration
@@ -25,6 +25,32 @@ from calib.calibrators.structured_vector import StructuredMatrixScaling, Structu
 from calib.calibrators.temperature import TemperatureScaling
 from calib.calibrators.vector import VectorScaling
 from calib.calibrators.venn_abers import VennAbers
+
+MethodName: TypeAlias = Literal[
+    "identity",
+    "temperature",
+    "isotonic",
+    "gpcalib",
+    "beta",
+    "platt",
+    "histogram",
+    "vector",
+    "bbq",
+    "imax",
+    "bayes_iso",
+    "enir",
+    "ensemble_temperature",
+    "structured_vector",
+    "scaling_binning",
+    "order_preserving",
+    "structured_matrix",
+    "dirichlet",
+    "geometric",
+    "venn_abers",
+    "quadratic",
+    "spline",
+    "auto",
+]
 
 @overload
 def calibrator(name: Literal["identity"], **params: Any) -> Identity: ...
@@ -75,4 +101,4 @@ def calibrator(name: Literal["spline"], **params: Any) -> SplineCalibration: ...
 @overload
 def calibrator(name: Literal["auto"], **params: Any) -> AutoCalibration: ...
 @overload
-def calibrator(name: str, **params: Any) -> Calibrator: ...
+def calibrator(name: MethodName, **params: Any) -> Calibrator: ...

@@ -164,3 +164,14 @@ def test_every_file_predicts_as_the_calibrator_from_what_it_was_fitted_on(rows, 
         with zipfile.ZipFile(files[1]) as bundle:
             script = predict.load(io.BytesIO(bundle.read("calibrator.npz")))
         np.testing.assert_allclose(script.predict_proba(given), expected, rtol=0, atol=1e-13)
+
+
+def test_a_calibrator_displays_what_it_learned(rows):
+    logits, _, labels = rows
+    fitted = temperature(logits, labels)
+    learned = f"temperature_={fitted.temperature_:.3g}"
+    assert repr(calib.calibrator("temperature")) == "TemperatureScaling()"
+    assert repr(fitted) == f"TemperatureScaling(): fitted on 90 rows, 3 classes, {learned}"
+    shown = calib.calibrator("histogram").fit(logits, labels)
+    assert "HistogramBinning(): fitted on 90 rows, 3 classes" in shown._repr_html_()
+    assert all(note[:30] in shown._repr_html_() for note in shown.notes())

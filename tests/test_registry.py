@@ -73,6 +73,32 @@ def test_a_type_checker_is_told_the_class_of_each_name():
     stub = (ROOT / "calib" / "typed.pyi").read_text()
     told = dict(re.findall(r'Literal\["(\w+)"\], \*\*params: Any\s*\) -> (\w+)', stub))
     assert told == {name: method.cls.__name__ for name, method in METHODS.items()}
+    names = re.search(r"MethodName: TypeAlias = Literal\[(.*?)\]", stub, re.S).group(1)
+    assert re.findall(r'"(\w+)"', names) == list(METHODS)
+    assert "name: str" not in stub  # a checker would take any text for a name
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "says"),
+    [
+        ("temprature", {}, "did you mean temperature?"),
+        ("sigmoid", {}, "it is platt here"),
+        ("imax", {"bins": 9}, "did you mean n_bins?"),
+        ("imax", {"scheme": "equalmass"}, "did you mean equal_mass?"),
+    ],
+)
+def test_what_is_nearly_a_name_is_named(name, params, says):
+    with pytest.raises(CalibrationError, match=re.escape(says)):
+        calib.calibrator(name, **params)
+
+
+def test_classes_are_there_by_their_names():
+    import calib.calibrators as classes
+
+    for method in METHODS.values():
+        assert getattr(classes, method.cls.__name__) is method.cls
+        assert str(method).startswith(f"{method.title} ({method.name}): ")
+    assert sorted(classes.__all__) == sorted(method.cls.__name__ for method in METHODS.values())
 
 
 def test_methods_that_errors_name_take_weights():

@@ -410,3 +410,9 @@ def test_identity_is_the_estimator_as_it_is_with_its_exact_zeros():
     raw = tree.predict_proba(X)
     assert (raw == 0).any()
     np.testing.assert_allclose(made.predict_proba(X), raw, atol=1e-12)
+
+
+def test_prefit_is_answered_with_the_estimator_that_replaced_it():
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    with pytest.raises(CalibrationError, match=r"given as sklearn\.frozen\.FrozenEstimator"):
+        CalibratedModel(GaussianNB(), cv="prefit").fit(X, y)

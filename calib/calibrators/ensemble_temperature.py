@@ -33,6 +33,7 @@ class EnsembleTemperatureScaling(Calibrator):
     point.
     """
 
+    headline = ("temperature_", "weight_")
     traits = TemperatureScaling.traits | {
         NEEDS_CLASSES
     }  # the uniform distribution is over all classes

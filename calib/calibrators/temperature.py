@@ -44,6 +44,7 @@ class TemperatureScaling(Calibrator):
 
     device: str = param("auto", choices=DEVICES, help=DEVICE_HELP)
 
+    headline = ("temperature_",)
     traits: ClassVar[frozenset[str]] = Calibrator.traits | {
         POSITIVE,
         KEEPS_HALF,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calib.auditing.findings import Audit
+from calib.base import Calibrator
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.evaluation.recommendation import Recommendation
@@ -12,12 +13,14 @@ from calib.reporting.contents import Report
 from calib.reporting.parts import findings_table, score_table
 
 
-def html_of(result: Audit | Recommendation | Comparison | Report) -> str:
+def html_of(result: Audit | Calibrator | Recommendation | Comparison | Report) -> str:
     """Format a result as HTML in which every text is escaped."""
     table, title = None, repr(result)
     if isinstance(result, Audit):
         title, said = result.verdict, []
         table = findings_table(result)
+    elif isinstance(result, Calibrator):
+        said = result.notes() if result.fitted else []
     elif isinstance(result, Recommendation):
         said = result.sentences(lambda name: METHODS[name].title if name in METHODS else name)
     else:

@@ -375,6 +375,11 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"{'was' if len(y) == 1 else 'were'} given."
             )
         folds = self.cv
+        if isinstance(folds, str):
+            raise CalibrationError(
+                f"cv={shown(folds)} must be a number of folds or a splitter; an estimator that is fitted already is "
+                "given as sklearn.frozen.FrozenEstimator(estimator)."
+            )
         if groups is not None and isinstance(folds, (int, np.integer)):
             folds = StratifiedGroupKFold(int(folds))
         splits = list(check_cv(folds, y, classifier=True).split(X, y, groups))

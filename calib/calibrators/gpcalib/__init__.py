@@ -108,6 +108,8 @@ class GPCalib(Calibrator):
         {EQUIVARIANT, KEEPS_HALF, MINDS_OFFSETS, POSITIVE, ROWS_SUM_TO_ONE}
     )
 
+    headline = ("variance_", "lengthscale_")
+
     def promises(self, n_classes: int) -> frozenset[str]:
         traits = self.traits - ({MINDS_OFFSETS} if self.inputs == "probs" else set())
         return traits | ({KEEPS_ACCURACY, KEEPS_RANKING} if self.monotone else set())
@@ -192,6 +194,7 @@ class GPCalib(Calibrator):
         self.n_rows_ += fit.n_rows
         self.n_rows_given_ += len(logits)
         self.n_parts_ += 1
+        self.n_samples_fit_ = self.n_rows_given_
         nodes, _ = grid.window(low, high)
         self.collapsed_ = bool(
             self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[nodes]) < COLLAPSED
