@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import Signature, signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NoReturn, TypeVar
 
 from typer import Argument, BadParameter, Option
@@ -122,7 +125,9 @@ def _file(name: str) -> Any:
     return Option(help=FILES[name], metavar="FILE")
 
 
-DataFile = Annotated[Path, Argument(help=f"A model's outputs with labels: {FORMATS}.")]
+DataFile = Annotated[
+    Path, Argument(help=f"A model's outputs with labels: {FORMATS}; - for standard input.")
+]
 CalibratorFile = Annotated[
     Path, Argument(help="A saved calibrator: .npz, .zip, or a .pkl that you trust.")
 ]
@@ -229,6 +234,18 @@ class Given:
         ]
 
 
+@contextmanager
+def standard_input(file: Path) -> Iterator[Path]:
+    """The file itself; for ``-`` what comes from standard input, in a file of its own until the command ends."""
+    if str(file) != "-":
+        yield file
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "standard input")
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path
+
+
 def on_data(command: Callable[..., int]) -> Callable[..., int]:
     """Make a command of a function of a :class:`Given`, an :class:`~calib.cli.text.Answer` and its own options.
 
@@ -258,7 +275,8 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
             choices=choices(read),
             isolate=isolate,
         )
-        return command(Given(file, options), text.Answer(json), **own)
+        with standard_input(file) as path:
+            return command(Given(path, options), text.Answer(json), **own)
 
     file, *shared, _ = signature(run, eval_str=True).parameters.values()
     _, _, *own = signature(command, eval_str=True).parameters.values()

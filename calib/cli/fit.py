@@ -43,7 +43,9 @@ def fit(
             help=f"What to write: {', '.join(writer.SUFFIXES)}.",
         ),
     ],
-    method: Annotated[str, Option(metavar=arguments.NAMED, help=f"One of {', '.join(METHODS)}.")],
+    method: Annotated[
+        str, Option(metavar=arguments.NAMED, help=f"One of {', '.join(METHODS)}.")
+    ] = "auto",
     rows: Annotated[
         Any,
         Option(parser=_rows, metavar="N|all", help=f"Rows to fit on, drawn at random ({DRAWN})."),

@@ -17,7 +17,10 @@ def inspect(given: Given, answer: text.Answer) -> int:
     """Say what a file holds and what is odd about it."""
     found = inspect_file(given.file, given.options)
     data = found.predictions
+    errors = [finding for finding in found.findings if finding.level == "error"]
     answer.say(inspection(found), arrays=found.arrays, read=_read(found), findings=found.findings)
+    if errors and not answer.as_json:
+        text.say(text.findings(errors), apart=True)
     if data is not None:
         answer.fields |= {"rows": len(data), "classes": data.class_names, "columns": data.roles}
         answer.fields["model"] = text.means(text.judged_raw(data))
@@ -26,7 +29,7 @@ def inspect(given: Given, answer: text.Answer) -> int:
 
 
 def inspection(found: Inspection) -> str:
-    """What a file holds, how it was understood, and the findings."""
+    """What a file holds, how it was understood, and the findings that are no errors."""
     lines = ["The file holds"] if found.arrays else []
     lines += [
         f"  {one_line(array.name)}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}"
@@ -40,8 +43,8 @@ def inspection(found: Inspection) -> str:
             "",
             "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items()),
         ]
-    if found.findings:
-        lines += ["", text.findings(found.findings)]
+    if noticed := [finding for finding in found.findings if finding.level != "error"]:
+        lines += ["", text.findings(noticed)]
     return "\n".join(lines).strip()
 
 

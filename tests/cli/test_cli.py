@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -62,8 +63,18 @@ def test_inspect_says_what_was_understood_and_what_is_wrong(folder, overconfiden
     )
     assert f"accuracy {(logits.argmax(axis=1) == labels).mean():.1%}".replace("%", " %") in out
     assert run("inspect", "broken.npz") == 1
-    out = capsys.readouterr().out
-    assert "error: " in out and "397" in out and "400" in out
+    out, errors = capsys.readouterr()
+    assert "error: " in errors and "397" in errors and "400" in errors and "error: " not in out
+
+
+@pytest.mark.parametrize("name", ["outputs.npz", "rows.csv"])
+def test_a_dash_is_standard_input(folder, name, monkeypatch, capsys):
+    (folder / "rows.csv").write_text("p,label\n" + "0.2,0\n0.7,1\n" * 50)
+    assert run("inspect", name) == 0
+    expected = capsys.readouterr().out.replace(name, "standard input")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((folder / name).read_bytes())))
+    assert run("inspect", "-") == 0
+    assert capsys.readouterr().out == expected
 
 
 def test_inspect_says_which_certain_risk_a_file_holds(tmp_path, capsys):
@@ -86,6 +97,13 @@ def test_a_gap_that_chance_explains_is_called_so():
     )
     assert "right on average" in even and "overconfident" not in even
     assert "overconfident: mean confidence" in wide
+
+
+def test_fit_without_a_method_takes_auto(file, tmp_path, capsys):
+    out = tmp_path / "calibrator.npz"
+    assert run("fit", file, "--out", out) == 0
+    assert "Auto fitted on" in capsys.readouterr().out
+    assert runtime.load(out).method == "auto"
 
 
 def test_fit_on_all_rows_with_parameters_tests_on_none(file, tmp_path, capsys):
@@ -169,7 +187,6 @@ def test_the_table_holds_every_status_and_no_other():
             "n_bins='abc' must be a whole number betw",
         ),
         (["fit", "FILE", "--method", "temperature"], "--out"),
-        (["fit", "FILE", "--out", "x.pkl"], "Missing option '--method'"),
         (
             ["fit", "FILE", "--method", "temperature", "--out", "a.xyz"],
             "'a.xyz' does not end in .pkl",
