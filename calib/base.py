@@ -119,6 +119,42 @@ class Predictor:
         features = getattr(outputs, "features", None) if features is None else features
         return self.confidence_from_logits(self.to_logits(outputs, kind), features)
 
+    def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
+        """Canonical logits of outputs, which are compared with those of the fit, (n, n_classes)."""
+        raise NotImplementedError
+
+    def probs_from_logits(self, logits: Any) -> Floats:
+        """Calibrated probabilities of canonical logits, (n, n_classes).
+
+        Parameters
+        ----------
+        logits : array_like of shape (n, n_classes)
+            Finite; log-probabilities of outputs that are probabilities.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            As from :meth:`predict_proba`.
+        """
+        raise NotImplementedError
+
+    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class of canonical logits, (n,).
+
+        Parameters
+        ----------
+        logits : array_like of shape (n, n_classes)
+            As in :meth:`probs_from_logits`.
+        features : array_like of shape (n, ...) or None, default None
+            Inputs of the rows, on the scale of the fit; methods that do not need them leave them aside.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
+        """
+        raise NotImplementedError
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Calibrator(Predictor, Displayed):
@@ -386,18 +422,7 @@ class Calibrator(Predictor, Displayed):
     # -- the same of canonical logits, as Predictions hold them ----------------------------------------
 
     def probs_from_logits(self, logits: Any) -> Floats:
-        """Calibrated probabilities of canonical logits, (n, n_classes).
-
-        Parameters
-        ----------
-        logits : array_like of shape (n, n_classes)
-            Finite; log-probabilities of outputs that are probabilities.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            As from :meth:`predict_proba`.
-        """
+        """Predict block by block with the method's hook."""
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
             given = ", features=features" if "features" in self.needs else ""
@@ -411,20 +436,7 @@ class Calibrator(Predictor, Displayed):
         return probs
 
     def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
-        """Confidence in the predicted class of canonical logits, (n,).
-
-        Parameters
-        ----------
-        logits : array_like of shape (n, n_classes)
-            As in :meth:`probs_from_logits`.
-        features : array_like of shape (n, ...) or None, default None
-            Inputs of the rows, on the scale of the fit; methods that do not need them leave them aside.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            From 0 to 1.
-        """
+        """Largest probability, unless the method says otherwise."""
         return self.probs_from_logits(logits).max(axis=1)
 
     # -- state and scikit-learn's conventions ----------------------------------------------------------
@@ -570,7 +582,7 @@ class Calibrator(Predictor, Displayed):
         return array
 
     def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
-        """Canonical logits of outputs, which are compared with those of the fit; see OutputFormat.to_logits."""
+        """Canonical logits by the form that the fit remembers."""
         self._check_fitted()
         return self.outputs_.to_logits(outputs, kind)
 

@@ -89,35 +89,7 @@ class Seen:
 
 @dataclass(eq=False, kw_only=True)
 class OutputFormat:
-    """The form of a model's outputs.
-
-    Attributes
-    ----------
-    kind : str
-        What the model writes out, see :data:`calib.canonical.Kind`.
-    floor : float or None
-        The probability that stands for an exact zero, as in the calibration data; None if it had none.
-    class_names : tuple of str
-        One name per class.
-    classes : tuple
-        The label of each column, as labels were given to the fit; () where these are the numbers of the columns.
-    scale : str, float or None
-        How the outputs are written, see :data:`calib.canonical.SCALES`; None for the plain scale.
-    seen : Seen or None
-        Range of the outputs that it was fitted on, with which new ones are compared; None where that is not known.
-    base_rate : ndarray of shape (n_classes,) or None
-        Frequencies of the classes.
-    columns : tuple of str
-        Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
-        no table.
-    ordered : bool
-        Whether a DataFrame of these columns must have them in this order.
-    feature_mean, feature_scale : ndarray or None
-        What features are standardised with, in the shape of one row, where the calibration data had them so; None for
-        methods without features and for features taken as they are.
-    metadata : dict of str to object
-        What else was recorded: data hash, scores, versions, notes.
-    """
+    """The form of a model's outputs; the attributes of an exported calibrator explain its fields."""
 
     kind: Kind = "logits"
     floor: float | None = None

@@ -18,7 +18,7 @@ import calib
 from calib.calibrators.temperature import TemperatureScaling
 from tests.conftest import ROOT
 
-QUICK = {"gpcalib": {"max_iter": 5}, "bayes_iso": {"n_maps": 5}}
+QUICK = {"gpcalib": {"max_iter": 5}, "bayes_iso": {"n_maps": 100}}
 SLOW = ("gpcalib", "bayes_iso", "order_preserving", "structured_matrix", "dirichlet", "auto")
 NAMES = [name for name, method in calib.METHODS.items() if not method.needs]
 

@@ -94,7 +94,7 @@ class StepsCalibrator(Calibrator):
 
 
 @dataclass(eq=False)
-class ExportedCalibrator(Predictor, OutputFormat):
+class ExportedCalibrator(OutputFormat, Predictor):
     """A fitted calibrator with all that is needed to use it far from where it was fitted.
 
     Attributes
@@ -105,6 +105,30 @@ class ExportedCalibrator(Predictor, OutputFormat):
         Rule that :meth:`decide` follows. It holds for this calibrator's probabilities alone.
     sets : PredictionSets or None
         Quantiles that :meth:`prediction_sets` uses; they hold for this calibrator alone too.
+    kind : str
+        What the model writes out, see :data:`calib.canonical.Kind`.
+    floor : float or None
+        The probability that stands for an exact zero, as in the calibration data; None if it had none.
+    class_names : tuple of str
+        One name per class.
+    classes : tuple
+        The label of each column, as labels were given to the fit; () where these are the numbers of the columns.
+    scale : str, float or None
+        How the outputs are written, see :data:`calib.canonical.SCALES`; None for the plain scale.
+    seen : Seen or None
+        Range of the outputs that it was fitted on, with which new ones are compared; None where that is not known.
+    base_rate : ndarray of shape (n_classes,) or None
+        Frequencies of the classes.
+    columns : tuple of str
+        Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
+        no table.
+    ordered : bool
+        Whether a DataFrame of these columns must have them in this order.
+    feature_mean, feature_scale : ndarray or None
+        What features are standardised with, in the shape of one row, where the calibration data had them so; None for
+        methods without features and for features taken as they are.
+    metadata : dict of str to object
+        What else was recorded: data hash, scores, versions, notes.
     """
 
     calibrator: Calibrator
@@ -183,11 +207,11 @@ class ExportedCalibrator(Predictor, OutputFormat):
         return self.calibrator.gives_probabilities
 
     def probs_from_logits(self, logits: Any) -> Floats:
-        """Calibrated probabilities of canonical logits, (n, n_classes)."""
+        """Calibrated probabilities of the calibrator inside."""
         return self.calibrator.probs_from_logits(logits)
 
     def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
-        """Confidence in the predicted class; of pairs the calibrated one that each answer is correct."""
+        """Confidence; of pairs the calibrated one that each answer is correct. Features are as they were uploaded."""
         confidence = self.answer(logits, self.to_features(features))["confidence"]
         return cast(Floats, confidence)
 
