@@ -232,6 +232,19 @@ def test_the_lock_lies_within_the_ranges():
             assert pins[wanted.name.lower()] in wanted.specifier, wanted
 
 
+def test_what_is_installed_beside_other_packages_has_floors_alone():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    libraries = [name for name in extras if name not in ("app", "test", "docs", "dev")]
+    wanted = [*project["dependencies"], *chain.from_iterable(extras[name] for name in libraries)]
+    capped = {
+        each.name
+        for each in map(Requirement, wanted)
+        if any(part.operator != ">=" for part in each.specifier)
+    }
+    assert capped == {"gpflow", "setuptools"}  # GPflow 2.10 wants NumPy 1, and 2.9 an old setuptools
+
+
 def test_each_promise_of_safety_names_tests_that_are_there():
     text = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
     tests = "".join(
