@@ -242,7 +242,10 @@ def test_what_is_installed_beside_other_packages_has_floors_alone():
         for each in map(Requirement, wanted)
         if any(part.operator != ">=" for part in each.specifier)
     }
-    assert capped == {"gpflow", "setuptools"}  # GPflow 2.10 wants NumPy 1, and 2.9 an old setuptools
+    assert capped == {
+        "gpflow",
+        "setuptools",
+    }  # GPflow 2.10 wants NumPy 1, and 2.9 an old setuptools
 
 
 def test_each_promise_of_safety_names_tests_that_are_there():

@@ -93,3 +93,26 @@ def test_one_class_of_several_and_the_other_of_two_are_drawn_when_named():
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(given, said):
     with pytest.raises(CalibrationError, match=said):
         given()
+
+
+def test_several_models_share_axes_of_matplotlib(rng):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    ax = figure.add_subplot()
+    labels = rng.random(300) < 0.4
+    risks = {name: np.clip(rng.normal(0.4 + 0.2 * labels, 0.1), 0, 1) for name in ("one", "two")}
+    displays = [
+        ReliabilityDisplay.from_predictions(labels, risk, name=name, ax=ax)
+        for name, risk in risks.items()
+    ]
+    diagonals = [line for line in ax.lines if line.get_gid() == "calibrated"]
+    assert len(diagonals) == 1 and len(ax.containers) == 2
+    for drawn, display in zip(ax.containers, displays, strict=True):
+        x, y = drawn.lines[0].get_data()
+        np.testing.assert_array_equal(x, display.curve.confidence)
+        np.testing.assert_array_equal(y, display.curve.accuracy)
+        (ends,) = (segments.get_segments() for segments in drawn.lines[2])
+        np.testing.assert_allclose(
+            [end[:, 1] for end in ends], np.c_[display.curve.low, display.curve.high]
+        )
+    assert [text.get_text().partition(",")[0] for text in ax.get_legend().get_texts()] == [*risks]
+    assert ax.get_xlabel() == "P(True)" and displays[0].figure_ is not None  # plotly's own

@@ -108,6 +108,7 @@ class ReliabilityDisplay:
         binning: str = "equal_mass",
         sample_weight: Any = None,
         name: str | None = None,
+        ax: Any = None,
     ) -> Self:
         """Draw the diagram of probabilities.
 
@@ -129,11 +130,13 @@ class ReliabilityDisplay:
             Weights of rows.
         name : str or None, default None
             How the model is called; "Classifier" unless given.
+        ax : matplotlib.axes.Axes or None, default None
+            Axes to draw on as well, see :meth:`plot`.
 
         Returns
         -------
         Self
-            The display; its :attr:`figure_` is the diagram.
+            The display; its :attr:`figure_` is the diagram, by plotly.
 
         Raises
         ------
@@ -169,12 +172,38 @@ class ReliabilityDisplay:
             view = replace(EVENT, column=column, event_name=str(pos_label))
         bins = default_bins(len(labels)) if n_bins is None else n_bins
         curve = reliability_curve(*pair, n_bins=bins, binning=binning, weights=sample_weight)
-        return cls(
+        display = cls(
             curve,
             confidence_histogram(*pair, logit_limits=view.logit_limits),
             name or "Classifier",
             view,
         )
+        return display if ax is None else display.plot(ax)
+
+    def plot(self, ax: Any) -> Self:
+        """Draw the curve with its intervals on axes of matplotlib, which several displays may share.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes
+            Axes to draw on.
+
+        Returns
+        -------
+        Self
+            The display.
+        """
+        curve = self.curve
+        if not any(line.get_gid() == "calibrated" for line in ax.lines):
+            ax.axline((0, 0), slope=1, color="0.5", linestyle=":", gid="calibrated")
+        whiskers = np.maximum([curve.accuracy - curve.low, curve.high - curve.accuracy], 0)
+        label = f"{self.name}, ECE {number(curve.ece)}"
+        ax.errorbar(curve.confidence, curve.accuracy, yerr=whiskers, marker="o", label=label)
+        event = self.view.event_name
+        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"P({event})" if event else self.view.said)
+        ax.set_ylabel(self.view.outcome)
+        ax.legend()
+        return self
 
     @cached_property
     def figure_(self) -> Any:
