@@ -148,21 +148,25 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
     return {key: score.relevant for key, score in SCORES.items()} | dict(changed or {})
 
 
-def too_few_of(value: Mapping[str, float], n: int) -> str:
-    """Why n rows say too little of a method with these scores, as the beginning of a sentence; "" where they do not.
+def too_few_of(counts: Mapping[str, tuple[int, int]]) -> str:
+    """Why rows say too little of a method, as the beginning of a sentence; "" where they do not.
 
     There may be too few wrong or right rows, or in the event view too few with or without the event. What was not seen
     at all has Wilson's bound.
+
+    Parameters
+    ----------
+    counts : of accuracy and event rate, rows with the property and without it.
     """
-    said = {
+    names = {
         "accuracy": (("is", "are", "wrong"), ("is", "are", "right")),
         EVENT_RATE: (("is", "are", "without the event"), ("has", "have", "the event")),
     }
-    for key in (key for key in said if key in value):
-        n_right = round(value[key] * n)
-        for count, (one, several, what) in zip((n - n_right, n_right), said[key], strict=True):
+    for key in (key for key in names if key in counts):
+        hits, others = counts[key]
+        for count, (one, several, what) in zip((others, hits), names[key], strict=True):
             if count == 0:
-                most = number(100 * float(wilson_interval(0, n)[1]), 2) + NO_BREAK + "%"
+                most = number(100 * float(wilson_interval(0, hits + others)[1]), 2) + NO_BREAK + "%"
                 return f"no test row {one} {what} (at most {most} {several}, 95{NO_BREAK}%)"
             if count < FEW:
                 return (
@@ -209,7 +213,7 @@ class Claims:
         self.names = tuple(scored)
         self.baseline = self.names[0]
         self.relevant = relevant_differences(relevant)
-        self._too_few = {name: too_few_of(one.values, one.n) for name, one in scored.items()}
+        self._too_few = {name: too_few_of(one.counts) for name, one in scored.items()}
         others = self.names[1:]
         self.deciding = (
             PRIMARY if not others or any(self.has(name, PRIMARY) for name in others) else "ECE"

@@ -15,8 +15,9 @@ from calib.data.predictions import Predictions, check_predictions, has_sha256
 from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
-from calib.evaluation.evaluation import Evaluation, raw_model
-from calib.evaluation.recommendation import Recommendation, recommend
+from calib.evaluation.describe import FREQUENCIES, Recommendation
+from calib.evaluation.evaluation import Evaluation, class_frequencies, raw_model
+from calib.evaluation.recommendation import recommend
 from calib.evaluation.score_registry import SCORES, scored_on
 from calib.evaluation.view import view_of
 from calib.formatting import Displayed, listed, plural
@@ -208,7 +209,7 @@ def table_of(
     seconds: Mapping[str, tuple[float, float]] | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Tidy table of scored methods, the baseline first.
+    """Tidy table of scored methods, the baseline first and then class frequencies, which are no method.
 
     Parameters
     ----------
@@ -231,29 +232,35 @@ def table_of(
     """
     import pandas as pd
 
-    scored, baseline = claims.scored, claims.baseline
+    baseline = claims.baseline
     view = evaluations[baseline].view
+    constant = scored_on(class_frequencies(evaluations[baseline]))
+    against = Claims(
+        {baseline: claims.scored[baseline], FREQUENCIES: constant}, relevant=claims.relevant
+    )
+    scored = {baseline: claims.scored[baseline], FREQUENCIES: constant, **claims.scored}
     values = {name: one.intervals() for name, one in scored.items()}
     names = [*scored, *(notes or {})]
-    titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(
-        titles or {}
-    )
+    known = {name: METHODS[name].title if name in METHODS else name for name in names}
+    titled = known | {FREQUENCIES: FREQUENCIES.capitalize()} | dict(titles or {})
     rows: list[dict[str, Any]] = []
     for name, key in product(
-        names, (key for key in SCORES if any(key in one.scores for one in scored.values()))
+        names, (key for key in SCORES if any(key in one.scores for one in claims.scored.values()))
     ):
+        compared = against if name == FREQUENCIES else claims
+        lacks = "" if name == FREQUENCIES else CONFIDENCE_ONLY
         absent = name not in scored or key not in scored[name].scores
         value = UNKNOWN if absent else values[name][key]
-        claim = ABSENT if absent else claims.between(name, baseline, key)
+        claim = ABSENT if absent else compared.between(name, baseline, key)
         rows.append(
             {
                 "method": name,
                 "title": titled[name],
                 **score_columns(key, SCORES[key].seen(view).title, value, claim),
                 "relevant": claims.relevant[key],
-                "too_few": claims.why_not(name, key) if name in scored else "",
+                "too_few": compared.why_not(name, key) if name in scored else "",
                 "fit_seconds": (seconds or {}).get(name, (nan,))[0],
-                "note": (notes or {}).get(name, CONFIDENCE_ONLY) if absent else "",
+                "note": (notes or {}).get(name, lacks) if absent else "",
             }
         )
     return pd.DataFrame(rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calib.evaluation.claims import NEGLIGIBLE
-from calib.evaluation.recommendation import Recommendation
+from calib.evaluation.describe import FREQUENCIES, Recommendation
 from calib.evaluation.score_registry import EVENT_RATE, RANKING, RARE, SCORES
 from calib.formatting import aligned, brackets, fixed, listed, number
 from calib.metrics.bootstrap import Interval
@@ -126,9 +126,9 @@ def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
     """Names of the methods that share the best value of one score, which tables mark.
 
     Nothing is best where all are equal, where less of the score is not better in itself, or where the rows hold too few
-    wrong or right predictions to rank by.
+    wrong or right predictions to rank by. Class frequencies are no method.
     """
-    rows = table[(table["score"] == score) & table["value"].notna()]
+    rows = _of_methods(table[(table["score"] == score) & table["value"].notna()])
     if SCORES[score].better == "neither" or not len(rows):
         return frozenset()
     best = rows["value"].min() if SCORES[score].better == "lower" else rows["value"].max()
@@ -179,7 +179,7 @@ def differences(table: pd.DataFrame, score: str) -> list[Difference]:
     """
     raw = table["method"].iloc[0]
     found = []
-    rows = table[table["score"] == score]
+    rows = _of_methods(table[table["score"] == score])
     rows = rows.sort_values("value", kind="stable", ascending=SCORES[score].better != "higher")
     for row in rows.to_dict("records"):
         verdict = REFERENCE if row["method"] == raw else row["verdict"]
@@ -189,6 +189,17 @@ def differences(table: pd.DataFrame, score: str) -> list[Difference]:
         about = row["method"], row["title"], row["value"], difference, verdict
         found.append(Difference(*about, row["rows_needed"], row["relevant"]))
     return found
+
+
+def _of_methods(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows without class frequencies."""
+    return table[table["method"] != FREQUENCIES]
+
+
+def frequencies_difference(table: pd.DataFrame, score: str) -> float:
+    """A score of class frequencies less that of the raw model; NaN where there is none."""
+    found = table[(table["method"] == FREQUENCIES) & (table["score"] == score)]["difference"]
+    return float(found.iloc[0]) if len(found) else float("nan")
 
 
 def changes(
@@ -257,7 +268,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
     score : a key of ``calib.evaluation.SCORES``.
     judged : on what the methods were.
     """
-    of_score = table[table["score"] == score]
+    of_score = _of_methods(table[table["score"] == score])
     rows = of_score[of_score["value"].notna()].to_dict("records")
     baseline = table["method"].iloc[0]
     if not rows:

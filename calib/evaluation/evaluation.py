@@ -262,6 +262,42 @@ def raw_model(data: Predictions) -> Calibrator:
     )
 
 
+def class_frequencies(evaluation: Evaluation) -> Evaluation:
+    """The class frequencies of the same rows as predictions, which a model must beat to be of use.
+
+    The scores of a row are those of the frequencies of all others, ``(W_k - w_i [k = y_i] + 1/2) / (W - w_i + K/2)``;
+    confidences are of all rows and so rank none. Of pairs the classes are "wrong" and "correct".
+    """
+    labels = evaluation.labels
+    k = evaluation.n_classes
+    n = len(labels)
+    w = evaluation.rows.weights
+    own = np.ones(n) if evaluation.weight_kind == "frequency" else w
+    counts = np.bincount(labels, w, k) + 0.5
+    rest = counts.sum() - own
+    of_label = (counts[labels] - own) / rest
+    squares = (counts @ counts - counts[labels] ** 2 + (counts[labels] - own) ** 2) / rest**2
+    brier = squares - 2.0 * of_label + 1.0
+    first = int(np.argmax(counts))
+    confidence = float(counts[first] / counts.sum())
+    common = np.argsort(-counts, kind="stable")[:TOP_K]
+    made = Evaluation(
+        np.full(n, confidence),
+        labels == first,
+        np.full(n, first),
+        labels,
+        k,
+        -np.log(of_label),
+        brier / 2.0 if k == 2 else brier,
+        np.isin(labels, common) if k > TOP_K else None,
+        rest=np.full(n, 1.0 - confidence) if k == 2 else None,
+        clusters=evaluation.clusters,
+        weights=evaluation.weights,
+        weight_kind=evaluation.weight_kind,
+    )
+    return made.seen(evaluation.view)
+
+
 def row_arrays(data: Predictions) -> dict[str, Any]:
     """What of a data set changes how its rows are counted: clusters, and weights whose meaning was confirmed."""
     return {"clusters": data.clusters, "weights": data.confirmed_weights}

@@ -3,223 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from calib.base import Calibrator
-from calib.evaluation.claims import Claims
-from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.score_registry import SCORES, average_gap
+from calib.evaluation.claims import Claims, rows_to_decide
+from calib.evaluation.describe import GAP, Beside, Recommendation, Skill
+from calib.evaluation.evaluation import Evaluation, class_frequencies
+from calib.evaluation.score_registry import SCORES, average_gap, scored_on
 from calib.evaluation.view import TOP_LABEL
-from calib.formatting import (
-    NO_BREAK,
-    Displayed,
-    listed,
-    number,
-    percent,
-    plural,
-    points,
-    points_between,
-)
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import share_of_rows
 from calib.numerics import PROBABILITY_FLOOR
 from calib.registry import simplicity
 
-_NAMED = 4
-"""So many methods that are as good are named; more are counted."""
+HARDLY = 0.02
+"""Share of the NLL of class frequencies by which a method has to beat them to be of use."""
+LEVEL_TOLERANCE = 0.01
+"""Change of a mean prediction from which the level is named."""
 BESIDE = ("accuracy", "ECE")
 """Scores that are told beside the one that decides."""
-GAP = "signed gap"
-"""The score of what is said minus what came true."""
-
-
-@dataclass(frozen=True)
-class Beside:
-    """What a method changes besides the score that decides.
-
-    Attributes
-    ----------
-    changed : share of the test rows whose predicted class changes, with its interval.
-    before, after : key -> the raw model's score and the method's with their intervals, of accuracy and ECE.
-    worse : keys of those that are significantly worse than the raw model's.
-    gap : what is said minus what came true with the method, where that differs significantly from 0; None elsewhere.
-    without_gap : the methods as good of which it does not.
-    n_impossible : rows to whose outcome the raw model gave a probability below 1e-15, which the NLL puts at 1e-15.
-    impossible : what they add to its NLL.
-    """
-
-    changed: Interval
-    before: dict[str, Interval]
-    after: dict[str, Interval]
-    worse: tuple[str, ...]
-    gap: Interval | None
-    without_gap: tuple[str, ...]
-    n_impossible: int
-    impossible: float
-
-
-@dataclass(frozen=True)
-class Recommendation(Displayed):
-    """What to take, by NLL or ECE on one test set.
-
-    Attributes
-    ----------
-    score : key of the score that decides.
-    titles : of the scores that are told, by their keys.
-    method : what to take, by its name in the comparison: the raw model, unless others are better, or promise to be and
-        it is off. Of these it is the simplest that is not worse than the best.
-    best : the method with the best value, among these where there are any.
-    gain : of the method over the raw model, where this is kept that of the best one; above 0 it is better. The interval
-        of the difference is joint and holds whichever method is chosen by looking. The value itself is optimistic where
-        the best of several is chosen.
-    n_candidates : number of methods it was chosen from, the raw model not counted.
-    rows_needed : about how many test rows would decide whether the method is better; NaN where they do.
-    off : mean confidence minus accuracy of the raw model, where it is the reason to take a method; None elsewhere.
-    as_good : the other methods that are not worse than the best one, without simpler ones that are not better than the
-        raw model.
-    worse : methods worse than the best one.
-    relevant : smallest relevant difference.
-    beside : what else it changes; None where it is the raw model, or where no evaluations were given.
-    too_few : why the rows cannot rank methods; "" where they can.
-    without : methods that do not have the score.
-    baseline : the raw model.
-    failed : name -> why, of the methods that could not be fitted or judged.
-    """
-
-    score: str
-    titles: dict[str, str]
-    method: str
-    best: str
-    gain: Interval
-    n_candidates: int
-    rows_needed: float
-    off: Interval | None
-    as_good: tuple[str, ...]
-    worse: tuple[str, ...]
-    relevant: float
-    beside: Beside | None
-    too_few: str
-    without: tuple[str, ...]
-    baseline: str
-    failed: Mapping[str, str]
-
-    def sentences(
-        self, title: Callable[[str], str] = str, strong: str = "", scores: bool = True
-    ) -> list[str]:
-        """The answer in words: what to take, what it gains and changes; what has no score, or failed.
-
-        Parameters
-        ----------
-        title : how a method is called, by its name.
-        strong : stands around what is emphasised: ``**`` in Markdown.
-        scores : whether accuracy and ECE before and after are said, which pages show in tiles.
-        """
-        score = self.titles[self.score]
-
-        def emphasised(text: str) -> str:
-            return f"{strong}{text}{strong}"
-
-        if self.too_few:
-            why = f"{emphasised('These rows cannot rank methods:')} {self.too_few}."
-            return [
-                f"{why} {title(self.best)} has the lowest {score} so far.",
-                *self._failures(title),
-            ]
-        said = [self._choice(title, emphasised)]
-        if self.method != self.baseline and self.n_candidates > 1:
-            if self.as_good:
-                shown = (
-                    "is not shown to be better"
-                    if len(self.as_good) == 1
-                    else "are not shown to be better"
-                )
-                said.append(
-                    f"{_named(self.as_good, title)} {shown}, and none is simpler than {title(self.method)}."
-                )
-            elif self.n_candidates - 1 == len(set(self.worse) - {self.baseline}):
-                said.append("Every other method is worse.")
-        if self.beside is not None:
-            if self.score == "NLL" and (n := self.beside.n_impossible):
-                makes = f"{'makes' if n == 1 else 'make'} up {number(self.beside.impossible)} of its {score}"
-                of_rows = f"{plural(n, 'row')} to whose outcome the raw model gave a probability below 1e-15"
-                said.append(f"{of_rows} {makes}.")
-            said.append(f"{'; '.join(self._beside(self.beside, scores))}.")
-            if self.beside.worse:
-                names = listed([self.titles[key] for key in self.beside.worse])
-                verb = "gets" if len(self.beside.worse) == 1 else "get"
-                said[-1] += " " + emphasised(f"Mind that {names} {verb} significantly worse.")
-            if self.beside.gap is not None:
-                ends = points_between(self.beside.gap.low, self.beside.gap.high)
-                then = f"{self.titles[GAP]} is then {points(self.beside.gap.value)} points ({ends})"
-                if self.beside.without_gap:
-                    then += f"; with {_named(self.beside.without_gap, title)} it is not significant"
-                said.append(f"{then}.")
-        if self.without:
-            gives, it = ("gives", "it") if len(self.without) == 1 else ("give", "them")
-            names = _named(self.without, title)
-            said.append(
-                f"{names} {gives} a confidence only and so no {score}: compare {it} by ECE."
-            )
-        return said + self._failures(title)
-
-    def _failures(self, title: Callable[[str], str]) -> list[str]:
-        return [f"{title(name)} failed: {why}" for name, why in self.failed.items()]
-
-    def _choice(self, title: Callable[[str], str], emphasised: Callable[[str], str]) -> str:
-        """What to take, and what it gains over the raw model."""
-        unit = SCORES[self.score].unit
-        score = self.titles[self.score]
-        between = f"95{NO_BREAK}%: {unit.number(self.gain.low)} to {unit.number(self.gain.high)}"
-        needed = (
-            ""
-            if math.isnan(self.rows_needed)
-            else f"; about {self.rows_needed:,.0f} test rows would decide"
-        )
-        take = emphasised(f"Take {title(self.method)}.")
-        if self.off is not None:
-            off = f"{points(self.off.value)} points ({points_between(self.off.low, self.off.high)})"
-            return (
-                f"{take} {self.titles[GAP]} of the raw model is {off}. A lower {score} is not shown yet: gain "
-                f"{emphasised(unit.amount(self.gain.value))} ({between}){needed}."
-            )
-        if self.method != self.baseline:
-            of_several = self.method == self.best and self.n_candidates > 1
-            luck = f"; optimistic, as the best of {self.n_candidates}" if of_several else ""
-            gain = f"{emphasised(unit.amount(self.gain.value))} ({between}{luck})"
-            return f"{take} It lowers the {score} of the raw model by {gain}."
-        keep = emphasised("Keep the model as it is")
-        if not self.n_candidates:
-            return (
-                f"{keep}." if self.failed else f"{keep}: no fitted calibrator was compared with it."
-            )
-        if self.best == self.baseline or self.gain.value < self.relevant:
-            return f"{keep}: no calibrator makes a difference that matters."
-        gain = f"{title(self.best)} by {unit.amount(self.gain.value)}, {between}{needed}"
-        return f"{keep}: no calibrator is shown to lower its {score} ({gain})."
-
-    def _beside(self, beside: Beside, scores: bool) -> list[str]:
-        """What changes besides the score."""
-        parts = ["No predicted class changes"]
-        if beside.changed.value:
-            share, low, high = (percent(part) for part in beside.changed)
-            parts = [f"{share} of the predicted classes change ({low} to {high})"]
-        for key in beside.after if scores else ():
-            if key != "accuracy" or beside.changed.value:
-                before, after = (
-                    f"{number(value)} ({number(low)} to {number(high)})"
-                    for value, low, high in (beside.before[key], beside.after[key])
-                )
-                parts.append(f"{self.titles[key]} {before} → {after}")
-        return parts
-
-    def __str__(self) -> str:
-        return " ".join(self.sentences())
-
-
-def _named(names: Sequence[str], title: Callable[[str], str]) -> str:
-    more = [plural(len(names) - _NAMED, "other")] if len(names) > _NAMED else []
-    return listed([*map(title, names[:_NAMED]), *more])
 
 
 def recommend(
@@ -232,6 +34,7 @@ def recommend(
 
     The raw model is kept unless a method is better by its verdict. Where none is, but confidence and accuracy of the
     raw model differ significantly, those count that are better by the smallest relevant difference, though undecided.
+    Where methods beat class frequencies, only these are taken, and the raw model is kept only where it is one of them.
     Of these methods the simplest that is not worse than the best of them is taken, by the registry's order.
 
     Parameters
@@ -262,12 +65,17 @@ def recommend(
     if best is None:
         return None
     having = [name for name in names if claims.has(name, score)]
+    skill = _skill(claims, evaluations, having) if evaluations and score == "NLL" else None
+    useful = skill.useful if skill is not None and skill.useful else having
+    if not better and raw not in useful:
+        better = list(useful)
+        best = claims.best(score, better) or best
     words = {
         name: "equivalent" if name == best else claims.between(name, best, score).word
         for name in having
     }
     value = {name: claims.scored[name].values[score] for name in having}
-    able = [name for name in better if words[name] != "worse"] or [raw]
+    able = [name for name in better if words[name] != "worse" and name in useful] or [raw]
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
     claim = claims.between(best if method == raw else method, raw, score)
     as_good = tuple(
@@ -296,6 +104,38 @@ def recommend(
         without=tuple(name for name in names if not claims.has(name, score)),
         baseline=raw,
         failed=dict(failed or {}),
+        skill=skill,
+    )
+
+
+def _skill(claims: Claims, evaluations: Mapping[str, Evaluation], names: Sequence[str]) -> Skill:
+    """Compare all methods with class frequencies by NLL."""
+    raw = evaluations[claims.baseline]
+    constant = scored_on(class_frequencies(raw)).scores["NLL"]
+    loss = float(constant.value)
+    least = max(claims.relevant["NLL"], HARDLY * loss)
+    gains = {name: constant - claims.scored[name].scores["NLL"] for name in names}
+    intervals = {name: gain.interval() for name, gain in gains.items()}
+    method = max(names, key=lambda name: intervals[name].value)
+    gain = intervals[method]
+    undecided = gain.low <= 0.0 and gain.value >= least
+    needed = math.nan
+    if undecided:
+        best = gains[method]
+        n = claims.scored[method].n
+        needed = rows_to_decide(n, gain.value, float(best.error), best.critical(), least)
+    ends = claims.scored[method].intervals()
+    shifts = ends[GAP].low > 0 or ends[GAP].high < 0
+    ranks = "AUROC" in ends and ends["AUROC"].low > 0.5
+    return Skill(
+        loss=loss,
+        event_rate=raw.means[1] if raw.view.is_event else None,
+        useful=tuple(name for name, one in intervals.items() if one.low > 0 and one.value >= least),
+        method=method,
+        gain=gain,
+        undecided=undecided,
+        rows_needed=needed,
+        auroc=ends["AUROC"] if shifts and ranks else None,
     )
 
 
@@ -313,6 +153,12 @@ def _beside(
     before = intervals[raw]
     after = intervals[method]
     keys = [key for key in BESIDE if key != score and key in before and key in after]
+    level = None
+    if evaluations[raw].view.is_event:
+        was, rate = evaluations[raw].means
+        level = was, evaluations[method].means[0], rate
+        if abs(level[1] - was) < min(LEVEL_TOLERANCE, rate / 10.0):
+            level = None
     off = {name for name, found in intervals.items() if found[GAP].low > 0 or found[GAP].high < 0}
     return Beside(
         changed=changed.of_share(0),
@@ -325,4 +171,5 @@ def _beside(
         impossible=-math.log(PROBABILITY_FLOOR)
         * evaluations[raw].n_clipped
         / len(evaluations[raw]),
+        level=level,
     )

@@ -279,9 +279,12 @@ class ScoreShare(ScoreEstimate):
     Attributes
     ----------
     rows : independent rows of equal weight that tell as much of it.
+    hits, others : rows of equal weight that tell as much of those that have the property, and of those without it.
     """
 
     rows: float
+    hits: float
+    others: float
 
     def interval(self, level: float = 0.95, *_: Any, **__: Any) -> Interval:
         """Wilson's interval."""
@@ -339,6 +342,21 @@ class Scored:
         """Value of each score."""
         return {key: float(score.value) for key, score in self.scores.items()}
 
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Rows that are right and wrong, and rows with the event and without it."""
+        found = {}
+        for key in {"accuracy", EVENT_RATE} & self.scores.keys():
+            share = self.scores[key]
+            hits = float(share.value) * self.n
+            pair = (
+                (share.hits, share.others)
+                if isinstance(share, ScoreShare)
+                else (hits, self.n - hits)
+            )
+            found[key] = (round(pair[0]), round(pair[1]))
+        return found
+
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """Interval of each score, where scores that bound each other agree."""
         found = {key: score.interval(level) for key, score in self.scores.items()}
@@ -356,7 +374,8 @@ class Scored:
                 )
         signed = found["signed gap"]
         rate = found[EVENT_RATE if EVENT_RATE in found else "accuracy"]
-        signed, few = few_rows(signed, rate, self.n)
+        counts = self.counts[EVENT_RATE if EVENT_RATE in found else "accuracy"]
+        signed, few = few_rows(signed, rate, counts)
         found["signed gap"] = signed
         gap = found["gap"] = folded(found["gap"].value, signed)
         if (error := found.get("ECE")) and not math.isnan(error.low):
@@ -445,7 +464,9 @@ def _smooth_scored(
             "high": SCORES[key].high,
         }
         if key in PROPORTIONS:
-            scores[key] = ScoreShare(**about, rows=rows.effective_rows(estimate))
+            hit = per_row > 0 if 0.0 < value < 1.0 else np.full(len(per_row), value == 1.0)
+            counts: dict[str, Any] = {"hits": rows.equal_rows(hit), "others": rows.equal_rows(~hit)}
+            scores[key] = ScoreShare(**about, rows=rows.effective_rows(estimate), **counts)
         else:
             on_logit = (key in RANKING or (key == "Brier" and skewed)) and 0.0 < value < 1.0
             noise = classwise_noise if key == CLASSWISE else 0.0

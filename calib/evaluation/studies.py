@@ -283,7 +283,11 @@ def summarise_splits(
     margins = relevant_differences(relevant)
     means = table.groupby(["method", "score"])["value"].mean().dropna()
     # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
-    few = {name: too_few_of(means.get(name, {}), sum(sizes)) for name in names}
+    total = sum(sizes)
+    few = {}
+    for name in names:
+        hits = {key: round(value * total) for key, value in means.get(name, {}).items()}
+        few[name] = too_few_of({key: (k, total - k) for key, k in hits.items()})
     rows: list[dict[str, Any]] = []
     for name, key in product(names, (key for key in SCORES if key in set(table["score"]))):
         here = table[table["score"] == key]

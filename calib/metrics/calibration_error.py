@@ -229,17 +229,17 @@ def _interval(
     rate = rows.mean_of(observed)
     n_equal = rows.effective_rows(rate)
     ends = wilson_interval(rate.value * n_equal, n_equal)
-    signed, few = few_rows(signed, Interval(rate.value, *map(float, ends)), round(rows.n_equal))
+    outcomes = round(rows.equal_rows(observed)), round(rows.equal_rows(~observed))
+    signed, few = few_rows(signed, Interval(rate.value, *map(float, ends)), outcomes)
     return above_gap(interval, folded(abs(signed.value), signed), few)
 
 
-def few_rows(signed: Interval, rate: Interval, n: int) -> tuple[Interval, bool]:
-    """Interval of the signed gap where few of n rows have one of the outcomes, and whether few have.
+def few_rows(signed: Interval, rate: Interval, counts: tuple[int, int]) -> tuple[Interval, bool]:
+    """Interval of the signed gap where few rows have one of the outcomes, and whether few have.
 
     So few rows tell of the rate no more than Wilson's interval.
     """
-    n_right = round(rate.value * n)
-    if min(n_right, n - n_right) >= FEW:
+    if min(counts) >= FEW:
         return signed, False
     predicted = signed.value + rate.value
     low = np.fmin(signed.low, predicted - rate.high)

@@ -286,8 +286,14 @@ class Rows:
     @property
     def n_equal(self) -> float:
         """Rows of equal weight that would tell as much, were all independent (Kish 1965, 11.7)."""
-        simple = self.kind in (None, "frequency")
-        return self.total if simple else effective_sample_size(self.weights)
+        return self.equal_rows(np.full(len(self.weights), True))
+
+    def equal_rows(self, part: Bools) -> float:
+        """The same of some of the rows, (n,) booleans."""
+        weights = self.weights[part]
+        if self.kind in (None, "frequency") or not weights.any():
+            return float(weights.sum())
+        return effective_sample_size(weights)
 
     def effective_rows(self, share: Estimate) -> float:
         """Independent rows of equal weight that would tell as much of a share (Kish 1965, 8.2 and 11.7)."""

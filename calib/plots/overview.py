@@ -68,7 +68,10 @@ def decimals_of(relevant: float) -> int:
 
 
 def difference_strip(
-    rows: Sequence[Difference], styles: Mapping[str, Style], score: Score
+    rows: Sequence[Difference],
+    styles: Mapping[str, Style],
+    score: Score,
+    frequencies: float = math.nan,
 ) -> go.Figure:
     """One row per method: its score minus the raw model's, with the joint interval, the number and what it shows.
 
@@ -79,6 +82,7 @@ def difference_strip(
     rows : in the order to draw.
     styles : by the method of the row.
     score : as it is seen in the view; differences below the smallest relevant one are shaded.
+    frequencies : difference of class frequencies, for a dotted line; NaN for none.
     """
     unit = score.unit
     relevant = rows[0].relevant
@@ -131,6 +135,12 @@ def difference_strip(
         },
         {"type": "line", "x0": 0, "x1": 0, "line": {"color": GUIDE, "width": 1.2}, **whole},
     ]
+    low, high = sorted(ends)
+    if low <= frequencies <= high:
+        at = frequencies * unit.scale
+        line = {"color": GUIDE, "width": 1.2, "dash": "dot"}
+        label = {"text": "class frequencies", "textposition": "top center", "font": {"size": 11}}
+        shapes.append({"type": "line", "x0": at, "x1": at, "line": line, "label": label, **whole})
     fig = go.Figure({"data": traces, "layout": {"shapes": shapes}})
     words = [row.verdict for row in rows if _known(row)]
     counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))

@@ -20,8 +20,8 @@ from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import BASELINE, Comparison
+from calib.evaluation.describe import Recommendation
 from calib.evaluation.evaluation import raw_model
-from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
 from calib.formatting import Displayed, listed, one_line, percent, plural
 from calib.parameters import written

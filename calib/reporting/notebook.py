@@ -6,7 +6,7 @@ from calib.auditing.findings import Audit
 from calib.base import Calibrator
 from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.comparison_table import verdict_paragraphs
-from calib.evaluation.recommendation import Recommendation
+from calib.evaluation.describe import Recommendation
 from calib.registry import METHODS
 from calib.reporting.blocks import environment
 from calib.reporting.contents import Report

@@ -40,6 +40,7 @@ def test_the_report_and_what_is_printed_have_the_numbers_of_the_table(folder, ca
     table, cells = pd.read_csv("scores.csv"), read("report.html").cells("overview")
     assert list(cells) == [
         "Uncalibrated",
+        "Class frequencies",
         "Temperature",
         "Isotonic (shared map)",
         "Isotonic (class-wise)",

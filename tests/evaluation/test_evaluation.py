@@ -10,6 +10,7 @@ from calib import metrics
 from calib.base import Calibrator
 from calib.evaluation import SCORES, Evaluation, evaluate, score_intervals, scores
 from calib.evaluation import evaluation as module
+from calib.evaluation.evaluation import class_frequencies
 from calib.evaluation.score_registry import scored_on, smooth_scores
 from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import groups_of_units, reflect
@@ -160,3 +161,24 @@ def test_no_interval_of_a_calibration_error_ends_below_that_of_the_gap(seed):
     assert found["gap"].low > 0
     assert found["ECE"].low >= min(found["ECE"].value, found["gap"].low)
     assert found["ECE"].high >= found["gap"].high
+
+
+@pytest.mark.parametrize("kind", [None, "sampling", "frequency"])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_class_frequencies_leave_out_the_row_that_they_judge(n_classes, kind):
+    rng = np.random.default_rng(n_classes)
+    labels = rng.integers(n_classes, size=60) % rng.integers(1, n_classes + 1, 60)
+    weights = None if kind is None else rng.integers(1, 4, 60).astype(float)
+    one = evaluate(rng.dirichlet(np.ones(n_classes), 60), labels)
+    one = replace(one, weights=weights, weight_kind=kind)
+    found = class_frequencies(one)
+    w = np.ones(60) if kind is None else weights / (weights.mean() if kind == "sampling" else 1.0)
+    for i in range(60):
+        left = w - np.eye(60)[i] * (1.0 if kind == "frequency" else w[i])
+        total = np.array([left[labels == k].sum() + 0.5 for k in range(n_classes)])
+        p = total / total.sum()
+        brier = np.sum((p - np.eye(n_classes)[labels[i]]) ** 2) / (2 if n_classes == 2 else 1)
+        assert found.row_nll[i] == pytest.approx(-np.log(p[labels[i]]))
+        assert found.row_brier[i] == pytest.approx(brier)
+    assert len(set(found.confidence)) == 1
+    assert scores(found)["accuracy"] == pytest.approx(np.bincount(labels, w).max() / w.sum())

@@ -37,7 +37,7 @@ def test_each_shows_its_verdict_and_no_markup_of_a_name(results, name):
     assert "<script" not in document and "<img" not in document
     assert "NLL" in shown.text
     rows = [row for table in shown.tables.values() for row in table]
-    assert len(rows) == (0 if name == "recommendation" else 4)
+    assert len(rows) == (0 if name == "recommendation" else 5)
 
 
 def test_all_show_their_text_without_jinja(results, monkeypatch):

@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib.engine import Engine
 from calib.evaluation.claims import Claims
-from calib.evaluation.recommendation import Recommendation, recommend
+from calib.evaluation.describe import Recommendation
+from calib.evaluation.recommendation import recommend
 from calib.formatting import number
 from calib.registry import METHODS, calibrator
 from calib.ui.fits import resampled, shown_fits

@@ -12,7 +12,8 @@ import streamlit as st
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
-from calib.evaluation.recommendation import Recommendation, recommend
+from calib.evaluation.describe import Recommendation
+from calib.evaluation.recommendation import recommend
 from calib.formatting import escape_markdown, listed
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
 from calib.ui.audit import audit_of, is_usable
@@ -114,12 +115,15 @@ def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
         st.markdown(waiting or finding(answer))
         if waiting or answer.too_few or answer.method == answer.baseline:
             return
+        label = f"Export {literal(answer.method)}"
         kind: Literal["primary", "secondary"] = "primary" if is_usable(session) else "secondary"
+        warning = None
+        if answer.verdict != "take":
+            label += " all the same"
+            kind = "secondary"
+            warning = finding(answer)
         if st.button(
-            f"Export {literal(answer.method)}",
-            key="compare/export",
-            type=kind,
-            icon=":material/download:",
+            label, key="compare/export", type=kind, icon=":material/download:", help=warning
         ):
             session.picked[EXPORTED] = recommended(fits)[1].key
             go_to("pages/5_Export.py")

@@ -16,8 +16,14 @@ import streamlit as st
 
 from calib.diagnostics.histograms import confidence_histogram
 from calib.evaluation import SCORES
-from calib.evaluation.comparison_table import Difference, changes, differences, first_scores
-from calib.evaluation.score_registry import Unit
+from calib.evaluation.comparison_table import (
+    Difference,
+    changes,
+    differences,
+    first_scores,
+    frequencies_difference,
+)
+from calib.evaluation.score_registry import Score, Unit
 from calib.formatting import number, percent
 from calib.plots import alt_text, figure_data
 from calib.plots.axes import Scale
@@ -170,19 +176,22 @@ def _strip(table: pd.DataFrame, fits: Sequence[ShownFit], score: str) -> None:
     styles = {fit.title: fit.style for fit in fits}
     seen = SCORES[score].seen(fits[0].evaluation.view)
     key = ("strip", score, *((fit.key, fit.title, fit.style) for fit in ordered))
-    _clickable(
-        keep(key, partial(difference_strip, rows, styles, seen)), "compare-strip", fits, ordered
-    )
-    st.caption(_describe_rows(rows, seen.unit))
+    constant = frequencies_difference(table, score)
+    figure = keep(key, partial(difference_strip, rows, styles, seen, constant))
+    _clickable(figure, "compare-strip", fits, ordered)
+    st.caption(_describe_rows(rows, seen, constant))
 
 
-def _describe_rows(rows: Sequence[Difference], unit: Unit) -> str:
+def _describe_rows(rows: Sequence[Difference], score: Score, frequencies: float) -> str:
     """Meaning of the lines and the shaded part, and how many rows would decide what is undecided."""
+    unit = score.unit
     smallest = f"{rows[0].relevant * unit.scale:g} {unit.name}".strip()
     sentence = (
         "A click on a row shows that method above. Lines are 95\u00a0% intervals that hold for all comparisons "
         f"together; shaded differences, below {smallest}, do not matter."
     )
+    if math.isfinite(frequencies):
+        sentence += f" Class frequencies alone are at {unit.amount(frequencies)} (dotted)."
     needed = [row.rows_needed for row in rows if math.isfinite(row.rows_needed)]
     if not needed:
         return sentence

@@ -1,0 +1,338 @@
+"""A recommendation and its sentences: what to do, what gets worse, what is gained and what that rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from calib.evaluation.score_registry import SCORES, Unit
+from calib.formatting import (
+    NO_BREAK,
+    Displayed,
+    listed,
+    number,
+    percent,
+    plural,
+    points,
+    points_between,
+)
+from calib.metrics.bootstrap import Interval
+
+FREQUENCIES = "class frequencies"
+"""Name of the row of class frequencies in comparisons."""
+GAP = "signed gap"
+"""The score of what is said minus what came true."""
+
+
+Verdict = Literal["too few rows", "do not use", "do not use yet", "keep", "take"]
+
+
+@dataclass(frozen=True)
+class Skill:
+    """Methods against class frequencies by NLL.
+
+    Attributes
+    ----------
+    loss : NLL of class frequencies.
+    event_rate : share of rows with the event, in its view; None elsewhere.
+    useful : the methods that beat it significantly, by the smallest relevant difference and 2 % of the loss.
+    method : the method with the lowest NLL.
+    gain : its NLL below that of class frequencies.
+    undecided : whether that gain is large enough, and not significant.
+    rows_needed : about how many test rows would decide; NaN where they do.
+    auroc : of the method, where it ranks significantly better than chance but its level is off; None elsewhere.
+    """
+
+    loss: float
+    event_rate: float | None
+    useful: tuple[str, ...]
+    method: str
+    gain: Interval
+    undecided: bool
+    rows_needed: float
+    auroc: Interval | None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a method changes besides the score that decides.
+
+    Attributes
+    ----------
+    changed : share of the test rows whose predicted class changes, with its interval.
+    before, after : key -> the raw model's score and the method's with their intervals, of accuracy and ECE.
+    worse : keys of those that are significantly worse than the raw model's.
+    gap : what is said minus what came true with the method, where that differs significantly from 0; None elsewhere.
+    without_gap : the methods as good of which it does not.
+    n_impossible : rows to whose outcome the raw model gave a probability below 1e-15, which the NLL puts at 1e-15.
+    impossible : what they add to its NLL.
+    level : mean prediction of the event before and after, and its rate, where the level moves by more than a point or a
+        tenth of the rate; None elsewhere.
+    """
+
+    changed: Interval
+    before: dict[str, Interval]
+    after: dict[str, Interval]
+    worse: tuple[str, ...]
+    gap: Interval | None
+    without_gap: tuple[str, ...]
+    n_impossible: int
+    impossible: float
+    level: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Recommendation(Displayed):
+    """What to take, by NLL or ECE on one test set.
+
+    Attributes
+    ----------
+    score : key of the score that decides.
+    titles : of the scores that are told, by their keys.
+    method : what to take, by its name in the comparison: the raw model, unless others are better, or promise to be and
+        it is off. Of these it is the simplest that is not worse than the best.
+    best : the method with the best value, among these where there are any.
+    gain : of the method over the raw model, where this is kept that of the best one; above 0 it is better. The interval
+        of the difference is joint and holds whichever method is chosen by looking. The value itself is optimistic where
+        the best of several is chosen.
+    n_candidates : number of methods it was chosen from, the raw model not counted.
+    rows_needed : about how many test rows would decide whether the method is better; NaN where they do.
+    off : mean confidence minus accuracy of the raw model, where it is the reason to take a method; None elsewhere.
+    as_good : the other methods that are not worse than the best one, without simpler ones that are not better than the
+        raw model.
+    worse : methods worse than the best one.
+    relevant : smallest relevant difference.
+    beside : what else it changes; None where it is the raw model, or where no evaluations were given.
+    too_few : why the rows cannot rank methods; "" where they can.
+    without : methods that do not have the score.
+    baseline : the raw model.
+    failed : name -> why, of the methods that could not be fitted or judged.
+    skill : methods against class frequencies; None without evaluations, and without an NLL.
+    """
+
+    score: str
+    titles: dict[str, str]
+    method: str
+    best: str
+    gain: Interval
+    n_candidates: int
+    rows_needed: float
+    off: Interval | None
+    as_good: tuple[str, ...]
+    worse: tuple[str, ...]
+    relevant: float
+    beside: Beside | None
+    too_few: str
+    without: tuple[str, ...]
+    baseline: str
+    failed: Mapping[str, str]
+    skill: Skill | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What to do; "do not use yet" where more rows may show that a method beats class frequencies."""
+        if self.too_few:
+            return "too few rows"
+        if self.skill is not None and not self.skill.useful:
+            return "do not use yet" if self.skill.undecided else "do not use"
+        return "keep" if self.method == self.baseline else "take"
+
+    def sentences(
+        self, title: Callable[[str], str] = str, strong: str = "", scores: bool = True
+    ) -> list[str]:
+        """Describe what to do, see :func:`describe_recommendation`."""
+        return describe_recommendation(self, title, strong, scores)
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences())
+
+
+Title = Callable[[str], str]
+MOST_NAMED = 4
+"""Longest list of equivalent methods; of longer ones the rest is counted."""
+
+
+def describe_recommendation(
+    answer: Recommendation, title: Title = str, strong: str = "", scores: bool = True
+) -> list[str]:
+    """Describe what to do, the losses before the gain; then what has no score, and what failed.
+
+    Parameters
+    ----------
+    answer : of a comparison.
+    title : display name of a method, by its name.
+    strong : stands around what is emphasised: ``**`` in Markdown.
+    scores : whether to give accuracy and ECE before and after, which pages show in tiles.
+    """
+
+    def bold(text: str) -> str:
+        return f"{strong}{text}{strong}"
+
+    parts = {
+        "too few rows": _too_few,
+        "do not use": _do_not_use,
+        "do not use yet": _do_not_use,
+        "keep": _keep,
+        "take": _take,
+    }
+    sentences = [*parts[answer.verdict](answer, title, bold)]
+    if answer.verdict == "take" and answer.beside is not None:
+        sentences += _beside(answer, answer.beside, scores)
+    if answer.without and answer.verdict != "too few rows":
+        gives, it = ("gives", "it") if len(answer.without) == 1 else ("give", "them")
+        names = _named(answer.without, title)
+        sentences.append(
+            f"{names} {gives} a confidence only and so no {_score(answer)}: compare {it} by ECE."
+        )
+    return [*sentences, *(f"{title(name)} failed: {why}" for name, why in answer.failed.items())]
+
+
+def _too_few(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+    yield f"{bold('These rows cannot rank methods:')} {answer.too_few}."
+    yield f"{title(answer.best)} has the lowest {_score(answer)} so far."
+
+
+def describe_frequencies(skill: Skill) -> str:
+    """Describe the baseline: one probability for all rows."""
+    if skill.event_rate is None:
+        return "giving every row the class frequencies"
+    return f"giving every row {percent(skill.event_rate)}"
+
+
+def _do_not_use(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+    skill = answer.skill
+    assert skill is not None
+    unit = SCORES["NLL"].unit
+    is_better = "is better than"
+    start = "Do not use"
+    if skill.undecided:
+        is_better = "is shown to be better than"
+        start = "Do not use yet"
+    yield (
+        f"{bold(f'{start}: no method {is_better} {describe_frequencies(skill)}')} (NLL {number(skill.loss)})."
+    )
+    if abs(skill.gain.value) < answer.relevant:
+        yield f"The best, {title(skill.method)}, is no different."
+    else:
+        gain = f"{unit.amount(skill.gain.value)} ({_between(skill.gain, unit)})"
+        yield f"The best, {title(skill.method)}, gains {gain}{_needed(skill.rows_needed)}."
+    if skill.auroc is not None:
+        ends = f"{number(skill.auroc.low)} to {number(skill.auroc.high)}"
+        yield (
+            f"The model ranks better than chance (AUROC {number(skill.auroc.value)}, 95{NO_BREAK}%: {ends}): "
+            "a map with an intercept, such as Platt, may make it useful."
+        )
+
+
+def _keep(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+    keep = bold("Keep the model as it is")
+    if not answer.n_candidates:
+        yield f"{keep}." if answer.failed else f"{keep}: no fitted calibrator was compared with it."
+    elif answer.best == answer.baseline or answer.gain.value < answer.relevant:
+        yield f"{keep}: no calibrator makes a difference that matters."
+    else:
+        unit = SCORES[answer.score].unit
+        gain = f"{title(answer.best)} by {unit.amount(answer.gain.value)}, {_between(answer.gain, unit)}"
+        yield (
+            f"{keep}: no calibrator is shown to lower its {_score(answer)} "
+            f"({gain}{_needed(answer.rows_needed)})."
+        )
+
+
+def _take(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
+    yield bold(f"Take {title(answer.method)}.")
+    if answer.beside is not None:
+        yield from _losses(answer, answer.beside, title, bold)
+    yield _gain(answer, bold)
+    if answer.beside is not None and answer.beside.level is not None:
+        before, after, rate = (percent(part) for part in answer.beside.level)
+        yield (
+            f"Part of the gain is the level: the mean prediction goes from {before} to {after}, with an event rate of "
+            f"{rate} in these rows."
+        )
+    if answer.n_candidates > 1 and answer.as_good:
+        names = _named(answer.as_good, title)
+        yield f"As good: {names}. {title(answer.method)} is the simplest."
+    elif answer.n_candidates - 1 == len(set(answer.worse) - {answer.baseline}) > 0:
+        yield "Every other method is worse."
+
+
+def _losses(answer: Recommendation, beside: Beside, title: Title, bold: Title) -> Iterator[str]:
+    """Describe what gets worse with the method."""
+    if beside.worse:
+        names = listed([answer.titles[key] for key in beside.worse])
+        verb = "gets" if len(beside.worse) == 1 else "get"
+        changes = "; ".join(_before_and_after(answer, beside, key) for key in beside.worse)
+        yield f"{bold(f'{names} {verb} significantly worse')}: {changes}."
+    if beside.gap is not None:
+        ends = points_between(beside.gap.low, beside.gap.high)
+        then = f"{answer.titles[GAP]} is then {points(beside.gap.value)} points ({ends})"
+        if beside.without_gap:
+            then += f"; with {_named(beside.without_gap, title)} it is not significant"
+        yield f"{then}."
+    if beside.changed.value:
+        share, low, high = (percent(part) for part in beside.changed)
+        yield f"{share} of the predicted classes change ({low} to {high})."
+
+
+def _gain(answer: Recommendation, bold: Title) -> str:
+    unit = SCORES[answer.score].unit
+    score = _score(answer)
+    amount = bold(unit.amount(answer.gain.value))
+    between = _between(answer.gain, unit)
+    if answer.off is not None:
+        off = (
+            f"{points(answer.off.value)} points ({points_between(answer.off.low, answer.off.high)})"
+        )
+        return (
+            f"{answer.titles[GAP]} of the raw model is {off}. A lower {score} is not shown yet: gain "
+            f"{amount} ({between}){_needed(answer.rows_needed)}."
+        )
+    of_several = answer.method == answer.best and answer.n_candidates > 1
+    luck = f"; optimistic, as the best of {answer.n_candidates}" if of_several else ""
+    return f"It lowers the {score} of the raw model by {amount} ({between}{luck})."
+
+
+def _beside(answer: Recommendation, beside: Beside, scores: bool) -> Iterator[str]:
+    """Describe what else changes, and what the NLL of the raw model is made of."""
+    parts = [] if beside.changed.value else ["No predicted class changes"]
+    keys = [key for key in beside.after if key not in beside.worse] if scores else []
+    parts += [
+        _before_and_after(answer, beside, key)
+        for key in keys
+        if key != "accuracy" or beside.changed.value
+    ]
+    if parts:
+        yield f"{'; '.join(parts)}."
+    if answer.score == "NLL" and (n := beside.n_impossible):
+        makes = f"{'makes' if n == 1 else 'make'} up {number(beside.impossible)} of its NLL"
+        yield (
+            f"{plural(n, 'row')} to whose outcome the raw model gave a probability below 1e-15 {makes}."
+        )
+
+
+def _before_and_after(answer: Recommendation, beside: Beside, key: str) -> str:
+    before, after = (
+        f"{number(value)} ({number(low)} to {number(high)})"
+        for value, low, high in (beside.before[key], beside.after[key])
+    )
+    return f"{answer.titles[key]} {before} → {after}"
+
+
+def _score(answer: Recommendation) -> str:
+    return answer.titles[answer.score]
+
+
+def _between(interval: Interval, unit: Unit) -> str:
+    return f"95{NO_BREAK}%: {unit.number(interval.low)} to {unit.number(interval.high)}"
+
+
+def _needed(rows: float) -> str:
+    return "" if math.isnan(rows) else f"; about {rows:,.0f} test rows would decide"
+
+
+def _named(names: Sequence[str], title: Title) -> str:
+    more = [plural(len(names) - MOST_NAMED, "other")] if len(names) > MOST_NAMED else []
+    return listed([*map(title, names[:MOST_NAMED]), *more])
