@@ -4,9 +4,9 @@
   ``logits``; ``Predictions``.
 - Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``, ``geometry``.
 - Judgement: ``audit``, ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
-  ``Comparison``, ``ReliabilityCurve``.
+  ``Audit``, ``Comparison``, ``ReliabilityCurve``.
 - What follows: ``decisions``, ``report``, ``open_app``, ``export``, ``runtime``.
-- Errors: ``CalibrationError``, ``FitCancelled``; of data ``DataError``, ``AmbiguousTable``.
+- Errors: ``CalibrationError``, ``CalibrationWarning``, ``FitCancelled``; of data ``DataError``, ``AmbiguousTable``.
 
 ``import calib`` loads NumPy alone; everything else is imported when it is first used.
 """
@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from calib.data.samples import load_sample
     from calib.diagnostics.find_groups import find_groups
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
-    from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
+    from calib.errors import (
+        AmbiguousTable,
+        CalibrationError,
+        CalibrationWarning,
+        DataError,
+        FitCancelled,
+    )
     from calib.evaluation.compare import Comparison, compare
     from calib.evaluation.scoring import scores
     from calib.export import runtime
@@ -51,7 +57,13 @@ _NAMES = {
     "data.samples": ("load_sample",),
     "diagnostics.find_groups": ("find_groups",),
     "diagnostics.reliability": ("ReliabilityCurve", "reliability_curve"),
-    "errors": ("AmbiguousTable", "CalibrationError", "DataError", "FitCancelled"),
+    "errors": (
+        "AmbiguousTable",
+        "CalibrationError",
+        "CalibrationWarning",
+        "DataError",
+        "FitCancelled",
+    ),
     "evaluation.compare": ("Comparison", "compare"),
     "evaluation.scoring": ("scores",),
     "metrics.calibration_error": ("ece",),
@@ -72,6 +84,7 @@ __all__ = [
     "AmbiguousTable",
     "Audit",
     "CalibrationError",
+    "CalibrationWarning",
     "Calibrator",
     "Comparison",
     "DataError",

@@ -63,6 +63,10 @@ class CalibrationError(ValueError):
         )  # where an object lies in memory says nothing
 
 
+class CalibrationWarning(UserWarning):
+    """What may make results invalid although they can be computed, such as scores on the rows of the fit."""
+
+
 class FitCancelled(Exception):
     """Raised by a callback to stop a fit."""
 

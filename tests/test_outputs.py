@@ -175,3 +175,11 @@ def test_a_calibrator_displays_what_it_learned(rows):
     shown = calib.calibrator("histogram").fit(logits, labels)
     assert "HistogramBinning(): fitted on 90 rows, 3 classes" in shown._repr_html_()
     assert all(note[:30] in shown._repr_html_() for note in shown.notes())
+
+
+def test_predictions_display_how_many_warnings_came_with_them(rows):
+    _, probs, labels = rows
+    shuffled = calib.from_outputs(probs, np.random.default_rng(0).permutation(labels))
+    n = sum(finding.level == "warning" for finding in shuffled.findings)
+    assert n and f", {n} warning" in repr(shuffled)
+    assert "warning" not in repr(calib.load_sample("digits-cnn"))

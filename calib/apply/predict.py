@@ -20,7 +20,7 @@ from calib.data import Choices
 from calib.data.assemble.outputs import check_sums
 from calib.data.findings import Notes
 from calib.data.loading import check_choices, findings_as_error
-from calib.errors import CalibrationError, Finding
+from calib.errors import CalibrationError, CalibrationWarning, Finding
 from calib.export.provenance import exported
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import plural
@@ -35,7 +35,7 @@ Write = Callable[[Floats], Any]
 
 
 def _warn(finding: Finding) -> None:
-    warnings.warn(f"{finding.message} {finding.action}", stacklevel=3)
+    warnings.warn(f"{finding.message} {finding.action}", CalibrationWarning, stacklevel=3)
 
 
 def predict_file(

@@ -152,6 +152,8 @@ class Predictions:
             f"{plural(self.n_classes, 'class', 'classes')} ({names}{more})",
             *([f"accuracy {percent(self.accuracy)}"] if len(self) else []),
         ]
+        if n_warnings := sum(finding.level == "warning" for finding in self.findings):
+            about.append(f"{plural(n_warnings, 'warning')} in .findings")
         return f"<Predictions {one_line(self.name)[:_LONGEST_NAME]!r}: {self.kind}, {', '.join(about)}>"
 
     @property

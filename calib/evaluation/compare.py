@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from calib.base import LEARNS_NOTHING, Calibrator, Progress, silent
 from calib.data.predictions import Predictions, check_predictions, has_sha256
-from calib.errors import CalibrationError, FitCancelled, reason
+from calib.errors import CalibrationError, CalibrationWarning, FitCancelled, reason
 from calib.evaluation.claims import ABSENT, Claim, Claims, relevant_differences
 from calib.evaluation.comparison_table import CONFIDENCE_ONLY
 from calib.evaluation.describe import FREQUENCIES, Recommendation
@@ -174,7 +174,7 @@ def compare(
             "compare on two parts of the same data."
         )
     if len(calibration) == len(test) and has_sha256(test, calibration.identified().sha256):
-        warnings.warn(SAME_DATA, stacklevel=2)
+        warnings.warn(SAME_DATA, CalibrationWarning, stacklevel=2)
     view_of(test, view)  # refuses an unknown one before anything is fitted
     relevant_differences(relevant)  # as does this
     evaluations = {}

@@ -178,7 +178,8 @@ def test_sums_that_are_a_little_off_anywhere_are_pointed_out_once(
     probs[[40, 50, 200, 300]] *= 0.99
     source, out = write(tmp_path / "plain.npy", probs), tmp_path / "out.npy"
     with pytest.warns(
-        UserWarning, match=r"2 rows of 37 in plain.npy, rows 38 to 74, .*So it is in 2 more"
+        calib.CalibrationWarning,
+        match=r"2 rows of 37 in plain.npy, rows 38 to 74, .*So it is in 2 more",
     ) as said:
         assert predict_file(made, source, out) == 400
     assert len(said) == 1

@@ -269,7 +269,7 @@ def test_a_warning_says_that_the_test_rows_are_those_of_the_fit():
     timed = replace(data, times=np.arange(60).astype(str), sha256="")
     for test in (data, again, timed):
         with pytest.warns(
-            UserWarning, match="These are the data that the calibrator was fitted on"
+            calib.CalibrationWarning, match="These are the data that the calibrator was fitted on"
         ):
             compare({"temperature": calib.calibrator("temperature")}, data, test)
     compare(
