@@ -110,5 +110,7 @@ def listed(names: Iterable[Any], most: int = 6) -> str:
 
 def shortened(value: Any, length: int = 40) -> str:
     """One value of an upload, short enough for a sentence and on one line."""
-    text = one_line(str(value))
+    text = str(value)
+    if not text.isprintable():
+        text = one_line(text)
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -235,7 +235,13 @@ def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
 
 def _in_a_cell(value: Any) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
-    return "" if text in ("nan", "NaT") else shortened(text)
+    if text in ("nan", "NaT"):
+        return ""
+    return text if len(text) <= SHORT_CELL and text.isprintable() else shortened(text)
+
+
+SHORT_CELL = 40
+"""Characters of a cell that is shown as it is."""
 
 
 def read_files(

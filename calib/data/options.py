@@ -292,6 +292,21 @@ class Choices:
             chosen[option] = several[0] if alone else tuple(several)
         return replace(base or cls(), **chosen)
 
+    def names(self, *options: str) -> list[str]:
+        """The names of arrays or columns in several options.
+
+        Parameters
+        ----------
+        *options : str
+            Names of options.
+
+        Returns
+        -------
+        list of str
+            Each as often as it was chosen.
+        """
+        return [name for option in options for name in names_in(getattr(self, option))]
+
     def given(self) -> dict[str, object]:
         """The options that are not left to be inferred.
 

@@ -202,6 +202,7 @@ def risks():
         (1.02, 300, "1 row of 300 leaves [0, 1]: 1.02 in row 2."),
         (-999.0, 60, "5 rows of 300 leave [0, 1]: -999 in row 2 is the first"),
         (-999.0, 3, "100 rows of 300 leave [0, 1]: -999 in row 2 is the first"),
+        (99.0, 60, "5 rows of 300 leave [0, 1]: 99 in row 2 is the first"),
     ],
 )
 def test_a_slip_or_a_code_among_probabilities_is_named_and_makes_no_log_odds(value, every, said):

@@ -25,7 +25,7 @@ from calib.data.findings import (
 )
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
-from calib.data.options import Choices, names_in
+from calib.data.options import FEATURE_FILES, Choices, names_in
 from calib.data.read.base import Array, Contents, check_size
 from calib.data.roles import ColumnRole
 from calib.errors import Finding
@@ -201,21 +201,11 @@ def display_name(contents: Contents, name: Any) -> str:
 
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
-    check_there(contents, choices.predicted)
-    chosen: list[str] = []
-    for role in (
-        "outputs",
-        "labels",
-        "split",
-        *ROW_ROLES,
-        "features",
-        "train_features",
-        "train_labels",
-    ):
-        if role == "labels" and labels is not None:
-            check_there(labels, choices.labels)
-        else:
-            chosen += check_there(contents, getattr(choices, role))
+    of_labels = ("labels",) if labels is None else ()
+    chosen = choices.names("outputs", *of_labels, "split", *ROW_ROLES, *FEATURE_FILES)
+    check_there(contents, (*chosen, choices.predicted or ""))
+    if labels is not None:
+        check_there(labels, choices.labels)
     if twice := next((name for name, times in Counter(chosen).items() if times > 1), None):
         raise InvalidUpload(
             "chosen_twice",
@@ -227,10 +217,9 @@ def check_names(contents: Contents, choices: Choices, labels: Contents | None) -
 def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
     """The names in a choice, each of which the file must hold."""
     names = names_in(chosen)
-    for name in names:
-        if name not in contents:
-            reason = f"{contents.name} has no array or column {name!r}; it holds {listed(contents.names)}."
-            raise InvalidUpload("no_such_array", reason, "Choose one of them.")
+    if absent := [name for name in names if name not in contents.by_name]:
+        reason = f"{contents.name} has no array or column {absent[0]!r}; it holds {listed(contents.names)}."
+        raise InvalidUpload("no_such_array", reason, "Choose one of them.")
     return names
 
 

@@ -150,9 +150,9 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
 
 
 def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> Bools:
-    """(n,) rows that leave [0, 1], upwards by at most a half, where nearly all others hold probabilities.
+    """(n,) rows that leave [0, 1] where nearly all others hold probabilities.
 
-    In a single column as many as half of the rows may hold one or two negative numbers, codes such as -999.
+    In a single column as many as half of the rows may hold one or two numbers, codes such as -999 or 99.
     """
     none = np.zeros(len(outputs), dtype=bool)
     plain = (choices.kind is None or choices.kind in IN_UNIT) and choices.scale in (None, PLAIN)
@@ -161,10 +161,10 @@ def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> 
     low = outputs.min(axis=1)
     high = outputs.max(axis=1)
     outside = ((low < -ROUNDING) | (high > 1 + ROUNDING)) & ~bad
-    if not outside.any() or high[outside].max() > 1.5:
+    if not outside.any():
         return none
     inside = outputs.shape[1] == 1 and len(np.unique(high[~outside & ~bad])) >= FEW
-    codes = inside and high[outside].max() < 0 and len(np.unique(low[outside])) <= MOST_CODES
+    codes = inside and len(np.unique(low[outside])) <= MOST_CODES
     if outside.mean() > (0.5 if codes else A_SLIP):
         return none
     total = outputs[~outside & ~bad].sum(axis=1, dtype=np.float64)

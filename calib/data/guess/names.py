@@ -105,6 +105,11 @@ def plain_name(name: str) -> str:
     return "".join(c for c in text.lower() if c.isalnum()) or text
 
 
+def plain_names(names: Sequence[str]) -> list[str]:
+    """Names without case and separators."""
+    return [plain_name(name) for name in names]
+
+
 def class_names(names: Sequence[str]) -> tuple[str, ...]:
     """What names do not have in common, as they spell it, from where a word begins to where one ends."""
     if len(names) < 2 or (all(map(is_anonymous, names)) and not any(map(known_words, names))):

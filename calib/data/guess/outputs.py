@@ -9,7 +9,7 @@ from functools import cached_property
 from calib.canonical import ONE_COLUMN
 from calib.data import words as w
 from calib.data.guess.columns import FEW, Column, row_sums
-from calib.data.guess.names import class_names, known_words, plain_name, tokens
+from calib.data.guess.names import class_names, known_words, plain_name, plain_names, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 
 MOST_TOKENS = 6
@@ -38,6 +38,11 @@ class Outputs:
     def total(self) -> float | None:
         """What each row sums to, 0 where exponentials sum to one; None for nothing in common."""
         return None if self.is_single else row_sums(self.columns)
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        """The classes without case and separators."""
+        return frozenset(plain_names(self.classes))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,14 +81,12 @@ class Outputs:
 
     def called(self, values: Sequence[str]) -> bool:
         """Whether the columns are called like these labels."""
-        return not self.is_single and self._labels(values) == {
-            plain_name(name) for name in self.classes
-        }
+        return not self.is_single and self._labels(values) == self.plain
 
     def may_be_scores(self, values: Sequence[str]) -> bool:
         """Whether names and values of several columns allow that they are scores of classes with these labels."""
         labels = self._labels(values)
-        classes = {plain_name(name) for name in self.classes}
+        classes = self.plain
         if len(labels) > len(classes) and not classes <= labels:
             return False  # a label beside those that columns are called by is said where it is read
         if 0 < len(labels) < len(classes) and not (labels <= classes or self.counts_up):
@@ -104,12 +107,8 @@ class Outputs:
 
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
-        classes = {plain_name(name) for name in self.classes}
-        return {
-            plain
-            for v in values
-            if (plain := plain_name(v)) in classes or v.strip() not in w.NO_VALUE
-        }
+        labels = zip(values, plain_names(values), strict=True)
+        return {plain for v, plain in labels if plain in self.plain or v.strip() not in w.NO_VALUE}
 
 
 def outputs_of(columns: Sequence[Column], stem: str = "", classes: Sequence[str] = ()) -> Outputs:
@@ -188,7 +187,7 @@ class Candidates:
 def columns_in(chosen: Choices, but: str = "") -> set[str]:
     """The columns that have a role already, another one than that of an option."""
     options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"} - {but}
-    return {name for option in options for name in names_in(getattr(chosen, option))}
+    return {*chosen.names(*options)}
 
 
 def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:

@@ -206,6 +206,8 @@ def outcome_rank(r: Reading, others: bool, groups: bool) -> tuple[int, str] | No
         return 3, "named as the true class"
     if shares_a_word(r):
         return 4, "named like what outputs speak of"
+    if truth.says in ("id", "time") and not truth.yes_or_no:
+        return None
     if truth.says == "label":
         return 5, "named as a label"
     counted = [[str(first + k) for k in range(len(outputs.columns))] for first in (0, 1)]
@@ -326,8 +328,7 @@ def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Co
         for c in free
         if c.names_classes or c.says == "label" or (c.says == "truth" and (spoken or c.is_whole))
     ]
-    fit = [c for c in fit if c.says not in ("predicted", "output", "id", "split")]
-    fit = [c for c in fit if not c.is_counter and (c.says != "time" or len(c.values) == 2)]
+    fit = [c for c in fit if c.says not in ("predicted", "output", "split") and not c.is_counter]
     named = ("truth", "correct", "label", "event")
     fit = [c for c in fit if len(c.values) > 1 or c.says in named]
     human = [c for c in fit if not set(tokens(c.name)) & w.JUDGE]
@@ -578,6 +579,11 @@ def doubt_about(first: Reading, found: Sequence[Reading], chosen: Choices) -> st
         return ""
     if first.support <= -SIGNIFICANT:
         return "the data speak against it"
+    if any(
+        r.outcome is first.outcome and r.strength != "open" and r.support <= -SIGNIFICANT
+        for r in others
+    ):
+        return "the data speak against what names say"
     weak = first.strength == "likely" and first.support < SIGNIFICANT
     if first.strength == "open" or weak:
         return "names do not say which class is meant"

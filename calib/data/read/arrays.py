@@ -213,7 +213,21 @@ INPUT = "The input"
 
 
 def open_arrays(given: Mapping[Any, Any]) -> Arrays:
-    """Arrays and tensors by name, as of a file of NumPy's; loading changes copies of them."""
+    """Arrays and tensors by name, as of a file of NumPy's; loading changes copies of them.
+
+    Raises
+    ------
+    InvalidUpload
+        For what is no array, and for two tables of pandas whose rows are called differently.
+    """
+    labelled = {str(name): value.index for name, value in given.items() if is_labelled(value)}
+    first = next(iter(labelled.values()), None)
+    if other := next((name for name, index in labelled.items() if not index.equals(first)), None):
+        raise InvalidUpload(
+            "index",
+            f"{next(iter(labelled))} and {other} have different indexes, so their rows may not belong together.",
+            "Align them by their index, or give arrays in one order with to_numpy().",
+        )
     arrays = {
         str(name): as_array(value, str(name)) for name, value in given.items() if value is not None
     }
@@ -221,6 +235,16 @@ def open_arrays(given: Mapping[Any, Any]) -> Arrays:
         (ArrayInfo(name, a.shape, str(a.dtype)), partial(np.array, a)) for name, a in arrays.items()
     ]
     return Arrays(INPUT, listed)
+
+
+def is_labelled(value: Any) -> bool:
+    """Return whether a value of pandas has names for its rows that are not their numbers."""
+    index = getattr(value, "index", None)
+    return hasattr(index, "equals") and [*index[:FIRST]] != [*range(len(index))][:FIRST]
+
+
+FIRST = 100
+"""Names of rows that show whether they count these."""
 
 
 def as_array(value: Any, name: str) -> Array:

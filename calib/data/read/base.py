@@ -57,7 +57,7 @@ class Contents:
     ----------
     name : file name, for sentences.
     arrays : what the file holds.
-    names : of all arrays, in the order of the file.
+    names, by_name : of all arrays, in the order of the file, and what is known of each.
     tabular : whether the arrays are columns of one table.
     format_choices : how a text table was read, as fields of Choices.
     findings : what is to be said of how the file was opened.
@@ -74,15 +74,15 @@ class Contents:
         self.format_choices: dict[str, Any] = {}
         self.findings: list[Finding] = []
         self.nested: dict[str, str] = {}
-        self._infos = {array.name: array for array in arrays}
+        self.by_name = {array.name: array for array in arrays}
 
     def __contains__(self, name: object) -> bool:
         """Whether the file holds an array of this name."""
-        return name in self._infos
+        return name in self.by_name
 
     def info(self, name: str) -> ArrayInfo:
         """Shape and dtype of one array."""
-        return self._infos[name]
+        return self.by_name[name]
 
     def read(self, name: str) -> Array:
         """One array.

@@ -15,7 +15,7 @@ from calib.data.array_names import LABELS, canonical
 from calib.data.findings import InvalidUpload
 from calib.data.options import Choices
 from calib.data.read.nested import parsed
-from calib.data.read.numerals import CODE, Sign, decimal_sign, is_number
+from calib.data.read.numerals import CODE, Sign, are_numbers, decimal_sign, is_number
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
@@ -248,7 +248,11 @@ def infer_header(rows: list[list[str]]) -> bool:
         return not any(map(is_number, first))
     below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
     for name, cells in zip(first, below, strict=True):
-        values = sum(not cell or is_value(cell) for cell in cells)
+        filled = [cell for cell in cells if cell]
+        others = [
+            cell for cell, plain in zip(filled, are_numbers(filled), strict=True) if not plain
+        ]
+        values = len(cells) - len(others) + sum(map(is_value, others))
         if not is_value(name) and any(cells) and 2 * values > len(cells):
             return True
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:

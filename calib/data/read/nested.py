@@ -59,6 +59,8 @@ def open_columns(
     table, findings = read_written(table, name, decimal, certain)
     columns = from_text(list(zip(table.column_names, table.columns, strict=True)))
     for _ in range(DEPTH):
+        if not any(pa.types.is_nested(column.type) for _, column in columns):
+            break
         columns = opened(paired([by_label(*column) for column in columns]), name)
     nested = {own: kind_of(column) for own, column in columns if pa.types.is_nested(column.type)}
     left = [f"{own} ({kind})" for own, kind in nested.items() if kind]

@@ -72,6 +72,11 @@ def is_number(cell: str) -> bool:
     )
 
 
+def are_numbers(cells: list[str]) -> list[bool]:
+    """Return which cells hold a number by either decimal sign, or nothing."""
+    return [is_number(cell) for cell in cells]
+
+
 def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
     """The decimal sign of most cells with one reading, and True; else, and False, a comma where it may be one.
 

@@ -73,6 +73,7 @@ class Table(Contents):
         self.cells = {field.name: cells_of(field.type) for field in table.schema}
         self.table = table
         self._drop_bad_cells = drop_bad_cells
+        self._sample: dict[str, Array] | None = None
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column as Arrow has it."""
@@ -95,10 +96,12 @@ class Table(Contents):
         Numbers, booleans, text cut after :data:`SAMPLE_TEXT` characters, or dates; missing text is empty, missing
         numbers and whatever is none of these are NaN.
         """
-        most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
-        with reading(self.name):
-            rows = spread(self.n_rows, most)
-            return {name: sampled(self.column(name), rows) for name in self.names}
+        if self._sample is None:
+            most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
+            with reading(self.name):
+                rows = spread(self.n_rows, most)
+                self._sample = {name: sampled(self.column(name), rows) for name in self.names}
+        return dict(self._sample)
 
     def _read(self, name: str, what: str) -> Array:
         """Numbers, booleans, texts, dates as texts, or lists of equally many numbers as (n, k)."""

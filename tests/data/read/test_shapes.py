@@ -130,3 +130,14 @@ def test_columns_called_by_signed_labels_belong_to_them_whatever_their_order():
         data = calib.load(pd.DataFrame({"label": labels, **{name: probs[name] for name in names}}))
         np.testing.assert_allclose(data.probs[:, data.class_names.index("1")], RISK, atol=1e-9)
         assert (np.array(data.class_names)[data.labels] == labels.astype(str)).all()
+
+
+def test_tables_of_pandas_whose_rows_are_called_differently_are_not_put_side_by_side():
+    probs = pd.DataFrame({"p_0": 1 - RISK, "p_1": RISK}, index=np.arange(N) + 10)
+    labels = pd.Series(HAPPENED.astype(int), index=np.arange(N)[::-1] + 10)
+    with pytest.raises(calib.DataError, match="different indexes"):
+        calib.from_outputs(probs, labels)
+    np.testing.assert_array_equal(calib.from_outputs(probs, labels.to_numpy()).labels, HAPPENED)
+    np.testing.assert_array_equal(
+        calib.from_outputs(probs, labels.set_axis(probs.index)).labels, HAPPENED
+    )
