@@ -44,6 +44,8 @@ FEW_EVENTS = 100
 ROUGH_CLUSTERS = 40
 LEAST_OF_CLASS = 20
 CLASS_TOLERANCE = 0.005
+MOST_OUTPUTS = 5_000_000
+"""Outputs up to which the slope on the logits is of all rows; of four times as many no class is judged."""
 LEAST_VISIBLE = 3.86
 """Standard errors of the least gap that a 99 % interval shows with a power of 90 %."""
 
@@ -95,6 +97,8 @@ class Checked:
         rows = self.rows
         if rows.is_binary:
             return recalibrate_logistic(rows.log_odds, rows.observed, rows.sample).joint.estimate[1]
+        if rows.logits.size > MOST_OUTPUTS:
+            rows = rows.fitted
         return slope_estimate(rows.logits, rows.labels, rows.sample)
 
     @cached_property
@@ -307,7 +311,7 @@ def check_classes(checked: Checked) -> Finding:
     w = rows.sample.weights
     counts = np.bincount(rows.labels, minlength=k)
     judged = np.flatnonzero(np.maximum(counts, rows.probs.sum(axis=0)) >= LEAST_OF_CLASS)
-    if not len(judged) or len(judged) * len(rows) > 50_000_000:
+    if not len(judged) or len(judged) * len(rows) > 4 * MOST_OUTPUTS:
         return Finding(
             "classes", "untested", sentences.FEW_OF_CLASSES, page="Over- and underconfidence"
         )

@@ -37,7 +37,8 @@ def fit_affine(
     """
     n, k = logits.shape
     at, total = np.arange(n), float(weights.sum())
-    slope, offsets = 1.0, np.zeros(k)
+    slope = 1.0
+    offsets: Floats = np.zeros(k)
     best = np.inf
     step: Floats = np.zeros(1 + k)
     for _ in range(STEPS):
@@ -49,7 +50,7 @@ def fit_affine(
             )
             if loss <= best + 1e-9 * abs(best):
                 break
-            step /= 2.0
+            step *= 0.5
         slope, offsets = trial
         if np.abs(step).max() < 1e-6 and best < np.inf:
             break

@@ -23,7 +23,7 @@ from calib.evaluation.comparison_table import said_of_weights, summary
 from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
 from calib.evaluation.view import Viewpoint, view_of
-from calib.formatting import plural, safe_table
+from calib.formatting import for_terminal, plural, safe_table
 from calib.registry import presets, said_of_kind, title_of
 
 RELEVANT = "Smallest difference of a score that matters, as NLL=0.005; smaller ones are equivalent; may be repeated."
@@ -134,7 +134,7 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
         recommendation=take,
         model=text.means(raw),
     )
-    answer.say(text.for_terminal(describe_level(raw)))
+    answer.say(for_terminal(describe_level(raw)))
 
 
 def _relevant(given: str) -> tuple[str, float]:

@@ -9,7 +9,7 @@ from calib.data import Inspection, Predictions
 from calib.data import inspect as inspect_file
 from calib.data.findings import shortened
 from calib.evaluation.comparison_table import said_of_weights
-from calib.formatting import aligned, one_line
+from calib.formatting import aligned, for_terminal, one_line
 
 
 @on_data
@@ -37,7 +37,7 @@ def inspection(found: Inspection) -> str:
     ]
     if found.predictions is not None:
         lines += _roles(found.predictions)
-        lines += ["", text.for_terminal(describe_level(text.judged_raw(found.predictions)))]
+        lines += ["", for_terminal(describe_level(text.judged_raw(found.predictions)))]
     if read := _read(found):
         lines += [
             "",
