@@ -34,6 +34,8 @@ def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
         raise CalibrationError(
             f"{count:,} of the {name} are masked, that is missing; leave their rows out."
         )
+    if hasattr(values, "toarray"):
+        raise CalibrationError(f"The {name} are a sparse matrix; pass {name}.toarray().")
     if hasattr(
         values, "detach"
     ):  # a PyTorch tensor, which may lie on a GPU, need a gradient or be bfloat16

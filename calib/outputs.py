@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, as_numbers, check_logits, sum_tolerance
+from calib.arrays import SUM_TOLERANCE, as_array, as_numbers, check_logits, sum_tolerance
 from calib.canonical import (
     IN_UNIT,
     KINDS,
@@ -191,7 +191,8 @@ class OutputFormat:
 
     def _check_alike(self, outputs: Any) -> None:
         rows = np.asarray(outputs)
-        share = in_unit(rows.reshape(len(rows), -1)) if rows.size >= FEW else 0.0
+        telling = rows.size >= FEW or _sum_to_one(rows)
+        share = in_unit(rows.reshape(len(rows), -1)) if telling else 0.0
         if share > self.in_unit + 0.5:
             raise AmbiguousOutputs(
                 f"The calibrator takes {KINDS[self.kind]}, but {share:.0%} of these {len(rows):,} rows lie in [0, 1], "
@@ -274,6 +275,13 @@ def column_names(outputs: Any) -> tuple[str, ...]:
 def in_unit(outputs: Floats) -> float:
     """Share of rows (n, k) with all values in [0, 1]."""
     return float(((outputs >= 0) & (outputs <= 1)).all(axis=1).mean())
+
+
+def _sum_to_one(rows: npt.NDArray[Any]) -> bool:
+    """Whether there are rows, all of them sum to one, and not all numbers are whole: probabilities, however few."""
+    if rows.ndim != 2 or rows.shape[1] < 2 or _are_classes(rows):
+        return False
+    return bool((np.abs(rows.sum(axis=1, dtype=np.float64) - 1) < SUM_TOLERANCE).all())
 
 
 def _as_written(logits: Floats, kind: Kind, scale: Scale | None) -> Floats:

@@ -31,7 +31,6 @@ EXCLUDED = {
     ),
     **dict.fromkeys(
         ("check_n_features_in_after_fitting", "check_complex_data", "check_estimators_empty_data_messages",
-         "check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix",
          "check_classifiers_regression_target", "check_fit2d_1sample", "check_fit2d_predict1d",
          "check_requires_y_none"), WORDS,
     ),

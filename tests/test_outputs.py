@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.special import softmax
 
 import calib
@@ -129,7 +130,15 @@ def test_what_differs_from_the_fit_is_refused_in_a_sentence(rows):
     ]:
         with pytest.raises(CalibrationError, match=says):
             fitted.predict_proba(other)
+    fitted = temperature(logits, labels)
+    script = predict.load(io.BytesIO(calib.export.to_bytes("npz", fitted)))
+    for each, error in [(fitted, AmbiguousOutputs), (script, predict.Refused)]:
+        with pytest.raises(error, match="like probabilities"):
+            each.predict_proba(probs[:1])  # a row that sums to one is telling by itself
+        assert each.predict_proba(probs[:1], kind="logits").shape == (1, K)
+        assert each.predict_proba(logits[:1]).shape == (1, K)
     for outputs, given, says in [
+        (csr_matrix(logits), labels, r"sparse matrix; pass outputs\.toarray"),
         (labels, logits, "arguments are swapped"),
         (labels, probs[:, 0], "arguments are swapped"),
         (logits, None, "fit needs labels"),

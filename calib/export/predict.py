@@ -266,7 +266,9 @@ class Calibrator:
             raise Refused(
                 f"{(~good).sum():,} of {len(x):,} rows (first: {good.argmin() + 1:,}) hold NaN or no {own}."
             )
-        inside = ((x >= 0) & (x <= 1)).all(axis=1).mean() if x.size >= 10 else 0.0
+        sums = np.abs(x.sum(axis=1) - 1) < 1e-3  # telling where numbers are few
+        few = x.size < 10 and (width < 2 or not sums.all() or (x == np.round(x)).all())
+        inside = 0.0 if few else ((x >= 0) & (x <= 1)).all(axis=1).mean()
         if kind is None and inside > self.record["in_unit"] + 0.5:  # of those fitted on so many do
             raise Refused(
                 f"{inside:.0%} of rows look like probabilities; if they are {own}, say so by kind={own!r}."

@@ -35,7 +35,7 @@ def loaded(made, **metadata):
 @pytest.mark.parametrize("name", ["clinic-tumours", "simulated-loans", "simulated-answers"])
 def test_the_table_that_was_uploaded_goes_through(name, tmp_path):
     path = ROOT / "sample_data" / f"{name}.csv"
-    data = calib.load(path)
+    data = calib.load_sample(name)
     made = calib.calibrator("isotonic").fit(data)
     writer.save(made, tmp_path / "calibrator.npz")
     out = tmp_path / "out.csv"
