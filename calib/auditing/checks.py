@@ -296,7 +296,7 @@ def check_ends(checked: Checked) -> Finding:
         severity = "problem"
     elif rare or zeros or levels < FEW_LEVELS:
         severity = "caution"
-    sentence = sentences.ends(severity, n_wrong, int(certain.sum()), expected, zeros, levels)
+    sentence = sentences.ends(n_wrong, int(certain.sum()), expected, zeros, levels)
     return Finding("ends", severity, sentence, page="Reliability", figure=f"{n_wrong:,} wrong")
 
 

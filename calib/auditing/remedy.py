@@ -95,7 +95,7 @@ def verdict(checked: Checked, found: Mapping[str, Finding], chosen: Remedy) -> s
             rows.observed, clusters=rows.sample.unit if rows.sample.clustered else None
         )
         if excludes(once.mean_of(rows.residual)) != "problem":
-            return f"{sentences.weighted_level(rows, once)} {chosen.sentence}"
+            return f"{sentences.weighted_level(rows)} {chosen.sentence}"
     if first == "skill":
         return f"{sentences.worse(rows)} {chosen.sentence}"
     if first == "groups":

@@ -178,9 +178,7 @@ def shape(severity: Severity, gain: Estimate) -> str:
     return "Nothing more than level and spread to correct."
 
 
-def ends(
-    severity: Severity, wrong: int, certain: int, expected: float, zeros: int, levels: int
-) -> str:
+def ends(wrong: int, certain: int, expected: float, zeros: int, levels: int) -> str:
     """Describe certain predictions."""
     of = f"of {plural(certain, 'prediction')} from 99{NO_BREAK}% on"
     lead = f"{wrong:,} {of} {'is' if wrong == 1 else 'are'} wrong, where {number(expected)} are expected."
@@ -311,7 +309,7 @@ def right_on_average(finding: Finding) -> str:
     return f"Right on average, wrong for {listed(named)}."
 
 
-def weighted_level(rows: AuditRows, once: Rows) -> str:
+def weighted_level(rows: AuditRows) -> str:
     """Verdict on a level that only weights show."""
     predicted, observed = rows.sample.mean(rows.predicted), rows.sample.mean(rows.observed)
     high = predicted > observed
