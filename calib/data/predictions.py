@@ -99,8 +99,6 @@ class Predictions:
         What rows that belong together share, such as a patient, a branch or a question.
     weights : ndarray of shape (n,) or None
         Weight of each row, from 0 upwards.
-    metadata : mapping of str to ndarray of str of shape (n,)
-        Every column of few values beside outcome and outputs, by its name: further subgroups of the rows.
     times : ndarray of str of shape (n,) or None
         When each row was scored, all dates such as "2026-03-02" or all numbers such as "17".
     weight_kind : {"sampling", "frequency", "exposure"} or None
@@ -113,6 +111,8 @@ class Predictions:
         What each column of a table was taken for, with the reason.
     scale : str, float or None
         How the outputs were written, see :data:`calib.canonical.SCALES`; None for the plain scale.
+    metadata : mapping of str to ndarray of str of shape (n,)
+        Every column of few values beside outcome and outputs, by its name: further subgroups of the rows.
     """
 
     logits: Floats

@@ -278,8 +278,8 @@ def readings_of(
                 )
                 of_outputs = (0, "as chosen") if chosen.outputs else outputs_rank(reading)
                 if of_outcome and of_outputs:
-                    ranks, reasons = zip(of_outcome, of_outputs, strict=True)
-                    found.append(replace(reading, ranks=ranks, reasons=reasons))
+                    (first, why), (second, reason) = of_outcome, of_outputs
+                    found.append(replace(reading, ranks=(first, second), reasons=(why, reason)))
     distinct: dict[Any, Reading] = {}
     for r in sorted(found, key=lambda r: (sum(r.ranks), r.ranks, not is_called(r))):
         # Pairs compare two columns, whichever of them is the outcome.
