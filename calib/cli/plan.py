@@ -48,7 +48,7 @@ def plan(
     rows = [["interval of", "width", "rows", judged.view.right]]
     rows += [[one.target, f"{one.width:g}", f"{one.rows:,}", f"{one.events:,}"] for one in needed]
     lines = [
-        f"From {plural(len(judged), 'row')} ({judged.view.outcome} {came.mean():.1%}):",
+        f"From {plural(len(judged), 'row')} ({judged.view.outcome} {judged.means[1]:.1%}):",
         *aligned(rows),
     ]
     answer.say("\n".join(lines), rows=len(judged), model=text.means(judged), needed=needed)

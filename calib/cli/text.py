@@ -181,9 +181,7 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
 
 def means(evaluation: Evaluation) -> dict[str, Any]:
     """Mean prediction, observed rate, and their difference."""
-    said, outcome = evaluation.pair
-    mean = said.mean()
-    rate = outcome.mean()
+    mean, rate = evaluation.means
     return {"view": evaluation.view.name, "said": mean, "outcome": rate, "gap": mean - rate}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.diagnostics.reliability import ReliabilityCurve
+from calib.diagnostics.reliability import ReliabilityCurve, independent_rows
 from calib.metrics.confidence import (
     target_pair,
 )
@@ -44,7 +44,9 @@ class CorpCurve:
     n: int
 
 
-def corp_curve(probs: Any, labels: Any, target: int | None = None) -> CorpCurve:
+def corp_curve(
+    probs: Any, labels: Any, target: int | None = None, weights: Any = None
+) -> CorpCurve:
     """CORP reliability diagram (Dimitriadis, Gneiting and Jordan 2021, figure 2).
 
     Each step pools as many rows as monotonicity asks for, so that there are no bins to choose. Where there are more
@@ -54,12 +56,15 @@ def corp_curve(probs: Any, labels: Any, target: int | None = None) -> CorpCurve:
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     target : a class k, for p_k against label k; None for the predicted class.
+    weights : (n,) weight of each row, or None.
     """
     pair = target_pair(probs, labels, target)
-    again = recalibrate(*pair)
+    if weights is not None:
+        weights = weights / weights.mean()
+    again = recalibrate(*pair, weights)
     first = np.flatnonzero(np.r_[True, np.diff(again.frequency) > 0])
     last = np.r_[first[1:], len(again.frequency)] - 1
-    count = np.add.reduceat(again.count, first)
+    count = np.round(np.add.reduceat(again.count, first)).astype(np.int64)
     point = np.stack([first, last], axis=1).ravel()
     step = np.repeat(np.arange(len(first)), 2)
     kept = np.r_[True, np.diff(point) > 0]
@@ -68,7 +73,11 @@ def corp_curve(probs: Any, labels: Any, target: int | None = None) -> CorpCurve:
     point = point[kept]
     step = step[kept]
     return CorpCurve(
-        again.confidence[point], again.frequency[point], count[step], corp(*pair), len(pair[0])
+        again.confidence[point],
+        again.frequency[point],
+        count[step],
+        corp(*pair, weights=weights),
+        len(pair[0]),
     )
 
 
@@ -96,14 +105,24 @@ class ConsistencyBand:
 
 
 def binned_consistency(
-    curve: ReliabilityCurve, confidence: Floats, level: float = 0.95
+    curve: ReliabilityCurve, confidence: Floats, level: float = 0.95, weights: Floats | None = None
 ) -> ConsistencyBand:
-    """Band of the accuracies in the bins of a curve made from these (n,) confidences."""
+    """Band of the accuracies in the bins of a curve made from these (n,) confidences.
+
+    With weights chance is that of as many equal rows as tell the same in each bin.
+    """
     fine = ordered_cells(confidence, MAX_CELLS)
     pairs, cell = np.unique(curve.bin_of_row * (fine.max() + 1) + fine, return_inverse=True)
     _, _, right = calibrated_outcomes(confidence, cell, N_SAMPLES)
     first = np.searchsorted(pairs // (fine.max() + 1), np.arange(len(curve.count)))
-    return _band(curve.confidence, np.add.reduceat(right, first, axis=1) / curve.count, level)
+    drawn = np.add.reduceat(right, first, axis=1) / curve.count
+    if weights is not None:
+        bins = curve.bin_of_row
+        m = len(curve.count)
+        mean = np.bincount(bins[bins >= 0], confidence[bins >= 0], m) / curve.count
+        rows = independent_rows(bins, m, confidence > 0.5, weights=weights)
+        drawn = curve.confidence + (drawn - mean) * np.sqrt(curve.count / rows)
+    return _band(curve.confidence, drawn, level)
 
 
 def corp_consistency(confidence: Floats, level: float = 0.95) -> ConsistencyBand:

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.diagnostics.reliability import independent_rows
 from calib.evaluation.evaluation import Evaluation
@@ -27,7 +28,8 @@ class GroupGaps:
     Attributes
     ----------
     wrong, right : counts of wrong and right predictions.
-    confidence : mean confidence.
+    confidence, accuracy : mean confidence, and share of right predictions.
+    share : each group's share of all rows.
     gap, gap_low, gap_high : mean confidence minus accuracy with its interval, see :func:`gaps_by_group`.
     over, under : mean confidence of the wrong ones, and of 1 - confidence of the right ones.
     """
@@ -35,6 +37,8 @@ class GroupGaps:
     wrong: Ints
     right: Ints
     confidence: Floats
+    accuracy: Floats
+    share: Floats
     gap: Floats
     gap_low: Floats
     gap_high: Floats
@@ -45,16 +49,6 @@ class GroupGaps:
     def rows(self) -> Ints:
         """Rows of each group."""
         return self.wrong + self.right
-
-    @property
-    def accuracy(self) -> Floats:
-        """Share of right predictions of each group."""
-        return _ratio(self.right, self.rows)
-
-    @property
-    def share(self) -> Floats:
-        """Each group's share of all rows."""
-        return self.rows / max(1, self.rows.sum())
 
     @property
     def contribution(self) -> Floats:
@@ -83,6 +77,7 @@ def gaps_by_group(
     n_groups: int,
     level: float = 0.95,
     clusters: Any = None,
+    weights: Floats | None = None,
 ) -> GroupGaps:
     """Over- and underconfidence within each group of rows.
 
@@ -98,21 +93,26 @@ def gaps_by_group(
     group : (n,) number of each row's group, in [0, n_groups).
     level : coverage of the intervals.
     clusters : (n,) what rows that belong together share, or None; a group then counts as many rows as they are worth.
+    weights : (n,) weight of each row in means and shares; None counts all alike.
     """
+    weight = np.ones(len(confidence)) if weights is None else weights
     right = np.bincount(group[correct], minlength=n_groups)
     wrong = np.bincount(group[~correct], minlength=n_groups)
-    rows = right + wrong
-    said = _ratio(np.bincount(group, confidence, n_groups), rows)
-    over = _ratio(np.bincount(group[~correct], confidence[~correct], n_groups), wrong)
-    under = _ratio(np.bincount(group[correct], 1.0 - confidence[correct], n_groups), right)
-    accuracy = _ratio(right, rows)
-    independent = independent_rows(group, n_groups, correct, clusters)
+
+    def means(values: Floats | Bools, among: Floats) -> Floats:
+        return _ratio(
+            np.bincount(group, among * values, n_groups), np.bincount(group, among, n_groups)
+        )
+
+    said = means(confidence, weight)
+    accuracy = means(correct, weight)
+    over = means(confidence, weight * ~correct)
+    under = means(1.0 - confidence, weight * correct)
+    independent = independent_rows(group, n_groups, correct, clusters, weights)
     independent = independent * _allowance_for_clusters(group, n_groups, clusters, level)
     low, high = wilson_interval(np.nan_to_num(accuracy) * independent, independent, level)
     gap = said - accuracy
-    spread = np.sqrt(
-        _ratio(np.bincount(group, (confidence - correct - gap[group]) ** 2, n_groups), rows)
-    )
+    spread = np.sqrt(means((confidence - correct - gap[group]) ** 2, weight))
     half = (
         NormalDist().inv_cdf(0.5 + level / 2.0)
         * spread
@@ -121,7 +121,16 @@ def gaps_by_group(
     lowest = np.minimum(said - high, gap - half)
     highest = np.maximum(said - low, gap + half)
     return GroupGaps(
-        wrong, right, said, gap, np.maximum(lowest, -1.0), np.minimum(highest, 1.0), over, under
+        wrong,
+        right,
+        said,
+        accuracy,
+        np.bincount(group, weight, n_groups) / weight.sum(),
+        gap,
+        np.maximum(lowest, -1.0),
+        np.minimum(highest, 1.0),
+        over,
+        under,
     )
 
 
@@ -147,7 +156,8 @@ def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
     said, outcome = evaluation.pair
     edges = evaluation.view.bands  # a band holds its lower edge, the last one its upper edge too
     band = np.searchsorted(edges[1:-1], said, side="right")
-    return gaps_by_group(said, outcome, band, len(edges) - 1, level, evaluation.clusters)
+    about = level, evaluation.clusters, evaluation.weights
+    return gaps_by_group(said, outcome, band, len(edges) - 1, *about)
 
 
 MOST_NAMED = 3
@@ -218,5 +228,5 @@ def _points(gap: Interval) -> str:
     return f"{points(gap.value)} points ({points_between(gap.low, gap.high)})"
 
 
-def _ratio(total: Floats | Ints, count: Ints) -> Floats:
+def _ratio(total: npt.NDArray[Any], count: npt.NDArray[Any]) -> Floats:
     return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)

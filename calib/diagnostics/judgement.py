@@ -47,19 +47,27 @@ class GapCurve(ReliabilityCurve):
         return self.mean_confidence - self.mean_accuracy
 
 
-def gap_curve(confidence: Floats, outcome: Bools, clusters: Any = None) -> GapCurve:
+def gap_curve(
+    confidence: Floats, outcome: Bools, clusters: Any = None, weights: Any = None
+) -> GapCurve:
     """The gaps of what is said and whether it came true, in about n^(1/3) bins of equal mass, at most twelve.
 
     Parameters
     ----------
     confidence, outcome : (n,) floats and booleans.
     clusters : (n,) what rows that belong together share, or None.
+    weights : (n,) weight of each row, or None.
     """
     n_bins = min(default_bins(len(outcome)), MOST_BINS)
     curve = reliability_curve(
-        confidence, outcome, n_bins=n_bins, binning="equal_mass", clusters=clusters
+        confidence,
+        outcome,
+        n_bins=n_bins,
+        binning="equal_mass",
+        clusters=clusters,
+        weights=weights,
     )
-    band = binned_consistency(curve, confidence)
+    band = binned_consistency(curve, confidence, weights=weights)
     low = curve.confidence - band.high
     high = curve.confidence - band.low
     return GapCurve(
@@ -103,7 +111,7 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
         evaluation,
         {name: scored_on(one) for name, one in seen.items()},
         {name: first_curve(one) for name, one in seen.items()},
-        {name: gap_curve(*one.pair, clusters=one.clusters) for name, one in seen.items()},
+        {name: gap_curve(*one.pair, one.clusters, one.weights) for name, one in seen.items()},
         seconds,
     )
 
@@ -124,6 +132,7 @@ def first_curve(evaluation: Evaluation) -> ReliabilityCurve:
         n_bins=default_bins(len(outcome)),
         binning="equal_mass",
         clusters=evaluation.clusters,
+        weights=evaluation.weights,
     )
 
 

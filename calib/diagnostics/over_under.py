@@ -18,7 +18,7 @@ from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import UNKNOWN, Interval, cut, share_interval
 from calib.metrics.calibration_error import norm_of_gaps
-from calib.metrics.confidence import Bools
+from calib.metrics.confidence import Bools, weighted_mean
 from calib.metrics.estimate import Estimate
 from calib.numerics import Floats
 
@@ -138,11 +138,16 @@ def _change(one: Mapping[str, Estimate], baseline: Mapping[str, Estimate], level
 def _over_under(
     evaluation: Evaluation, one: Mapping[str, Estimate], change: Change | None, level: float
 ) -> OverUnder:
-    said, outcome = evaluation.pair
+    outcome = evaluation.pair[1]
     n = len(outcome)
     right = int(outcome.sum())
     wrong = n - right
-    odds = _odds(right, n, level)
+    share = right / n
+    worth = float(n)
+    if evaluation.weights is not None:
+        share = evaluation.means[1]
+        worth = evaluation.rows.effective_rows(evaluation.rows.mean_of(outcome))
+    odds = _odds(share * worth, worth, level)
     gap = average_gap(evaluation, level)
     if min(wrong, right) >= FEW:
         found = {name: estimate.interval(level) for name, estimate in one.items()}
@@ -150,7 +155,7 @@ def _over_under(
         ratio = _exp(found["log ratio"])
         times = _exp(found["log ratio over odds"])
     else:  # cautious: values in [0, 1] vary less than shares
-        sums = (said[~outcome].sum(), wrong), ((1.0 - said[outcome]).sum(), right)
+        sums = (one["over"].value * wrong, wrong), (one["under"].value * right, right)
         over, under = (
             share_interval(min(max(float(total), 0.0), count), count, level)
             for total, count in sums
@@ -193,7 +198,11 @@ class TheoremOne:
 
 
 def theorem_one(
-    confidence: Floats, correct: Bools, n_bins: int = 15, binning: str = "equal_width"
+    confidence: Floats,
+    correct: Bools,
+    n_bins: int = 15,
+    binning: str = "equal_width",
+    weights: Floats | None = None,
 ) -> TheoremOne:
     """Both sides of Theorem 1 for one method.
 
@@ -202,17 +211,20 @@ def theorem_one(
     confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
     n_bins, binning : bins of the calibration errors.
     """
-    bins = bins_of(confidence, correct, n_bins, binning)
+    bins = bins_of(confidence, correct, n_bins, binning, weights)
     errors = [norm_of_gaps(bins.gap, bins.weight, norm) for norm in (1, 2, np.inf)]
-    signed_gap = float(confidence.mean() - correct.mean())
+    signed_gap = weighted_mean(confidence - correct, weights)
     return TheoremOne(signed_gap, np.array([abs(signed_gap), *errors]))
 
 
 def theorem_of_all(
-    pairs: Sequence[tuple[Floats, Bools]], n_bins: int = 15, binning: str = "equal_width"
+    pairs: Sequence[tuple[Floats, Bools]],
+    n_bins: int = 15,
+    binning: str = "equal_width",
+    weights: Floats | None = None,
 ) -> list[TheoremOne]:
-    """:func:`theorem_one` for several methods."""
-    return [theorem_one(*pair, n_bins, binning) for pair in pairs]
+    """:func:`theorem_one` for several methods on the same rows."""
+    return [theorem_one(*pair, n_bins, binning, weights) for pair in pairs]
 
 
 def table_cells(result: OverUnder, view: View = TOP_LABEL) -> dict[str, tuple[str, str]]:

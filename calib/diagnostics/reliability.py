@@ -187,14 +187,17 @@ class Binned:
 
 
 def binned_curve(
-    confidence: Floats, correct: Bools, n_bins: int, binning: str, clusters: Any = None
+    confidence: Floats,
+    correct: Bools,
+    n_bins: int,
+    binning: str,
+    clusters: Any = None,
+    weights: Any = None,
 ) -> Binned:
     """:func:`reliability_curve` with the interval of its ECE."""
-    curve = reliability_curve(
-        confidence, correct, n_bins=n_bins, binning=binning, clusters=clusters
-    )
-    interval = ece(confidence=confidence, correct=correct, clusters=clusters, ci=True)
-    return Binned(curve, interval)
+    about: dict[str, Any] = {"clusters": clusters, "weights": weights}
+    curve = reliability_curve(confidence, correct, n_bins=n_bins, binning=binning, **about)
+    return Binned(curve, ece(confidence=confidence, correct=correct, **about, ci=True))
 
 
 def default_bins(n: int) -> int:

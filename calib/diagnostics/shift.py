@@ -15,7 +15,6 @@ from calib.evaluation.score_registry import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, points_between
 from calib.metrics.bootstrap import Interval
-from calib.metrics.estimate import Rows
 from calib.parameters import number_fault
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
@@ -116,9 +115,8 @@ def calibration_shift(
     gain = None
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
         check_same_rows(now, raw)
-        gain = Rows.of(len(now), now.clusters).mean_of(now.row_nll - raw.row_nll).interval(wide)
-    said, outcome = now.pair
-    means = float(said.mean()), float(outcome.mean())
+        gain = now.rows.mean_of(now.row_nll - raw.row_nll).interval(wide)
+    means = now.means
     scores = changes(level)
     joint = changes(wide)
     return CalibrationShift(

@@ -93,7 +93,9 @@ def subgroups(
     rows = np.bincount(group, minlength=n_groups)
     enough = rows >= max(1, least_rows)
     joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
-    gaps = gaps_by_group(*evaluation.pair, group, n_groups, joint, evaluation.clusters)
+    gaps = gaps_by_group(
+        *evaluation.pair, group, n_groups, joint, evaluation.clusters, evaluation.weights
+    )
     return Subgroups(tuple(map(str, names)), gaps, enough, average_gap(evaluation, level), level)
 
 
@@ -108,4 +110,7 @@ def folded(
     place = np.full(len(names), len(order))
     place[order] = np.arange(len(order))
     position = place[np.searchsorted(np.asarray(names), np.asarray(groups))]
-    return gaps_by_group(*evaluation.pair, position, len(order) + 1, level, evaluation.clusters)
+    said, outcome = evaluation.pair
+    return gaps_by_group(
+        said, outcome, position, len(order) + 1, level, evaluation.clusters, evaluation.weights
+    )

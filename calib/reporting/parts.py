@@ -137,7 +137,7 @@ def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
     for method, curve in zip(methods, curves, strict=True):
         said, outcome = method.evaluation.pair
         histogram = confidence_histogram(said, outcome, scale=scale, logit_limits=view.logit_limits)
-        band = binned_consistency(curve, said)
+        band = binned_consistency(curve, said, weights=method.evaluation.weights)
         drawn.append(
             reliability_diagram(
                 curve, method.style, scale, method.title, limits, histogram, HEIGHT, band, view

@@ -61,7 +61,9 @@ def choose_rows(
         session.test,
         np.array(session.test.class_names),
     )
-    gaps = gaps_by_group(said, outcome, held.astype(np.int64), 2, clusters=fit.evaluation.clusters)
+    rows = fit.evaluation
+    inside = held.astype(np.int64)
+    gaps = gaps_by_group(said, outcome, inside, 2, clusters=rows.clusters, weights=rows.weights)
     gap = f"{points(gaps.gap[1])} points (95\u00a0%: {points_between(gaps.gap_low[1], gaps.gap_high[1])})"
     means = f"{view.mean_said} {percent(gaps.confidence[1])}, {view.outcome} {percent(gaps.accuracy[1])}"
     columns: dict[str, str] = {role.role: role.column for role in test.roles}

@@ -146,6 +146,7 @@ def binned(fit: ShownFit, options: Options) -> Binned:
             n_bins=options.n_bins,
             binning=options.binning,
             clusters=fit.evaluation.clusters,
+            weights=fit.evaluation.weights,
         ),
         *pair_of(fit, options.target),
     )
@@ -155,13 +156,15 @@ def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
     """The test without bins."""
     key = ("cumulative", fit.key, options.target)
     what = f"the cumulative test of {fit.title}"
-    return ready(key, what, cumulative_test, *pair_of(fit, options.target))
+    return ready(key, what, cumulative_test, *pair_of(fit, options.target), fit.evaluation.weights)
 
 
 def corp(fit: ShownFit, options: Options) -> CorpCurve:
     """The curve of isotonic regression."""
     key = ("corp", fit.key, options.target)
-    return ready(key, f"the CORP curve of {fit.title}", corp_curve, *pair_of(fit, options.target))
+    pair = pair_of(fit, options.target)
+    what = f"the CORP curve of {fit.title}"
+    return ready(key, what, corp_curve, *pair, None, fit.evaluation.weights)
 
 
 def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
@@ -258,7 +261,8 @@ def scores(fit: ShownFit, options: Options) -> str:
         ends = f"95\u00a0%: {brief(found.interval.low)} to {brief(found.interval.high)}"
         said = [f"{_error_name(fit, options)} **{brief(found.curve.ece)}** ({ends})"]
     if options.target is None and fit.evaluation.row_nll is not None:
-        said.append(f"NLL **{brief(float(fit.evaluation.row_nll.mean()))}**")
+        nll = fit.evaluation.rows.mean(fit.evaluation.row_nll)
+        said.append(f"NLL **{brief(nll)}**")
     p = cumulative(fit, options).kuiper_p
     said.append(f"Kuiper p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}".replace(" ", "\u00a0"))
     return "\u00a0· ".join(said)

@@ -14,7 +14,12 @@ import calib
 from calib import metrics
 from calib.data import Predictions
 from calib.decisions import Costs, change, outcome_of
+from calib.diagnostics.corp import corp_curve
+from calib.diagnostics.gaps import by_band
+from calib.diagnostics.judgement import first_curve
+from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import reliability_curve
+from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate, score_intervals, scores
 from calib.evaluation.comparison_table import said_of_weights
@@ -225,3 +230,33 @@ def test_weights_mean_the_same_times_any_factor(factor):
 def test_weights_that_cannot_be_are_refused(weights):
     with pytest.raises(CalibrationError, match=r"[Ww]eights"):
         metrics.accuracy(np.full((3, 2), 0.5), [0, 1, 0], weights=weights)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_figures_and_groups_are_those_of_repeated_rows(n_classes):
+    data = weighted(n=400, n_classes=n_classes)
+    data = data.take(np.flatnonzero(data.weights))
+    again = repeated(data)
+    one, more = (judged(each) for each in (data, again))
+    group = one.labels % 3
+    names = np.array(["a", "b", "c"])
+
+    def numbers(evaluation, names):
+        pair, weights = evaluation.pair, evaluation.weights
+        gaps = subgroups(evaluation, names, least_rows=1).gaps
+        bands = by_band(evaluation)
+        over = over_under_confidence([evaluation])[0]
+        chain = theorem_one(*pair, weights=weights)
+        corp = corp_curve(*pair, weights=weights)
+        curve = first_curve(evaluation)
+        return [
+            *np.ravel([[each.gap, each.confidence, each.accuracy, each.over] for each in (gaps,)]),
+            *np.ravel([bands.gap, bands.share, bands.contribution, bands.under]),
+            *(each.value for each in (over.over, over.under, over.ratio, over.odds, over.gap)),
+            *(over.ratio_over_odds.value, *chain.chain, *evaluation.means),
+            *(corp.parts.score, corp.parts.miscalibration, corp.parts.discrimination),
+            *(curve.ece, curve.mean_confidence, curve.mean_accuracy),
+        ]
+
+    expected = numbers(more, names[np.repeat(group, data.weights.astype(int))])
+    assert numbers(one, names[group]) == pytest.approx(expected, abs=1e-9, nan_ok=True)

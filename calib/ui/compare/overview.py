@@ -136,7 +136,7 @@ def _diagrams(fits: Sequence[ShownFit]) -> None:
     limits = common_limits([fit.curve for fit in fits], scale, view)
     for place, fit in zip(st.columns(2, gap="medium"), fits, strict=False):
         with place:
-            said, outcome = (percent(float(part.mean())) for part in fit.evaluation.pair)
+            said, outcome = map(percent, fit.evaluation.means)
             widgets.method_title(
                 fit.title, fit.style, f"{view.mean_said} {said}, {view.outcome} {outcome}"
             )

@@ -83,7 +83,13 @@ def _reliability(session: OpenSession, whole: Evaluation) -> None:
     curve = fits.ready(
         ("curve", "all rows"),
         "the reliability of the raw model",
-        partial(binned_curve, n_bins=n_bins, binning="equal_mass", clusters=whole.clusters),
+        partial(
+            binned_curve,
+            n_bins=n_bins,
+            binning="equal_mass",
+            clusters=whole.clusters,
+            weights=whole.weights,
+        ),
         *whole.pair,
     ).curve
     scale: Scale = "logit" if prefers_logit_scale(curve) else "linear"
@@ -108,15 +114,15 @@ def _reliability(session: OpenSession, whole: Evaluation) -> None:
 
 def _facts(data: Predictions, whole: Evaluation) -> None:
     """What was understood, in a few numbers."""
-    said, outcome = whole.pair
+    predicted, observed = whole.means
     kind = KINDS[data.kind].replace(
         "class 1", "the event" if data.event and data.event.column == 1 else "class 1"
     )
     facts = {
         "Rows": f"{len(data):,}",
         **({} if data.kind == "pairs" else {"Classes": f"{data.n_classes:,}"}),
-        whole.view.outcome.capitalize(): percent(float(outcome.mean())),
-        whole.view.mean_said.capitalize(): percent(float(said.mean())),
+        whole.view.outcome.capitalize(): percent(observed),
+        whole.view.mean_said.capitalize(): percent(predicted),
     }
     with st.grid(2, min_column_width=130, gap="small"):
         for label, value in facts.items():

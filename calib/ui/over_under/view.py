@@ -238,7 +238,7 @@ def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
     pairs = [fit.evaluation.pair for fit in chosen]
     key = ("chains", bins, *(fit.key for fit in chosen))
     what = "the calibration errors in these bins"
-    found = ready(key, what, theorem_of_all, pairs, *bins)
+    found = ready(key, what, theorem_of_all, pairs, *bins, chosen[0].evaluation.weights)
     chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, found, strict=True)]
     return theorem_chain(chains, chosen[0].evaluation.view)
 
