@@ -239,7 +239,7 @@ def open_arrays(given: Mapping[Any, Any]) -> Arrays:
 
 def is_labelled(value: Any) -> bool:
     """Return whether a value of pandas has names for its rows that are not their numbers."""
-    index = getattr(value, "index", None)
+    index: Any = getattr(value, "index", None)
     return hasattr(index, "equals") and [*index[:FIRST]] != [*range(len(index))][:FIRST]
 
 
