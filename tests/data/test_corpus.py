@@ -9,9 +9,6 @@ from tests.data.corpus.judge import judge
 from tests.data.corpus.tables import build
 
 QUICK = ("forty",)
-KNOWN = {"stacked_models": "the rows of several models are pooled"}
-"""Tables that are misread today, and how."""
-
 DECIDING = {
     "right": {
         "eighth": "apnea_logit chest_xray click_ctr nli_logits ocr_words",
@@ -57,7 +54,7 @@ def test_none_is_misread_and_most_are_right(which):
     look, and a rule that saves it must be understood by everybody who changes the reading."""
     found = [judge(table) for table in tables(which)]
     wrong = {j.table.name: j.said for j in found if j.outcome in ("misread", "crashed")}
-    assert wrong.keys() == (KNOWN.keys() if which == "forty" else set()), wrong
+    assert not wrong
     readable = [j for j in found if j.table.verdict == "readable"]
     assert sum(j.outcome == "right" for j in readable) >= (0.6 if which == "forty" else 0.75) * len(
         readable
