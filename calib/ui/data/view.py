@@ -408,7 +408,7 @@ def next_step(session: OpenSession) -> None:
         elif st.button(
             f"Fit the {plural(len(names), 'recommended calibrator')} and compare them",
             key="data/fit",
-            type="primary",
+            type="primary" if audit.is_usable(session) else "secondary",
             icon=":material/play_arrow:",
             help=f"{listed([METHODS[name].title for name in names])}.",
         ):
