@@ -449,7 +449,8 @@ class Calibrator(Predictor, Displayed):
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """(n_classes,) label of each column, as labels were given to :meth:`fit`."""
-        return self.outputs_.labels
+        form = vars(self).get("outputs_") or OutputFormat.numbered(self.n_classes_)
+        return form.labels
 
     @property
     def n_features_in_(self) -> int:
@@ -584,7 +585,8 @@ class Calibrator(Predictor, Displayed):
     def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
         """Canonical logits by the form that the fit remembers."""
         self._check_fitted()
-        return self.outputs_.to_logits(outputs, kind)
+        form = vars(self).get("outputs_") or OutputFormat.numbered(self.n_classes_)
+        return form.to_logits(outputs, kind)
 
     def _changed(self) -> list[str]:
         """``name=value`` of the parameters that are not at their defaults, seed and device aside."""

@@ -388,11 +388,12 @@ def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
         return "binary_probability" if inside.all() else "binary_log_odds"
     if not array.size:
         return "logits"
-    total = values.sum(axis=1, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        total = values.sum(axis=1, dtype=np.float64)
     to_one = np.abs(total - 1) <= _sum_rounding(values, given)
     if (inside & to_one).mean() > 0.5:
         return "probabilities"
-    if values.size >= FEW and inside.all() and not _are_classes(values):
+    if values.size >= FEW and inside.all() and values.min() >= 0 and not _are_classes(values):
         raise AmbiguousOutputs(
             f"All {len(array):,} rows lie between 0 and 1, but sum to {total.min():.3g} to {total.max():.3g}: pass the "
             'probabilities of all classes, or say what these are by kind="logits".'
@@ -406,7 +407,7 @@ def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
 
 def _sum_rounding(values: npt.NDArray[Any], given: Any) -> float:
     """How far the sum of a row of probabilities may lie from one by their rounding to one to four decimals."""
-    some = values[:1000].astype(np.float64)
+    some = np.clip(values[:1000].astype(np.float64), -2.0, 2.0)
     decimals = next((d for d in range(1, 5) if np.allclose(some, some.round(d), 0, 1e-6)), None)
     rounded = 0.0 if decimals is None else 0.5 * values.shape[1] * 10.0**-decimals
     return max(sum_tolerance(given), rounded)
