@@ -343,7 +343,7 @@ _METHODS = (
         avoid="Where one formula must explain the result, or the predicted class must stay, unless "
         "`keep_accuracy=True` is set.",
     ),
-)
+)  # the end of the methods
 
 _RECOMMENDED = (
     "auto",

@@ -57,7 +57,7 @@ def test_the_examples_work_where_they_are_pasted(tmp_path):
         shutil.copy(ROOT / name, tmp_path / name)
     method, entry, *others = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     paste(f"# new file calib/calibrators/bias.py\n{method}", tmp_path)
-    paste(f"# in calib/registry.py, above: )  # fmt: skip\n{entry}", tmp_path)
+    paste(f"# in calib/registry.py, above: )  # the end of the methods\n{entry}", tmp_path)
     for code in others:
         paste(code, tmp_path)
     asked = ["-q", "-p", "no:cacheprovider", "-m", "not long", "-k", "bias or guide_checks", *files]

@@ -225,7 +225,7 @@ _SCORES = (
         "Variance of the confidence; good only where it is calibrated.",
         high=0.25,
     ),
-)
+)  # the end of the scores
 
 Smooth = tuple[float, Floats]
 """A smooth function of means over rows, and what each row adds to it for a weight of 1."""

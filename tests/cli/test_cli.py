@@ -180,7 +180,7 @@ def test_the_table_holds_every_status_and_no_other():
         ),
         (
             ["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"],
-            "no parameter 'bins'; it takes ",
+            "no parameter 'bins' (did you mean n_bins?); it takes ",
         ),
         (
             ["fit", "FILE", "--method", "imax:n_bins=abc", "--out", "x.pkl"],
