@@ -255,9 +255,9 @@ class AuditRows:
 
 
 def group_columns(data: Predictions) -> dict[str, npt.NDArray[Any]]:
-    """Columns of groups of a data set, by name."""
+    """Columns of groups of a data set, by name: the chosen ones, and every further column of few values."""
     if data.groups is None:
-        return {}
+        return dict(data.metadata)
     names = [entry.column for entry in data.roles if entry.role == "group"] or ["group"]
     parts = np.char.partition(data.groups, APART)
     columns: dict[str, npt.NDArray[Any]] = {}
@@ -265,7 +265,7 @@ def group_columns(data: Predictions) -> dict[str, npt.NDArray[Any]]:
         columns[name] = parts[:, 0]
         parts = np.char.partition(parts[:, 2], APART)
     columns[names[-1]] = np.char.add(np.char.add(parts[:, 0], parts[:, 1]), parts[:, 2])
-    return columns
+    return {**data.metadata, **columns}
 
 
 def named_columns(groups: Any, n: int) -> dict[str, npt.NDArray[Any]]:

@@ -199,6 +199,22 @@ def test_a_model_that_is_fair_on_average_is_wrong_by_group(rng):
     assert "One map for each value of sex" in found.verdict
 
 
+def test_every_further_column_of_a_table_is_judged(rng, tmp_path):
+    x = rng.normal(size=4000)
+    wing = rng.choice(["east", "west"], 4000)
+    table = {
+        "id": np.arange(4000),
+        "p_died": sigmoid(x),
+        "died": (rng.random(4000) < sigmoid(x + 0.8 * (wing == "west"))).astype(int),
+        "group": rng.choice(["old", "young"], 4000),
+        "wing": wing,
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "wards.csv", index=False)
+    found = calib.audit(calib.load(tmp_path / "wards.csv")).of("groups")
+    assert found.severity == "problem"
+    assert found.sentence.startswith(("east", "west"))
+
+
 def test_weights_that_change_the_level_change_the_verdict(rng):
     """As crashes of which severe ones were sampled more often."""
     x = rng.normal(-3.0, 1.5, 9000)
