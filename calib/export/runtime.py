@@ -70,9 +70,6 @@ class StepsCalibrator(Calibrator):
 
     traits = frozenset({MINDS_OFFSETS})  # the steps take logits as they are
 
-    def __post_init__(self) -> None:
-        self.outputs_ = OutputFormat.numbered(self.n_classes_)
-
     def promises(self, n_classes: int) -> frozenset[str]:
         """Of the method that was fitted."""
         return frozenset(self.promises_)
@@ -440,7 +437,7 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
             raise CalibrationError(
                 f"The calibrator's method {shown(fitted.method_)} is none of calib; update calib."
             )
-        return SavedCalibrator(
+        saved = SavedCalibrator(
             calibrator=fitted,
             kind=record["kind"],
             floor=record["floor"],
@@ -454,6 +451,9 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
             decision=rule_from_state(record["decision"]),
             sets=None if record["sets"] is None else made_of(PredictionSets, record["sets"]),
         )
+        # Only now is the number of columns known to be that of the class names, which the file holds.
+        fitted.outputs_ = OutputFormat.numbered(saved.n_classes)
+        return saved
 
 
 @contextmanager

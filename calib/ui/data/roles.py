@@ -17,10 +17,11 @@ from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.loading import APART
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
-from calib.formatting import plural, safe_table
+from calib.formatting import plural
 from calib.ui.link import open_data
 from calib.ui.session import OpenSession, Reading, find_session
 from calib.ui.text import add_notice, literal
+from calib.ui.widgets import draw_editor
 
 ROLES = {
     "outcome": ("outcome", "The true class of each row, or whether it happened."),
@@ -176,13 +177,12 @@ def role_grid(
         **{name: st.column_config.TextColumn(name, width=90) for name in cells},
     }
     marked = sha256(repr(sorted(roles.items())).encode()).hexdigest()[:12]
-    return st.data_editor(
-        safe_table(table),
-        hide_index=True,
+    return draw_editor(
+        table,
+        f"role/{marked}",
         column_config=columns,
         disabled=[name for name in table.columns if name != "role"],
         height=min(HEIGHT, 38 + 35 * len(table)),
-        key=f"role/{marked}",
     )
 
 
