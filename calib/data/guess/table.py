@@ -512,6 +512,8 @@ def guess(
     doubt = doubt_about(first, found, chosen)
     better = in_better_order(first) if doubt and first.outcome is not None else None
     found = found if better is None else [better, *found]
+    if first.ranks[0] <= SURE_OUTCOME and first.reasons[0] != YES_OR_NO:
+        found = [r for r in found if r.ranks[0] <= SURE_OUTCOME]  # no groups beside a named outcome
     readings = tuple(found[:MOST_READINGS]) if doubt else (first,)
     reasons = {
         "labels": first.reasons[0],

@@ -74,6 +74,15 @@ def test_the_answer_holds_and_is_not_asked_again():
     assert right.class_names[right.event.column] == "0" and not falls(right)
 
 
+def test_a_column_of_two_values_is_no_offer_beside_a_named_outcome():
+    table = pd.DataFrame(
+        {"ward": np.arange(N) % 2, "died": HAPPENED.astype(int), "p_alive": (1 - RISK).round(4)}
+    ).replace({"ward": {0: "east", 1: "west"}})
+    found = inspect(table)
+    assert found.predictions is None
+    assert {reading.roles["outcome"] for reading in found.readings} == {"died"}
+
+
 def test_a_column_of_correct_answers_is_the_outcome_of_a_confidence_or_where_there_is_no_other():
     columns = {"label": HAPPENED.astype(int), "prob": RISK, "correct": (RISK > 0.5) == HAPPENED}
     data = calib.load(pd.DataFrame(columns))
