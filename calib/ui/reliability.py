@@ -156,7 +156,8 @@ def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
     """The test without bins."""
     key = ("cumulative", fit.key, options.target)
     what = f"the cumulative test of {fit.title}"
-    return ready(key, what, cumulative_test, *pair_of(fit, options.target), fit.evaluation.weights)
+    pair = pair_of(fit, options.target)
+    return ready(key, what, cumulative_test, *pair, None, fit.evaluation.weights)
 
 
 def corp(fit: ShownFit, options: Options) -> CorpCurve:
