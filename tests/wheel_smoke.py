@@ -44,7 +44,8 @@ def commands() -> None:
     assert new["rows"] == fitted["rows"] + fitted["test_rows"]
     assert answer("check", "c.zip", SAMPLE)["labelled"] is True
     compared = answer("compare", SAMPLE, "--methods", "temperature,gpcalib")
-    assert {each["method"] for each in compared["scores"]} == {"identity", "temperature", "gpcalib"}
+    methods = {each["method"] for each in compared["scores"]}
+    assert methods == {"identity", "class frequencies", "temperature", "gpcalib"}
     assert answer("gate", SAMPLE, "--min-accuracy", 1, status=3)["passed"] is False
     assert answer("plan", SAMPLE)["needed"]
 
