@@ -52,7 +52,7 @@ def audit_of(session: OpenSession) -> Audit:
 def head(session: OpenSession) -> None:
     """The verdict as headline, and the checks in a line with mark and number."""
     found = audit_of(session)
-    st.subheader(plain(found.verdict), anchor=False)
+    st.header(plain(found.verdict), anchor=False)
     with st.grid(len(TILES), min_column_width=130, gap="small"):
         for check, question in TILES.items():
             finding = found.of(check)
