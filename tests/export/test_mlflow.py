@@ -45,6 +45,7 @@ assert not {{"calib", "scipy", "pandas", "sklearn"}} & set(sys.modules)
     )
 
 
+@pytest.mark.filterwarnings("default")  # of MLflow's own modules
 @pytest.mark.engines
 def test_mlflow_loads_it_and_predicts_the_same(fitted, tmp_path):
     from mlflow import pyfunc
