@@ -81,7 +81,7 @@ def shares(n: int, seed: int) -> list[object]:
 
 def unclear() -> bytes:
     """Two scores of which either may be meant."""
-    header = f"customer {NAMES[0]},age,score_a {NAMES[0]},score_b {NAMES[1]},churned {NAMES[2]}"
+    header = f"customer {NAMES[0]},age,score_a {NAMES[1]},score_b {NAMES[1]},churned {NAMES[2]}"
     _, _, rows = two_scores().replace(b"C0", f"{NAMES[3]} ".encode()).partition(b"\n")
     return header.encode() + b"\n" + rows
 
