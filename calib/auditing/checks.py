@@ -19,6 +19,7 @@ from calib.auditing.groups import PERIODS, TOLERANCE, Family, JudgedGroups, peri
 from calib.auditing.maps import log_loss, shifted_by_group, slope_estimate
 from calib.auditing.rows import AuditRows
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.recommendation import HARDLY
 from calib.evaluation.view import View
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
@@ -35,8 +36,6 @@ GAIN = 0.002
 """Nats a row below which a better map makes no difference that matters."""
 NOTHING = 0.001
 """Nats a row below which an affine map of the outputs is no better than class frequencies."""
-HARDLY = 0.02
-"""Share of the frequencies' loss below which an affine map is hardly better."""
 PERFECT = 0.995
 CERTAIN = 0.99
 FEW_LEVELS = 20
