@@ -285,7 +285,10 @@ def rows(rows: AuditRows, events: int, visible: float) -> str:
 
 def by_group(column: str, gain: Estimate) -> str:
     """Describe the gain of a map for each group."""
-    return f"One map for each value of {one_line(column)} corrects that, by {number(gain.value)} nats a row."
+    return (
+        f"One map for each value of {one_line(column)} corrects that, by {number(gain.value)} nats a row: "
+        "fit a calibrator to the rows of each."
+    )
 
 
 def do_not_use(rows: AuditRows, nothing: bool) -> str:
