@@ -81,6 +81,9 @@ def severity_of_remedy(chosen: Remedy) -> Severity:
 def verdict(checked: Checked, found: Mapping[str, Finding], chosen: Remedy) -> str:
     """Return the conclusion: the first problem in the order of an expert, and what follows."""
     rows = checked.rows
+    remedy_sentence = chosen.sentence
+    if found["groups"].severity == "problem" and chosen.methods:
+        remedy_sentence = f"{remedy_sentence} {sentences.GROUPS_STAY}"
     order = list(ORDER)
     if found["level"].severity == "problem":
         order.remove("groups")
@@ -95,9 +98,9 @@ def verdict(checked: Checked, found: Mapping[str, Finding], chosen: Remedy) -> s
             rows.observed, clusters=rows.sample.unit if rows.sample.clustered else None
         )
         if excludes(once.mean_of(rows.residual)) != "problem":
-            return f"{sentences.weighted_level(rows)} {chosen.sentence}"
+            return f"{sentences.weighted_level(rows)} {remedy_sentence}"
     if first == "skill":
-        return f"{sentences.worse(rows)} {chosen.sentence}"
+        return f"{sentences.worse(rows)} {remedy_sentence}"
     if first == "groups":
         return f"{sentences.right_on_average(found['groups'])} {chosen.sentence}"
-    return f"{found[first].sentence} {chosen.sentence}"
+    return f"{found[first].sentence} {remedy_sentence}"

@@ -18,7 +18,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.view import View, view_of
 from calib.metrics.estimate import Estimate, Rows
 from calib.metrics.recalibration import fit_logistic
-from calib.numerics import Floats, Ints, log_odds_of, log_softmax, sigmoid, softmax
+from calib.numerics import PROBABILITY_FLOOR, Floats, Ints, log_odds_of, sigmoid, softmax
 
 MOST_FITTED = 20_000
 """Rows to which maps are cross-fitted; of more, some are drawn."""
@@ -187,8 +187,8 @@ class AuditRows:
 
     @cached_property
     def model_loss(self) -> Floats:
-        """(n,) negative log-likelihood; exact zeros count as the floor of the logits."""
-        return -log_softmax(self.logits)[np.arange(len(self)), self.labels]
+        """(n,) negative log-likelihood, as :func:`calib.metrics.nll` counts it."""
+        return -np.log(np.maximum(self.label_probs, PROBABILITY_FLOOR))
 
     @cached_property
     def _frequencies(self) -> tuple[Floats, Floats, Floats]:

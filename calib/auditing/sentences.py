@@ -36,14 +36,17 @@ NO_TIMES = "No times; give them to look for drift."
 ONE_TIME = "All rows have the same time."
 NO_WEIGHTS = "No weights or clusters; each row counts once."
 CHECK_LABELS = "Check labels and columns before anything else."
-DO_NOT_USE = "Do not use these probabilities; no calibrator helps a model without information."
+GROUPS_STAY = "One map for all rows does not correct the groups."
+DO_NOT_USE = (
+    "Do not use these probabilities; no calibrator adds the information that the model lacks."
+)
 HARDLY_USE = "Hardly of use; a better model helps more than any calibrator."
 KEEP = "Keep the probabilities as they are."
 NO_SHARED_MAP = "One map for all rows does not correct this; keep the probabilities and name the groups that are off."
 FREE = "A map of free shape corrects this, such as isotonic regression."
 CLASS_OFFSETS = "A map with an offset for each class corrects this, such as vector scaling."
 TEMPERATURE = "Temperature scaling corrects this."
-PLATT = "A map with intercept and slope corrects this, such as Platt scaling; temperature alone cannot move the level."
+PLATT = "A map with intercept and slope corrects this, such as Platt scaling; temperature alone has no intercept."
 
 
 def area(interval: Interval) -> str:
@@ -180,10 +183,10 @@ def shape(severity: Severity, gain: Estimate) -> str:
 
 def ends(wrong: int, certain: int, expected: float, zeros: int, levels: int) -> str:
     """Describe certain predictions."""
-    of = f"of {plural(certain, 'prediction')} from 99{NO_BREAK}% on"
+    of = f"of {plural(certain, 'prediction')} with 99{NO_BREAK}% certainty"
     lead = f"{wrong:,} {of} {'is' if wrong == 1 else 'are'} wrong, where {number(expected)} are expected."
     if not certain:
-        lead = f"No prediction from 99{NO_BREAK}% on."
+        lead = f"No prediction with 99{NO_BREAK}% certainty."
     more = []
     if zeros:
         labels = "label has" if zeros == 1 else "labels have"
@@ -293,8 +296,8 @@ def by_group(column: str, gain: Estimate) -> str:
 
 def do_not_use(rows: AuditRows, nothing: bool) -> str:
     """Verdict on a model that knows nothing, or hardly anything."""
-    much = "no better" if nothing else "hardly better"
-    return f"Do not use: {much} than {everybody(rows)} ({ranks(rows)}), and no calibrator helps."
+    much = "no better" if nothing else "even recalibrated hardly better"
+    return f"Do not use: {much} than {everybody(rows)} ({ranks(rows)}), and no calibrator changes that."
 
 
 def worse(rows: AuditRows) -> str:

@@ -125,7 +125,8 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
     if found.recommendation is not None:
         titles = dict(zip(found.table["method"], found.table["title"], strict=True))
         sentences = map(text.plain_text, found.recommendation.sentences(titles.__getitem__))
-        take = {**text.plain(found.recommendation), "sentences": sentences}
+        verdict = found.recommendation.verdict  # a method is named also where it is not to be used
+        take = {**text.plain(found.recommendation), "verdict": verdict, "sentences": sentences}
     rows = {"calibration": n_calibration, "test": len(raw)}
     answer.say(
         summary(found.table, recommendation=found.recommendation),

@@ -205,7 +205,7 @@ def _do_not_use(answer: Recommendation, title: Title, bold: Title) -> Iterator[s
     skill = answer.skill
     assert skill is not None
     unit = SCORES["NLL"].unit
-    is_better = "is better than"
+    is_better = "is 2\u00a0% better than"
     start = "Do not use"
     if skill.undecided:
         is_better = "is shown to be better than"

@@ -215,6 +215,14 @@ def test_every_further_column_of_a_table_is_judged(rng, tmp_path):
     assert found.sentence.startswith(("east", "west"))
 
 
+def test_the_loss_is_that_of_the_scores_where_the_label_has_a_probability_of_zero(rng):
+    p = rng.integers(0, 3, 400) / 2.0
+    happened = rng.integers(0, 2, 400)
+    data = calib.from_outputs(p, happened)
+    rows = AuditRows.from_predictions(data)
+    assert rows.model_loss.mean() == pytest.approx(calib.metrics.nll(data.probs, data.labels))
+
+
 def test_weights_that_change_the_level_change_the_verdict(rng):
     """As crashes of which severe ones were sampled more often."""
     x = rng.normal(-3.0, 1.5, 9000)
