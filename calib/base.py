@@ -62,7 +62,7 @@ class Predictor:
         Parameters
         ----------
         outputs : array_like or Predictions
-            As in :meth:`fit`: the same kind, and the same columns in the same order.
+            As in :meth:`fit`: the same kind, and the same columns; those of a DataFrame in any order.
         kind : str or None, default None
             Kind of the outputs, to confirm it where they look like another.
 
@@ -460,7 +460,7 @@ class Calibrator(Predictor, Displayed):
     @property
     def feature_names_in_(self) -> npt.NDArray[Any]:
         """Names of the columns of the DataFrame that it was fitted on; there for such fits alone."""
-        if not self.outputs_.ordered:
+        if not self.outputs_.columns:
             raise AttributeError(f"This {type(self).__name__} was fitted on columns without names.")
         return np.array(self.outputs_.columns, dtype=object)
 

@@ -34,6 +34,9 @@ from calib.records import unflatten
 MOST_ROWS = 50_000
 """Rows that are summarised; of more every second, third, ..."""
 
+PREFIXES = ("", "logit_", "logits_", "p_", "prob_", "score_")
+"""Before the name of a class in the names of its columns."""
+
 FEW = 10
 """Numbers below which their range does not tell probabilities from logits."""
 
@@ -99,7 +102,6 @@ class OutputFormat:
     seen: Seen | None = None
     base_rate: Floats | None = None
     columns: tuple[str, ...] = ()
-    ordered: bool = False
     feature_mean: Floats | None = None
     feature_scale: Floats | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -135,7 +137,7 @@ class OutputFormat:
         Parameters
         ----------
         outputs : array_like
-            As the model writes them. Columns of a DataFrame that are called as the classes are, are taken by name.
+            As the model writes them. Columns of a DataFrame are taken by name, in any order, and others are left aside.
         kind : str or None, default None
             What they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
             that it was fitted on.
@@ -162,17 +164,6 @@ class OutputFormat:
                 )
             return outputs
         self.check_kind(kind)
-        names = column_names(outputs)
-        if (
-            self.ordered
-            and names
-            and names != self.columns
-            and sorted(names) == sorted(self.columns)
-        ):
-            raise CalibrationError(
-                f"The columns are {listed(names[:4])}, ... Feature names must be in the same order as they were in "
-                f"fit: pass outputs[{list(self.columns[:4])!r}]."
-            )
         outputs = as_array(self.in_class_order(outputs), "outputs")
         check_rescaled(outputs, self.scale)
         shape = np.shape(outputs)
@@ -228,25 +219,50 @@ class OutputFormat:
     def in_class_order(self, outputs: Any, columns: Sequence[str] | None = None) -> Any:
         """Outputs of a table in the order of the classes, by the names of its columns.
 
-        Where these do not name the classes, outputs are taken as they stand; see :func:`calib.canonical.class_order`.
-
         Parameters
         ----------
-        outputs : array_like of shape (n, n_classes)
-            As the model writes them.
+        outputs : array_like of shape (n, n_columns)
+            As the model writes them. A DataFrame may have further columns.
         columns : sequence of str or None, default None
             Names of the columns; None takes those of a DataFrame.
 
         Returns
         -------
-        array_like of shape (n, n_classes)
+        array_like of shape (n, n_outputs)
             The outputs themselves where the order is theirs.
+
+        Raises
+        ------
+        CalibrationError
+            If columns are missing.
         """
-        if columns is None:
-            columns = column_names(outputs)
-        order = class_order(columns, self.class_names)
-        known = order != sorted(order) and np.shape(outputs)[1:] == (len(order),)
-        return np.asarray(outputs)[:, order] if known else outputs
+        names = list(column_names(outputs) if columns is None else columns)
+        if not names or np.shape(outputs)[1:] != (len(names),):
+            return outputs
+        places = self._places(names)
+        if places == [*range(len(names))]:
+            return outputs
+        return (
+            outputs.iloc[:, places] if hasattr(outputs, "iloc") else np.asarray(outputs)[:, places]
+        )
+
+    def _places(self, names: list[str]) -> list[int]:
+        """Places of the outputs among columns: by their names of the fit, else by those of the classes."""
+        classes = self.class_names[-self.n_outputs :]
+        families = [[f"{prefix}{name}" for name in classes] for prefix in PREFIXES]
+        if self.columns:
+            families = [[*self.columns], *families]
+        complete = [family for family in families if all(names.count(name) == 1 for name in family)]
+        if complete and (complete[0] == families[0] or len(complete) == 1):
+            return [names.index(name) for name in complete[0]]
+        missing = [name for name in families[0] if names.count(name) != 1]
+        if len(names) == self.n_outputs and (len(missing) == len(names) or not self.columns):
+            return class_order(names, classes)
+        raise CalibrationError(
+            f"The outputs have {plural(len(names), 'column')}, but the calibrator takes {self.n_outputs:,} for the "
+            f"{self.n_classes:,} classes that it was fitted on, and there is no single column {missing[0]!r}; pass "
+            "the columns of the outputs: table[[...]]."
+        )
 
     def check_kind(self, kind: Kind | None) -> None:
         """Refuse outputs that are said to be of another kind than the calibrator takes.
@@ -331,7 +347,6 @@ def learn_format(
     form.seen = Seen.from_logits(logits, read)
     if len(names) == logits.shape[1]:
         form.class_names = form.columns = names
-        form.ordered = True
     codes = _learn_labels(labels, form, len(logits))
     if len(codes):
         form.base_rate = np.bincount(codes, minlength=form.n_classes) / len(codes)

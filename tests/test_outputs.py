@@ -111,8 +111,35 @@ def test_columns_that_are_called_as_the_labels_have_their_order(rows):
         np.testing.assert_allclose(
             fitted.predict_proba(table), temperature(logits, labels).predict_proba(logits)[:, order]
         )
-        with pytest.raises(CalibrationError, match="same order as they were in fit"):
-            fitted.predict_proba(table[table.columns[::-1]])
+
+
+def test_columns_of_a_frame_are_found_by_name_in_any_order_beside_others(rows, tmp_path):
+    """As predict.py does; a fit on arrays finds ``logit_`` with the names of the classes."""
+    logits, _, labels = rows
+    for columns in (["a", "b", "c"], [f"logit_{name}" for name in NAMES]):
+        table = pd.DataFrame(logits, columns=columns)
+        fitted = temperature(table if columns[0] == "a" else logits, NAMES[labels])
+        calib.export.save(fitted, tmp_path / "c.npz")
+        uploaded = table[columns[::-1]].assign(id=range(N), outcome=labels, other=0.5)
+        for calibrator in (
+            fitted,
+            calib.runtime.load(tmp_path / "c.npz"),
+            predict.load(tmp_path / "c.npz"),
+        ):
+            np.testing.assert_allclose(
+                calibrator.predict_proba(uploaded), fitted.predict_proba(logits), atol=1e-13
+            )
+            missing = uploaded.drop(columns=columns[1])
+            with pytest.raises((CalibrationError, predict.Refused), match="no single column"):
+                calibrator.predict_proba(missing)
+
+
+def test_a_frame_with_two_families_of_the_classes_is_refused(rows):
+    logits, _, labels = rows
+    fitted = temperature(logits, NAMES[labels])
+    both = [f"{prefix}{name}" for prefix in ("logit_", "score_") for name in NAMES]
+    with pytest.raises(CalibrationError, match=r"have 6 columns, .* no single column 'cat'"):
+        fitted.predict_proba(pd.DataFrame(np.hstack([logits, logits]), columns=both))
 
 
 def test_what_differs_from_the_fit_is_refused_in_a_sentence(rows):

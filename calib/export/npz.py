@@ -66,7 +66,7 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "floor": exported.floor,
         "class_names": names,
         "classes": list(exported.classes),
-        "columns": list(exported.columns) or names,
+        "columns": list(exported.columns) or names[-exported.n_outputs :],
         "n_columns": made.n_classes_,
         "n_outputs": exported.n_outputs,
         "range": _range(exported),

@@ -22,6 +22,10 @@ import numpy as np
 FORMAT = 1
 LARGEST = 2**30  # bytes that a calibrator may unpack to
 MOST_STEPS = 80  # of a calibrator, those inside others counted; the longest export has 48
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+CODE_PAGES = ("cp1252", "cp1251", "cp932", "gb18030", "big5", "cp949")
+PREFIXES = ("", "logit_", "logits_", "p_", "prob_", "score_")  # before the names of classes
+ENDINGS = (".csv", ".jsonl", ".npz")
 
 
 class Refused(ValueError):
@@ -293,40 +297,120 @@ def load(file):
 
 
 def places(record, names):
-    """Which columns of a table are the outputs, in the calibrator's order, by their names."""
-    missing = [name for name in record["columns"] if names.count(name) != 1]
-    if missing:
-        raise Refused(
-            f"The table has no single column {missing[0]!r}; name those of the outputs with --columns."
-        )
-    return [names.index(name) for name in record["columns"]]
+    """Which columns of a table are the outputs, in the calibrator's order: by their own names or the classes'."""
+    classes = record["class_names"][-record["n_outputs"] :]
+    families = [record["columns"], *([prefix + name for name in classes] for prefix in PREFIXES)]
+    complete = [family for family in families if all(names.count(name) == 1 for name in family)]
+    if complete and (complete[0] == record["columns"] or len(complete) == 1):
+        return [names.index(name) for name in complete[0]]
+    missing = next(name for name in record["columns"] if names.count(name) != 1)
+    raise Refused(
+        f"The table has no single column {missing!r}; name those of the outputs with --columns."
+    )
 
 
 def read_outputs(record, path):
     """The outputs in a file, the names of its columns, and its rows; those of arrays are numbered."""
-    if path.suffix.lower() == ".npy":
-        outputs = np.load(path, allow_pickle=False)
+    ending = path.suffix.lower()
+    if ending in (".npy", ".npz"):
+        outputs = read_array(record, path)
         return outputs, ["row"], [[i + 1] for i in range(len(outputs))]
-    text = path.read_bytes().decode(
-        "utf-8-sig", errors="surrogateescape"
-    )  # latin-1 passes through unread
+    content = path.read_bytes()
+    if ending in (".parquet", ".pq"):
+        names, rows = read_parquet(path)
+    elif b"\0" in content and not content.startswith(UTF_16):
+        raise Refused(f"{path.name} is no text; save it as CSV.")
+    elif ending in (".json", ".jsonl", ".ndjson"):
+        names, rows = read_json(path, decoded(record, content))
+    else:
+        names, rows = read_csv(path, decoded(record, content))
+    return numbers(cells_of_outputs(record, names, rows)), names, rows
+
+
+def read_array(record, path):
+    """The array of a .npy; of an .npz the one that --columns names or whose shape is that of outputs."""
+    file = np.load(path, allow_pickle=False)
+    if isinstance(file, np.ndarray):
+        return file
+    arrays = dict(file)
+    shapes = [(record["n_outputs"],)] + [()] * (record["n_outputs"] == 1)
+    fitting = [name for name in record["columns"] if name in arrays]
+    fitting = fitting or [name for name, x in arrays.items() if x.ndim and x.shape[1:] in shapes]
+    if len(fitting) != 1:
+        raise Refused(
+            f"{path.name} holds {', '.join(arrays)}; name the array of the outputs with --columns."
+        )
+    return arrays[fitting[0]]
+
+
+def read_parquet(path):
+    """Names of the columns of a Parquet table, and its rows."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise Refused(f"{path.name} needs pandas and pyarrow; or save it as CSV.") from error
+    table = pd.read_parquet(path)
+    return [*map(str, table.columns)], table.astype(object).to_numpy().tolist()
+
+
+def decoded(record, content):
+    """Text in UTF-16, UTF-8, or the code page that has the columns' names; beside ASCII names bytes pass unread."""
+    pages = [] if all(map(str.isascii, record["columns"])) else CODE_PAGES
+    for encoding in ["utf-16" if content.startswith(UTF_16) else "utf-8-sig", *pages]:
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if encoding.startswith("utf") or all(name in text for name in record["columns"]):
+            return text
+    return content.decode("utf-8-sig", errors="surrogateescape")
+
+
+def read_json(path, text):
+    """Names and rows of JSON lines or of a list of records."""
+    lines = [] if text.lstrip().startswith("[") else text.splitlines()
+    records = [json.loads(line) for line in lines if line.strip()] or json.loads(text)
+    if not records or not all(isinstance(record, dict) for record in records):
+        raise Refused(f"{path.name} holds no records, such as one object a line.")
+    names = [*dict.fromkeys(name for record in records for name in record)]
+    return names, [[record.get(name) for name in names] for record in records]
+
+
+def read_csv(path, text):
+    """Names and rows of a text table."""
     csv.field_size_limit(LARGEST)
     mark = max(",;\t|", key=text.lstrip().partition("\n")[0].count)
-    names, *rows = [
-        row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row
-    ] or [[]]
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    names, *rows = [row for row in table if row] or [[]]
     if not rows or any(len(row) != len(names) for row in rows):
         raise Refused(f"{path.name} holds no table: a line of names, then rows with as many cells.")
-    cells = np.array(rows, dtype=object)[
-        :, places(record, [name.strip() for name in names])
-    ].astype(str)
-    if mark != "," and not (np.char.find(cells, ".") >= 0).any():  # decimal commas
-        cells = np.char.replace(cells, ",", ".")
-    whole = 100 if np.char.endswith(cells, "%").all() else 1
-    cells = np.where(
-        np.char.strip(cells) == "", "nan", np.char.rstrip(cells, "%" if whole > 1 else " ")
-    )
-    return cells.astype(np.float64) / whole, names, rows
+    return [name.strip() for name in names], rows
+
+
+def cells_of_outputs(record, names, rows):
+    """Cells of the columns of the outputs, or the lists of one column."""
+    shape = (record["n_outputs"],)
+    lists = [k for k in range(len(names)) if all(np.shape(row[k]) == shape for row in rows)]
+    lists = [k for k in lists if names[k] in record["columns"]] or lists
+    if len(lists) == 1:
+        return [row[lists[0]] for row in rows]
+    columns = places(record, names)
+    return [[row[k] for k in columns] for row in rows]
+
+
+def numbers(cells):
+    """Cells as float64, also with decimal commas or in percent; empty ones are NaN."""
+    array = np.array(cells, dtype=object)
+    if not any(isinstance(cell, str) for cell in array.flat):
+        return array.astype(np.float64)
+    text = np.char.strip(np.where(array == None, "", array).astype(str))  # noqa: E711  # of each cell
+    commas = [cell for cell in text.flat if "," in cell]
+    thousands = all(re.fullmatch(r"[-+]?[1-9]\d{0,2}(,\d{3})+", cell) for cell in commas)
+    if commas and not thousands and not (np.char.find(text, ".") >= 0).any():
+        text = np.char.replace(text, ",", ".")
+    whole = 100 if np.char.endswith(text, "%").all() else 1
+    text = np.char.rstrip(text, "% ") if whole > 1 else text
+    return np.where(text == "", "nan", text).astype(np.float64) / whole
 
 
 def as_columns(record, said):
@@ -335,13 +419,17 @@ def as_columns(record, said):
     table = dict[str, object]()
     for name, array in said.items():
         if name == "probabilities":
-            table |= {f"p_{each}": column for each, column in zip(names, array.T, strict=True)}
+            table |= {
+                f"calibrated_{each}": column for each, column in zip(names, array.T, strict=True)
+            }
         elif name == "actions":
             table["action"] = [record["actions"][str(action)] for action in array]
         elif name == "sets":
             table["set"] = ["; ".join(names[k] for k in np.flatnonzero(row)) for row in array]
+        elif name == "predicted":
+            table[name] = [names[k] for k in array]
         else:
-            table[name] = [names[k] for k in array] if name == "predicted" else array
+            table[f"calibrated_{name}"] = array
     return table
 
 
@@ -360,37 +448,52 @@ def inert(cell):
     return re.sub(r"(^|;)(?=[\s\ufeff\"']*[=+\-@\t\r])", r"\1'", cell) if is_text else cell
 
 
+def write_lines(file, names, rows, table):
+    """The same as :func:`write_table` as JSON lines."""
+    names = [*names, *(name + "_" * (name in names) for name in table)]
+    columns = [np.asarray(column).tolist() for column in table.values()]
+    for row, own in zip(rows, zip(*columns, strict=True), strict=True):
+        line = dict(zip(names, [*row, *own], strict=True))
+        file.write(json.dumps(line, ensure_ascii=False, default=np.ndarray.tolist) + "\n")
+
+
 def main(arguments=None):
     """Run the command on a table or an array."""
-    parser = argparse.ArgumentParser(description="Calibrate outputs of a model: a .csv or .npy.")
+    parser = argparse.ArgumentParser(description="Calibrate outputs of a model.")
     parser.add_argument(
         "outputs",
         type=Path,
-        help="the table as it was uploaded, whose other columns stay, or a .npy",
+        help="the table as it was uploaded, whose other columns stay, or arrays: .csv, .jsonl, .parquet, .npy, .npz",
     )
-    parser.add_argument("--out", type=Path, default="calibrated.csv", help=".csv or .npz to write")
     parser.add_argument(
-        "--columns", help="names of the outputs' columns, in the order of the classes: a,b,c"
+        "--out",
+        type=Path,
+        default="calibrated.csv",
+        help=f"{', '.join(ENDINGS)}: what to write",
+    )
+    parser.add_argument(
+        "--columns",
+        help="names of the outputs' columns, in the order of the classes: a,b,c; of an .npz that of the array",
     )
     parser.add_argument("--kind", help="what the outputs are, where they look like something else")
     parser.add_argument(
         "--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz")
     )
     given = parser.parse_args(arguments)
+    if given.out.suffix.lower() not in ENDINGS:
+        parser.error(f"--out ends in one of {', '.join(ENDINGS)}; got {given.out.name!r}")
     try:
         calibrator = load(given.calibrator)
-        calibrator.record["columns"] = (
-            given.columns.split(",") if given.columns else calibrator.record["columns"]
-        )
+        if given.columns:
+            calibrator.record["columns"] = given.columns.split(",")
         outputs, names, rows = read_outputs(calibrator.record, given.outputs)
         said = calibrator.answer(outputs, given.kind)
         if given.out.suffix.lower() == ".npz":
             np.savez(given.out, **said)
-        else:
-            with given.out.open(
-                "w", newline="", encoding="utf-8", errors="surrogateescape"
-            ) as file:
-                write_table(file, names, rows, as_columns(calibrator.record, said))
+            return
+        write = write_table if given.out.suffix.lower() == ".csv" else write_lines
+        with given.out.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+            write(file, names, rows, as_columns(calibrator.record, said))
     except (
         Exception
     ) as error:  # one line for a missing file, one that says nonsense, and a name that is none

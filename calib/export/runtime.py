@@ -119,8 +119,6 @@ class ExportedCalibrator(OutputFormat, Predictor):
     columns : tuple of str
         Names of the outputs in the table of the calibration data, in the order of the classes; () where they came from
         no table.
-    ordered : bool
-        Whether a DataFrame of these columns must have them in this order.
     feature_mean, feature_scale : ndarray or None
         What features are standardised with, in the shape of one row, where the calibration data had them so; None for
         methods without features and for features taken as they are.

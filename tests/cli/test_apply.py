@@ -162,9 +162,9 @@ def test_apply_writes_the_predicted_class_and_its_confidence(
         np.testing.assert_array_equal(arrays["confidence"], expected)
     assert run("apply", saved, file, "--out", tmp_path / "o.csv") == 0
     table = pd.read_csv(tmp_path / "o.csv", dtype={"predicted": str})
-    assert list(table) == ["row", "predicted", "confidence"]
+    assert list(table) == ["row", "predicted", "calibrated_confidence"]
     assert list(table["predicted"]) == [data.class_names[k] for k in predicted]
-    np.testing.assert_allclose(table["confidence"], expected, rtol=1e-12)
+    np.testing.assert_allclose(table["calibrated_confidence"], expected, rtol=1e-12)
 
 
 def test_apply_takes_features_from_a_file_of_their_own_or_says_what_is_missing(
@@ -221,7 +221,7 @@ def test_a_table_keeps_what_names_its_rows_gets_the_names_of_the_classes_and_hol
         run("apply", tmp_path / "c.npz", tmp_path / "new.csv", "--out", tmp_path / "out.csv") == 0
     )
     head, *rows = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
-    assert head == "'=id,p_cat,p_dog,p_cow,p_=hen,predicted"
+    assert head == "'=id,calibrated_cat,calibrated_dog,calibrated_cow,calibrated_=hen,predicted"
     assert [row.split(",")[0] for row in rows] == [f"'@case {k}" for k in range(9)]
     written = np.array([row.split(",")[1:5] for row in rows], dtype=float)
     np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)

@@ -51,7 +51,7 @@ def test_apply_takes_the_column_that_the_calibrator_was_fitted_on(table, ending,
         new.to_csv("new.csv", index=False) if ending == "csv" else new.to_parquet("new.parquet")
     assert main(["apply", "c.npz", f"new.{ending}", "--out", out]) == 0
     expected = calib.runtime.load("c.npz").predict_proba(table["risk_a"])
-    found = pd.read_csv(out)["p_1"] if out.endswith("csv") else np.load(out)[:, 1]
+    found = pd.read_csv(out)["calibrated_1"] if out.endswith("csv") else np.load(out)[:, 1]
     np.testing.assert_allclose(found, expected[:, 1], atol=1e-9)
 
 

@@ -264,11 +264,11 @@ def test_a_column_beside_classes_of_its_name_gets_another(fitted, overconfident,
     write_predictions(tmp_path / "p.csv", made, Rows(logits, ids=ids), more=("actions", "sets"))
     with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
-    assert head == ["id", *(f"p_{name}" for name in names), "predicted", "action", "set"]
+    assert head == ["id", *(f"calibrated_{name}" for name in names), "predicted", "action", "set"]
     table = dict(zip(head, zip(*rows, strict=True), strict=True))
     assert list(table["id"]) == ids["id"]
     np.testing.assert_allclose(
-        np.array([table[f"p_{name}"] for name in names], dtype=float).T, probs
+        np.array([table[f"calibrated_{name}"] for name in names], dtype=float).T, probs
     )
     assert list(table["predicted"]) == [names[k] for k in probs.argmax(axis=1)]
     rows = Rows(logits, labels=probs.argmax(axis=1), ids={"label": ids["id"]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from tests.conftest import ROOT
 from tests.forged_records import forged
 
 NAMES = ("cat", "=dog", "a;b", "$x^$")
+RECORD = {"columns": [*"abcd"], "class_names": [*"abcd"], "n_outputs": 4}
 COSTS = CostMatrix(
     costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.6
 )
@@ -26,6 +28,10 @@ COSTS = CostMatrix(
 @pytest.fixture(scope="module")
 def fitted(overconfident):
     return calib.calibrator("temperature").fit(*overconfident)
+
+
+def command(folder, table, out):
+    main([str(folder / table), "--out", str(folder / out), "--calibrator", str(folder / "c.npz")])
 
 
 def loaded(made, **metadata):
@@ -42,7 +48,7 @@ def test_the_table_that_was_uploaded_goes_through(name, tmp_path):
     main([str(path), "--out", str(out), "--calibrator", str(tmp_path / "calibrator.npz")])
     given, said = pd.read_csv(path, dtype=str), pd.read_csv(out, dtype=str)
     pd.testing.assert_frame_equal(said[given.columns], given)
-    column = "confidence_" if data.kind == "pairs" else "p_1"
+    column = "calibrated_confidence" if data.kind == "pairs" else "calibrated_1"
     np.testing.assert_allclose(
         said[column].astype(float), made.predict_proba(data)[:, 1], rtol=0, atol=1e-9
     )
@@ -77,7 +83,7 @@ def test_any_table_with_ids_dates_and_text(fitted, overconfident, tmp_path, enco
     said = pd.read_csv(tmp_path / "o.csv", encoding=encoding)
     assert said["id"].tolist() == [row[0] for row in rows]
     np.testing.assert_allclose(
-        said[[f"p_{k}" for k in "abcd"]], fitted.predict_proba(logits), rtol=0, atol=1e-12
+        said[[f"calibrated_{k}" for k in "abcd"]], fitted.predict_proba(logits), rtol=0, atol=1e-12
     )
 
 
@@ -101,13 +107,16 @@ def test_probabilities_are_not_taken_for_logits_unless_it_is_said(fitted, overco
         " a,b , c,d\n1,2,3,4\n",
         "\n\r\na;b;c;d\n1;2;3;4\n",
         'a,b,c,d,note\n1,2,3,4,"1,234"\n',
+        'd,c,b,a\n4,3,"2,0",1\n',
+        "logit_a\tlogit_b\tlogit_c\tlogit_d\n1\t2\t3\t4\n",
+        "p_a,p_b,p_c,p_d,p_all\n1,2,3,4,5\n",
         "a;b;c;d\n1,0;2,0;3;4\n",
         "a;b;c;d\n100%;200,0%;300%;400%\n",
     ],
 )
 def test_tables_as_people_write_them_are_read(fitted, tmp_path, text):
     (tmp_path / "t.tsv").write_text(text)
-    outputs, *_ = predict.read_outputs({"columns": [*"abcd"]}, tmp_path / "t.tsv")
+    outputs, *_ = predict.read_outputs(RECORD, tmp_path / "t.tsv")
     np.testing.assert_array_equal(outputs, [[1, 2, 3, 4]])
 
 
@@ -115,18 +124,115 @@ def test_tables_as_people_write_them_are_read(fitted, tmp_path, text):
     ("text", "says"),
     [
         ('a,b,c,d\n"1,234",2,3,4\n', "'1,234'"),
-        ('a,b,c,d\n"0,5",2,3,4\n', "'0,5'"),
         ("a;b;c;d\n1.234;2,5;3;4\n", "'2,5'"),
         ("a;b;c;d\n1,234.5;2;3;4\n", "'1,234.5'"),
         ("a,b,c,d\n20.0%,2,3,4\n", "20.0%"),
         ("a,b,c\n1,2,3\n", "no single column 'd'"),
         ("a,b,c,d,d\n1,2,3,4,5\n", "no single column 'd'"),
+        (
+            "p_a,p_b,p_c,p_d,score_a,score_b,score_c,score_d\n1,2,3,4,5,6,7,8\n",
+            "no single column 'a'",
+        ),
     ],
 )
 def test_cells_that_can_be_read_in_two_ways_are_refused(tmp_path, text, says):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match=says):
-        predict.read_outputs({"columns": [*"abcd"]}, tmp_path / "t.csv")
+        predict.read_outputs(RECORD, tmp_path / "t.csv")
+
+
+ROWS = [{"id": f"é{k}", "a": k + 0.5, "b": -1.0, "c": 0.25, "d": 2.0} for k in range(3)]
+
+
+@pytest.mark.parametrize(
+    "name", ["t.jsonl", "t.json", "t.parquet", "utf16.csv", "t.npz", "n.jsonl"]
+)
+def test_every_format_gives_the_outputs(tmp_path, name):
+    path = tmp_path / name
+    table = pd.DataFrame(ROWS)
+    values = table[[*"abcd"]].to_numpy()
+    if name == "t.jsonl":
+        path.write_text("\n".join(map(json.dumps, ROWS)))
+    elif name == "t.json":
+        path.write_text(json.dumps(ROWS))
+    elif name == "t.parquet":
+        table.to_parquet(path)
+    elif name == "utf16.csv":
+        table.to_csv(path, index=False, encoding="utf-16")
+    elif name == "t.npz":
+        np.savez(path, logits=values, labels=[0, 1, 2])
+    else:
+        records = [{"id": each["id"], "logits": [each[k] for k in "abcd"]} for each in ROWS]
+        path.write_text("\n".join(map(json.dumps, records)))
+    outputs, names, rows = predict.read_outputs(RECORD, path)
+    np.testing.assert_array_equal(outputs, values)
+    assert len(rows) == 3 and (name == "t.npz" or rows[1][names.index("id")] == "é1")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp1251", "cp932", "gb18030", "big5", "cp949"])
+def test_names_of_columns_are_read_in_code_pages(tmp_path, encoding):
+    letters = {
+        "cp1252": "é",
+        "cp1251": "ж",
+        "cp932": "ネコ",
+        "gb18030": "模型",
+        "big5": "貓",
+        "cp949": "고",
+    }
+    name = letters[encoding]
+    (tmp_path / "t.csv").write_bytes(f"{name},b,note\n1,2,{name}\n".encode(encoding))
+    record = {"columns": [name, "b"], "class_names": [name, "b"], "n_outputs": 2}
+    outputs, _, rows = predict.read_outputs(record, tmp_path / "t.csv")
+    np.testing.assert_array_equal(outputs, [[1, 2]])
+    assert rows[0][2] == name
+
+
+def test_json_lines_hold_what_the_csv_holds(fitted, overconfident, tmp_path):
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"), decision=COSTS)
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    for out in ("o.jsonl", "o.csv"):
+        command(tmp_path, "t.jsonl", out)
+    lines = pd.read_json(tmp_path / "o.jsonl", lines=True)
+    pd.testing.assert_frame_equal(lines, pd.read_csv(tmp_path / "o.csv"), check_dtype=False)
+    np.testing.assert_allclose(
+        lines[[f"calibrated_{k}" for k in "abcd"]],
+        fitted.predict_proba(pd.DataFrame(ROWS)[[*"abcd"]].to_numpy()),
+        atol=1e-12,
+    )
+
+
+def test_other_endings_and_spreadsheets_are_named(fitted, overconfident, tmp_path, capsys):
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"))
+    table = pd.DataFrame(ROWS)
+    table.to_excel(tmp_path / "t.xlsx")
+    with pytest.raises(SystemExit) as ended:
+        command(tmp_path, "t.xlsx", "o.csv")
+    assert "save it as CSV" in str(ended.value)
+    with pytest.raises(SystemExit):
+        command(tmp_path, "t.csv", "o.xlsx")
+    assert "--out ends in one of .csv, .jsonl, .npz; got 'o.xlsx'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", ["p_{}", "logit_{}", "{}"])
+def test_own_results_are_read_as_raw_or_as_calibrated_and_never_crossed(tmp_path, rng, columns):
+    names = np.array(["no", "yes", "maybe"])
+    labels = rng.integers(0, 3, 300)
+    logits = rng.normal(size=(300, 3)) + 2 * np.eye(3)[labels]
+    values = softmax(logits) if columns == "p_{}" else logits
+    table = pd.DataFrame(values, columns=[columns.format(name) for name in names])
+    table["outcome"] = names[labels]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    fitted = calib.calibrator("temperature").fit(table[table.columns[:3]], table["outcome"])
+    writer.save(fitted, tmp_path / "c.npz")
+    command(tmp_path, "t.csv", "o.csv")
+    try:
+        read = [
+            [role.column for role in calib.load(tmp_path / "o.csv").roles if role.role == "outputs"]
+        ]
+    except calib.AmbiguousTable as error:
+        read = [reading.roles["outputs"] for reading in error.readings]
+    families = [{f"calibrated_{name}" for name in names}, {*table.columns[:3]}]
+    assert read and all(set(each) in families for each in read)
 
 
 def test_the_command_says_what_is_wrong_in_one_line(fitted, overconfident, tmp_path):
