@@ -354,17 +354,28 @@ def learn_format(
 
 
 def check_order(outputs: Any, labels: Any) -> None:
-    """Refuse labels in the place of outputs, no labels, and tables whose rows have names in another order."""
+    """Refuse no labels, labels in the place of outputs, and tables whose rows have names in another order."""
     if labels is None:
         raise CalibrationError(
             "fit needs labels, as fit(outputs, labels); calib.Predictions bring theirs: fit(predictions)."
         )
-    first = as_array(outputs, "outputs")
-    second = as_array(labels, "labels")
-    if first.ndim == 1 and (second.ndim == 2 or (_are_classes(first) and not _are_classes(second))):
+    check_swapped(as_array(outputs, "outputs"), as_array(labels, "labels"))
+    check_index(outputs, labels)
+
+
+def check_swapped(outputs: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:
+    """Refuse labels in the place of outputs."""
+    if outputs.ndim != 1:
+        return
+    if labels.ndim == 2 or (_are_classes(outputs) and not _are_classes(labels)):
         raise CalibrationError(
-            "The arguments are swapped: the first holds classes and the second outputs; calib takes (outputs, labels)."
+            "The arguments are swapped: the first holds classes and the second outputs; calib takes (probs, labels), "
+            "scikit-learn (y_true, y_prob)."
         )
+
+
+def check_index(outputs: Any, labels: Any) -> None:
+    """Refuse tables whose rows have the same names in another order."""
     own: Any = getattr(outputs, "index", None)
     other: Any = getattr(labels, "index", None)
     if not (hasattr(own, "equals") and hasattr(other, "equals")) or own.equals(other):
@@ -441,14 +452,39 @@ def _check_rows(probs: npt.NDArray[Any], given: Any) -> None:
 
 def _learn_labels(labels: Any, form: OutputFormat, n: int) -> Ints:
     """Labels as numbers of columns (n,); which label each column has goes into the form."""
+    codes, classes = encode_labels(labels, n, form.n_classes, form.columns)
+    form.classes = classes
+    if classes and (not form.columns or isinstance(classes[0], str)):
+        form.class_names = tuple(map(str, classes))
+    return codes
+
+
+def encode_labels(
+    labels: Any, n: int, n_classes: int, columns: Sequence[str] = ()
+) -> tuple[Ints, tuple[str | bool | int | float, ...]]:
+    """Labels of n rows as numbers of columns (n,), and the label of each column; () where they are these numbers.
+
+    Numbers of columns are taken as they are. Other labels must have as many different values as there are columns;
+    they are sorted, or in the order of columns that are called as they are.
+
+    Parameters
+    ----------
+    labels : (n,) numbers of columns, texts, booleans, categories, or other whole numbers such as -1 and 1.
+    n, n_classes : rows, and columns of the outputs.
+    columns : names of the columns.
+
+    Raises
+    ------
+    CalibrationError
+        For another shape, fractions, and labels that do not tell which column is theirs.
+    """
     array = as_array(labels, "labels")
-    n_classes = form.n_classes
     if array.shape != (n,):
         raise CalibrationError(
             f"labels has shape {array.shape} for {plural(n, 'row')} of outputs; pass one label a row."
         )
     if not n:
-        return np.zeros(0, np.int64)
+        return np.zeros(0, np.int64), ()
     if array.dtype.kind == "f":
         if not (array == np.round(array)).all():  # NaN is not equal to itself
             raise CalibrationError(
@@ -462,11 +498,18 @@ def _learn_labels(labels: Any, form: OutputFormat, n: int) -> Ints:
             f"labels must be numbers or texts; got {shown(array.ravel()[:1].tolist())} of dtype {array.dtype}."
         )
     if array.dtype.kind in "iu" and array.min() >= 0 and array.max() < n_classes:
-        return array.astype(np.int64, copy=False)
+        return array.astype(np.int64, copy=False), ()
+    if array.dtype.kind == "b":
+        if n_classes != 2:
+            raise CalibrationError(
+                f"labels are True or False for {n_classes} columns of outputs; pass the class of each row. Where they "
+                "say whether the prediction was right, pass confidence= and correct=."
+            )
+        return array.astype(np.int64), (False, True)
     values, codes = np.unique(array, return_inverse=True)
     order = values.tolist()
-    if array.dtype.kind == "U" and form.columns:
-        order = _as_columns(order, form.columns)
+    if array.dtype.kind == "U" and columns:
+        order = _as_columns(order, tuple(columns))
     elif array.dtype.kind in "iu" and values[0] >= 1 and values[-1] == n_classes:
         order = list(range(1, n_classes + 1))
     if len(order) != n_classes:
@@ -475,10 +518,10 @@ def _learn_labels(labels: Any, form: OutputFormat, n: int) -> Ints:
             f"{plural(n_classes, 'column')} of outputs; pass numbers of columns from 0 to {n_classes - 1}, or a "
             "DataFrame whose columns are called as the classes."
         )
-    form.classes = tuple(order)
-    if not form.columns or array.dtype.kind == "U":
-        form.class_names = tuple(map(str, order))
-    return form.encode(values, len(values))[codes]
+    place = {label: column for column, label in enumerate(order)}
+    return np.array([place[value] for value in values.tolist()], dtype=np.int64)[codes], tuple(
+        order
+    )
 
 
 def _as_columns(values: list[str], columns: tuple[str, ...]) -> list[str]:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from calib.arrays import check_labels
 from calib.decisions.judgement import share_of
 from calib.decisions.rules import HAND_OVER, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import check_probs, weighted_mean
+from calib.metrics.confidence import check_scored_classes, weighted_mean
 from calib.metrics.estimate import Shares, shares_of_rows
 from calib.numerics import Floats, Ints
 
@@ -90,8 +89,8 @@ def decide_classes(
     >>> found.actions.tolist(), round(found.cost.value, 6), round(found.plain.value, 6)
     ([1, 0, 1], 0.333333, 1.333333)
     """
-    said = check_probs(probs).astype(float, copy=False)
-    known = check_labels(labels, said.shape)
+    checked, known = check_scored_classes(probs, labels)
+    said = checked.astype(float, copy=False)
     check_classes(rule, said.shape[1])
     return judge_actions(
         *rule.decide_with_cost(said), np.argmax(said, axis=1), known, rule, weights, clusters, level

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_numbers, check_labels, check_number
+from calib.arrays import as_numbers, check_number
 from calib.decisions.rules import check_array
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
+from calib.outputs import column_names, encode_labels
 from calib.parameters import ROUNDING, number_fault, shown
 
 SLACK = 1e-15
@@ -196,13 +197,14 @@ def conformal_sets(
         raise CalibrationError(
             f"alpha={shown(alpha)} {fault}; it is the share of sets that may leave out the label."
         )
+    names = column_names(probs)
     probs = as_numbers(probs, "probabilities")
     if probs.ndim != 2 or not len(probs):
         raise CalibrationError(
             f"Sets are fitted on (n, n_classes) probabilities; got shape {probs.shape}."
         )
-    labels = check_labels(labels, probs.shape)
     n, n_classes = probs.shape
+    labels = encode_labels(labels, n, n_classes, names)[0]
     of_label = np.empty(n)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         scores = _scores(probs[rows], allow_empty)

@@ -64,7 +64,7 @@ def scores(
         probs, labels = scored_pair(confidence=confidence, correct=correct)
         options = {**options, "kind": "pairs"}
     elif labels is not None and not options:
-        probs, _ = check_scored(probs, labels)
+        probs, labels = check_scored(probs, labels)
     data = from_outputs(probs, labels, **options)
     judged = Evaluation.from_predictions(raw_model(data), data)
     found = (

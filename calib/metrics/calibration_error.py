@@ -19,7 +19,7 @@ from calib.metrics.bootstrap import (
     reflect,
     wilson_interval,
 )
-from calib.metrics.confidence import Bools, check_columns, check_scored, check_weights, scored_pair
+from calib.metrics.confidence import Bools, check_scored_classes, check_weights, scored_pair
 from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints, blocks
 from calib.parameters import number_fault, shown
@@ -164,7 +164,7 @@ def ece(
     columns: list[tuple[Floats, Bools]]
     if of == "classwise":
         value = classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
-        array, known = check_scored(probs, labels, sums=False)
+        array, known = check_scored_classes(probs, labels, sums=False)
         columns = [(array[:, k].astype(np.float64), known == k) for k in range(array.shape[1])]
     else:
         columns = [scored_pair(probs, labels, confidence, correct, of)]
@@ -410,8 +410,7 @@ def classwise_ece(
     CalibrationError
         For unknown options or arrays that do not fit together.
     """
-    check_columns(probs)
-    array, labels = check_scored(probs, labels, sums=False)
+    array, labels = check_scored_classes(probs, labels, sums=False)
     n_classes = array.shape[1]
     if (checked := check_weights(weights, len(array))) is not None:
         array, labels, checked = (each[checked > 0] for each in (array, labels, checked))

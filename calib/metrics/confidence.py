@@ -2,59 +2,99 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, check_labels, check_of_rows, check_sums
-from calib.errors import CalibrationError
+from calib.arrays import as_array, check_of_rows, check_sums
+from calib.errors import CalibrationError, CalibrationWarning
 from calib.numerics import Floats, Ints, argmax_with_ties
+from calib.outputs import check_index, check_swapped, column_names, encode_labels
 from calib.parameters import number_fault, shown
 
 ROUNDING = 1e-4
 """How far a probability may lie outside [0, 1], to which it is then cut: sums in float32 and printed decimals."""
 
+SHIFT_SHOWN = 20
+"""Rows by which labels that count from 1 must agree better with predictions than twice as often."""
+
 Bools = npt.NDArray[np.bool_]
 
 
 def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints | Bools]:
-    """Probabilities and what happened, as every score takes them; nothing is copied that has the right type and range.
+    """Probabilities and labels, as every score takes them; nothing is copied that has the right type and range.
 
     What lies outside [0, 1] by at most 1e-4, a rounding error, is cut to it; what lies farther is refused.
 
     Parameters
     ----------
-    probs : (n, n_classes) probabilities of all classes; or (n,) of an event, or confidences in predictions.
-    labels : (n,) integers in [0, n_classes); or, beside (n,) probabilities, whether the event happened or the
-        prediction was right, as booleans or 0 and 1.
+    probs : (n, n_classes) probabilities of all classes, or (n,) of an event.
+    labels : (n,) labels as :func:`calib.outputs.encode_labels` takes them; an event is the second of two.
     sums : whether rows must sum to one; scores that look at each class by itself need it not.
 
     Returns
     -------
-    (probs, labels) : labels are int64 beside all classes, and booleans beside one probability per row.
+    (probs, labels) : labels are int64 of all classes, and booleans of an event.
 
     Raises
     ------
     CalibrationError
-        If the arrays do not fit together, there are no rows, or values are no probabilities.
+        If the arrays are swapped or do not fit together, there are no rows, or values are no probabilities.
     """
+    check_swapped(as_array(probs, "probabilities"), as_array(labels, "labels"))
+    check_index(probs, labels)
     array = _numbers(probs)
-    if array.ndim != 1:
-        array = check_sums(check_range(check_columns(array)), probs, sums)
-        return array, check_labels(labels, array.shape)
-    came = as_array(labels, "labels")
-    if came.shape != array.shape:
+    if array.ndim == 1:
+        return check_range(array).astype(np.float64, copy=False), _happened(labels, len(array))
+    array = check_sums(check_range(check_columns(array)), probs, sums)
+    known = encode_labels(labels, len(array), array.shape[1], column_names(probs))[0]
+    _warn_of_shift(array, known)
+    return array, known
+
+
+def check_scored_classes(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints]:
+    """Probabilities of all classes, (n, n_classes), and (n,) labels as numbers of columns.
+
+    Raises
+    ------
+    CalibrationError
+        As :func:`check_scored`, and for probabilities of an event alone.
+    """
+    array, known = check_scored(probs, labels, sums)
+    check_columns(array)
+    return array, known.astype(np.int64, copy=False)
+
+
+def _happened(labels: Any, n: int) -> Bools:
+    """Whether the event of each of n rows happened."""
+    known = as_array(labels, "labels")
+    if (
+        known.ndim == 1
+        and len(values := np.unique(known.astype(str) if known.dtype == object else known)) > 2
+    ):
         raise CalibrationError(
-            f"Beside probabilities of shape {array.shape} there must be one label for each; got shape {came.shape}."
+            f"labels has {len(values):,} different values for the probability of one event; pass labels == k with "
+            "probs[:, k], or the probabilities of all classes."
         )
-    array = check_range(array)
-    if came.dtype.kind != "b" and not np.isin(came, (0, 1)).all():
-        raise CalibrationError(
-            "Beside one probability per row, give True or False (or 1 and 0) for each row: did the event happen, was "
-            "the prediction right? For labels of several classes give the probabilities of all of them."
+    return encode_labels(labels, n, 2)[0] == 1
+
+
+def _warn_of_shift(probs: Floats, labels: Ints) -> None:
+    """Warn of labels that count from 1, where the last class is absent so that they fit the columns."""
+    if probs.shape[1] < 3 or labels.min() in (0, labels.max()):
+        return
+    predicted = np.argmax(probs, axis=1)
+    right = int((predicted == labels).sum())
+    shifted = int((predicted == labels - 1).sum())
+    if shifted > 2 * right + SHIFT_SHOWN:
+        warnings.warn(
+            f"No label is 0, and labels - 1 agree with {shifted:,} predictions where labels agree with {right:,}: if "
+            "labels count from 1, pass labels - 1.",
+            CalibrationWarning,
+            stacklevel=4,
         )
-    return array.astype(np.float64, copy=False), came.astype(bool, copy=False)
 
 
 def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
@@ -63,7 +103,7 @@ def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
     Parameters
     ----------
     probs : (n,), or (n, 2) with the event in the second column.
-    labels : (n,) 1 or True where it happened.
+    labels : (n,) 1 or True where it happened, or the second of two labels.
 
     Raises
     ------
@@ -141,19 +181,30 @@ def scored_pair(
         raise CalibrationError(
             "A score takes (probs, labels), or confidence= with correct=; give one of these pairs."
         )
-    array, known = check_scored(*pair)
     if pair[0] is confidence:
-        if array.ndim != 1:
-            raise CalibrationError(
-                f"confidence must have shape (n,); got {array.shape}. Give probs and labels for all classes."
-            )
-        return array, known.astype(bool, copy=False)
+        return _confidence_pair(confidence, correct)
+    array, known = check_scored(*pair)
     if of == "event" or (of is None and (array.ndim == 1 or array.shape[1] == 2)):
         return check_event(array, known)
     if array.ndim == 1:
         array = np.stack([1.0 - array, array], axis=1)
         known = known.astype(np.int64)
     return top_label(array, known)
+
+
+def _confidence_pair(confidence: Any, correct: Any) -> tuple[Floats, Bools]:
+    array = _numbers(confidence)
+    right = as_array(correct, "correct")
+    if array.ndim != 1 or right.shape != array.shape:
+        raise CalibrationError(
+            f"confidence must have shape (n,), and correct too; got {array.shape} and {right.shape}. Pass probs and "
+            "labels for all classes."
+        )
+    if right.dtype.kind != "b" and not np.isin(right, (0, 1)).all():
+        raise CalibrationError(
+            f"correct must be True or False (or 1 and 0) for each row; got {shown(right[:1].tolist())}."
+        )
+    return check_range(array).astype(np.float64, copy=False), right.astype(bool, copy=False)
 
 
 def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bools]:
@@ -166,8 +217,7 @@ def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bo
     """
     if target is None:
         return scored_pair(probs, labels)
-    array = check_probs(probs, sums=False)
-    known = check_labels(labels, array.shape)
+    array, known = check_scored_classes(probs, labels, sums=False)
     if number_fault(target, True, 0, array.shape[1] - 1):
         raise CalibrationError(
             f"There is no class {shown(target)}; the columns are 0..{array.shape[1] - 1}."

@@ -10,9 +10,9 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.confidence import (
     Bools,
-    check_columns,
     check_event,
     check_scored,
+    check_scored_classes,
     check_weights,
     top_label,
     weighted_mean,
@@ -129,8 +129,7 @@ def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> 
     """
     if int(k) != k or k < 1:
         raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
-    check_columns(probs)
-    array, labels = check_scored(probs, labels)
+    array, labels = check_scored_classes(probs, labels)
     keys = array if ranking is None else np.asarray(ranking)
     return float(label_in_top_k(array, labels, k, keys).mean())
 

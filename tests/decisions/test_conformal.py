@@ -72,7 +72,7 @@ def test_what_cannot_be_fitted_says_why():
     for arguments, says in (
         ((probs, labels, 1.5), "alpha=1.5"),
         ((probs[0], labels), "got shape"),
-        ((probs, labels + 2), "Labels must lie in 0..1"),
+        ((probs, labels + 3), "1 different value"),
         ((-probs, labels), "some of these numbers are negative"),
         ((np.where(labels[:, None] == 0, np.nan, probs), labels), "or NaN"),
     ):

@@ -126,7 +126,7 @@ def test_what_cannot_be_is_refused() -> None:
         {"outcomes": [0, 0, 0]},
         *({"threshold": t} for t in (0, 1.0, "a", np.array([0.1, 0.2]))),
         {"widths": {"auroc": 0.1}},
-        {"outcomes": ["no", "yes", "no"]},
+        {"outcomes": ["no", "yes", "maybe"]},
     ):
         with pytest.raises(CalibrationError, match=r"\.$"):
             rows_needed([0.2, 0.4, 0.7], **{"outcomes": [0, 1, 0], **wrong})

@@ -98,12 +98,10 @@ def test_a_confidence_with_its_correctness_has_its_own_words():
 
 def test_what_does_not_fit_is_refused(outputs):
     probs, labels = outputs
-    said, risk = np.where(labels == 0, "yes", "no"), probs[:, 1]
-    # Scores took the last three and made something of them.
+    # Scores took the last two and made something of them.
     wrong = [
         (probs, labels[:-1]),
         (100 * probs, labels),
-        (risk, said),
         (probs.T, labels),
         (2 * probs, labels),
     ]
