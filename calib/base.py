@@ -119,10 +119,6 @@ class Predictor:
         features = getattr(outputs, "features", None) if features is None else features
         return self.confidence_from_logits(self.to_logits(outputs, kind), features)
 
-    def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
-        """Canonical logits of outputs, which are compared with those of the fit, (n, n_classes)."""
-        raise NotImplementedError
-
     def probs_from_logits(self, logits: Any) -> Floats:
         """Calibrated probabilities of canonical logits, (n, n_classes).
 
@@ -450,7 +446,7 @@ class Calibrator(Predictor, Displayed):
     def classes_(self) -> npt.NDArray[Any]:
         """(n_classes,) label of each column, as labels were given to :meth:`fit`."""
         form = vars(self).get("outputs_") or OutputFormat.numbered(self.n_classes_)
-        return form.labels
+        return form.classes_
 
     @property
     def n_features_in_(self) -> int:

@@ -122,7 +122,7 @@ class OutputFormat:
         return 1 if self.kind in ONE_COLUMN else self.n_classes
 
     @property
-    def labels(self) -> npt.NDArray[Any]:
+    def classes_(self) -> npt.NDArray[Any]:
         """(n_classes,) label of each column, as labels were given to the fit."""
         return np.array(self.classes) if self.classes else np.arange(self.n_classes)
 
@@ -208,7 +208,7 @@ class OutputFormat:
             From 0.
         """
         array = as_array(labels, "labels")
-        place = {label: column for column, label in enumerate(self.labels.tolist())}
+        place = {label: column for column, label in enumerate(self.classes_.tolist())}
         if array.shape != (n,) or not set(array.tolist()) <= set(place):
             raise CalibrationError(
                 f"labels of shape {array.shape} must be {plural(n, 'label')} among {listed(list(map(str, place))[:5])}"

@@ -141,6 +141,7 @@ def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
         "miscalibrated": shift.off(found),
         "scores": scores,
         "gain": found.gain,
+        "skill": found.skill,
     }
 
 

@@ -10,6 +10,7 @@ from typer import Option
 from calib.apply import fewer_rows, sample_rows
 from calib.apply.parts import has_blocks
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
+from calib.auditing import audit
 from calib.cli import arguments, text
 from calib.data import Predictions
 from calib.data.limits import MAX_BYTES
@@ -19,6 +20,7 @@ from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS
 
+AUTO = "auto is a mean of several methods; compare says whether a simpler one is as good."
 DRAWN = f"default: {SAMPLED_ROWS:,} of more than {MANY_ROWS:,}, else all"
 
 
@@ -68,10 +70,11 @@ def fit(
         made.fit(learned, progress=show)
     made.remember(data.output_format())
     scores, n_test = ({}, 0) if test is None else (text.before_and_after(made, test), len(test))
+    audited = audit(data)
     counts = {"n_rows": len(learned), "n_calibration": len(learned), "n_test": n_test}
     split = {"part": "as given" if calibration is None else calibration, "random_state": seed}
     # Some methods turn out to have no file of an ending once they are fitted, which is refused before anything is said.
-    writer.save(made, out, **counts, split=split, scores=scores)
+    writer.save(made, out, **counts, split=split, scores=scores, audit=audited.verdict)
     for finding in data.findings:
         if finding.code == "sampled":
             answer.note(f"{finding.message} Another number to fit on: --rows N.", "note")
@@ -87,6 +90,10 @@ def fit(
     answer.say("" if test is None else text.score_lines(scores, test), scores=each)
     if test is not None:
         arguments.warn_of_leak(data, answer)
+    if audited.of("remedy").severity == "problem":
+        answer.note(audited.verdict, "warning")
+    if name == "auto":
+        answer.note(AUTO, "note")
     answer.say(f"Saved to {out}.", file=out)
     return answer.end()
 

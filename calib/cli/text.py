@@ -17,7 +17,7 @@ from calib.cli import UNREAD
 from calib.data import Finding, Predictions
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.comparison_table import SHOWN
-from calib.evaluation.evaluation import raw_model
+from calib.evaluation.evaluation import class_frequencies, raw_model
 from calib.evaluation.view import view_of
 from calib.formatting import aligned, fixed, for_terminal, one_line, plural, with_interval
 from calib.metrics.bootstrap import Interval
@@ -167,11 +167,13 @@ def judged_raw(data: Predictions) -> Evaluation:
 
 
 def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[str, list[float]]]:
-    """Scores with 95 % intervals of the raw model and of a calibrator: ``{score: {"before": [value, low, high]}}``."""
+    """Scores with 95 % intervals of the raw model, a calibrator and class frequencies, as a model card takes them."""
     scores: dict[str, dict[str, list[float]]] = {}
+    raw = judged_raw(test)
     for when, evaluation in (
-        ("before", judged_raw(test)),
+        ("before", raw),
         ("after", Evaluation.from_predictions(fitted, test)),
+        ("frequencies", class_frequencies(raw)),
     ):
         for key, interval in score_intervals(evaluation).items():
             if key in SHOWN:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation.claims import FEW_ROWS, NEGLIGIBLE, untold
-from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.evaluation import Evaluation, check_same_rows, class_frequencies
+from calib.evaluation.recommendation import HARDLY
 from calib.evaluation.score_registry import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, points_between
@@ -47,6 +48,8 @@ class CalibrationShift:
     scores, joint : by key, those of ``SHOWN`` that exist: at ``level`` each, and so that all claims hold together.
     gain : NLL of the calibrator minus that of the raw model on the new data, paired, at the joint level; None for
         methods that give a confidence only.
+    skill : NLL of class frequencies minus that of the calibrator, likewise.
+    frequencies : NLL of class frequencies on the new data.
     level : of the intervals.
     view : what a probability is about.
     untold : why the new rows cannot tell whether the calibrator holds, as of fewer than ten; "" where they can.
@@ -59,6 +62,8 @@ class CalibrationShift:
     joint: dict[str, ScoreChange]
     n_before: int | None = None
     gain: Interval | None = None
+    skill: Interval | None = None
+    frequencies: float = 0.0
     level: float = 0.95
     view: View = TOP_LABEL
     untold: str = ""
@@ -113,6 +118,12 @@ def calibration_shift(
         return found
 
     gain = None
+    skill = None
+    frequencies = 0.0
+    constant = class_frequencies(now).row_nll
+    if now.row_nll is not None and constant is not None:
+        skill = now.rows.mean_of(constant - now.row_nll).interval(wide)
+        frequencies = float(now.rows.mean_of(constant).value)
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
         check_same_rows(now, raw)
         gain = now.rows.mean_of(now.row_nll - raw.row_nll).interval(wide)
@@ -120,7 +131,17 @@ def calibration_shift(
     scores = changes(level)
     joint = changes(wide)
     return CalibrationShift(
-        len(now), *means, scores, joint, n_before, gain, level, now.view, untold(now)
+        len(now),
+        *means,
+        scores,
+        joint,
+        n_before,
+        gain,
+        skill,
+        frequencies,
+        level,
+        now.view,
+        untold(now),
     )
 
 
@@ -170,7 +191,7 @@ def verdict(shift: CalibrationShift, subject: str) -> list[str]:
     """
     if shift.untold:
         return [f"Whether {subject} is still calibrated cannot be said: {shift.untold}."]
-    sentences = [_now(shift, subject), _changed(shift), _gain(shift)]
+    sentences = [_useless(shift), _now(shift, subject), _changed(shift), _gain(shift)]
     return [sentence for sentence in sentences if sentence]
 
 
@@ -228,6 +249,20 @@ def _changed(shift: CalibrationShift) -> str:
     return f"Since it was tested, {said}{other}."
 
 
+def _useless(shift: CalibrationShift) -> str:
+    """Sentence for a calibrator that is not better than class frequencies."""
+    if shift.skill is None:
+        return ""
+    constant = (
+        f"giving every row {percent(shift.outcome)}"
+        if shift.view.is_event
+        else "the class frequencies"
+    )
+    if shift.skill.value < HARDLY * shift.frequencies:
+        return f"**Do not use it here**: on the new data it is no better than {constant}."
+    return "" if shift.skill.low > 0 else f"It is not yet shown to be better than {constant}."
+
+
 def _gain(shift: CalibrationShift) -> str:
     gain = shift.gain
     if gain is None:
@@ -237,7 +272,8 @@ def _gain(shift: CalibrationShift) -> str:
     if not _beyond(gain) or abs(gain.value) < NEGLIGIBLE:
         return "On the new data its NLL does not differ significantly from the raw model's."
     if gain.value < 0:
-        return f"It still helps: its NLL is below the raw model's {size}."
+        helps = "Its" if _useless(shift) else "It still helps: its"
+        return f"{helps} NLL is below the raw model's {size}."
     return f"The raw model is now significantly better: its NLL is lower {size}."
 
 

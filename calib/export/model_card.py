@@ -23,6 +23,9 @@ LABELS = {
 }
 """How the card calls what is recorded; anything else by its own name."""
 
+COLUMNS = {"before": "before", "after": "after", "frequencies": "class frequencies"}
+"""Columns of the scores by their names in the metadata."""
+
 USE = """## Use
 
 In this folder, with Python and NumPy alone:
@@ -55,9 +58,9 @@ confidence = calibrator.predict_confidence(outputs, features)  # (n,), in the pr
 def model_card(exported: ExportedCalibrator) -> str:
     """Markdown text of the model card.
 
-    Of the metadata ``notes`` are a list of sentences, and ``scores`` score name to
-    ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with its 95 % interval; all
-    other entries are listed as they are.
+    Of the metadata ``audit`` is the verdict on the raw model, ``notes`` are a list of sentences, and ``scores`` score
+    name to ``{"before": value, "after": value, "frequencies": value}``, each a number or ``[value, low, high]`` with
+    its 95 % interval; all other entries are listed as they are.
 
     Raises
     ------
@@ -68,6 +71,7 @@ def model_card(exported: ExportedCalibrator) -> str:
     known = dict(exported.metadata)
     scores = known.pop("scores", None) or {}
     notes = known.pop("notes", None) or ()
+    audit = known.pop("audit", None)
     recorded = {LABELS.get(key, key): value for key, value in known.items() if value is not None}
     facts = {
         **_in_and_out(exported),
@@ -77,6 +81,7 @@ def model_card(exported: ExportedCalibrator) -> str:
     }
     parts = [
         f"# Calibrator: {method.title}",
+        f"**Audit of the raw model**: {_text(audit)}" if audit else "",
         method.summary,
         f"Source: {method.paper}." if method.paper else "",
     ]
@@ -90,10 +95,10 @@ def model_card(exported: ExportedCalibrator) -> str:
             str(known.get("view")), ""
         )
         rows = [
-            (_text(name), _value(row.get("before")), _value(row.get("after")))
+            (_text(name), *(_value(row.get(column)) for column in COLUMNS))
             for name, row in scores.items()
         ]
-        parts += [f"## Scores{of} on test data", _table(["score", "before", "after"], rows)]
+        parts += [f"## Scores{of} on test data", _table(["score", *COLUMNS.values()], rows)]
     if notes:
         parts += ["## Notes", "\n".join(f"- {_text(note)}" for note in notes)]
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -39,7 +39,7 @@ RECORDED = (
         "n_calibration",
         "n_test",
     ),
-    *("scores", "notes", "device", "versions", "exported_on", "metadata"),
+    *("audit", "scores", "notes", "device", "versions", "exported_on", "metadata"),
 )
 """What is recorded of the data and the fit; ``metadata`` holds anything else by name."""
 

@@ -192,11 +192,6 @@ class ExportedCalibrator(OutputFormat, Predictor):
         return "features" in self.calibrator.needs
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """(n_classes,) label of each column, as labels were given to the fit."""
-        return self.labels
-
-    @property
     def gives_probabilities(self) -> bool:
         """Whether it predicts probabilities of all classes."""
         return self.calibrator.gives_probabilities

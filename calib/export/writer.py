@@ -43,10 +43,9 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     path : str or Path
         File to write; one that is there already is replaced.
     **metadata
-        ``kind``, ``floor``, ``scale``, ``class_names``, ``columns``, ``seen``, ``base_rate``, ``feature_mean`` and
-        ``feature_scale`` as in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`), ``decision``
-        and ``sets`` that were fitted with this calibrator, what :func:`describe` says of the data, and ``metadata``, a
-        dictionary of whatever else is to be recorded and shown in the model card.
+        Attributes of :class:`~calib.export.runtime.ExportedCalibrator` in the place of those that the fit remembers,
+        ``decision`` and ``sets`` that were fitted with this calibrator, and ``metadata``, a dictionary of whatever else
+        the model card is to show.
 
     Returns
     -------

@@ -19,12 +19,15 @@ from calib.data.options import FORMATS
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.errors import CalibrationError
+from calib.evaluation import score_intervals
+from calib.evaluation.evaluation import class_frequencies
 from calib.export import npz, provenance, writer
 from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
 from calib.outputs import AmbiguousOutputs
+from calib.ui.audit import audit_of
 from calib.ui.building import offer_file
 from calib.ui.data.view import show_finding
 from calib.ui.fits import RAW, ShownFit, intervals_of
@@ -121,9 +124,11 @@ class Packed:
 def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
     """A fit with all that is recorded beside it; made once."""
     carried = session.carried.get(fit.key)
+    verdict = audit_of(session).verdict
 
     def pack() -> Packed:
-        exported = provenance.exported(remembering(session, fit), metadata_of(session, fit, raw))
+        recorded = metadata_of(session, fit, raw) | {"audit": verdict}
+        exported = provenance.exported(remembering(session, fit), recorded)
         return Packed((fit.key, carried), exported, nbytes(fit.calibrator))
 
     return keep(("packed", fit.key, carried, session.view.key), pack)
@@ -195,6 +200,7 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
     """What an export records: the data, the split, and the scores before and after with their intervals."""
     before = intervals_of(raw)
     after = intervals_of(fit)
+    constant = score_intervals(class_frequencies(raw.evaluation))
     carried = session.carried.get(fit.key, Carried())
     return {
         "decision": carried.decision,
@@ -208,6 +214,7 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
         "view": session.view.name,
         "scores": {
             key: {"before": list(before[key]), "after": list(after[key])}
+            | ({"frequencies": list(constant[key])} if key in constant else {})
             for key in after
             if key in before
         },

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -102,8 +103,30 @@ def test_a_gap_that_chance_explains_is_called_so():
 def test_fit_without_a_method_takes_auto(file, tmp_path, capsys):
     out = tmp_path / "calibrator.npz"
     assert run("fit", file, "--out", out) == 0
-    assert "Auto fitted on" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Auto fitted on" in said
+    assert "auto is a mean of several methods; compare says" in said
+    assert "Do not use" not in said
     assert runtime.load(out).method == "auto"
+
+
+def test_fit_and_check_repeat_what_the_audit_says_of_a_model_without_skill(tmp_path, rng, capsys):
+    risk, happened = rng.uniform(0.3, 0.9, 1500), rng.random(1500) < 0.2
+    table = pd.DataFrame({"p_churn": risk, "churn": happened.astype(int)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "c.zip"
+    assert run("fit", tmp_path / "t.csv", "--method", "platt", "--out", out) == 0
+    said = capsys.readouterr().out
+    assert "warning: Do not use: no better than giving everybody" in said
+    with zipfile.ZipFile(out) as bundle:
+        card = bundle.read("MODEL_CARD.md").decode()
+    assert "**Audit of the raw model**: Do not use: no better than" in card
+    assert run("check", out, tmp_path / "t.csv") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "Do not use it here: on the new data it is no better than giving every row"
+    )
+    assert "still helps" not in said
 
 
 def test_fit_on_all_rows_with_parameters_tests_on_none(file, tmp_path, capsys):

@@ -129,7 +129,8 @@ def test_intervals_of_a_change_hold_the_truth() -> None:
 def test_words_when_it_has_become_overconfident() -> None:
     now = rows(3000, 7, excess=0.15)
     found = calibration_shift(now, now, rows(3000, 8))
-    first, changed, gain = verdict(found, "Temperature")
+    useless, first, changed, gain = verdict(found, "Temperature")
+    assert useless.startswith("**Do not use it here**")  # one class is always predicted
     assert first.startswith("Temperature is **overconfident by 1")
     assert "confidence minus accuracy rose" in changed
     assert "NLL rose" in changed
@@ -152,8 +153,9 @@ def test_right_on_average_but_nowhere_else_is_off() -> None:
     )
     found = calibration_shift(now)
     assert off(found)
-    assert "miscalibrated on the new data" in verdict(found, "Temperature")[0]
-    assert "though not on average" in verdict(found, "Temperature")[0]
+    said = " ".join(verdict(found, "Temperature"))
+    assert "miscalibrated on the new data" in said
+    assert "though not on average" in said
 
 
 def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
@@ -165,7 +167,34 @@ def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
     assert "raw model is now significantly better" in " ".join(
         verdict(calibration_shift(now, better), "Temperature")
     )
-    assert "It still helps" in " ".join(verdict(calibration_shift(better, now), "Temperature"))
+    lower = " ".join(verdict(calibration_shift(better, now), "Temperature"))
+    assert "Its NLL is below the raw model's" in lower and "still helps" not in lower
+
+
+def test_a_calibrator_is_of_use_where_it_beats_class_frequencies() -> None:
+    """A sharp model still helps; one whose probabilities are all the same does not, however calibrated it is."""
+    generator = np.random.default_rng(3)
+    risk = generator.uniform(0.02, 0.98, 2000)
+    happened = (generator.random(2000) < risk).astype(int)
+    logit = np.log(risk / (1 - risk))
+    calibrated, extreme = (
+        evaluate(np.stack([1 - p, p], axis=1), happened).seen(EVENT)
+        for p in (risk, 1 / (1 + np.exp(-3 * logit)))
+    )
+    found = calibration_shift(calibrated, extreme)
+    rate = happened.mean()
+    entropy = -(rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
+    model = -np.log(np.where(happened, risk, 1 - risk)).mean()
+    assert found.frequencies == pytest.approx(entropy, abs=2e-3)
+    assert found.skill is not None and found.skill.value == pytest.approx(entropy - model, abs=2e-3)
+    assert "It still helps" in " ".join(verdict(found, "Platt"))
+    flat = np.full(2000, rate) + generator.normal(0, 0.01, 2000)
+    useless = evaluate(np.stack([1 - flat, flat], axis=1), happened).seen(EVENT)
+    sentences = verdict(calibration_shift(useless, extreme), "Platt")
+    assert sentences[0].startswith(
+        "**Do not use it here**: on the new data it is no better than giving every row"
+    )
+    assert "still helps" not in " ".join(sentences)
 
 
 @pytest.mark.parametrize("n", [2, 9])
@@ -191,7 +220,7 @@ def test_of_an_event_the_means_are_those_of_its_probability() -> None:
     found = calibration_shift(now, before=event_rows(2000, 1, 1.0))
     said, happened = now.pair
     assert (found.said, found.outcome) == pytest.approx((said.mean(), happened.mean()))
-    first = verdict(found, "Platt")[0]
+    first = verdict(found, "Platt")[1]
     assert "underestimates the risk" in first
     assert percent(happened.mean()) in first
     assert "confiden" not in " ".join(verdict(found, "Platt"))

@@ -139,9 +139,18 @@ def test_saving_to_an_unknown_suffix_says_what_there_is(everything, tmp_path):
 # -- model card ----------------------------------------------------------------------------------------
 
 
+def test_a_card_begins_with_the_audit_and_has_the_class_frequencies(everything):
+    scores = {"NLL": {"before": 0.7, "after": [0.6, 0.5, 0.65], "frequencies": 0.69}}
+    said = {"audit": "Do not use: *no* better.", "scores": scores}
+    card = model_card(provenance.exported(everything[0]["isotonic"], said))
+    assert card.split("\n\n")[1] == r"**Audit of the raw model**: Do not use: \*no\* better."
+    assert "| score | before | after | class frequencies |" in card
+    assert re.search(r"\| NLL \| 0.7\w* \| 0.6.* \| 0.69\w* \|", card)
+
+
 def test_a_card_of_a_hostile_record_holds_text_alone(everything):
     hostile = ("![a](//e.vil/p)", "[b](//e.vil)", "www.e.vil a@e.vil", "<img src=//e.vil>")
-    said = dict.fromkeys(("data_name", "data_sha256", "event", "event_class"), hostile[0])
+    said = dict.fromkeys(("audit", "data_name", "data_sha256", "event", "event_class"), hostile[0])
     said["metadata"] = dict.fromkeys(("team | x", "[k](//e.vil)"), hostile[0])
     said |= {"class_names": hostile, "notes": list(hostile), "versions": {hostile[1]: hostile[2]}}
     said |= {"scores": {hostile[0]: {"before": 0.5, "after": None}}, "n_rows": hostile[1]}
