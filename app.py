@@ -39,7 +39,8 @@ def body() -> None:
         overview(session)
         if not asked:
             findings(reading)
-        split_controls(session)
+        with session.all_rows():
+            split_controls(session)
     elif not asked:
         first_page()
     if session is not None or asked:

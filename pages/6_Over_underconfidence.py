@@ -10,8 +10,16 @@ from calib.ui.audit import lead
 from calib.ui.chosen_rows import list_rows
 from calib.ui.compare.answer import choose_one
 from calib.ui.fits import shown_fits
-from calib.ui.over_under.groups import by_group, groups, kinds, panel, recalibration
-from calib.ui.over_under.view import bands, change, densities, finding, numbers, rows_of, theorem
+from calib.ui.over_under.view import (
+    bands,
+    by_class,
+    change,
+    densities,
+    finding,
+    numbers,
+    rows_of,
+    theorem,
+)
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import choose, folded
 
@@ -21,7 +29,8 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     view = session.view
-    opening = st.container()
+    lead(session, "Over- and underconfidence", "level")
+    finding(rows_of(fits, fits), fits[0].evaluation)
     chosen = choose(fits, "confidence/methods")
     rows = rows_of(fits, chosen)
     keys = tuple(fit.key for fit in chosen)
@@ -29,30 +38,11 @@ def body() -> None:
     folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
     st.header("Where the gap comes from")
     closer = choose_one(fits, "confidence")
-    said, off = by_group(session.test, closer)
-    each_group = partial(groups, session.test, fits, closer)
-    with opening:
-        lead(session, "Over- and underconfidence")
-        said = "" if closer.key == fits[0].key else said  # the audit has named its groups
-        if off and said:
-            st.markdown(said)
-        finding(rows_of(fits, fits), fits[0].evaluation)
-        if off:
-            each_group()
-        elif said:
-            st.markdown(said)
     list_rows()
     folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
-    if not off and kinds(session.test, view):
-        folded("In which groups or classes?", "confidence/groups", each_group)
-    if view.is_event and session.test.groups is not None:
-        title = "In which groups do O:E, slope and AUROC differ?"
-        folded(title, "confidence/group panel", partial(panel, session, closer))
-        folded(
-            "Does recalibration by group pay?",
-            "confidence/by group",
-            partial(recalibration, session),
-        )
+    if view.column is None:
+        classes = partial(by_class, session.test, fits, closer)
+        folded("In which classes?", "confidence/classes", classes)
     folded(
         f"How does the {view.said} of {view.right_rows} and of {view.wrong_rows} spread?",
         "confidence/densities",

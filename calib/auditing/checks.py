@@ -340,7 +340,7 @@ def check_classes(checked: Checked) -> Finding:
 
 def check_groups(checked: Checked) -> Finding:
     """Groups and pairs of groups whose gap differs from the overall one."""
-    page = "Over- and underconfidence"
+    page = "Groups"
     if not checked.rows.groups:
         return Finding("groups", "untested", sentences.NO_GROUPS, page=page)
     judged = checked.groups

@@ -27,7 +27,9 @@ class GroupFinding:
     rows : number of rows.
     predicted, observed : mean probability and the rate at which it came true.
     gap : the difference of both in the direction of the audit, with its joint 95 % interval.
-    severity : "problem" or "caution".
+    severity : "problem", "caution" or "fine".
+    columns : names of the columns that the group comes from.
+    events : number of its rows in which it came true.
     """
 
     name: str
@@ -36,6 +38,8 @@ class GroupFinding:
     observed: float
     gap: Interval
     severity: Severity
+    columns: tuple[str, ...] = ()
+    events: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any
@@ -13,8 +13,12 @@ import numpy.typing as npt
 
 from calib.auditing.findings import GroupFinding
 from calib.auditing.rows import AuditRows
+from calib.data.predictions import Predictions
+from calib.evaluation.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools
 from calib.metrics.estimate import NORMAL_FROM, Estimate
+from calib.metrics.risk_measures import auroc
 from calib.numerics import Floats, Ints
 
 LEAST_ROWS = 40
@@ -35,6 +39,8 @@ TOLERANCE = 0.01
 JOINT_GROUPS = 200
 """Groups up to which joint intervals use their correlation; more are treated as independent."""
 JOINT_ROWS = 5_000
+MOST_SHARES = 5
+"""Groups of a contrast."""
 POWER = 1.2816
 """Standard errors by which a true gap exceeds the least visible one in nine cases of ten."""
 
@@ -177,6 +183,7 @@ class Family:
             "partition": np.full(len(chosen), k),
             "cell": chosen,
             "rows": n[chosen],
+            "events": np.bincount(code, rows.observed, m)[chosen],
             "predicted": predicted[chosen],
             "observed": observed[chosen],
             "gap": gap[chosen],
@@ -314,6 +321,8 @@ class Family:
             float(cells["observed"][j]),
             Interval(gap, max(gap - half, -1.0), min(gap + half, 1.0)),
             self.severities[j],  # type: ignore[arg-type]
+            part.columns,
+            int(cells["events"][j]),
         )
 
     def off(self, severity: str, column: str | None = None) -> list[int]:
@@ -370,6 +379,11 @@ class JudgedGroups:
         first = self.single.off("problem")[:1] if len(self.single) else []
         return self.single.column(first[0]) if first else None
 
+    def ordered(self) -> list[GroupFinding]:
+        """Every judged group, from the lowest gap to the highest."""
+        every = [family.finding(j) for family in self._families for j in range(len(family))]
+        return sorted(every, key=lambda group: group.gap.value)
+
     def of_column(self, column: str) -> list[GroupFinding]:
         """Problems of a column's groups, the clearest first."""
         return [self.single.finding(j) for j in self.single.off("problem", column)]
@@ -386,3 +400,101 @@ class JudgedGroups:
     @property
     def _families(self) -> list[Family]:
         return [family for family in (self.single, self.pairs) if len(family)]
+
+
+def groups_of_data(bare: Predictions, view: str, *, data: Mapping[str, Any]) -> list[GroupFinding]:
+    """Return every judged group of a data set whose arrays are given apart, as workers map them."""
+    rows = AuditRows.from_predictions(replace(bare, **data), view)
+    return JudgedGroups.from_rows(rows).ordered()
+
+
+def groups_of_evaluation(evaluation: Evaluation, part: Predictions) -> list[GroupFinding]:
+    """Return every judged group of the rows on which a calibrator was evaluated.
+
+    Parameters
+    ----------
+    evaluation : of one calibrator.
+    part : the rows' groups and times.
+    """
+    return JudgedGroups.from_rows(AuditRows.from_evaluation(evaluation, part)).ordered()
+
+
+def rows_in_group(
+    groups: Mapping[str, npt.NDArray[Any]],
+    times: npt.NDArray[Any] | None,
+    columns: Sequence[str],
+    name: str,
+) -> Bools | None:
+    """Return whether each row is in a judged group; None where there is no such group.
+
+    Parameters
+    ----------
+    groups, times : (n,) columns of groups by name, and times or None.
+    columns, name : of the group.
+    """
+    parts = [partition(column, groups[column]) for column in columns if column in groups]
+    if "time" in columns and "time" not in groups and times is not None:
+        parts.append(periods(times, PERIODS_OF_PAIRS)[0])
+    found = [part for part in parts if part is not None]
+    if not found or len(found) != len(columns):
+        return None
+    joined = found[0] if len(found) == 1 else found[0] & found[1]
+    if name not in joined.names:
+        return None
+    return np.asarray(joined.code == joined.names.index(name))
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """A group of rows beside all others; each value is a pair.
+
+    Attributes
+    ----------
+    rows : number of rows.
+    predicted, observed : mean probability and the rate at which it came true.
+    auroc : how well the outputs rank; NaN where one outcome is missing.
+    shares : groups of other columns whose shares differ most.
+    """
+
+    rows: tuple[int, int]
+    predicted: tuple[float, float]
+    observed: tuple[float, float]
+    auroc: tuple[float, float]
+    shares: dict[str, tuple[float, float]]
+
+
+def contrast(
+    bare: Predictions, view: str, columns: Sequence[str], name: str, *, data: Mapping[str, Any]
+) -> Contrast | None:
+    """Compare a judged group with all other rows; None where there is no such group."""
+    rows = AuditRows.from_predictions(replace(bare, **data), view)
+    inside = rows_in_group(rows.groups, rows.times, columns, name)
+    if inside is None:
+        return None
+    parts = np.flatnonzero(inside), np.flatnonzero(~inside)
+    samples = [rows.sample.take(part, rows.observed[part]) for part in parts]
+
+    def means(values: npt.NDArray[Any]) -> tuple[float, float]:
+        first, second = (
+            sample.mean(values[part]) for sample, part in zip(samples, parts, strict=True)
+        )
+        return first, second
+
+    first, second = (
+        float(auroc(rows.predicted[part], rows.observed[part], sample).value)
+        for sample, part in zip(samples, parts, strict=True)
+    )
+    shares = {
+        group: means(found.code == k)
+        for column, values in rows.groups.items()
+        if column not in columns and (found := partition(column, values)) is not None
+        for k, group in enumerate(found.names)
+    }
+    differing = sorted(shares, key=lambda group: -abs(shares[group][0] - shares[group][1]))
+    return Contrast(
+        (len(parts[0]), len(parts[1])),
+        means(rows.predicted),
+        means(rows.observed),
+        (first, second),
+        {group: shares[group] for group in differing[:MOST_SHARES]},
+    )

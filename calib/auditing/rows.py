@@ -15,6 +15,7 @@ from calib.auditing.maps import affine_losses, binary_maps, log_loss
 from calib.calibrators._folds import deal
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import View, view_of
 from calib.metrics.estimate import Estimate, Rows
 from calib.metrics.recalibration import fit_logistic
@@ -89,6 +90,22 @@ class AuditRows:
             None if data.times is None else data.times[kept],
             None if applied is not None or data.weights is None else data.weights[kept],
             frozenset(finding.code for finding in data.findings),
+        )
+
+    @classmethod
+    def from_evaluation(cls, evaluation: Evaluation, part: Predictions) -> AuditRows:
+        """Rows on which a calibrator was evaluated, with the groups and times of these rows."""
+        predicted, observed = evaluation.pair
+        probs = np.stack([1.0 - predicted, predicted], axis=1)
+        return cls(
+            np.log(np.maximum(probs, PROBABILITY_FLOOR)),
+            probs,
+            observed.astype(np.int64),
+            ("no", "yes"),
+            replace(evaluation.view, column=1),
+            evaluation.rows,
+            group_columns(part),
+            part.times,
         )
 
     def __len__(self) -> int:

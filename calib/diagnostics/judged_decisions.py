@@ -14,7 +14,6 @@ from calib.decisions.class_costs import ClassDecision, check_classes, costs_save
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
 from calib.decisions.prior_shift import NewRate, estimate_rate
-from calib.decisions.recalibration import GroupGain, judge_groups, recalibrate_groups
 from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, judged_sets, sets_change
@@ -145,28 +144,3 @@ def _test_of(data: Mapping[str, Any]) -> Predictions:
     test = rows_to_judge(data)
     assert test is not None
     return test
-
-
-def recalibrated_by_group(
-    column: int, weight_kind: Any = None, *, data: Mapping[str, Any]
-) -> GroupGain:
-    """Intercepts for groups beside one shared map, fitted to calibration rows and judged on the test rows.
-
-    Parameters
-    ----------
-    column : of the event.
-    data : a worker's arrays: "logits", "labels" and "groups" of the calibration rows, and "test_logits", "test_labels",
-        "test_groups", and where there are any "test_weights" and "test_clusters".
-    """
-
-    def event(part: str) -> tuple[Floats, Any, Any]:
-        return (
-            softmax(data[f"{part}logits"])[:, column],
-            data[f"{part}labels"] == column,
-            data[f"{part}groups"],
-        )
-
-    made = recalibrate_groups(*event(""))
-    return judge_groups(
-        made, *event("test_"), data.get("test_weights"), weight_kind, data.get("test_clusters")
-    )

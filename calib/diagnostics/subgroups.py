@@ -97,20 +97,3 @@ def subgroups(
         *evaluation.pair, group, n_groups, joint, evaluation.clusters, evaluation.weights
     )
     return Subgroups(tuple(map(str, names)), gaps, enough, average_gap(evaluation, level), level)
-
-
-def folded(
-    evaluation: Evaluation,
-    groups: npt.NDArray[Any],
-    order: Ints,
-    names: Sequence[str],
-    level: float,
-) -> GroupGaps:
-    """Gaps of some groups in the given order and, last, of all other rows pooled; at the given level each."""
-    place = np.full(len(names), len(order))
-    place[order] = np.arange(len(order))
-    position = place[np.searchsorted(np.asarray(names), np.asarray(groups))]
-    said, outcome = evaluation.pair
-    return gaps_by_group(
-        said, outcome, position, len(order) + 1, level, evaluation.clusters, evaluation.weights
-    )

@@ -64,8 +64,6 @@ class View:
     over_and_under: str = "Over- and underconfidence"
     over_meaning: str = "mean confidence where the method is wrong"
     under_meaning: str = "mean of 1 − confidence where the method is right"
-    over_axis: str = "mean confidence where wrong, o"
-    under_axis: str = "mean 1 − confidence where right, u"
     odds: str = "odds of its accuracy"
     p_wrong: str = "P(wrong)"
     p_right: str = "P(right)"
@@ -113,8 +111,6 @@ EVENT = View(
     over_and_under="Over- and underestimation",
     over_meaning="mean predicted risk of the rows without the event",
     under_meaning="mean of 1 − predicted risk over the rows with the event",
-    over_axis="mean risk without the event, o",
-    under_axis="mean 1 − risk with the event, u",
     odds="odds of the event",
     p_wrong="P(no event)",
     p_right="P(event)",

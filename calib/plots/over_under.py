@@ -1,4 +1,4 @@
-"""Figures of over- and underconfidence, their ratio and bound, and of the gap by band and by class or group."""
+"""Figures of the ratio of over- and underconfidence, its bound, and of the gap by band and by class or group."""
 
 from __future__ import annotations
 
@@ -37,38 +37,6 @@ if TYPE_CHECKING:
 
 Row = tuple[str, "OverUnder", Style]
 """Title, result and style of a method; the first row, by custom the raw model, is what others are compared with."""
-
-
-def before_after(rows: Sequence[Row], quantity: str, view: View = TOP_LABEL) -> go.Figure:
-    """Overconfidence or underconfidence of each method: a dot with its interval, and the way from the raw model to it.
-
-    Parameters
-    ----------
-    rows : methods.
-    quantity : "over" or "under".
-    view : whose words are used.
-    """
-    word = {"over": view.overconfidence, "under": view.underconfidence}[quantity]
-    fig = go.Figure()
-    labels = []
-    values: list[Interval] = [getattr(result, quantity) for _, result, _ in rows]
-    _reference_line(fig, rows, values)
-    for place, ((name, result, style), value) in enumerate(zip(rows, values, strict=True)):
-        found = three_digits(value.value) if np.isfinite(value.value) else _missing(result, view)
-        labels.append(RowLabel(name, found, style.color))
-        if np.isfinite(value.value):
-            n = result.n_wrong if quantity == "over" else result.n_right
-            _way(fig, values[0].value, value.value, place, style)
-            told = _told(
-                name, word, value, f"mean of {n:,} rows", getattr(result.change, quantity, None)
-            )
-            draw_row(fig, place, value, style, name, told)
-    alt = f"{word.capitalize()} of each method. {one_each({row.name: row.note for row in labels})}."
-    frame_rows(fig, labels, alt=alt, title=f"{word.capitalize()} {quantity[0]}")
-    known = any(np.isfinite(value.value) for value in values)
-    title = view.over_axis if quantity == "over" else view.under_axis
-    set_x(fig, range=None if known else [0, 1], title_text=title)
-    return fig
 
 
 def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
@@ -122,17 +90,8 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     return fig
 
 
-def _told(
-    name: str, word: str, value: Interval, more: str, change: Interval | None = None
-) -> dict[str, Any]:
+def _told(name: str, word: str, value: Interval, more: str) -> dict[str, Any]:
     columns = {"value": [value.value], "low": [value.low], "high": [value.high]}
-    if change is not None:
-        columns |= {
-            "change": [change.value],
-            "change_low": [change.low],
-            "change_high": [change.high],
-        }
-        more += "<br>change {change:+.3r} ({change_low:+.3r} to {change_high:+.3r})"
     return carry(
         f"{plain(name)}<br>{word} {{value:.3r}} ({{low:.3r}} to {{high:.3r}})<br>{more}", **columns
     )

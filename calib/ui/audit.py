@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
 from calib.auditing.findings import MARKS, Audit, Finding, Severity
 from calib.auditing.make import audit_arrays
+from calib.data import Predictions
 from calib.engine import Data
 from calib.formatting import NO_BREAK, escape_markdown, listed, plural, points, points_between
 from calib.ui import fits
@@ -38,15 +38,19 @@ ROW_ARRAYS = ("logits", "labels", "groups", "clusters", "weights", "times")
 
 def audit_of(session: OpenSession) -> Audit:
     """The audit of all rows in the view that the visitor looks at, computed once by a worker."""
-    data = session.data
+    data = session.shown
+    bare, rows = rows_to_audit(data)
+    what = f"the audit of {plural(len(data), 'row')}"
+    found: Audit = fits.ready("audit", what, audit_arrays, bare, session.viewpoint, data=rows)
+    return found
+
+
+def rows_to_audit(data: Predictions) -> tuple[Predictions, Data]:
+    """A data set without its arrays, and these as workers map them."""
     arrays = {name: getattr(data, name) for name in ROW_ARRAYS if getattr(data, name) is not None}
     bare = replace(data, features=None, train_features=None, train_labels=None, given_split=None)
     bare = replace(bare, **{name: values[:0] for name, values in arrays.items()})
-    start = partial(fits.ready, "audit", f"the audit of {plural(len(data), 'row')}", audit_arrays)
-    found: Audit = start(
-        bare, session.viewpoint, data=Data(f"{data.sha256} {sorted(arrays)}", arrays)
-    )
-    return found
+    return bare, Data(f"{data.sha256} {sorted(arrays)}", arrays)
 
 
 def head(session: OpenSession) -> None:

@@ -47,6 +47,7 @@ def offer_file(
     **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
     """
     session = current_session()
+    of = session.seen(of)
     kind = f"file/{key}"
     # Of this visitor alone: what a file says of its sources is not for others with the same rows.
     spec = TaskSpec(

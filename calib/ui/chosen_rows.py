@@ -36,7 +36,7 @@ def chosen_rows() -> ChosenRows | None:
     """The rows of the present split that were chosen last, on whatever page."""
     session = current_session()
     rows: ChosenRows | None = session.picked.get(CHOSEN)
-    return rows if rows is not None and rows.split == session.split_key else None
+    return rows if rows is not None and rows.split == session.rows_key else None
 
 
 def choose_rows(
@@ -83,7 +83,7 @@ def choose_rows(
         }
     )
     about = f"**{fit.title}, {what}**: {plural(len(places), 'row')}, {means}, gap {gap}."
-    session.picked[CHOSEN] = ChosenRows(about, places, session.split_key, table)
+    session.picked[CHOSEN] = ChosenRows(about, places, session.rows_key, table)
 
 
 def clear() -> None:

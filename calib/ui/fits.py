@@ -11,6 +11,8 @@ from functools import cache, partial
 from threading import Lock
 from typing import Any, TypeVar
 
+import numpy as np
+
 from calib.base import Calibrator, extras_for
 from calib.data import Predictions
 from calib.diagnostics.judgement import (
@@ -162,7 +164,7 @@ def _data_of(session: OpenSession, spec: FitSpec | TaskSpec) -> Data:
     if isinstance(spec, FitSpec):
         part = session.calibration
         unfitted = calibrator(spec.method, **spec.params)
-        extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
+        extras = extras_for(unfitted, part) | arrays_to_judge(session.whole_test, unfitted.needs)
     else:
         part = session.data
         extras = pool_arrays(session.data)
@@ -281,11 +283,22 @@ def shown_fits(session: OpenSession) -> list[ShownFit]:
                     spec.title,
                     number,
                     fitted,
-                    job.judgement,
+                    _judgement(session, job, fitted),
                     *seconds,
                 )
             )
     return [raw, *sorted(finished, key=lambda fit: OFFERED.index(fit.method))]
+
+
+def _judgement(session: OpenSession, job: Job, fitted: Calibrator) -> Judgement:
+    """The judgement of a finished fit on the test rows; a worker judges those of a cohort."""
+    judged: Judgement | None = job.judgement
+    if session.cohort is not None:
+        data = rows_to_predict(session, fitted)
+        what = f"the scores of {job.spec.title}"
+        judged = ready(("cohort", job.key), what, judge_fitted, fitted, data=data)
+    assert judged is not None
+    return judged
 
 
 def _shown(
@@ -315,7 +328,11 @@ def _shown(
 
 def on_all_rows(session: OpenSession) -> Evaluation:
     """The raw model on all rows of the open data, in the view that the visitor looks at."""
-    rows = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
+    parts = session.calibration, session.test
+    if session.cohort is not None:
+        half = np.arange(len(session.shown)) % 2 == 0
+        parts = session.shown.take(half), session.shown.take(~half)
+    rows = Data(f"{session.rows_key} both parts", both_parts(*parts))
     what = "the scores of the raw model on all rows"
     raw = raw_model(session.data)
     whole = ready("raw on all rows", what, raw_on_all_rows, raw, data=rows)
@@ -359,7 +376,7 @@ def rows_of(part: Predictions) -> Data:
 def rows_to_predict(session: OpenSession, fitted: Calibrator) -> Data:
     """The test rows as a worker needs them to predict."""
     arrays = arrays_to_judge(session.test, fitted.needs)
-    return Data(f"{session.split_key} {sorted(arrays)}", arrays)
+    return Data(f"{session.rows_key} {sorted(arrays)}", arrays)
 
 
 def ready(

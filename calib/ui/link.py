@@ -56,6 +56,8 @@ ARRIVED = "calib_arrived"
 PARAMETER = "w"
 SETTINGS = ("fit/methods", VIEWPOINT)
 """Widgets whose choices come back too."""
+COHORT = "cohort"
+"""The columns and the name of the cohort, among the settings."""
 USED = 600.0
 """Seconds after which a link is stored once more, so that it counts as used."""
 
@@ -298,9 +300,17 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
             key: (rule_state(held.decision), held.sets and without_arrays(asdict(held.sets)))
             for key, held in session.carried.items()
         },
-        settings={key: st.session_state[key] for key in SETTINGS if key in st.session_state},
+        settings=_settings(session),
         earlier=tuple(sorted(earlier)),
     )
+
+
+def _settings(session: OpenSession) -> dict[str, Any]:
+    """What was chosen on the pages, and the cohort."""
+    settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
+    if session.cohort is not None:
+        settings[COHORT] = [[*session.cohort.columns], session.cohort.name]
+    return settings
 
 
 def session_of(entry: Entry, data: Predictions) -> OpenSession:
@@ -318,6 +328,8 @@ def session_of(entry: Entry, data: Predictions) -> OpenSession:
         "reading": Reading(choices=choices),
     }
     session = OpenSession.from_data(data, entry.part, entry.seed, entry.most, **about)
+    if COHORT in entry.settings:
+        session.show_cohort(*entry.settings[COHORT])
     _take_in(session, entry)
     return session
 

@@ -384,7 +384,7 @@ def whose_map(calibration: Predictions) -> int | None:
 
 def rows_of_class(session: OpenSession, target: int | None) -> ClassRows:
     """Pairs of both parts, sorted and binned."""
-    data = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
+    data = Data(f"{session.rows_key} both parts", both_parts(session.calibration, session.test))
     return ready(
         ("map rows", target),
         "the scores of both parts",

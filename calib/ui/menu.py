@@ -69,6 +69,7 @@ MENU = {
     "Results": [
         Entry("pages/2_Compare.py", "Compare", ":material/leaderboard:"),
         Entry("pages/3_Reliability.py", "Reliability", ":material/show_chart:"),
+        Entry("pages/13_Groups.py", "Groups", ":material/groups:"),
         Entry("pages/6_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
     ],
     "Act": [
@@ -86,7 +87,7 @@ MENU = {
         Entry("pages/12_Active_learning.py", "Active learning", ":material/school:", FEATURES),
     ],
 }
-"""Thirteen pages. A new one is one line here and one file in ``pages``."""
+"""Fourteen pages. A new one is one line here and one file in ``pages``."""
 
 
 def entries() -> list[Entry]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, TypeVar
 from uuid import uuid4
 
+import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.apply import fewer_rows
+from calib.auditing.groups import rows_in_group
+from calib.auditing.rows import group_columns
 from calib.data import Choices, Inspection, Predictions
 from calib.data.split import split_rows
 from calib.decisions.conformal import PredictionSets
@@ -20,6 +24,7 @@ from calib.decisions.rules import AnyRule
 from calib.engine import FitSpec, TaskSpec, on_disk
 from calib.errors import CalibrationError
 from calib.evaluation.view import View, Viewpoint, view_of
+from calib.metrics.confidence import Bools
 from calib.numerics import Ints
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
@@ -96,6 +101,31 @@ class Visitor:
         return key
 
 
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """A group of rows to which the pages are restricted.
+
+    Attributes
+    ----------
+    columns : that the group comes from.
+    name : of the group.
+    inside : (n,) whether a row of the data is in it.
+    test_inside : (n_test,) the same of the test rows.
+    data, test : its rows, all of them and those among the test rows.
+    """
+
+    columns: tuple[str, ...]
+    name: str
+    inside: Bools
+    test_inside: Bools
+    data: Predictions
+    test: Predictions
+
+
+LEAST_OF_COHORT = 20
+"""Test rows that a cohort has."""
+
+
 @dataclass(eq=False)
 class OpenSession(Visitor):
     """Open data with their split and what was asked for on it; replaced as a whole when other data are opened.
@@ -103,7 +133,7 @@ class OpenSession(Visitor):
     Attributes
     ----------
     data : the open data set.
-    calibration, test : its two parts.
+    calibration, whole_test : its two parts.
     part, seed : the split asked for; ``part`` None means the one that came with the data.
     most : calibration rows to fit on at most; None takes 50,000 where there are more than 200,000.
     drawn : sentence that says how many of the calibration rows were drawn; "" where all are there.
@@ -115,11 +145,12 @@ class OpenSession(Visitor):
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     carried : what the files of a fit decide, by fit key.
     viewpoint : how data of two classes are looked at.
+    cohort : the group of rows to which the pages are restricted, or None.
     """
 
     data: Predictions
     calibration: Predictions
-    test: Predictions
+    whole_test: Predictions
     part: float | None
     seed: int
     most: int | None = None
@@ -132,6 +163,7 @@ class OpenSession(Visitor):
     picked: dict[str, Any] = field(default_factory=dict)
     carried: dict[str, Carried] = field(default_factory=dict)
     viewpoint: Viewpoint = "event"
+    cohort: Cohort | None = None
 
     @classmethod
     def from_data(
@@ -168,10 +200,53 @@ class OpenSession(Visitor):
         return [*fits, *self.studies.values()]
 
     @property
+    def rows_key(self) -> str:
+        """Names the data, the split and the cohort."""
+        cohort = self.cohort
+        return self.split_key if cohort is None else f"{self.split_key} {cohort.test.sha256}"
+
+    @property
+    def test(self) -> Predictions:
+        """The test rows, of the cohort alone where one is chosen."""
+        return self.whole_test if self.cohort is None else self.cohort.test
+
+    @property
+    def shown(self) -> Predictions:
+        """All rows, of the cohort alone where one is chosen."""
+        return self.data if self.cohort is None else self.cohort.data
+
+    @property
     def test_numbers(self) -> Ints:
         """Numbers of the test rows in the data, from 1."""
+        numbers = self._whole_test_numbers + 1
+        return numbers if self.cohort is None else numbers[self.cohort.test_inside]
+
+    @property
+    def _whole_test_numbers(self) -> Ints:
         data = self.data
-        return split_rows(data.labels, self.part, data.given_split, self.seed, data.clusters)[1] + 1
+        return split_rows(data.labels, self.part, data.given_split, self.seed, data.clusters)[1]
+
+    def show_cohort(self, columns: Sequence[str], name: str) -> bool:
+        """Restrict the pages to a group of rows, unless there is none of this name with test rows enough."""
+        inside = rows_in_group(group_columns(self.data), self.data.times, columns, name)
+        if inside is None:
+            return False
+        test_inside = inside[self._whole_test_numbers]
+        if np.count_nonzero(test_inside) < LEAST_OF_COHORT:
+            return False
+        data = self.data.take(inside)
+        test = self.whole_test.take(test_inside)
+        self.cohort = Cohort(tuple(columns), name, inside, test_inside, data, test)
+        return True
+
+    @contextmanager
+    def all_rows(self) -> Iterator[None]:
+        """Leave the cohort aside for what is drawn within."""
+        cohort, self.cohort = self.cohort, None
+        try:
+            yield
+        finally:
+            self.cohort = cohort
 
     @property
     def view(self) -> View:
@@ -179,7 +254,8 @@ class OpenSession(Visitor):
         return view_of(self.data, self.viewpoint)
 
     def seen(self, key: Hashable) -> Hashable:
-        """The key of what is computed in the view that the visitor looks at."""
+        """The key of what is computed in the view and of the rows that the visitor looks at."""
+        key = key if self.cohort is None else (self.cohort.test.sha256, key)
         return key if self.view.column is None else (self.view.key, key)
 
     def split(self, part: float | None, seed: int, most: int | None = None) -> None:
@@ -192,7 +268,10 @@ class OpenSession(Visitor):
         self.seed = seed
         self.most = most
         self.drawn = drawn
-        self.calibration, self.test = calibration, test
+        self.calibration, self.whole_test = calibration, test
+        if (cohort := self.cohort) is not None:
+            self.cohort = None
+            self.show_cohort(cohort.columns, cohort.name)
         self.kept = {}
         self.built = {}
         self.studies = {}
@@ -207,6 +286,8 @@ class OpenSession(Visitor):
         if self.split_key == before.split_key:
             self.studies = before.studies
             self.carried = before.carried
+        if before.cohort is not None:
+            self.show_cohort(before.cohort.columns, before.cohort.name)
 
 
 def _split(

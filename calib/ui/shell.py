@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 
@@ -27,7 +27,14 @@ from calib.ui.progress import fits_under_way
 from calib.ui.progress import stop as stop_study
 from calib.ui.ready import waiting_line
 from calib.ui.server.uploads import forget_unshown
-from calib.ui.session import FROM_THE_TOP, VIEWPOINT, OpenSession, find_session
+from calib.ui.session import (
+    FROM_THE_TOP,
+    VIEWPOINT,
+    Cohort,
+    OpenSession,
+    current_session,
+    find_session,
+)
 from calib.ui.text import literal, show_pending_notices
 from calib.ui.widgets import segments
 
@@ -35,6 +42,8 @@ FITS_IN_BODY = ("Fit",)
 """Pages that say further down, where one clicks, how far fits are."""
 LAST_OF_JOURNEY = "Export"
 """The pages up to this one are the journey, in order; the others are looked up."""
+OF_ALL_ROWS = ("Fit", "Export", "Monitoring", "Geometry", "Active learning")
+"""Pages that no cohort restricts."""
 OF_CLASSES = ("Latent GP", "Geometry", "Active learning")
 """Pages that have no words of their own for an event."""
 IMPORTED = (
@@ -59,6 +68,8 @@ READABLE = f"""<style>
 .js-plotly-plot .main-svg text {{fill: currentColor !important}}
 button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][0]},{PAGES["dark"][0]}) !important}}
 :focus-visible:not(input, textarea) {{outline: 2px solid {text_color(COLORS[1])} !important; outline-offset: 1px}}
+.st-key-cohort-clear button {{border-radius: 1rem; min-height: 0; padding: .1rem .7rem;
+  background: light-dark(#FDEEE3,#4A2A14); color: light-dark(#8A3F00,#FFC9A0)}}
 [data-testid="stCode"] .token {{color: inherit !important}}
 [data-testid="stCode"] .token.keyword {{color: {text_color(COLORS[1])} !important}}
 [data-testid="stCode"] .token.string {{color: {text_color(COLORS[2])} !important}}
@@ -104,7 +115,8 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
         with waiting_line():
             if session is not None and (missing := entry.missing(session)):
                 _lacks(session, entry, missing)
-            yield
+            with session.all_rows() if session and title in OF_ALL_ROWS else nullcontext():
+                yield
         if session is not None:
             _onward(entry, session)
     except CalibrationError as error:
@@ -121,14 +133,18 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
 
 
 def _about(session: OpenSession, title: str) -> None:
-    """What is open, in one line, and where a page has no words for an event, that it has none."""
+    """What is open and the cohort in one line; where a page has no words for an event, that it has none."""
     about = {
         "top-label": plural(session.data.n_classes, "class", "classes"),
         "event": f"two classes, event: {literal(session.view.event_name)}",
         "pairs": "pairs of confidence and correct",
     }
-    rows = plural(len(session.test), "test prediction")
-    st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
+    rows = plural(len(session.whole_test), "test prediction")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        name = literal(session.data.name)
+        st.caption(f"{name} · {rows} · {about[session.view.name]}", width="content")
+        if session.cohort is not None:
+            _chip(session.cohort, title)
     if session.view.is_event and title in OF_CLASSES:
         name = literal(session.view.event_name)
         st.caption(
@@ -138,6 +154,26 @@ def _about(session: OpenSession, title: str) -> None:
         st.caption(
             "A confidence below 0.5 counts as confidence in the opposite: 0.2 as 0.8 that the answer is wrong."
         )
+
+
+def _chip(cohort: Cohort, title: str) -> None:
+    """The rows to which the pages are restricted, out of the way with one click."""
+    rows = plural(len(cohort.data), "row")
+    st.button(
+        f"{literal(cohort.name)} · {rows}",
+        key="cohort/clear",
+        icon=":material/close:",
+        icon_position="right",
+        help="Show all rows again.",
+        on_click=show_all_rows,
+    )
+    scope = "this page shows all rows" if title in OF_ALL_ROWS else "all pages show these rows"
+    st.caption(scope, width="content")
+
+
+def show_all_rows() -> None:
+    """Leave the cohort."""
+    current_session().cohort = None
 
 
 def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:

@@ -10,17 +10,28 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from sklearn.metrics import roc_auc_score
 
 import calib
 from calib.auditing.checks import Checked, check_level
 from calib.auditing.findings import Audit
-from calib.auditing.groups import JudgedGroups, partition, periods
+from calib.auditing.groups import (
+    JudgedGroups,
+    contrast,
+    groups_of_evaluation,
+    partition,
+    periods,
+    rows_in_group,
+)
 from calib.auditing.make import audit, audit_rows
 from calib.auditing.maps import fit_affine, slope_estimate
 from calib.auditing.rows import AuditRows
 from calib.cli import main
+from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
+from calib.evaluation import Evaluation
 from calib.numerics import log_softmax, sigmoid, softmax
+from calib.registry import calibrator
 
 
 def calibrated(rng: np.random.Generator, n: int, k: int = 2) -> tuple[Any, Any]:
@@ -148,6 +159,61 @@ def test_columns_become_groups_by_their_values(rng):
     assert partition("site", np.full(500, "a")) is None
     few = partition("flag", np.array([0, 1] * 250))
     assert few is not None and few.names == ("flag 0", "flag 1")
+
+
+def test_rows_of_a_group_are_those_of_its_name(rng):
+    sex = rng.choice(["Female", "Male"], 400)
+    race = rng.choice(["Black", "White"], 400)
+    groups = {"sex": sex, "race": race}
+    inside = rows_in_group(groups, None, ("sex", "race"), "Female × Black")
+    np.testing.assert_array_equal(inside, (sex == "Female") & (race == "Black"))
+    assert rows_in_group(groups, None, ("sex",), "Other") is None
+    assert rows_in_group(groups, None, ("sex", "age"), "Female × 30") is None
+    times = np.repeat(["2024-01", "2024-02", "2024-03", "2024-04"], 100)
+    inside = rows_in_group(groups, times, ("sex", "time"), "Male × 2024-01")
+    np.testing.assert_array_equal(inside, (sex == "Male") & (times == "2024-01"))
+
+
+def test_all_groups_are_ordered_by_their_gap_and_count_their_events(rng):
+    p, happened = calibrated(rng, 2000)
+    sex = rng.choice(["Female", "Male"], 2000)
+    race = rng.choice(["Black", "White"], 2000)
+    rows = rows_of(p, happened, groups={"sex": sex, "race": race})
+    ordered = JudgedGroups.from_rows(rows).ordered()
+    assert len(ordered) == 8
+    assert [group.gap.value for group in ordered] == sorted(group.gap.value for group in ordered)
+    pair = next(group for group in ordered if group.name == "Female × White")
+    assert pair.columns == ("sex", "race")
+    assert pair.events == (happened & (sex == "Female") & (race == "White")).sum()
+
+
+def test_groups_of_a_calibrator_are_those_of_its_probabilities(rng):
+    p, happened = calibrated(rng, 2000)
+    sex = rng.choice(["Female", "Male"], 2000)
+    part = from_outputs(np.sqrt(p), happened.astype(int))
+    part = replace(part, groups=sex)
+    raw = calibrator("identity").fit(part.logits, part.labels)
+    for view in ("event", "top-label"):
+        evaluation = Evaluation.from_predictions(raw, part, view)
+        direct = JudgedGroups.from_rows(AuditRows.from_predictions(part, view)).ordered()
+        for own, other in zip(groups_of_evaluation(evaluation, part), direct, strict=True):
+            assert (own.name, own.rows, own.severity) == (other.name, other.rows, other.severity)
+            assert own.gap == pytest.approx(other.gap)
+
+
+def test_a_group_beside_all_others(rng):
+    p, happened = calibrated(rng, 1000)
+    sex = rng.choice(["Female", "Male"], 1000)
+    age = np.where((sex == "Female") & (rng.random(1000) < 0.5), "young", "old")
+    part = replace(from_outputs(p, happened.astype(int)), metadata={"sex": sex, "age": age})
+    found = contrast(part, "event", ("sex",), "Female", data={})
+    inside = sex == "Female"
+    assert found is not None and found.rows == (inside.sum(), (~inside).sum())
+    assert found.predicted == pytest.approx((p[inside].mean(), p[~inside].mean()), abs=1e-6)
+    assert found.observed == pytest.approx((happened[inside].mean(), happened[~inside].mean()))
+    assert found.auroc[0] == pytest.approx(roc_auc_score(happened[inside], p[inside]))
+    assert found.shares["young"] == pytest.approx(((age == "young")[inside].mean(), 0.0))
+    assert contrast(part, "event", ("sex",), "nobody", data={}) is None
 
 
 def test_periods_have_about_equal_counts_and_are_named_by_their_ends():

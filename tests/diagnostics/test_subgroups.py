@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.gaps import GroupGap, gap_sentence, gaps_by_group
+from calib.diagnostics.gaps import GroupGap, gap_sentence
 from calib.diagnostics.group_panels import MEASURES, group_panels
-from calib.diagnostics.judged_decisions import recalibrated_by_group
-from calib.diagnostics.subgroups import folded, subgroups
+from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
-from calib.numerics import sigmoid
 from tests.diagnostics.conftest import evaluation
 
 
@@ -83,16 +81,6 @@ def test_the_sentence_is_that_of_its_numbers() -> None:
     assert few == "−20.0 points (−90.0 to +50.0) on average; no group has enough rows to be judged."
 
 
-def test_others_are_pooled_in_the_last_row(rng) -> None:
-    made = calibrated(600, rng)
-    names = rng.choice(list("abcde"), 600)
-    pooled = folded(made, names, np.array([3, 0]), tuple("abcde"), 0.99)
-    by_hand = np.select([names == "d", names == "a"], [0, 1], 2)
-    expected = gaps_by_group(*made.pair, by_hand, 3, 0.99)
-    np.testing.assert_array_equal(pooled.rows, expected.rows)
-    np.testing.assert_allclose(pooled.gap_low, expected.gap_low)
-
-
 def test_one_group_for_each_row_is_needed() -> None:
     with pytest.raises(CalibrationError, match="one group for each"):
         group_panels([0.2, 0.4], [0, 1], ["a"])
@@ -158,15 +146,3 @@ def test_rows_of_weight_0_are_left_out(rng):
     found = group_panels(p, y, group, weights, "sampling")
     same = group_panels(p[kept], y[kept], group[kept], weights[kept], "sampling")
     assert found[0].measures == same[0].measures
-
-
-def test_a_worker_fits_to_calibration_rows_and_judges_on_the_others(rng):
-    group = rng.choice(["a", "b"], 6000)
-    score = rng.normal(-1, 1, 6000)
-    y = (rng.random(6000) < sigmoid(score + np.where(group == "a", 0.6, -0.6))).astype(int)
-    logits = np.column_stack([np.zeros(6000), score])
-    data = {"logits": logits[:3000], "labels": y[:3000], "groups": group[:3000]}
-    data |= {f"test_{name}": part for name, part in
-             (("logits", logits[3000:]), ("labels", y[3000:]), ("groups", group[3000:]))}  # fmt: skip
-    found = recalibrated_by_group(1, data=data)
-    assert found.pays and found.n == 3000 and found.made.rows.sum() == 3000

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from calib.auditing.findings import GroupFinding
 from calib.diagnostics.binning import binning_picture
 from calib.diagnostics.calibration_maps import balanced_edges, class_pairs
 from calib.diagnostics.frequencies import frequencies
@@ -15,18 +16,20 @@ from calib.diagnostics.gaps import by_band
 from calib.diagnostics.histograms import threshold_counts
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
-from calib.evaluation.view import EVENT
+from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.metrics import risk_model
+from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
 from calib.plots import alt_text, figure_data
 from calib.plots.binning import bins_over_densities
 from calib.plots.decisions import dragged_to, threshold_chart
+from calib.plots.groups import forest
 from calib.plots.latent import latent_function
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.monitoring import e_value_chart
-from calib.plots.over_under import band_chart, before_after
+from calib.plots.over_under import band_chart, ratio_to_odds
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
-from calib.plots.style import method_style
+from calib.plots.style import GUIDE, method_style
 from tests.conftest import simulate
 from tests.diagnostics.conftest import evaluation
 from tests.plots.conftest import traces
@@ -57,28 +60,49 @@ def test_bins_have_their_edges_and_their_pairs() -> None:
         )
 
 
-@pytest.mark.parametrize("quantity", ["over", "under"])
-def test_over_and_under_are_where_they_were_given_with_intervals_and_changes(rng, quantity) -> None:
+def test_the_ratio_is_drawn_where_it_was_given_beside_the_odds(rng) -> None:
     confidence = rng.beta(8, 2, 2000)
     correct = rng.random(2000) < confidence
     known = over_under_confidence(
         [evaluation(confidence**0.25, correct), evaluation(confidence, correct)]
     )
-    fig = before_after(list(zip(("raw", "<i>"), known, (RAW, STYLE), strict=True)), quantity)
+    fig = ratio_to_odds(list(zip(("raw", "<i>"), known, (RAW, STYLE), strict=True)))
     table = figure_data(fig).set_index("trace")
     for place, (name, result) in enumerate(zip(("raw", "<i>"), known, strict=True)):
-        value = getattr(result, quantity)
         assert table.loc[name, ["value", "low", "high"]].tolist() == pytest.approx(
-            list(value), rel=1e-5
+            list(result.ratio), rel=1e-5
         )
         (dot,) = [trace for trace in traces(fig, name) if trace.customdata is not None]
-        assert dot.x[0] == value.value
-        assert dot.x[0] + dot.error_x.array[0] == pytest.approx(value.high)
+        assert dot.x[0] == result.ratio.value
+        assert dot.x[0] + dot.error_x.array[0] == pytest.approx(result.ratio.high)
         assert place < dot.y[0] < place + 0.5
-    change = list(getattr(known[1].change, quantity))
-    assert table.loc["<i>", ["change", "change low", "change high"]].tolist() == pytest.approx(
-        change, rel=1e-5
-    )
+        odds = correct.sum() / (~correct).sum()
+        assert table.loc[f"{name}, odds", "odds"] == pytest.approx(odds, rel=1e-5)
+
+
+def test_every_group_is_drawn_at_its_gap_and_those_that_are_off_are_coloured() -> None:
+    named = ("<b>low", -0.084, "problem"), ("fine", 0.01, "fine"), ("high", 0.03, "problem")
+    groups = [
+        GroupFinding(
+            name, 753, 0.14, 0.056, Interval(gap, gap - 0.02, gap + 0.02), severity, ("sex",), 42
+        )
+        for name, gap, severity in named
+    ]
+    event = forest(groups, 32, EVENT)
+    confidence = forest(groups, 32, TOP_LABEL)
+    for place, (name, gap, _) in enumerate(named):
+        (mark,) = traces(event, name)
+        assert mark.x[0] == pytest.approx(100 * gap)
+        assert mark.x[0] + mark.error_x.array[0] == pytest.approx(100 * gap + 2)
+        assert place < mark.y[0] < place + 0.5
+    colors = [
+        traces(fig, name)[0].marker.color for fig in (event, confidence) for name, *_ in named
+    ]
+    assert colors[0] == colors[5] != colors[2] == colors[3]  # above zero: too low, or overconfident
+    assert colors[1] == colors[4] == GUIDE
+    texts = [text.text for text in event.layout.annotations]
+    assert texts.count("753") == texts.count("42") == 3
+    assert "joint over 32 groups" in event.layout.xaxis.title.text
 
 
 def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from scipy.special import expit, logit
 
+from calib.auditing.findings import GroupFinding, Severity
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
@@ -53,12 +54,12 @@ from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
 from calib.plots.geometry import success_curve
+from calib.plots.groups import forest
 from calib.plots.latent import effect_chart, latent_function
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, member_rows
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import (
     band_chart,
-    before_after,
     per_class_chart,
     ratio_to_odds,
     theorem_chain,
@@ -201,6 +202,18 @@ def _panels(said: np.ndarray, outcome: np.ndarray, name: str) -> go.Figure:
     return reliability_panels(panels, gap_reach(panels), 150)
 
 
+def _groups(case: Case, name: str) -> list[GroupFinding]:
+    """Every class as a group, by the share of its rows that are right."""
+    right = case.logits.argmax(axis=1) == case.labels
+    found = []
+    for k in np.unique(case.labels)[:18]:
+        rate = float(right[case.labels == k].mean())
+        gap = Interval(rate - 0.5, max(rate - 0.7, -1.0), min(rate - 0.3, 1.0))
+        severity: Severity = "problem" if abs(gap.value) > 0.2 else "fine"
+        found.append(GroupFinding(f"{name} {k}", 40, 0.5, rate, gap, severity, ("class",), 20))
+    return found
+
+
 def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
     probs = softmax(case.logits)
     evaluations = [evaluate(p, case.labels) for p in (probs, softmax(case.logits / 2))]
@@ -213,12 +226,11 @@ def _over_under(case: Case, name: str) -> dict[str, go.Figure]:
     names = [f"{name} {k}" for k in range(probs.shape[1])]
     order = classes[0][1].worst_first()[:12]
     figures = {
-        "over": before_after(rows, "over"),
-        "under": before_after(rows, "under"),
         "ratio": ratio_to_odds(rows),
         "theorem": theorem_chain(rows_of([theorem_one(*e.pair) for e in evaluations])),
         "bands": band_chart(rows_of([by_band(e) for e in evaluations])),
         "classes": per_class_chart(names, order, classes, title=name),
+        "groups": forest(_groups(case, name), 40, EVENT),
     }
     for scale in ("linear", "logit"):
         histogram = confidence_histogram(*evaluations[0].pair, scale=scale)

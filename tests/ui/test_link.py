@@ -18,6 +18,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
+from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove
 from calib.engine import Engine, FitSpec
 from calib.evaluation.comparison_table import verdict
@@ -438,3 +439,15 @@ def test_deleting_leaves_nothing_of_data_that_were_open_before(records: Path) ->
     app.button("link/delete").click().run()
     assert not app.exception and not kept(records)
     assert not fits.queue().snapshot()
+
+
+def test_a_link_brings_back_the_cohort(records: Path) -> None:
+    session = OpenSession.from_data(load_sample("simulated-loans"), sample="simulated-loans")
+    name = str(session.data.groups[0])
+    (column,) = [entry.column for entry in session.data.roles if entry.role == "group"]
+    assert session.show_cohort((column,), name)
+    token = open_page("app.py", session).query_params["w"]
+    restart()
+    back = follow(token).session_state[SESSION]
+    assert (back.cohort.columns, back.cohort.name) == ((column,), name)
+    np.testing.assert_array_equal(back.test.labels, session.test.labels)

@@ -100,7 +100,7 @@ def test_a_page_that_the_data_do_not_allow_is_left_out_with_its_reason(
         sample_to_read.data, features=None, train_features=None, train_labels=None, sha256="bare"
     )
     titles = [entry.title for entry in menu.entries()]
-    assert len(titles) == 13
+    assert len(titles) == 14
     for session, gone in (
         (sample_to_read, []),
         (OpenSession.from_data(bare), ["Geometry", "Active learning"]),

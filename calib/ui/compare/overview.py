@@ -49,7 +49,7 @@ from calib.ui.compare.answer import (
     taken,
 )
 from calib.ui.fits import ShownFit, ready
-from calib.ui.over_under.groups import in_groups
+from calib.ui.groups import in_groups
 from calib.ui.reliability import bins_in_words, show_only
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.shell import need_fit
@@ -70,13 +70,13 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
     if len(fits) == 1 or not is_usable(session):
         lead(session, "Compare")
     if len(fits) == 1:
-        in_groups(session.test, raw)
+        in_groups(session, raw)
         failed()
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
         _diagrams([raw])
         return
     answer_with_export(session, fits)
-    in_groups(session.test, taken(fits))
+    in_groups(session, taken(fits))
     failed()
     table = comparison_table(fits)
     tiles = st.container()

@@ -50,7 +50,7 @@ WEIGHTS = "data/weights"
 
 def overview(session: OpenSession) -> None:
     """Open with the audit, then the way on and what was understood beside the raw model's reliability."""
-    data = session.data
+    data = session.shown
     whole = fits.on_all_rows(session)
     audit.head(session)
     facts, picture = st.columns([11, 10], gap="large")
@@ -79,7 +79,7 @@ def _reliability(session: OpenSession, whole: Evaluation) -> None:
     """The reliability of the raw model over all rows, on the axes that give its values room; a worker computes it."""
     view = whole.view
     style = method_style("identity")
-    n_bins = default_bins(len(session.data))
+    n_bins = default_bins(len(session.shown))
     curve = fits.ready(
         ("curve", "all rows"),
         "the reliability of the raw model",

@@ -11,7 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.gaps import GroupGaps, by_band
+from calib.data import Predictions
+from calib.diagnostics.gaps import GroupGaps, by_band, gap_sentence
 from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.over_under import (
     OverUnder,
@@ -19,9 +20,10 @@ from calib.diagnostics.over_under import (
     table_cells,
     theorem_of_all,
 )
+from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
-from calib.formatting import number, percent, plural, points, points_between
+from calib.formatting import class_in_words, number, percent, plural, points, points_between
 from calib.metrics import BINNINGS
 from calib.plots.axes import Scale, crowded
 from calib.plots.confidences import confidence_densities
@@ -29,17 +31,17 @@ from calib.plots.over_under import (
     Row,
     band_chart,
     band_name,
-    before_after,
+    per_class_chart,
     ratio_to_odds,
     theorem_chain,
 )
-from calib.plots.style import Style
+from calib.plots.style import Style, three_digits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import keep
-from calib.ui.text import binning_name
-from calib.ui.widgets import scale_of_probabilities, show_table, whole_number
+from calib.ui.text import binning_name, literal
+from calib.ui.widgets import scale_of_probabilities, segments, show_table, whole_number
 
 THIRD = 300
 """Least width: three figures and the menu fill a window of 1500 pixels, two one of 1100."""
@@ -112,39 +114,35 @@ def _ratio(result: OverUnder, view: View) -> str:
 
 
 def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
-    """Underconfidence, overconfidence and the ratio of every method, from the raw model to it."""
-    reading = (
-        "The dotted line is the raw model, each row goes from it to a method; whiskers are 95\u00a0% "
-        "intervals, and hovering gives the change with its paired interval. "
-    )
-    over, under = view.overconfidence, view.underconfidence
-    pictures = (
-        (
-            "ratio",
+    """The ratio o / u of every method against the odds, and o, u and the gap in a small table."""
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        widgets.show_kept(
+            ("ratio", *keys),
             partial(ratio_to_odds, rows, view=view),
+            "ratio-of-over-to-under",
             f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
             f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
             f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
             f"{view.is_}{view.under}; the faint line between them is the rest to correct.",
-        ),
-        (
-            "under",
-            partial(before_after, rows, "under", view=view),
-            f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibration fixes the ratio o / u; at that "
-            "ratio, smaller o and u mean better discrimination.",
-        ),
-        (
-            "over",
-            partial(before_after, rows, "over", view=view),
-            f"{reading}{over.capitalize()} is the {view.over_meaning}.",
-        ),
-    )
-    with st.grid(3, min_column_width=THIRD, gap="small"):
-        for name, draw, how_to_read in pictures:
-            with st.container():
-                widgets.show_kept(
-                    ("before-after", name, *keys), draw, f"{name}-before-after", how_to_read
-                )
+        )
+    with right:
+        cells = [
+            {
+                "method": name,
+                "o": three_digits(result.over.value),
+                "u": three_digits(result.under.value),
+                "o / u": three_digits(result.ratio.value),
+                "odds": three_digits(result.odds.value),
+                "gap, points": points(result.gap.value),
+            }
+            for name, result, _ in rows
+        ]
+        show_table(pd.DataFrame(cells), "method")
+        st.caption(
+            f"o: {view.over_meaning}; u: {view.under_meaning}. Calibration fixes their ratio; at that ratio, smaller "
+            "o and u mean better discrimination."
+        )
 
 
 def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
@@ -287,3 +285,60 @@ def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str
         )
     }
     return {"method": method, **cells, "gap": points(float(gaps.contribution.sum()))}
+
+
+MOST_CLASSES = 20
+"""Classes in the figure; the table has all."""
+
+
+def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
+    """The gap of each class, the worst first, from the raw model to the method."""
+    view = fit.evaluation.view
+    titles = {"predicted": "raw model's predicted class", "label": "true class"}
+    by = segments("Rows by", titles, "predicted", "classes/by")
+    raw = fits[0].evaluation
+    names = np.array([*map(class_in_words, test.class_names)])
+    of_row = names[raw.predicted if by == "predicted" else raw.labels]
+    methods = [
+        (
+            shown,
+            ready(
+                ("classes", shown.key, by),
+                f"the classes of {shown.title}",
+                subgroups,
+                shown.evaluation,
+                of_row,
+            ),
+        )
+        for shown in beside_raw(fits, fit)
+    ]
+    last = methods[-1][1]
+    st.markdown(
+        f"With {fit.title}: {gap_sentence(last.average, last.off, int(last.enough.sum()), literal, '**')}"
+    )
+    order = last.worst_first[:MOST_CLASSES]
+    if len(order):
+        gaps = [(shown.title, found.gaps, shown.style) for shown, found in methods]
+        draw = partial(per_class_chart, last.names, order, gaps, f"By {titles[by]}", view)
+
+        def choose(title: str, name: str) -> None:
+            shown = next(shown for shown, _ in methods if shown.title == title)
+            choose_rows(shown, literal(name), of_row == name)
+
+        how_to_read = (
+            f"{view.mean_said.capitalize()} minus {view.outcome} in each class; right of zero: {view.too_high}. The "
+            "intervals hold for all classes together; the dot above is the raw model."
+        )
+        show_clickable(("classes chart", fit.key, by), draw, "classes", how_to_read, choose)
+    if by == "label":
+        st.caption(
+            "Given the true class, a gap is no fault of calibration: even a calibrated model is overconfident on "
+            "classes that are hard to tell apart."
+        )
+    cells = [
+        (group.name, group.rows, group.observed, group.predicted, *group.gap)
+        for group in last.in_order()
+    ]
+    columns = ["class", "rows", view.outcome, view.mean_said, "gap", "low", "high"]
+    table = pd.DataFrame(cells, columns=columns).round(4)
+    widgets.folded("Every class in numbers", "classes/numbers", partial(show_table, table, "class"))

@@ -1,0 +1,124 @@
+"""Forest plot of groups: the gap of each with its joint interval, its rows and its events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from calib.evaluation.view import View
+from calib.formatting import percent, points, points_between
+from calib.plots.annotations import carry
+from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
+from calib.plots.style import COLORS, GUIDE, THIN, Style, colored, plain, set_layout, set_x
+
+if TYPE_CHECKING:
+    from calib.auditing.findings import GroupFinding
+
+PIXELS = 32
+"""Height of a row."""
+DROP = 0.22
+"""Marks are drawn at ``place + DROP``, beneath the row's text."""
+COLUMNS = (("points", 112), ("rows", 60), ("events", 8))
+"""Columns of numbers at the right, with the distance of their right end from that of the figure in pixels."""
+TOO_LOW = Style(COLORS[1])
+TOO_HIGH = Style(COLORS[3])
+FINE = Style(GUIDE)
+
+
+def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figure:
+    """Draw a row for each group: its gap in points with its joint interval; those that are off are coloured.
+
+    Parameters
+    ----------
+    groups : from the top of the figure to its foot.
+    n_judged : number of groups for which the intervals hold together.
+    view : of the gaps: observed - predicted of an event, else confidence - accuracy.
+    """
+    fig = go.Figure()
+    line_through_rows(fig, 0, len(groups), THIN, DROP)
+    texts = []
+    labels = []
+    for place, group in enumerate(groups):
+        style = style_of(group, view)
+        interval = tuple(100 * end for end in group.gap)
+        draw_row(
+            fig,
+            place,
+            interval,
+            style,
+            group.name,
+            _hover(group, view),
+            size=9,
+            symbol="circle-open" if group.severity == "caution" else None,
+            drop=DROP,
+        )
+        labels.append(RowLabel(group.name, color=None if style is FINE else style.color))
+        cells = points(group.gap.value), f"{group.rows:,}", f"{group.events:,}"
+        texts += [
+            _text(cell, place, shift)
+            for cell, (_, shift) in zip(cells, _columns(view), strict=False)
+        ]
+    off = [group for group in groups if group.severity != "fine"]
+    named = "; ".join(f"{group.name} {points(group.gap.value)} points" for group in off[:6])
+    title = _axis(view)
+    alt = f"{title} of {len(groups)} groups with joint intervals. Off: {named or 'none'}."
+    frame_rows(fig, labels, alt=alt, pixels=PIXELS, drop=DROP)
+    texts += [_text(name, -1, shift) for name, shift in _columns(view)]
+    fig.layout.annotations = [*fig.layout.annotations, *texts]
+    set_layout(fig, margin_t=30, height=fig.layout.height - 12)
+    set_x(fig, title_text=f"{title}, points (95\u00a0% joint over {n_judged:,} groups)")
+    return fig
+
+
+def style_of(group: GroupFinding, view: View) -> Style:
+    """Return the colour of a group: predictions too low, too high, or fine."""
+    if group.severity == "fine":
+        return FINE
+    observed_above = (group.gap.value > 0) == view.is_event
+    return TOO_LOW if observed_above else TOO_HIGH
+
+
+def _columns(view: View) -> tuple[tuple[str, int], ...]:
+    return COLUMNS if view.is_event else tuple((name, shift - 52) for name, shift in COLUMNS[:2])
+
+
+def _axis(view: View) -> str:
+    return "Observed − predicted" if view.is_event else "Confidence − accuracy"
+
+
+def _text(text: str, place: float, shift: int) -> dict[str, Any]:
+    return {
+        "text": text if place >= 0 else colored(text, GUIDE),
+        "x": 1,
+        "xref": "paper",
+        "xanchor": "right",
+        "xshift": -shift,
+        "y": max(place, 0),
+        "yshift": 12 if place >= 0 else 28,
+        "yanchor": "middle",
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+def _hover(group: GroupFinding, view: View) -> dict[str, Any]:
+    low, high = group.gap.low, group.gap.high
+    lines = [
+        f"{plain(group.name)} · {group.rows:,} rows",
+        f"{view.mean_said} {percent(group.predicted)}, {view.outcome} {percent(group.observed)}",
+        f"gap {points(group.gap.value)} points ({points_between(low, high)})",
+    ]
+    columns: dict[str, Any] = {
+        "columns": [" × ".join(group.columns)],
+        "group": [group.name],
+        "rows": [group.rows],
+        "events": [group.events],
+        "predicted": [group.predicted],
+        "observed": [group.observed],
+        "gap": [group.gap.value],
+        "gap_low": [low],
+        "gap_high": [high],
+    }
+    return carry(**columns) | {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}

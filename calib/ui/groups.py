@@ -1,0 +1,220 @@
+"""Parts of the Groups page: all groups and pairs of groups in one figure, the cohort, and what corrects the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from calib.auditing.findings import GroupFinding
+from calib.auditing.groups import Contrast, contrast, groups_of_data, groups_of_evaluation
+from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanel, group_panels
+from calib.evaluation.view import View
+from calib.formatting import listed, number, percent, plural, with_interval
+from calib.plots.groups import forest
+from calib.ui import widgets
+from calib.ui.audit import audit_of, plain, rows_to_audit
+from calib.ui.chosen_rows import show_clickable
+from calib.ui.fits import RAW, ShownFit, ready
+from calib.ui.session import LEAST_OF_COHORT, Cohort, OpenSession, current_session
+from calib.ui.text import add_notice, literal
+from calib.ui.widgets import draw_table, show_table
+
+MOST_SHOWN, MOST_OFF = 18, 13
+"""Groups in the figure, and of these those that are off; the table has all."""
+MOST_NAMED = 3
+COHORT = "groups/cohort"
+EVERY_ROW = "all rows"
+
+
+def judged_groups(session: OpenSession, fit: ShownFit) -> list[GroupFinding]:
+    """Every judged group, from the lowest gap to the highest: of the raw model on all rows, as the audit has them."""
+    if fit.key == RAW and session.cohort is None:
+        bare, rows = rows_to_audit(session.data)
+        about = groups_of_data, bare, session.viewpoint
+        return ready(("groups", RAW), "the groups", *about, data=rows)
+    bare, _ = rows_to_audit(session.test)
+    part = replace(bare, groups=session.test.groups, times=session.test.times)
+    what = f"the groups of {fit.title}"
+    return ready(("groups", fit.key), what, groups_of_evaluation, fit.evaluation, part)
+
+
+def sentence(groups: Sequence[GroupFinding], view: View) -> str:
+    """How many groups are off, and the one whose gap is largest."""
+    if not groups:
+        return "No group has 40 rows with 5 expected events and 5 others."
+    off = [group for group in groups if group.severity == "problem"]
+    if not off:
+        return f"None of {plural(len(groups), 'group')} differs from the others."
+    worst = max(off, key=lambda group: abs(group.gap.value))
+    return (
+        f"{len(off)} of {plural(len(groups), 'group')} {'is' if len(off) == 1 else 'are'} off, most of all "
+        f"{worst.name}: {view.marks[0]} {percent(worst.predicted)}, {view.marks[1]} {percent(worst.observed)}."
+    )
+
+
+def in_groups(session: OpenSession, fit: ShownFit) -> None:
+    """Say in which groups a method is off, for data with groups."""
+    if session.test.groups is not None or session.test.metadata:
+        found = sentence(judged_groups(session, fit), session.view)
+        st.markdown(f"**{literal(fit.title)} by group:** {plain(found)}")
+
+
+def figure(session: OpenSession, fit: ShownFit, groups: Sequence[GroupFinding]) -> None:
+    """The forest plot; a click restricts all pages to a group."""
+    view = session.view
+    drawn = shown_groups(groups)
+    if not drawn:
+        return
+    draw = partial(forest, drawn, len(groups), view)
+    rows = "all rows" if fit.key == RAW else f"the {len(session.test):,} test rows"
+    how = (
+        f"Groups and pairs of groups of {rows} whose gap differs most from that of all rows; in grey those without a "
+        "significant difference. Orange: predictions too high; blue: too low; hollow: significant, but small or less "
+        "certain. All intervals hold together."
+    )
+    show_clickable(("forest", fit.key), draw, "groups", how, choose_group)
+
+
+def shown_groups(groups: Sequence[GroupFinding]) -> list[GroupFinding]:
+    """Groups that are off, then the largest others, single columns first; from the lowest gap to the highest."""
+    problems = [group for group in groups if group.severity == "problem"]
+    others = [group for group in groups if group.severity != "problem"]
+    problems.sort(key=lambda group: (len(group.columns), -abs(group.gap.value)))
+    others.sort(key=lambda group: (group.severity == "fine", len(group.columns), -group.rows))
+    first = problems[:MOST_OFF]
+    return sorted([*first, *others][:MOST_SHOWN], key=lambda group: group.gap.value)
+
+
+def choose_group(name: str, columns: str) -> None:
+    """Restrict the pages to the group of this name and these columns."""
+    if not current_session().show_cohort(columns.split(" × "), name):
+        add_notice(
+            f"{name} has fewer than {LEAST_OF_COHORT} test rows, too few to show alone.", "warning"
+        )
+
+
+def choose_from_list(groups: Sequence[GroupFinding], cohort: Cohort | None) -> None:
+    """The cohort, chosen by name: what a click in the figure does."""
+    ways = {f"{' × '.join(group.columns)}: {group.name}": group for group in groups}
+    present = None if cohort is None else f"{' × '.join(cohort.columns)}: {cohort.name}"
+    widgets.put(COHORT, present if present in ways else EVERY_ROW)
+
+    def take() -> None:
+        group = ways.get(st.session_state[COHORT])
+        if group is None:
+            current_session().cohort = None
+        else:
+            choose_group(group.name, " × ".join(group.columns))
+
+    st.selectbox("All pages show", [EVERY_ROW, *ways], key=COHORT, on_change=take)
+
+
+def beside_others(session: OpenSession, cohort: Cohort) -> None:
+    """The cohort against all other rows: means, ranking and composition."""
+    bare, rows = rows_to_audit(session.data)
+    key = "contrast", cohort.columns, cohort.name
+    about = contrast, bare, session.viewpoint, cohort.columns, cohort.name
+    found: Contrast | None = ready(key, f"the rows of {cohort.name}", *about, data=rows)
+    if found is None:
+        return
+    view = session.view
+    st.markdown(f"**{literal(cohort.name)}** against all others")
+    table = {
+        "rows": [f"{count:,}" for count in found.rows],
+        view.marks[0]: [percent(value) for value in found.predicted],
+        view.marks[1]: [percent(value) for value in found.observed],
+        "AUROC": ["–" if np.isnan(value) else number(value) for value in found.auroc],
+    }
+    cells = pd.DataFrame(
+        [(name, *values) for name, values in table.items()], columns=["", "these", "others"]
+    )
+    draw_table(cells)
+    if found.shares:
+        bars = pd.DataFrame(
+            [(name, 100 * these, 100 * others) for name, (these, others) in found.shares.items()],
+            columns=["share of", "these", "others"],
+        )
+        bar = st.column_config.ProgressColumn(
+            format="%.0f %%", min_value=0, max_value=100, width=90
+        )
+        draw_table(bars, column_config={"these": bar, "others": bar})
+
+
+def remedy(session: OpenSession) -> None:
+    """What corrects the groups, as the audit says."""
+    found = audit_of(session).of("remedy")
+    st.markdown(plain(found.sentence))
+
+
+def numbers(groups: Sequence[GroupFinding], view: View) -> None:
+    """All judged groups in a table."""
+    table = pd.DataFrame(
+        {
+            "group": [group.name for group in groups],
+            "columns": [" × ".join(group.columns) for group in groups],
+            "rows": [group.rows for group in groups],
+            view.marks[0]: [group.predicted for group in groups],
+            view.marks[1]: [group.observed for group in groups],
+            "gap": [group.gap.value for group in groups],
+            "low": [group.gap.low for group in groups],
+            "high": [group.gap.high for group in groups],
+            "finding": [_word(group, view) for group in groups],
+        }
+    )
+    show_table(table.round(4), "group")
+
+
+def _word(group: GroupFinding, view: View) -> str:
+    if group.severity == "fine":
+        return "no significant difference"
+    return view.too_low if (group.gap.value > 0) == view.is_event else view.too_high
+
+
+def panel(session: OpenSession, fit: ShownFit) -> None:
+    """O:E, slope and the others in each group of the data."""
+    one = fit.evaluation
+    kind = None if one.weights is None else session.test.weight_kind
+    given = *one.pair, session.test.groups, one.weights, kind, one.clusters
+    what = f"the panel of {fit.title} in each group"
+    found: list[GroupPanel] = ready(("group panels", fit.key), what, group_panels, *given)
+    off = [group for group in found if group.off("oe")]
+    judged = plural(sum(bool(group.measures) for group in found), "group")
+    named = [
+        f"{literal(group.name)} {with_interval(group.measures['oe'])}" for group in off[:MOST_NAMED]
+    ]
+    more = [f"{len(off) - MOST_NAMED} more"] * (len(off) > MOST_NAMED)
+    said = (
+        f"in {len(off)} of {judged}**: {listed(named + more)}"
+        if off
+        else f"significantly in none of {judged}**"
+    )
+    st.markdown(f"With {fit.title}, **O:E differs from 1 {said}.")
+    show_table(_panel_table(found), "group")
+    st.caption(
+        f"Intervals of one measure hold for all {judged} together with 95\u00a0% (Bonferroni). The groups come in the "
+        f"order of O:E, the farthest from 1 first; those with fewer than {LEAST_EVENTS} rows of either outcome are too "
+        "small to judge."
+    )
+
+
+def _panel_table(found: list[GroupPanel]) -> pd.DataFrame:
+    table = pd.DataFrame(
+        {
+            "group": [group.name for group in found],
+            "rows": [group.rows for group in found],
+            "events": [group.events for group in found],
+            "event rate": [percent(group.rate) for group in found],
+            "mean risk": [percent(group.mean_risk) for group in found],
+        }
+    )
+    for key, title in MEASURES.items():
+        table[title] = [
+            with_interval(group.measures[key]) if group.measures else f"too few: {group.too_few}"
+            for group in found
+        ]
+    return table

@@ -1,0 +1,71 @@
+"""Groups: all groups and pairs of groups by their gap; a click restricts all pages to one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from calib.ui.audit import plain
+from calib.ui.fits import shown_fits
+from calib.ui.groups import (
+    beside_others,
+    choose_from_list,
+    figure,
+    judged_groups,
+    numbers,
+    panel,
+    remedy,
+    sentence,
+)
+from calib.ui.session import Cohort, OpenSession
+from calib.ui.shell import open_session, page, view_switch
+from calib.ui.widgets import folded, one_fit
+
+
+def body() -> None:
+    """Draw the page."""
+    session = open_session()
+    cohort = session.cohort
+    if session.data.groups is None and not session.data.metadata:
+        st.info(
+            "These data have no column of groups. Give a column of 2 to 50 values to compare its groups."
+        )
+        return
+    with session.all_rows():
+        draw(session, cohort)
+
+
+def draw(session: OpenSession, cohort: Cohort | None) -> None:
+    """The finding, the figure, and beside it the cohort and the remedy."""
+    fits = shown_fits(session)
+    opening = st.container()
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        fit = one_fit(fits, "groups/fit", "Probabilities of", fits[0]) if len(fits) > 1 else fits[0]
+        view_switch(session)
+    groups = judged_groups(session, fit)
+    with opening:
+        st.header(plain(sentence(groups, session.view)), anchor=False)
+    left, right = st.columns([7, 4], gap="large")
+    with left:
+        figure(session, fit, groups)
+    with right:
+        choose_from_list(groups, cohort)
+        if cohort is None:
+            st.caption("Click a group, or choose it here: every page then shows its rows alone.")
+        else:
+            beside_others(session, cohort)
+        with st.container(border=True):
+            remedy(session)
+    title = f"All {len(groups)} groups in numbers"
+    folded(title, "groups/numbers", partial(numbers, groups, session.view))
+    if session.view.is_event and session.test.groups is not None:
+        folded(
+            "In which groups do O:E, slope and AUROC differ?",
+            "groups/panel",
+            partial(panel, session, fit),
+        )
+
+
+with page("Groups"):
+    body()

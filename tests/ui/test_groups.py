@@ -1,0 +1,122 @@
+"""The Groups page, and the cohort to which it restricts all pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib.data.samples import load_sample
+from calib.diagnostics.group_panels import group_panels
+from calib.engine import Engine
+from calib.evaluation import evaluate
+from calib.numerics import sigmoid, softmax
+from calib.ui.session import SESSION, OpenSession
+from tests.ui.conftest import charts, clean, fit, open_page, said, table, twice, unfold
+
+PAGE = "pages/13_Groups.py"
+REGIONS = ("north", "south", "west")
+
+
+def with_north_off(n: int = 1500) -> OpenSession:
+    """Rows of two columns of groups, of which the north has an event twice as often as predicted."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.4, n)
+    region = rng.choice(REGIONS, n)
+    sex = rng.choice(["Female", "Male"], n)
+    happened = rng.random(n) < np.where(region == "north", 2 * p, p)
+    log_odds = np.log(p / (1 - p))
+    session = twice(np.stack([0 * p, log_odds], 1), happened.astype(int), region)
+    data = replace(session.data, metadata={"sex": np.r_[sex, sex]}).decided(event="class 1")
+    return OpenSession.from_data(data)
+
+
+def test_the_page_opens_with_the_group_that_is_off_and_has_every_group() -> None:
+    session = with_north_off()
+    app = open_page(PAGE, session)
+    assert clean(app)
+    data = session.data
+    shown = table(unfold(app, "groups/numbers"), "finding").set_index("group")
+    assert len(shown) == 11  # three regions, two sexes and six pairs
+    inside = data.groups == "north"
+    probs = sigmoid(data.logits[:, 1])
+    gap = (data.labels[inside] - probs[inside]).mean()
+    assert shown.loc["north", "gap"] == pytest.approx(gap, abs=1e-4)
+    assert shown.loc["north", "rows"] == inside.sum()
+    assert shown.loc["north", "finding"] == "risk underestimated"
+    worst = shown["gap"].idxmax()
+    assert "north" in worst
+    assert f"most of all {worst}" in app.header[0].value
+    assert len(charts(app)) == 1
+
+
+def test_a_cohort_restricts_the_pages_until_its_chip_is_clicked(queue: Engine) -> None:
+    session = fit(queue, with_north_off(), "temperature")
+    app = open_page(PAGE, session)
+    app.selectbox(key="groups/cohort").set_value("sex × group: Female × north").run()
+    assert clean(app)
+    inside = (session.data.groups == "north") & (session.data.metadata["sex"] == "Female")
+    chip = app.button(key="cohort/clear")
+    assert chip.label == f"Female × north · {inside.sum():,} rows"
+    assert table(app, "these")["these"].tolist()[0] == f"{inside.sum():,}"
+
+    app.switch_page("pages/2_Compare.py").run()
+    assert clean(app)
+    session = app.session_state[SESSION]
+    test = session.whole_test
+    part = (test.groups == "north") & (test.metadata["sex"] == "Female")
+    assert len(session.test) == part.sum()
+    np.testing.assert_array_equal(session.data.labels[session.test_numbers - 1], test.labels[part])
+    nll = evaluate(softmax(test.logits[part]), test.labels[part]).row_nll.mean()
+    shown = " ".join(element.proto.body for element in app.get("html"))
+    assert f"{nll:.3g}" in shown
+
+    app.button(key="cohort/clear").click().run()
+    assert session.test is session.whole_test
+    assert not [button for button in app.button if button.key == "cohort/clear"]
+
+
+@pytest.mark.parametrize(
+    "path", ["3_Reliability", "4_Decide", "6_Over_underconfidence", "7_Calibration_maps"]
+)
+def test_pages_draw_the_rows_of_a_cohort(path: str, all_unfolded: None) -> None:
+    session = with_north_off(600)
+    assert session.show_cohort(("group",), "north")
+    assert clean(open_page(f"pages/{path}.py", session))
+
+
+def test_the_split_and_its_fits_are_of_all_rows() -> None:
+    session = with_north_off()
+    assert session.show_cohort(("group",), "north")
+    app = open_page("app.py", session)
+    assert clean(app)
+    assert "1,500 calibration rows, 1,500 test rows" in said(app)
+    with session.all_rows():
+        assert session.test is session.whole_test
+    assert len(session.test) < len(session.whole_test)
+
+
+def test_a_cohort_too_small_to_show_is_refused() -> None:
+    session = with_north_off()
+    assert not session.show_cohort(("group",), "east")
+    assert session.cohort is None
+
+
+def test_groups_of_an_event_have_their_panel() -> None:
+    session = OpenSession.from_data(load_sample("simulated-loans"))
+    app = unfold(open_page(PAGE, session), "groups/panel")
+    assert clean(app)
+    found = group_panels(
+        softmax(session.test.logits)[:, 1], session.test.labels, session.test.groups
+    )
+    shown = table(app, "O:E")
+    assert list(shown["group"]) == [group.name for group in found]
+    assert list(shown["rows"]) == [group.rows for group in found]
+    assert all(group.name in said(app) for group in found if group.off("oe"))
+
+
+def test_without_groups_the_page_says_so(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
+    assert clean(app)
+    assert "no column of groups" in said(app)
