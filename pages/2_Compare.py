@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.compare.answer import report_button
-from calib.ui.compare.overview import overview, small_multiples
+from calib.ui.compare.overview import overview
 from calib.ui.compare.scores import all_scores
 from calib.ui.compare.studies import repeated, sizes
 from calib.ui.fits import shown_fits
@@ -21,10 +21,6 @@ def body() -> None:
     fits = shown_fits(session)
     overview(session, fits)
     with st.container(gap="xxsmall"):
-        if len(fits) > 1:
-            folded(
-                "The reliability of all methods", "compare/panels", partial(small_multiples, fits)
-            )
         folded("All scores with intervals", "compare/scores", partial(all_scores, session, fits))
         if len(fits) > 1:
             folded(

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.plots.axes import Scale, crowded
+from calib.plots.reliability import usual_scale
 from calib.ui.audit import lead
 from calib.ui.compare.answer import recommended
 from calib.ui.fits import shown_fits
@@ -29,7 +29,7 @@ def body() -> None:
         )  # while others were still being fitted
         aside = [fit.key for fit in fits[1:] if chosen_before or fit.key != begin.key]
         chosen = choose(fits, CHOSEN, aside=aside)
-        usual: Scale = "logit" if crowded(fits[0].evaluation.pair[0]) else "linear"
+        usual = usual_scale(fits[0].diagram.curve, session.view)
         scale = scale_of_probabilities(usual, f"rel/scale/{usual}")
     picture = st.container()
     options = controls(scale, session)
@@ -41,7 +41,7 @@ def body() -> None:
     if not chosen:
         return
     with picture:
-        diagrams(chosen, options)
+        diagrams(fits, chosen, options)
     bin_rows(chosen, options)
     if session.view.is_event:
         risk_model = partial(panel, session, fits, begin)

@@ -15,7 +15,6 @@ from calib.metrics.corp_terms import (
     Decomposition,
     calibrated_outcomes,
     corp,
-    isotonic,
     ordered_cells,
     recalibrate,
 )
@@ -122,20 +121,6 @@ def binned_consistency(
         mean = np.bincount(bins[bins >= 0], confidence[bins >= 0], m) / curve.count
         rows = independent_rows(bins, m, confidence > 0.5, weights=weights)
         drawn = curve.confidence + (drawn - mean) * np.sqrt(curve.count / rows)
-    return _band(curve.confidence, drawn, level)
-
-
-def corp_consistency(confidence: Floats, level: float = 0.95) -> ConsistencyBand:
-    """Band of the isotonic regression, on at most 500 groups of neighbours (Dimitriadis et al. 2021, section 3)."""
-    count, mean, right = calibrated_outcomes(
-        confidence, ordered_cells(confidence, MAX_CELLS), N_SAMPLES
-    )
-    drawn = np.stack([isotonic(sample, count) for sample in right])
-    kept = np.unique(np.linspace(0, len(count) - 1, min(MAX_POINTS, len(count))).astype(np.int64))
-    return _band(mean[kept], drawn[:, kept], level)
-
-
-def _band(confidence: Floats, drawn: Floats, level: float) -> ConsistencyBand:
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
-    return ConsistencyBand(confidence, low, high, level)
+    return ConsistencyBand(curve.confidence, low, high, level)

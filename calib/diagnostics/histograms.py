@@ -36,11 +36,6 @@ class ConfidenceHistogram:
         """Rows in each bin, right and wrong together."""
         return self.right + self.wrong
 
-    def density(self, which: str) -> Floats:
-        """Density of the "right" or "wrong" predictions per unit of the scale; zeros where there are none."""
-        count = self.right if which == "right" else self.wrong
-        return count / (max(1, count.sum()) * np.diff(self.edges))
-
 
 LOGIT_LIMITS = TOP_LABEL.logit_limits
 """Ends of the log-odds grid: confidences of 0.018 and 0.999994."""

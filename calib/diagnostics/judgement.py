@@ -15,65 +15,17 @@ import numpy as np
 from calib.base import Calibrator, Progress
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.diagnostics.corp import binned_consistency
-from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.diagnostics.corp import ConsistencyBand, CorpCurve
+from calib.diagnostics.diagram import DiagramParts, evaluation_diagram
+from calib.diagnostics.reliability import ReliabilityCurve
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
 from calib.evaluation.score_registry import KINDS, Scored, scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.confidence import Bools
+from calib.metrics.corp_terms import Decomposition
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
-
-MOST_BINS = 12
-"""Small pictures of many methods side by side show no more."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class GapCurve(ReliabilityCurve):
-    """A curve with what chance gives: (m,) ends of the middle 95 % of the gaps of a calibrated model."""
-
-    chance_low: Floats
-    chance_high: Floats
-
-    @property
-    def rank(self) -> Floats:
-        """(m,) middle of each bin among all rows by confidence, in (0, 1)."""
-        return (np.cumsum(self.count) - self.count / 2) / self.n
-
-    @property
-    def mean_gap(self) -> float:
-        """Mean confidence minus accuracy over all rows."""
-        return self.mean_confidence - self.mean_accuracy
-
-
-def gap_curve(
-    confidence: Floats, outcome: Bools, clusters: Any = None, weights: Any = None
-) -> GapCurve:
-    """The gaps of what is said and whether it came true, in about n^(1/3) bins of equal mass, at most twelve.
-
-    Parameters
-    ----------
-    confidence, outcome : (n,) floats and booleans.
-    clusters : (n,) what rows that belong together share, or None.
-    weights : (n,) weight of each row, or None.
-    """
-    n_bins = min(default_bins(len(outcome)), MOST_BINS)
-    curve = reliability_curve(
-        confidence,
-        outcome,
-        n_bins=n_bins,
-        binning="equal_mass",
-        clusters=clusters,
-        weights=weights,
-    )
-    band = binned_consistency(curve, confidence, weights=weights)
-    low = curve.confidence - band.high
-    high = curve.confidence - band.low
-    return GapCurve(
-        **_fields(curve) | {"bin_of_row": curve.bin_of_row[:0]}, chance_low=low, chance_high=high
-    )
-
 
 TEST = "test_"
 """Before the names of the test rows' arrays, which travel with those that a method is fitted on."""
@@ -88,15 +40,13 @@ class Judgement:
     ----------
     evaluation : of the predicted class.
     resampled : its scores on the groups of rows that all methods of the test set share, by name of the view.
-    curves : reliability in bins of equal mass, by name of the view.
-    gaps : the same with what chance gives, for small pictures, by name of the view.
+    diagrams : contents of the reliability diagram, by name of the view.
     predict_seconds : wall time of predicting and scoring the test rows.
     """
 
     evaluation: Evaluation
     resampled: dict[str, Scored]
-    curves: dict[str, ReliabilityCurve]
-    gaps: dict[str, GapCurve]
+    diagrams: dict[str, DiagramParts]
     predict_seconds: float
 
 
@@ -110,8 +60,7 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
     return Judgement(
         evaluation,
         {name: scored_on(one) for name, one in seen.items()},
-        {name: first_curve(one) for name, one in seen.items()},
-        {name: gap_curve(*one.pair, one.clusters, one.weights) for name, one in seen.items()},
+        {name: evaluation_diagram(one) for name, one in seen.items()},
         seconds,
     )
 
@@ -120,19 +69,6 @@ def views_of(data: Predictions) -> list[View]:
     """All views that a data set has: one, or of two classes with an event also that of the event."""
     return list(
         {view.name: view for view in (view_of(data, point) for point in VIEWPOINTS)}.values()
-    )
-
-
-def first_curve(evaluation: Evaluation) -> ReliabilityCurve:
-    """The reliability curve that pages show before anything is chosen."""
-    said, outcome = evaluation.pair
-    return reliability_curve(
-        said,
-        outcome,
-        n_bins=default_bins(len(outcome)),
-        binning="equal_mass",
-        clusters=evaluation.clusters,
-        weights=evaluation.weights,
     )
 
 
@@ -246,8 +182,7 @@ def state_of(judgement: Judgement) -> dict[str, Any]:
     return {
         "evaluation": _fields(judgement.evaluation) | {"view": judgement.evaluation.view.name},
         "resampled": {view: _scored_state(one) for view, one in judgement.resampled.items()},
-        "curves": {view: _fields(one) for view, one in judgement.curves.items()},
-        "gaps": {view: _fields(one) for view, one in judgement.gaps.items()},
+        "diagrams": {view: _diagram_state(one) for view, one in judgement.diagrams.items()},
         "predict_seconds": judgement.predict_seconds,
     }
 
@@ -258,8 +193,7 @@ def from_state(state: Mapping[str, Any]) -> Judgement:
     return Judgement(
         Evaluation(**{**state["evaluation"], "view": view}),
         {view: _scored_from_state(one) for view, one in state["resampled"].items()},
-        {view: ReliabilityCurve(**one) for view, one in state["curves"].items()},
-        {view: GapCurve(**one) for view, one in state["gaps"].items()},
+        {view: _diagram_from_state(one) for view, one in state["diagrams"].items()},
         state["predict_seconds"],
     )
 
@@ -267,6 +201,25 @@ def from_state(state: Mapping[str, Any]) -> Judgement:
 def _fields(record: Any) -> dict[str, Any]:
     """The fields of a dataclass, without what it has computed of them since."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _diagram_state(parts: DiagramParts) -> dict[str, Any]:
+    line = _fields(parts.line) | {"parts": _fields(parts.line.parts)}
+    return _fields(parts) | {
+        "curve": _fields(parts.curve),
+        "band": _fields(parts.band),
+        "line": line,
+    }
+
+
+def _diagram_from_state(state: Mapping[str, Any]) -> DiagramParts:
+    line = state["line"]
+    nested = {
+        "curve": ReliabilityCurve(**state["curve"]),
+        "band": ConsistencyBand(**state["band"]),
+        "line": CorpCurve(**{**line, "parts": Decomposition(**line["parts"])}),
+    }
+    return DiagramParts(**{**state, **nested})
 
 
 def _scored_state(scored: Scored) -> dict[str, Any]:

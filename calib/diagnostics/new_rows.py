@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from calib.data.predictions import Predictions
+from calib.diagnostics.diagram import DiagramParts, evaluation_diagram
 from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
-from calib.diagnostics.judgement import first_curve
-from calib.diagnostics.reliability import ReliabilityCurve
 from calib.diagnostics.shift import CalibrationShift, calibration_shift, combined
 from calib.diagnostics.shift_data import judge
 from calib.evaluation import Evaluation, score_intervals
@@ -35,18 +34,19 @@ class Distribution:
     ----------
     n : rows.
     histogram : of the confidence, or of the risk, on a logit scale.
-    curve : reliability in bins of equal mass; None where the rows have no labels.
+    diagram : contents of the reliability diagram; None where the rows have no labels.
     """
 
     n: int
     histogram: ConfidenceHistogram
-    curve: ReliabilityCurve | None = None
+    diagram: DiagramParts | None = None
 
     @classmethod
     def from_evaluation(cls, evaluation: Evaluation, labelled: bool = True) -> Distribution:
         """Of the rows of an evaluation."""
-        curve = first_curve(evaluation) if labelled else None
-        return cls(len(evaluation), confidence_histogram(*evaluation.pair, scale="logit"), curve)
+        diagram = evaluation_diagram(evaluation) if labelled else None
+        histogram = confidence_histogram(*evaluation.pair, scale="logit")
+        return cls(len(evaluation), histogram, diagram)
 
 
 @dataclass(frozen=True, eq=False)

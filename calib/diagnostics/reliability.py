@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.formatting import number, percent, plural
 from calib.metrics.binning import bins_of
-from calib.metrics.bootstrap import Interval, drawn_units, effective_count, wilson_interval
+from calib.metrics.bootstrap import drawn_units, effective_count, wilson_interval
 from calib.metrics.calibration_error import ece
 from calib.metrics.confidence import (
     Bools,
@@ -176,28 +176,6 @@ def independent_rows(
             )
             count[k] = min(count[k], effective_count(*sums))
     return count
-
-
-@dataclass(frozen=True)
-class Binned:
-    """A curve with the interval of its ECE."""
-
-    curve: ReliabilityCurve
-    interval: Interval
-
-
-def binned_curve(
-    confidence: Floats,
-    correct: Bools,
-    n_bins: int,
-    binning: str,
-    clusters: Any = None,
-    weights: Any = None,
-) -> Binned:
-    """:func:`reliability_curve` with the interval of its ECE."""
-    about: dict[str, Any] = {"clusters": clusters, "weights": weights}
-    curve = reliability_curve(confidence, correct, n_bins=n_bins, binning=binning, **about)
-    return Binned(curve, ece(confidence=confidence, correct=correct, **about, ci=True))
 
 
 def default_bins(n: int) -> int:

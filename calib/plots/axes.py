@@ -15,7 +15,8 @@ Scale = Literal["linear", "logit"]
 
 LEAST = 1e-6
 """An axis of log-odds reaches no further than to this probability, and to 1 minus it."""
-_LINEAR_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)
+_LOW_ENDS = (0.9, 0.75, 0.5)
+_HIGH_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)
 _LETTER = 6.5
 _SPACE = 8
 _PLOT = 330
@@ -49,20 +50,19 @@ def crowded(probabilities: Any, weights: Any = None) -> bool:
     return bool(weights[(values > 0.9) | (values < 0.1)].sum() > 0.5 * weights.sum())
 
 
-def probability_limits(probabilities: Any, scale: Scale, *, rare: bool = False) -> Limits:
+def probability_limits(probabilities: Any, scale: Scale) -> Limits:
     """Round ends of an axis that holds all the probabilities.
 
     On log-odds they leave out 0 and 1, which have no place there, and stop at ``LEAST``.
-
-    Parameters
-    ----------
-    rare : whether a linear axis ends where the probabilities do, in place of at 1.
     """
     values = np.asarray(probabilities, dtype=float)
     values = values[np.isfinite(values)]
     if scale == "linear":
-        highest = float(values.max(initial=0.0)) if rare else 1.0
-        return 0.0, next((end for end in _LINEAR_ENDS if highest <= end), 1.0)
+        lowest = float(values.min(initial=1.0))
+        highest = float(values.max(initial=0.0))
+        low = next((end for end in _LOW_ENDS if lowest >= end), 0.0)
+        high = next((end for end in _HIGH_ENDS if highest <= end and end > low), 1.0)
+        return low, high
     inside = values[(values > 0) & (values < 1)]
     if not inside.size:
         return 0.1, 0.9
@@ -120,10 +120,10 @@ def probability_axis(scale: Scale, limits: Limits, pad: float = 0.0) -> dict[str
         return {"range": list(ends), **logit_ticks(*ends)}
     step = next(
         step
-        for step in (0.01, 0.02, 0.05, 0.1, 0.2)
+        for step in (0.004, 0.01, 0.02, 0.05, 0.1, 0.2)
         if high - low <= 5 * step + 1e-9 or step == 0.2
     )
-    return {"range": list(ends), "dtick": 0.004 if high <= 0.02 else step, "tick0": 0}
+    return {"range": list(ends), "dtick": step, "tick0": 0}
 
 
 _TENS = [10.0**-power for power in range(1, 13)]

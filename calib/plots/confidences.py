@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from calib.evaluation.view import TOP_LABEL, View
 from calib.plots.annotations import Counted, draw_counts
 from calib.plots.axes import Scale, from_scale, histogram_median, logit_ticks
-from calib.plots.reliability_frame import said_axis
+from calib.plots.reliability import axis_title
 from calib.plots.style import NEUTRAL, Style, quiet, set_x, three_digits
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def confidence_densities(
     fig = go.Figure()
     quiet(fig, HEIGHT, alt=f"{view.said.capitalize()} of {said}.", title=title)
     draw_counts(fig, edges, from_scale(edges, scale), groups, view.said)
-    set_x(fig, title_text=said_axis(view), range=[edges[0], edges[-1]])
+    set_x(fig, title_text=axis_title(view), range=[edges[0], edges[-1]])
     if scale == "logit":
         set_x(fig, **logit_ticks(edges[0], edges[-1]))
     return fig

@@ -21,7 +21,7 @@ from calib.plots.annotations import (
     write,
 )
 from calib.plots.axes import Scale, from_scale, logit_ticks
-from calib.plots.reliability_frame import said_axis
+from calib.plots.reliability import axis_title
 from calib.plots.style import (
     DOTTED,
     GUIDE,
@@ -337,7 +337,7 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
     room = 0.01 * (edges[-1] - edges[0])
     set_x(
         fig,
-        title_text=said_axis(view),
+        title_text=axis_title(view),
         range=[edges[0] - room, edges[-1] + room],
         fixedrange=True,
         **ticks,

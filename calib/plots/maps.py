@@ -139,7 +139,7 @@ def calibration_maps(
     x = axis.place(picture.log_odds)
     inside = (x >= across[0]) & (x <= across[1])
     drawn = np.concatenate([seen.frequency, *(line.probs[inside] for line in lines)])
-    limits = probability_limits(drawn, scale, rare=True)
+    limits = probability_limits(drawn, scale)
     up = partial(on_scale, scale=scale, limits=limits)
     fig = go.Figure()
     if posterior is not None:

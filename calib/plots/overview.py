@@ -1,4 +1,4 @@
-"""All methods in one screen: a strip of differences from the raw model, and their reliability as small multiples.
+"""A strip of all methods' differences from the raw model.
 
 Every row of the strip is covered by invisible squares, so that a click anywhere on it chooses the method: plotly
 reports clicks on points alone.
@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from calib.evaluation.comparison_table import Difference
-from calib.evaluation.score_registry import SCORES, Score, Unit
-from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import brief
+from calib.evaluation.score_registry import Score, Unit
 from calib.metrics.bootstrap import Interval
 from calib.plots.annotations import carry
 from calib.plots.style import (
     GLYPHS,
-    GRID,
     GUIDE,
     NEUTRAL,
     Limits,
@@ -37,7 +32,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.judgement import GapCurve
+    pass
 
 LONGEST_NAME = 24
 
@@ -288,162 +283,4 @@ def _targets(told: Sequence[str]) -> dict[str, Any]:
         "text": [told[k] for k in number],
         "hovertemplate": "%{text}<extra></extra>",
         "cliponaxis": False,
-    }
-
-
-ACROSS_PANELS = 2
-"""Panels beside each other in one figure: two such figures stand side by side where there is room."""
-_LEFT, _BOTTOM = 30, 26
-_ACROSS_GAP = 0.05
-"""Between panels of a row, as a share of the width."""
-_LEAST_PIXELS, _MOST_PIXELS = 112, 200
-_NAME_PIXELS = 40
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One method's reliability.
-
-    Attributes
-    ----------
-    title, style : of the method.
-    curve : in bins, with the band of a calibrated model.
-    ece : the error to state, which need not be that of the bins shown; NaN where there is none.
-    """
-
-    title: str
-    style: Style
-    curve: GapCurve
-    ece: float
-
-
-def panel_height(n: int) -> int:
-    """Pixels of each panel where n are shown, so that few fill what many would take."""
-    rows = math.ceil(n / (2 * ACROSS_PANELS))
-    return int(np.clip(440 // rows, _LEAST_PIXELS, _MOST_PIXELS))
-
-
-def gap_reach(panels: Sequence[Panel]) -> float:
-    """How far the common axis reaches to both sides of 0."""
-    return max(
-        1.08 * float(np.abs(np.concatenate([panel.curve.gap for panel in panels])).max()), _STEPS[0]
-    )
-
-
-def reliability_panels(
-    panels: Sequence[Panel], reach: float, pixels: int, view: View = TOP_LABEL
-) -> go.Figure:
-    """Confidence minus accuracy over the ranks of the confidence, a panel for each method, all on one scale.
-
-    A click anywhere in a panel is one on the nearest point of its curve, which carries the panel's number in
-    ``customdata[0]``.
-
-    Parameters
-    ----------
-    panels : in the order to draw, row by row, two in each.
-    reach : from :func:`gap_reach` of all panels of the page.
-    pixels : height of a panel.
-    view : whose words are used.
-    """
-    n_rows = math.ceil(len(panels) / ACROSS_PANELS)
-    name = SCORES["ECE"].seen(view).title
-    eces = [
-        f"{name} {brief(panel.ece)}" if math.isfinite(panel.ece) else "no ECE" for panel in panels
-    ]
-    fig = make_subplots(
-        n_rows,
-        ACROSS_PANELS,
-        shared_yaxes=True,
-        horizontal_spacing=_ACROSS_GAP,
-        vertical_spacing=_NAME_PIXELS / (pixels * n_rows - _NAME_PIXELS),
-        subplot_titles=[
-            f"{name_with_glyph(panel.title, panel.style)}<br>{ece}"
-            for panel, ece in zip(panels, eces, strict=True)
-        ],
-        specs=[
-            [{} if row * ACROSS_PANELS + k < len(panels) else None for k in range(ACROSS_PANELS)]
-            for row in range(n_rows)
-        ],
-    )
-    least, most = (pick(panels, key=lambda panel: abs(panel.curve.mean_gap)) for pick in (min, max))
-    alt = (
-        f"{view.said.capitalize()} minus {view.outcome} over the ranks of the {view.said}, {len(panels)} methods: "
-        f"{least.title} {_lean(least, view)}, {most.title} {_lean(most, view)}."
-    )
-    quiet(fig, pixels * n_rows + _BOTTOM, alt=alt)
-    step = max((step for step in _STEPS if step <= reach), default=_STEPS[0])
-    places = (-step, 0.0, step)
-    for k, panel in enumerate(panels):
-        at = {"row": k // ACROSS_PANELS + 1, "col": k % ACROSS_PANELS + 1}
-        curve = panel.curve
-        low, high = (np.clip(end, -reach, reach) for end in (curve.chance_low, curve.chance_high))
-        band = {"x": np.r_[curve.rank, curve.rank[::-1]], "y": np.r_[low, high[::-1]]}
-        fig.add_scatter(
-            **band,
-            fill="toself",
-            mode="lines",
-            line_width=0,
-            fillcolor=fade(NEUTRAL, 0.28),
-            hoverinfo="skip",
-            **at,
-        )
-        fig.add_hline(y=0, line={"color": GUIDE, "width": 1}, layer="below", **at)
-        fig.add_trace(_curve(k, panel, view), **at)
-    fig.update_xaxes(range=[0, 1], showgrid=False, showticklabels=False, fixedrange=True)
-    fig.update_yaxes(
-        range=[-reach, reach],
-        tickvals=places,
-        ticktext=[signed_text(100 * value, 0) for value in places],
-        tickfont_size=11,
-        gridcolor=GRID,
-        zeroline=False,
-        automargin=False,
-        fixedrange=True,
-    )
-    fig.update_xaxes(
-        title_text=f"rows by rising {view.said} →", title_standoff=2, title_font_size=12, row=n_rows
-    )
-    fig.update_annotations(xanchor="left", align="left", font_size=12)
-    for k, title in enumerate(fig.layout.annotations):
-        title.x = (k % ACROSS_PANELS) * (1 + _ACROSS_GAP) / 2
-    set_layout(
-        fig,
-        dragmode=False,
-        hoverdistance=-1,
-        margin={"l": _LEFT, "r": 2, "t": _NAME_PIXELS, "b": _BOTTOM},
-    )
-    return fig
-
-
-def _lean(panel: Panel, view: View) -> str:
-    gap = panel.curve.mean_gap
-    return f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points"
-
-
-def _curve(number: int, panel: Panel, view: View) -> dict[str, Any]:
-    curve = panel.curve
-    said = view.mean_said
-    outcome = view.outcome
-    hover = (
-        f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>{{rows:,d}} rows<br>{said} {{{said}:.3r}}"
-        f"<br>{outcome} {{{outcome}:.3r}}<br>click to see its diagram"
-    )
-    return {
-        "type": "scatter",
-        "x": curve.rank.tolist(),
-        "y": curve.gap.tolist(),
-        "name": panel.title,
-        "mode": "lines+markers",
-        "line": {"color": panel.style.color, "width": 1.6},
-        "marker": {"color": panel.style.color, "symbol": panel.style.symbol, "size": 5},
-        **carry(
-            hover,
-            panel=np.full(len(curve.count), number),
-            rows=curve.count,
-            **{said: curve.confidence, outcome: curve.accuracy},
-            gap=curve.gap,
-            chance_low=curve.chance_low,
-            chance_high=curve.chance_high,
-        ),
     }

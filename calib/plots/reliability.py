@@ -1,143 +1,423 @@
-"""Reliability diagrams in bins and by isotonic regression (CORP)."""
+"""Reliability diagrams: the observed rate over what is predicted, in a square, with the rows beneath."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.diagnostics.diagram import COUNT_EDGES, DiagramParts
 from calib.evaluation import SCORES
 from calib.evaluation.view import TOP_LABEL, View
-from calib.numerics import Floats
-from calib.plots.annotations import (
-    carry,
-    draw_line,
-    draw_marks,
-    explain_open,
-    fill_between,
-    whiskers,
+from calib.formatting import brief, percent
+from calib.numerics import Floats, Ints, log_odds_of
+from calib.plots.annotations import carry, draw_line, draw_marks, fill_between, whiskers, write
+from calib.plots.axes import (
+    LEAST,
+    Scale,
+    from_scale,
+    on_scale,
+    probability_axis,
+    probability_limits,
+    regrid,
 )
-from calib.plots.axes import Scale, on_scale
-from calib.plots.reliability_frame import common_limits, draw_diagonal, frame_diagram
 from calib.plots.style import (
     DOTTED,
+    FRAME,
     NEUTRAL,
     Limits,
     Style,
     colored,
     fade,
+    key_entry,
+    label,
     quiet,
+    set_layout,
     set_x,
     set_y,
     three_digits,
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.corp import ConsistencyBand, CorpCurve
-    from calib.diagnostics.histograms import ConfidenceHistogram
+    from calib.diagnostics.corp import CorpCurve
     from calib.diagnostics.reliability import ReliabilityCurve
 
+SIDE = 520
+"""Pixels of a diagram's width, of which its square has all but the margins."""
 BEFORE_AFTER_HEIGHT = 440
+RARE = 0.02
+"""Observed rate below which an event's diagram has axes of log-odds."""
+_LEFT, _RIGHT = 58, 14
+_ROWS_PIXELS = 96
+_GAP_PIXELS = 44
+_CELLS = 50
+"""On an axis from 0 to 1 one value has one bar."""
+_LARGE = 0.02
+"""Share of the rows from which a bin's interval lies on the axis in full."""
+_TAIL = 0.005
+"""Share of the rows at either end that the axis may leave out."""
+_NAMED = 400
+"""Pixels of a square from which there is room for the numbers of rows."""
 
-Place = Callable[[Floats], Floats]
-"""Where probabilities lie on the axes."""
+
+def usual_scale(curve: ReliabilityCurve, view: View) -> Scale:
+    """Log-odds for a rare event; linear otherwise."""
+    return "logit" if view.is_event and curve.mean_accuracy < RARE else "linear"
+
+
+def common_limits(diagrams: Sequence[DiagramParts], scale: Scale = "linear") -> Limits:
+    """Ends of both axes, as probabilities, that contain the dots of all diagrams and 99 % of the rows.
+
+    The intervals of bins with two percent of the rows are contained as well.
+    """
+    ends = []
+    for parts in diagrams:
+        curve = parts.curve
+        large = curve.count >= _LARGE * curve.n
+        low = curve.low[large] if scale == "linear" else []
+        ends += [curve.confidence, curve.accuracy, low, curve.high[large], _most_rows(parts.rows)]
+    return probability_limits(np.concatenate(ends), scale)
+
+
+def _most_rows(rows: Ints) -> Floats:
+    """Probabilities between which all rows but a small share at either end lie."""
+    upto = np.cumsum(rows)
+    first = int(np.searchsorted(upto, _TAIL * upto[-1], side="right"))
+    last = int(np.searchsorted(upto, (1 - _TAIL) * upto[-1]))
+    return np.array([COUNT_EDGES[first], COUNT_EDGES[last + 1]])
+
+
+def axis_title(view: View) -> str:
+    """Title of an axis of predicted probabilities: confidence, or P(event) with the event's name."""
+    return f"P({label(view.event_name or 'event', 20)})" if view.is_event else view.said
+
+
+def diagram_height(side: int) -> int:
+    """Pixels of the height of a diagram whose width is ``side``."""
+    return side - _LEFT - _RIGHT + _GAP_PIXELS + _ROWS_PIXELS + FRAME
 
 
 def reliability_diagram(
-    curve: ReliabilityCurve,
+    parts: DiagramParts,
     style: Style,
-    scale: Scale = "linear",
-    title: str = "",
-    limits: Limits | None = None,
-    histogram: ConfidenceHistogram | None = None,
-    height: int = 420,
-    band: ConsistencyBand | None = None,
+    *,
     view: View = TOP_LABEL,
-    line: CorpCurve | None = None,
-    square: bool = True,
+    behind: DiagramParts | None = None,
+    scale: Scale = "linear",
+    limits: Limits | None = None,
+    title: str = "",
+    side: int = SIDE,
+    band: bool = True,
     marked: tuple[float, float] | None = None,
 ) -> go.Figure:
-    """Accuracy against confidence, in bins with Wilson intervals or as a line, over a histogram of the confidences.
+    """Draw accuracy against confidence in a square, and a histogram of the rows beneath it.
 
-    Each dot carries the place of its bin in the curve's arrays in ``customdata[0]``, so that a page can turn a
-    selected point into rows.
+    Each dot carries the number of its bin in ``customdata[0]``, by which a page finds its rows.
 
     Parameters
     ----------
-    curve : the binned confidences; only non-empty bins are in it.
+    parts : of :func:`calib.diagnostics.diagram.diagram_parts`.
     style : of the method.
-    scale : "logit" gives crowded confidences their room; dots beyond its ends are drawn open, at the end.
+    view : names of the axes.
+    behind : of the raw model, drawn in grey behind the method.
+    scale : "linear" or "logit"; on log-odds a rate of 0 or 1 stands at the end of the axis.
+    limits : ends of both axes as probabilities; by default those of :func:`common_limits`.
     title : heading, or empty; the margins stay the same.
-    limits : ends of both axes as probabilities; by default those of :func:`common_limits` for this curve alone.
-    histogram : of the confidences, best on the same scale; without it the bins' rows are spread evenly over each bin.
-    height : pixels.
-    band : consistency band (95 %) of a calibrated model.
-    view : whose words are used; of an event the histogram has rows with it above and those without it below.
-    line : of the same rows, drawn in place of the bins: isotonic accuracy (CORP), level where rows
-        are pooled and rising between.
-    square : whether both axes have one unit; else the diagram takes all the width.
-    marked : mean confidence and accuracy of rows that were chosen elsewhere, which get a ring.
+    side : width in pixels at which the diagram is square.
+    band : draw the consistency band.
+    marked : mean confidence and accuracy of selected rows, drawn as a ring.
     """
-    limits = limits or common_limits([curve] if line is None else [curve, line], scale, view)
+    curve = parts.curve
+    drawn = [parts] if behind is None else [behind, parts]
+    limits = limits or common_limits(drawn, scale)
     place = partial(on_scale, scale=scale, limits=limits)
-    fig = go.Figure()
-    if band is not None:
-        x, low, high = map(place, (band.confidence, band.low, band.high))
-        fill_between(fig, x, low, high, fade(NEUTRAL, 0.22))
-        told = carry(
-            "calibrated: {low:.3r} to {high:.3r}",
-            mean_confidence=band.confidence,
-            low=band.low,
-            high=band.high,
-        )
-        draw_line(fig, x, high, NO_LINE, "consistency band", told, width=0)
-    elif line is not None:
-        x = place(line.confidence)
-        y = place(line.accuracy)
-        fill_between(fig, x, x, y, fade(style.color, 0.16))
-    draw_diagonal(fig, scale, limits)
-    words = (view.said, view.outcome) if curve.target is None else ("probability", "frequency")
-    if line is None:
-        _draw_bins(fig, curve, style, place, limits, view, words)
-    else:
-        _draw_steps(fig, line, style, place, words)
-    if marked is not None:
-        x = place(np.array(marked[:1]))
-        y = place(np.array(marked[1:]))
-        told = carry(
-            f"the rows chosen<br>mean {words[0]} {{x:.3r}}<br>{words[1]} {{y:.3r}}", x=x, y=y
-        )
-        draw_marks(
-            fig,
-            x,
-            y,
-            Style(style.color, "circle-open"),
-            "the rows chosen",
-            told,
-            size=22,
-            cliponaxis=False,
-        )
-    alt = _described(curve, line, f" of {title}" if title else "", view)
-    frame_diagram(
-        fig,
-        curve,
-        style,
-        scale,
-        limits,
-        histogram,
-        height,
-        alt=alt,
-        title=title,
-        view=view,
-        square=square,
+    across, up = (
+        (axis_title(view), view.outcome) if curve.target is None else ("probability", "frequency")
     )
+    names = (across, up) if curve.target is not None else (view.said, view.outcome)
+    fig = go.Figure()
+    alt = _describe(curve, f" of {title}" if title else "", view)
+    quiet(fig, diagram_height(side), alt=alt, title=title, left=_LEFT, right=_RIGHT)
+    if band:
+        _draw_band(fig, parts, place)
+    draw_diagonal(fig, scale, limits)
+    if behind is not None:
+        grey = Style(NEUTRAL)
+        _draw_isotonic(fig, behind.line, grey, place, limits, names, "raw, isotonic", 1.2)
+        _draw_dots(fig, behind.curve, grey, place, names, "raw", 6)
+    _draw_isotonic(fig, parts.line, style, place, limits, names, "isotonic", 2)
+    _draw_dots(fig, curve, style, place, names, "bins", 9)
+    if marked is not None:
+        _draw_ring(fig, marked, style, place, names)
+    group = view.right if curve.target is None else "of the class"
+    beyond = draw_rows(fig, COUNT_EDGES, parts.rows, parts.right, style, group, scale, limits)
+    _draw_means(fig, curve, style, place, names)
+    set_axes(fig, scale, limits, across, up)
+    square = side - _LEFT - _RIGHT
+    _write_key(fig, style, behind is not None, band, square)
+    _write_rows(fig, parts, group, names, beyond, square)
     return fig
 
 
-NO_LINE = Style("rgba(0,0,0,0)")
+def explain_diagram(view: View, parts: DiagramParts | None = None) -> str:
+    """Explain a reliability diagram; with its parts also the terms of its Brier score."""
+    text = (
+        f"Each dot is a group of predictions: {view.mean_said} (across) against {view.outcome} (up), with its "
+        "95\u00a0% Wilson interval. On the dotted diagonal both are equal; below it the method "
+        f"{view.is_}{view.over}, above it {view.is_}{view.under}. The grey band holds 95\u00a0% of the dots of a "
+        "calibrated model. The line is isotonic regression (CORP), without bins; its outermost steps rest on few "
+        f"predictions. Beneath are all rows, and in colour those {view.right}, on one square-root scale, with the "
+        f"{view.mean_said} (dashed) and the {view.outcome} (solid)."
+    )
+    if parts is None:
+        return text
+    terms = parts.line.parts
+    return (
+        f"{text} Its Brier score of {brief(terms.score)} = miscalibration {brief(terms.miscalibration)} − "
+        f"discrimination {brief(terms.discrimination)} + uncertainty {brief(terms.uncertainty)}."
+    )
+
+
+def draw_diagonal(fig: go.Figure, scale: Scale, limits: Limits) -> None:
+    """Draw where the observed rate equals what is predicted."""
+    ends = on_scale(np.array(limits), scale, limits)
+    draw_line(fig, ends, ends, DOTTED, width=1.2)
+
+
+def set_axes(fig: go.Figure, scale: Scale, limits: Limits, across: str, up: str) -> None:
+    """Give both axes of probabilities one unit and their titles, above the histogram of rows."""
+    axis = probability_axis(scale, limits)
+    if scale == "linear":
+        axis["tickformat"] = ".1%" if limits[1] - limits[0] <= 0.02 else ".0%"
+    stretched = ", log-odds scale" if scale == "logit" else ""
+    square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "bottom"}
+    bottom = _rows_share(fig, _ROWS_PIXELS + _GAP_PIXELS)
+    set_layout(
+        fig,
+        xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
+        yaxis={**axis, "domain": [bottom, 1], "title_text": up, **square},
+    )
+
+
+def _rows_share(fig: go.Figure, pixels: float) -> float:
+    """Pixels as a share of the height of the plot."""
+    return pixels / (fig.layout.height - FRAME)
+
+
+def draw_rows(
+    fig: go.Figure,
+    edges: Floats,
+    rows: Ints | Floats,
+    right: Ints | Floats,
+    style: Style,
+    group: str,
+    scale: Scale,
+    limits: Limits,
+) -> int:
+    """Draw a histogram of all rows and of a group of them, both on one square-root scale.
+
+    Parameters
+    ----------
+    fig : framed by :func:`calib.plots.style.quiet`.
+    edges : (m + 1,) increasing probabilities between which rows are counted.
+    rows, right : (m,) counts of all rows and of the group.
+    style : of the method.
+    group : name of the group, "with the event".
+
+    Returns
+    -------
+    int
+        Number of rows beyond the ends of the axis, which are not drawn.
+    """
+    grid = np.linspace(*on_scale(np.array(limits), scale, limits), _CELLS + 1)
+    places = edges if scale == "linear" else log_odds_of(edges, LEAST / 1000)
+    clipped = np.clip(places, grid[0], grid[-1])
+    inside = np.diff(clipped) / np.diff(places)
+    low, high = (from_scale(ends, scale) for ends in (grid[:-1], grid[1:]))
+    most = 1.0
+    colors = (
+        {"color": fade(NEUTRAL, 0.25), "line": {"color": NEUTRAL, "width": 0.8}},
+        {"color": style.color, "line_width": 0},
+    )
+    for name, counts, marker in zip(("rows", group), (rows, right), colors, strict=True):
+        cells = regrid(clipped, counts * inside, grid)
+        most = max(most, float(cells.max(initial=0)))
+        fig.add_bar(
+            x=(grid[:-1] + grid[1:]) / 2,
+            y=np.sqrt(cells),
+            width=np.diff(grid),
+            name=name,
+            yaxis="y2",
+            marker=marker,
+            **carry(
+                f"{{rows:,.0f}} {'rows' if name == 'rows' else f'rows {name}'}<br>{{low:.3r}} to {{high:.3r}}",
+                low=low,
+                high=high,
+                rows=cells,
+            ),
+        )
+    tick = 10 ** int(np.log10(most))
+    ticks = [0, tick, *([tick // 10] if tick >= 100 else [])]
+    axis = {
+        "domain": [0, _rows_share(fig, _ROWS_PIXELS)],
+        "anchor": "x",
+        "range": [0, 1.04 * np.sqrt(most)],
+        "tickvals": np.sqrt(ticks).tolist(),
+        "ticktext": [f"{count:,}" for count in ticks],
+        "tickfont_size": 10,
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+        "title": {"text": "rows, √ scale", "font_size": 11, "standoff": 4},
+    }
+    set_layout(fig, yaxis2=axis)
+    return round(float(rows @ (1 - inside)))
+
+
+def _draw_band(fig: go.Figure, parts: DiagramParts, place: Any) -> None:
+    band = parts.band
+    x, low, high = map(place, (band.confidence, band.low, band.high))
+    fill_between(fig, x, low, high, fade(NEUTRAL, 0.22))
+    hover = carry(
+        "calibrated: {low:.3r} to {high:.3r}",
+        mean_confidence=band.confidence,
+        low=band.low,
+        high=band.high,
+    )
+    draw_line(fig, x, high, Style("rgba(0,0,0,0)"), "consistency band", hover, width=0)
+
+
+def _draw_isotonic(
+    fig: go.Figure,
+    line: CorpCurve,
+    style: Style,
+    place: Any,
+    limits: Limits,
+    names: tuple[str, str],
+    trace: str,
+    width: float,
+) -> None:
+    """Draw the isotonic curve where it lies between the limits."""
+    x, y = line.confidence, line.accuracy
+    inside = (x >= limits[0]) & (x <= limits[1]) & (y >= limits[0]) & (y <= limits[1])
+    said, outcome = names
+    hover = carry(
+        f"isotonic: {{rows:,d}} rows of a step<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}",
+        **{said: x, outcome: y},
+        rows=line.count,
+    )
+    drawn = np.where(inside, place(y), np.nan)
+    draw_line(fig, place(x), drawn, Style(style.color), trace, hover, width=width)
+
+
+def _draw_dots(
+    fig: go.Figure,
+    curve: ReliabilityCurve,
+    style: Style,
+    place: Any,
+    names: tuple[str, str],
+    trace: str,
+    size: int,
+) -> None:
+    said, outcome = f"mean {names[0]}", names[1]
+    x, y, low, high = map(place, (curve.confidence, curve.accuracy, curve.low, curve.high))
+    hover = carry(
+        f"{{count:,d}} rows<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}} ({{low:.3r}} to {{high:.3r}})",
+        bin=np.arange(len(curve.count)),
+        count=curve.count,
+        **{said: curve.confidence, outcome: curve.accuracy},
+        low=curve.low,
+        high=curve.high,
+    )
+    thickness = 1.6 if trace == "bins" else 1.0
+    bars = whiskers(y, low, high, style.color, thickness)
+    draw_marks(fig, x, y, style, trace, hover, size=size, cliponaxis=False, error_y=bars)
+
+
+def _draw_ring(
+    fig: go.Figure,
+    marked: tuple[float, float],
+    style: Style,
+    place: Any,
+    names: tuple[str, str],
+) -> None:
+    x, y = (np.array([value]) for value in marked)
+    hover = carry(f"selected rows<br>mean {names[0]} {{x:.3r}}<br>{names[1]} {{y:.3r}}", x=x, y=y)
+    ring = Style(style.color, "circle-open")
+    draw_marks(fig, place(x), place(y), ring, "selected rows", hover, size=22, cliponaxis=False)
+
+
+def _draw_means(
+    fig: go.Figure,
+    curve: ReliabilityCurve,
+    style: Style,
+    place: Any,
+    names: tuple[str, str],
+) -> None:
+    """Draw the means of all rows on the histogram: predicted dashed, observed solid."""
+    top = fig.layout.yaxis2.range[1]
+    for name, value, look in (
+        (f"mean {names[0]}", curve.mean_confidence, Style(style.color, dash="4px")),
+        (names[1], curve.mean_accuracy, Style(style.color)),
+    ):
+        x = float(place(np.array(value)))
+        hover = {"hovertemplate": f"{name} {value:.3g}<extra></extra>"}
+        edge = Style(fade("#FFFFFF", 0.7), dash=look.dash)
+        draw_line(fig, [x, x], [0, top], edge, width=4, yaxis="y2")
+        draw_line(fig, [x, x], [0, top], look, name, hover, yaxis="y2")
+
+
+def _write_key(fig: go.Figure, style: Style, behind: bool, band: bool, square: int) -> None:
+    """Name the marks above the plot."""
+    entries = [key_entry("●", "raw model", NEUTRAL)] if behind else []
+    entries += [key_entry("━", "isotonic", style.color)]
+    if band:
+        entries += [key_entry("▒", "95 % of calibrated models", NEUTRAL)]
+    if square < _NAMED:
+        entries = entries[:1] if behind else []
+    _write_above(fig, "   ".join(entries), "y", 4)
+
+
+def _write_rows(
+    fig: go.Figure,
+    parts: DiagramParts,
+    group: str,
+    names: tuple[str, str],
+    beyond: int,
+    square: int,
+) -> None:
+    """Write the means and the numbers of rows between the square and the histogram."""
+    curve = parts.curve
+    said, outcome = ("mean " + names[0], names[1]) if square >= _NAMED else ("mean", "observed")
+    means = (
+        f"┃ {outcome} {percent(curve.mean_accuracy)}   ┇ {said} {percent(curve.mean_confidence)}"
+    )
+    _write_above(fig, means, "y2", 2)
+    if square < _NAMED:
+        return
+    counts = f"{int(parts.rows.sum()):,} rows, {int(parts.right.sum()):,} {group}"
+    if beyond:
+        counts += f"; {beyond:,} beyond the axis"
+    _write_above(fig, counts, "y2", 17)
+
+
+def _write_above(fig: go.Figure, text: str, axis: str, shift: int) -> None:
+    place = {"xref": "x domain", "xanchor": "left", "yref": f"{axis} domain"}
+    write(fig, text, 0, 1, size=11, yanchor="bottom", yshift=shift, **place)
+
+
+def _describe(curve: ReliabilityCurve, of: str, view: View) -> str:
+    """Text alternative of a diagram."""
+    gap = curve.mean_confidence - curve.mean_accuracy
+    return (
+        f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {view.mean_said}"
+        f" {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
+        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, {SCORES['ECE'].seen(view).title}"
+        f" {three_digits(curve.ece)}."
+    )
 
 
 def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
@@ -185,85 +465,3 @@ def before_and_after(before: Floats, after: Floats, style: Style) -> go.Figure:
     set_x(fig, title_text="what the model predicts", **ticks)
     set_y(fig, title_text="how often it happens", **ticks)
     return fig
-
-
-def _told(curve: ReliabilityCurve, view: View, more: str, words: tuple[str, str]) -> dict[str, Any]:
-    """The bins' numbers, and what a pointer is told of them."""
-    said, outcome = view.mean_said, view.outcome
-    hover = (
-        f"{{count:,d}} rows<br>mean {words[0]} {{{said}:.3r}}<br>{words[1]} {{{outcome}:.3r}}"
-        f" ({{low:.3r}} to {{high:.3r}})<br>{more}"
-    )
-    return carry(
-        hover,
-        bin=np.arange(len(curve.count)),
-        count=curve.count,
-        **{said: curve.confidence, outcome: curve.accuracy},
-        low=curve.low,
-        high=curve.high,
-    )
-
-
-def _draw_bins(
-    fig: go.Figure,
-    curve: ReliabilityCurve,
-    style: Style,
-    place: Place,
-    limits: Limits,
-    view: View,
-    words: tuple[str, str],
-) -> None:
-    x, y, low, high = map(place, (curve.confidence, curve.accuracy, curve.low, curve.high))
-    outside = np.any(
-        [(part < limits[0]) | (part > limits[1]) for part in (curve.confidence, curve.accuracy)],
-        axis=0,
-    )
-    inside = np.where(outside, np.nan, y)
-    fill_between(fig, x, x, inside, fade(style.color, 0.16))
-    draw_line(fig, x, inside, style, width=1.6)
-    draw_marks(
-        fig,
-        x,
-        y,
-        style,
-        "bins",
-        _told(curve, view, "%{text}", words),
-        size=8,
-        cliponaxis=False,
-        symbol=[style.symbol + "-open" if out else style.symbol for out in outside],
-        error_y=whiskers(y, low, high, style.color, 1.4),
-        text=["drawn open: beyond the end of the axis" if out else "" for out in outside],
-    )
-    explain_open(fig, outside, curve.accuracy)
-
-
-def _draw_steps(
-    fig: go.Figure, steps: CorpCurve, style: Style, place: Place, words: tuple[str, str]
-) -> None:
-    said, outcome = words
-    told = carry(
-        f"{{rows:,d}} rows of a step<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}}",
-        **{said: steps.confidence, outcome: steps.accuracy},
-        rows=steps.count,
-    )
-    x = place(steps.confidence)
-    y = place(steps.accuracy)
-    draw_line(fig, x, y, Style(style.color), "isotonic", told, markers=4, cliponaxis=False)
-
-
-def _described(curve: ReliabilityCurve, line: CorpCurve | None, of: str, view: View) -> str:
-    """What is drawn in one sentence, for readers who cannot see it."""
-    if line is not None:
-        parts = line.parts
-        return (
-            f"CORP reliability diagram{of}: isotonic regression of {line.n:,} rows, miscalibration"
-            f" {three_digits(parts.miscalibration)}, discrimination {three_digits(parts.discrimination)},"
-            f" uncertainty {three_digits(parts.uncertainty)} of the Brier score."
-        )
-    gap = curve.mean_confidence - curve.mean_accuracy
-    return (
-        f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {view.mean_said}"
-        f" {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
-        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, {SCORES['ECE'].seen(view).title}"
-        f" {three_digits(curve.ece)}."
-    )

@@ -10,15 +10,24 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import EVENT, View
 from calib.metrics.risk_panel import RiskCurve
-from calib.plots.annotations import Counted, carry, draw_line, fill_between, write
-from calib.plots.axes import Scale, crowded, on_scale, probability_limits
-from calib.plots.reliability_frame import draw_diagonal, draw_rows, said_axis, set_axes
-from calib.plots.style import NEUTRAL, Limits, Style, fade, key_entry, quiet, three_digits
+from calib.plots.annotations import carry, draw_line, fill_between, write
+from calib.plots.axes import Scale, on_scale, probability_limits
+from calib.plots.reliability import (
+    RARE,
+    SIDE,
+    axis_title,
+    diagram_height,
+    draw_diagonal,
+    draw_rows,
+    set_axes,
+)
+from calib.plots.style import Limits, Style, fade, key_entry, quiet, three_digits
 
 
-def prefers_logit(curve: RiskCurve) -> bool:
-    """Whether more than half of the risks lie below 0.1 or above 0.9, where a linear axis shows nothing."""
-    return crowded((curve.edges[:-1] + curve.edges[1:]) / 2, curve.with_event + curve.without)
+def risk_scale(curve: RiskCurve) -> Scale:
+    """Log-odds for a rare event; linear otherwise."""
+    events = curve.with_event.sum()
+    return "logit" if events < RARE * (events + curve.without.sum()) else "linear"
 
 
 def risk_limits(curves: Sequence[RiskCurve], scale: Scale) -> Limits:
@@ -30,7 +39,7 @@ def risk_limits(curves: Sequence[RiskCurve], scale: Scale) -> Limits:
     scale : "linear" or "logit".
     """
     drawn = [part for curve in curves for part in (curve.risk, curve.spline)]
-    return probability_limits(np.concatenate(drawn), scale, rare=True)
+    return probability_limits(np.concatenate(drawn), scale)
 
 
 def risk_model_diagram(
@@ -38,7 +47,7 @@ def risk_model_diagram(
     style: Style,
     scale: Scale | None = None,
     title: str = "",
-    height: int = 440,
+    height: int = diagram_height(SIDE),
     view: View = EVENT,
     limits: Limits | None = None,
 ) -> go.Figure:
@@ -48,14 +57,14 @@ def risk_model_diagram(
     ----------
     curve : of :func:`calib.metrics.risk_model`.
     style : of the model.
-    scale : "linear" or "logit"; None takes log-odds where most risks lie below 0.1 or above 0.9.
+    scale : "linear" or "logit"; None takes that of :func:`risk_scale`.
     title : heading, or empty.
     height : pixels.
     view : whose words are used.
     limits : ends of both axes, of :func:`risk_limits` for models side by side; None takes those of this one.
     """
     if scale is None:
-        scale = "logit" if prefers_logit(curve) else "linear"
+        scale = risk_scale(curve)
     limits = risk_limits([curve], scale) if limits is None else limits
     place = partial(on_scale, scale=scale, limits=limits)
     said, outcome = view.said, view.outcome
@@ -81,12 +90,9 @@ def risk_model_diagram(
         f" {view.right}; {said} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}."
         f" {_farthest(curve)}",
     )
-    groups = [
-        Counted(view.right, curve.with_event, style.color, f"rows {view.right}"),
-        Counted(view.wrong, curve.without, NEUTRAL, f"rows {view.wrong}"),
-    ]
-    draw_rows(fig, curve.edges, groups, said, scale, limits)
-    set_axes(fig, scale, limits, said_axis(view), outcome)
+    rows = curve.with_event + curve.without
+    draw_rows(fig, curve.edges, rows, curve.with_event, style, view.right, scale, limits)
+    set_axes(fig, scale, limits, axis_title(view), outcome)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
     key = (
         key_entry("━", f"{knots}, 95 % band", style.color)

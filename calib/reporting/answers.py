@@ -18,6 +18,7 @@ from calib.evaluation.score_registry import said_of_intervals
 from calib.formatting import brackets, number, percent, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram
+from calib.plots.reliability import explain_diagram
 from calib.reporting import parts
 from calib.reporting.blocks import Block, Cell, Note, Section, Table
 from calib.reporting.contents import Report, ReportedMethod
@@ -61,7 +62,7 @@ def _first(report: Report) -> Iterator[Block]:
     lines = [(model.title, curve, model.style) for model, curve in zip(models, curves, strict=True)]
     drawn = risk_diagram(lines, usual, title="Error among the answered", height=parts.HEIGHT)
     yield figures_html([*parts.reliability(models), drawn])
-    yield Note(parts.of_diagrams(report.view))
+    yield Note(explain_diagram(report.view))
     yield _answered(models, curves, promised, said_of_intervals(models[0].evaluation.n_clusters))
 
 

@@ -14,10 +14,8 @@ from markupsafe import Markup
 from calib.auditing.findings import MARKS as SEVERITIES
 from calib.auditing.findings import Audit
 from calib.calibrators.backend import device_of
-from calib.diagnostics.corp import binned_consistency
+from calib.diagnostics.diagram import evaluation_diagram
 from calib.diagnostics.gaps import gap_sentence
-from calib.diagnostics.histograms import confidence_histogram
-from calib.diagnostics.judgement import first_curve
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import (
@@ -33,10 +31,14 @@ from calib.evaluation.view import View
 from calib.export.provenance import versions
 from calib.formatting import brackets, number, percent, points, safe_table, signed, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.plots.axes import Scale
 from calib.plots.overview import difference_strip
-from calib.plots.reliability import reliability_diagram
-from calib.plots.reliability_frame import common_limits, prefers_logit_scale
+from calib.plots.reliability import (
+    SIDE,
+    common_limits,
+    diagram_height,
+    reliability_diagram,
+    usual_scale,
+)
 from calib.registry import METHODS, said_of_kind
 from calib.reporting.blocks import Block, Cell, Note, Table, Tile, Tiles
 from calib.reporting.contents import Report, ReportedMethod, commands
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
 MAIN = ("NLL", "Brier", "accuracy", "ECE", "overconfidence", "underconfidence")
 """Scores of the first table."""
-HEIGHT = 520
+HEIGHT = diagram_height(SIDE)
 """Pixels of a square diagram over its histogram."""
 MOST_GROUPS = 30
 INTERVALS = (
@@ -128,22 +130,23 @@ def strip(report: Report, key: str) -> tuple[Any, str] | None:
 
 
 def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
-    """A diagram of each method, all on the same axes, in the bins of the page Reliability."""
-    curves = [first_curve(method.evaluation) for method in methods]
-    scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
+    """A diagram of each method on the same axes, with the raw model behind the others."""
     view = methods[0].evaluation.view
-    limits = common_limits(curves, scale, view)
-    drawn = []
-    for method, curve in zip(methods, curves, strict=True):
-        said, outcome = method.evaluation.pair
-        histogram = confidence_histogram(said, outcome, scale=scale, logit_limits=view.logit_limits)
-        band = binned_consistency(curve, said, weights=method.evaluation.weights)
-        drawn.append(
-            reliability_diagram(
-                curve, method.style, scale, method.title, limits, histogram, HEIGHT, band, view
-            )
+    diagrams = [evaluation_diagram(method.evaluation) for method in methods]
+    scale = usual_scale(diagrams[0].curve, view)
+    limits = common_limits(diagrams, scale)
+    return [
+        reliability_diagram(
+            parts,
+            method.style,
+            view=view,
+            behind=None if parts is diagrams[0] else diagrams[0],
+            scale=scale,
+            limits=limits,
+            title=method.title,
         )
-    return drawn
+        for method, parts in zip(methods, diagrams, strict=True)
+    ]
 
 
 def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
@@ -165,15 +168,6 @@ def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
         found,
         f"From the raw model to {chosen.title}, and the paired change with the 95 % interval that holds for all "
         "comparisons of all methods together.",
-    )
-
-
-def of_diagrams(view: View) -> str:
-    """How to read a reliability diagram."""
-    return (
-        f"Where dots lie beneath the diagonal, the {view.outcome} is below the {view.said}: the method "
-        f"{view.is_}{view.over}. Whiskers are Wilson's 95 % intervals, bins hold equally many rows, the grey band is "
-        f"what chance gives a calibrated model; beneath is {view.histogram}."
     )
 
 

@@ -16,9 +16,8 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.decision_curve import NetBenefit, net_benefit, net_benefit_difference
 from calib.metrics.risk_panel import RiskModelPanel, risk_model
 from calib.numerics import Floats
-from calib.plots.axes import Scale
 from calib.plots.decisions import decision_curves
-from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
+from calib.plots.risk_model import risk_limits, risk_model_diagram, risk_scale
 from calib.reporting import parts
 from calib.reporting.blocks import Block, Cell, Note, Section, Table, Tile, Tiles
 from calib.reporting.contents import Report, ReportedMethod
@@ -119,7 +118,7 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     thresholds, _ = thresholds_of(raw.event_rate)
     curves = [model.net_benefit(thresholds) for model in models]
     yield f"{useful(models[-1].title, curves[-1])} {chosen}"
-    scale: Scale = "logit" if prefers_logit(raw.curve) else "linear"
+    scale = risk_scale(raw.curve)
     limits = risk_limits([model.panel.curve for model in models], scale)
     drawn = [
         risk_model_diagram(

@@ -10,6 +10,7 @@ from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import plural, signed
+from calib.plots.reliability import explain_diagram
 from calib.reporting import answers, parts, risk_model
 from calib.reporting.blocks import Block, Cell, Note, Section, Table
 from calib.reporting.contents import Report
@@ -86,7 +87,7 @@ def _first(report: Report) -> Iterator[Block]:
         {method.key: method for method in (report.methods[0], report.recommended)}.values()
     )
     yield figures_html([*parts.reliability(methods), *filter(None, [parts.strip(report, "NLL")])])
-    yield Note(parts.of_diagrams(report.view))
+    yield Note(explain_diagram(report.view))
     yield from parts.scores(report)
     if report.data.n_classes > 2 and any(
         isinstance(m.calibrator, OneVsRest) for m in report.methods

@@ -10,12 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from calib.arrays import as_array, as_numbers
-from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
-from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.diagnostics.diagram import DiagramParts, diagram_parts
+from calib.diagnostics.reliability import ReliabilityCurve
 from calib.errors import CalibrationError, missing_package
 from calib.evaluation import SCORES
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.formatting import number, plural
+from calib.metrics.confidence import scored_pair
 from calib.parameters import shown
 from calib.sklearn.scorers import check_labels_known, class_indices
 
@@ -31,10 +32,8 @@ class ReliabilityDisplay:
 
     Parameters
     ----------
-    curve : ReliabilityCurve
-        Bins with their intervals.
-    histogram : ConfidenceHistogram
-        Of the probabilities, beneath the diagram.
+    parts : DiagramParts
+        Bins with their intervals, the consistency band, the isotonic curve and counts of rows.
     name : str
         How the model is called.
     view : View
@@ -50,10 +49,14 @@ class ReliabilityDisplay:
     (200, 'P(1)')
     """
 
-    curve: ReliabilityCurve
-    histogram: ConfidenceHistogram
+    parts: DiagramParts
     name: str
     view: View = TOP_LABEL
+
+    @property
+    def curve(self) -> ReliabilityCurve:
+        """Bins with their intervals."""
+        return self.parts.curve
 
     @classmethod
     def from_estimator(
@@ -123,7 +126,8 @@ class ReliabilityDisplay:
         classes : array_like of shape (n_classes,) or None, default None
             Labels in the order of the columns; None takes them sorted, as scikit-learn has them.
         n_bins : int or None, default None
-            Number of bins; None takes about the third root of n.
+            Number of bins; None takes a dot for each of at most 20 distinct probabilities, else about the third root
+            of n bins.
         binning : {"equal_mass", "equal_width"}, default "equal_mass"
             How bins are made, as for :func:`calib.reliability_curve`.
         sample_weight : array_like of shape (n,) or None, default None
@@ -170,14 +174,9 @@ class ReliabilityDisplay:
                 )
             pair = probs if probs.ndim == 1 else probs[:, column], codes == column
             view = replace(EVENT, column=column, event_name=str(pos_label))
-        bins = default_bins(len(labels)) if n_bins is None else n_bins
-        curve = reliability_curve(*pair, n_bins=bins, binning=binning, weights=sample_weight)
-        display = cls(
-            curve,
-            confidence_histogram(*pair, logit_limits=view.logit_limits),
-            name or "Classifier",
-            view,
-        )
+        pair = scored_pair(*pair)
+        parts = diagram_parts(*pair, n_bins=n_bins, binning=binning, weights=sample_weight)
+        display = cls(parts, name or "Classifier", view)
         return display if ax is None else display.plot(ax)
 
     def plot(self, ax: Any) -> Self:
@@ -215,14 +214,13 @@ class ReliabilityDisplay:
             If plotly is not installed, which comes with the extra ``report``.
         """
         try:
-            from calib.plots.reliability import reliability_diagram
+            from calib.plots.reliability import reliability_diagram, usual_scale
             from calib.plots.style import Style
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error
+        scale = usual_scale(self.curve, self.view)
         style = Style("#0072B2", "circle", "solid")
-        return reliability_diagram(
-            self.curve, style, title=self.name, histogram=self.histogram, view=self.view
-        )
+        return reliability_diagram(self.parts, style, view=self.view, scale=scale, title=self.name)
 
     def __repr__(self) -> str:
         ece = f"{SCORES['ECE'].seen(self.view).title} {number(self.curve.ece)}"

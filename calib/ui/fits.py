@@ -15,8 +15,8 @@ import numpy as np
 
 from calib.base import Calibrator, extras_for
 from calib.data import Predictions
+from calib.diagnostics.diagram import DiagramParts
 from calib.diagnostics.judgement import (
-    GapCurve,
     Judgement,
     arrays_to_judge,
     both_parts,
@@ -25,7 +25,6 @@ from calib.diagnostics.judgement import (
     judge_fitted,
     raw_on_all_rows,
 )
-from calib.diagnostics.reliability import ReliabilityCurve
 from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
@@ -83,16 +82,10 @@ class ShownFit:
         return self.judgement.resampled[self.evaluation.view.name]
 
     @property
-    def gaps(self) -> GapCurve:
-        """Its gaps in few bins, with what chance gives, for small pictures."""
+    def diagram(self) -> DiagramParts:
+        """Contents of its reliability diagram."""
         assert self.judgement is not None
-        return self.judgement.gaps[self.evaluation.view.name]
-
-    @property
-    def curve(self) -> ReliabilityCurve:
-        """Its reliability in bins of equal mass."""
-        assert self.judgement is not None
-        return self.judgement.curves[self.evaluation.view.name]
+        return self.judgement.diagrams[self.evaluation.view.name]
 
 
 def queue() -> Engine:

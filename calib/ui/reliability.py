@@ -3,65 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.corp import (
-    ConsistencyBand,
-    CorpCurve,
-    binned_consistency,
-    corp_consistency,
-    corp_curve,
-)
-from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
-from calib.diagnostics.reliability import Binned, ReliabilityCurve, binned_curve, default_bins
+from calib.diagnostics.diagram import DiagramParts, diagram_parts
+from calib.diagnostics.reliability import default_bins
 from calib.evaluation import SCORES
 from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief, escape_markdown, listed, number, percent, plural, with_interval
-from calib.metrics import BINNINGS, CumulativeTest, cumulative_test
+from calib.metrics import BINNINGS, CumulativeTest, cumulative_test, ece
+from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_panel import RiskModelPanel, risk_model
 from calib.numerics import Floats
 from calib.plots.axes import Scale
-from calib.plots.reliability import reliability_diagram
-from calib.plots.reliability_frame import common_limits
-from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
+from calib.plots.reliability import SIDE, common_limits, explain_diagram, reliability_diagram
+from calib.plots.risk_model import risk_limits, risk_model_diagram, risk_scale
 from calib.plots.style import Limits
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, chosen_rows, list_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, pair_of_class, ready
 from calib.ui.session import OpenSession
 from calib.ui.text import binning_name, literal
-from calib.ui.widgets import segments, whole_number
+from calib.ui.widgets import HALF, whole_number
 
 CHOSEN = "reliability/methods"
 """Key of the choice of methods."""
+SIDES = {1: SIDE, 2: HALF, 3: 336}
+"""Pixels of a diagram, by how many stand side by side; four and more have ``SMALL``."""
+SMALL = 252
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the visitor chose to look at.
+    """Options of the diagrams.
 
     Attributes
     ----------
     scale : of both axes.
-    binning, n_bins : the bins of the dots and of the rows to list.
+    binning, n_bins : the bins of the dots; None for levels, or the usual number of bins.
     target : a class, or None for the predicted one.
-    shape : "Bins" or "CORP".
-    band : whether to show the consistency band.
+    band : draw the consistency band.
     """
 
     scale: Scale
     binning: str
-    n_bins: int
+    n_bins: int | None
     target: int | None
-    shape: str
     band: bool
 
 
@@ -71,7 +65,7 @@ def controls(scale: Scale, session: OpenSession) -> Options:
     binnings = list(BINNINGS)
     target = None
     with (
-        st.expander("Bins, curve and class"),
+        st.expander("Bins, band and class"),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         binning = st.selectbox(
@@ -81,7 +75,8 @@ def controls(scale: Scale, session: OpenSession) -> Options:
             binning_name,
             key="rel/binning",
             persist_state="session",
-            help="Equal mass gives every bin the same number of rows; equal width is the papers' convention.",
+            help="Equal mass gives every bin the same number of rows; equal width is the papers' convention. Scores "
+            "of at most 20 levels have a dot for each level.",
             width=160,
         )
         usual = default_bins(len(session.test)) if binning == "equal_mass" else 15
@@ -96,22 +91,15 @@ def controls(scale: Scale, session: OpenSession) -> Options:
                 width=240,
                 format_func=lambda k: "the predicted class" if k is None else names[k],
             )
-        shape = segments(
-            "Curve",
-            ("Bins", "CORP"),
-            "Bins",
-            "rel/shape",
-            help="Bins average groups of rows; CORP pools rows until the curve rises, by isotonic regression, so that "
-            "there are no bins to choose.",
-        )
         band = st.toggle(
             "Consistency band (95\u00a0%)",
-            value=shape == "CORP",
-            key=f"rel/band/{shape}",
+            value=True,
+            key="rel/band",
             persist_state="session",
-            help="A grey band: 95\u00a0% of the curves that a calibrated model with the same confidences would show.",
+            help="A grey band that holds 95\u00a0% of the dots of a calibrated model with the same confidences.",
         )
-    return Options(scale, binning, n_bins, target, shape, band)
+    default = binning == "equal_mass" and n_bins == usual
+    return Options(scale, binning, None if default else n_bins, target, band)
 
 
 def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:
@@ -131,25 +119,29 @@ def show_only(session: OpenSession, fits: Sequence[ShownFit], key: str) -> None:
     session.picked[CHOSEN] = {fit.key: fit.key in (fits[0].key, key) for fit in fits}
 
 
-def curve_of(fit: ShownFit, options: Options) -> ReliabilityCurve:
-    """The curve in bins, of the confidence in the prediction or of one class's probability."""
-    return replace(binned(fit, options).curve, target=options.target)
-
-
-def binned(fit: ShownFit, options: Options) -> Binned:
-    """The curve in the chosen bins with the ECE; every shape has its rows from it."""
-    return ready(
-        ("curve", fit.key, options.binning, options.n_bins, options.target),
-        f"the curve of {fit.title}",
-        partial(
-            binned_curve,
-            n_bins=options.n_bins,
-            binning=options.binning,
-            clusters=fit.evaluation.clusters,
-            weights=fit.evaluation.weights,
-        ),
-        *pair_of(fit, options.target),
+def diagram_of(fit: ShownFit, options: Options) -> DiagramParts:
+    """Contents of a diagram with the chosen bins, of the confidence in the prediction or of one class."""
+    if (options.binning, options.n_bins, options.target) == ("equal_mass", None, None):
+        return fit.diagram
+    compute = partial(
+        diagram_parts,
+        n_bins=options.n_bins,
+        binning=options.binning,
+        clusters=fit.evaluation.clusters,
+        weights=fit.evaluation.weights,
+        target=options.target,
     )
+    key = ("diagram parts", fit.key, options.binning, options.n_bins, options.target)
+    return ready(key, f"the diagram of {fit.title}", compute, *pair_of(fit, options.target))
+
+
+def error_of(fit: ShownFit, options: Options) -> Interval:
+    """The ECE with its interval."""
+    compute = partial(
+        ece, clusters=fit.evaluation.clusters, weights=fit.evaluation.weights, ci=True
+    )
+    key = ("ece", fit.key, options.target)
+    return ready(key, f"the ECE of {fit.title}", compute, *pair_of(fit, options.target))
 
 
 def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
@@ -160,113 +152,35 @@ def cumulative(fit: ShownFit, options: Options) -> CumulativeTest:
     return ready(key, what, cumulative_test, *pair, None, fit.evaluation.weights)
 
 
-def corp(fit: ShownFit, options: Options) -> CorpCurve:
-    """The curve of isotonic regression."""
-    key = ("corp", fit.key, options.target)
-    pair = pair_of(fit, options.target)
-    what = f"the CORP curve of {fit.title}"
-    return ready(key, what, corp_curve, *pair, None, fit.evaluation.weights)
-
-
-def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
-    """Where the chosen curve of a calibrated model lies; None where that is not asked for."""
-    if not options.band:
-        return None
-    confidence, _ = pair_of(fit, options.target)
-    key = ("band", fit.key, options.shape, options.target)
-    what = f"the consistency band of {fit.title}"
-    if options.shape == "CORP":
-        return ready(key, what, corp_consistency, confidence)
-    curve = binned(fit, options).curve
-    return ready(
-        (*key, options.binning, options.n_bins), what, binned_consistency, curve, confidence
-    )
-
-
-def histogram(fit: ShownFit, options: Options) -> ConfidenceHistogram | None:
-    """What is said by outcome; of one class there is no such thing, and bins' counts are drawn."""
-    if options.target is not None:
-        return None
-    compute = partial(
-        confidence_histogram, scale=options.scale, logit_limits=fit.evaluation.view.logit_limits
-    )
-    key = ("histogram", fit.key, options.scale)
-    return ready(key, f"the histogram of {fit.title}", compute, *fit.evaluation.pair)
-
-
 def pair_of(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
-    """What is said and what it should match: the top label's, or one class's probability and occurrence."""
+    """Probabilities and outcomes: of the predicted class or the event, or of one class."""
     return fit.evaluation.pair if target is None else pair_of_class(fit, target)
 
 
 MOST_NAMED = 3
 
 
-def how_to_read(options: Options, view: View) -> str:
-    """How to read the chosen picture."""
-    if options.shape == "Bins":
-        said = bins_in_words(view)
-    else:
-        said = (
-            "The line is the isotonic regression of outcomes on predictions: level where predictions of different "
-            f"{view.said} come true equally often. Below the dotted diagonal the method {view.is_}{view.over}. The "
-            "outermost steps rest on few predictions and often reach 0 or 1. Beneath: "
-            f"{view.histogram}."
-        )
-    if options.scale == "logit":
-        said += " On log-odds .9, .99 and .999 stand equally far apart; bins of 0 or 1 are open, at the end."
-    if options.band:
-        said += (
-            " The grey band is the consistency band: at each point, 95\u00a0% of the curves of a calibrated model with "
-            "the same predictions lie in it."
-        )
-    return said
-
-
-def bins_in_words(view: View) -> str:
-    """How to read a diagram in bins."""
-    return (
-        f"Each dot is a bin of predictions: {view.mean_said} (across) against {view.outcome} (up), with its 95\u00a0% "
-        f"Wilson interval. On the dotted diagonal {view.said} equals {view.outcome}; below it the method "
-        f"{view.is_}{view.over}, above it {view.is_}{view.under}. Beneath: {view.histogram}, the {view.mean_said} "
-        f"(dashed) and the {view.outcome} (solid)."
-    )
-
-
 def note(options: Options, view: View) -> str:
-    """What the number over the pictures is, and where it is found again."""
-    if options.shape == "CORP":
-        return (
-            f"Brier score of the {view.said} = miscalibration − discrimination + uncertainty; miscalibration is what "
-            "isotonic recalibration would save. Chance alone makes it more than 0."
-        )
+    """Meaning of the numbers above the diagrams."""
     of = f"P({escape_markdown(view.event_name or 'event')})" if view.is_event else "the confidence"
     of = of if options.target is None else "this class's probability"
     return (
-        f"The ECE is that of {of} in 15 bins of equal width, on every page; the figures have {options.n_bins} "
-        f"{binning_name(options.binning)} bins. Kuiper's test needs no bins: p is the share of calibrated models that "
-        "would look at least as far off."
+        f"The ECE is that of {of} in 15 bins of equal width, on every page. Kuiper's test needs no bins: p is the "
+        "share of calibrated models that would look at least as far off."
     )
 
 
 def scores(fit: ShownFit, options: Options) -> str:
-    """The line above a diagram: its error with the NLL, and the test without bins."""
-    if options.shape == "CORP":
-        parts = corp(fit, options).parts
-        beside = (
-            f"discrimination {brief(parts.discrimination)}, uncertainty {brief(parts.uncertainty)}"
-        )
-        said = [f"Miscalibration **{brief(parts.miscalibration)}** ({beside})"]
-    else:
-        found = binned(fit, options)
-        ends = f"95\u00a0%: {brief(found.interval.low)} to {brief(found.interval.high)}"
-        said = [f"{_error_name(fit, options)} **{brief(found.curve.ece)}** ({ends})"]
+    """The line above a diagram: its ECE with the NLL, and the test without bins."""
+    error = error_of(fit, options)
+    ends = f"95\u00a0%: {brief(error.low)} to {brief(error.high)}"
+    parts = [f"{_error_name(fit, options)} **{brief(error.value)}** ({ends})"]
     if options.target is None and fit.evaluation.row_nll is not None:
         nll = fit.evaluation.rows.mean(fit.evaluation.row_nll)
-        said.append(f"NLL **{brief(nll)}**")
+        parts.append(f"NLL **{brief(nll)}**")
     p = cumulative(fit, options).kuiper_p
-    said.append(f"Kuiper p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}".replace(" ", "\u00a0"))
-    return "\u00a0· ".join(said)
+    parts.append(f"Kuiper p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}".replace(" ", "\u00a0"))
+    return "\u00a0· ".join(parts)
 
 
 def _error_name(fit: ShownFit, options: Options) -> str:
@@ -274,83 +188,74 @@ def _error_name(fit: ShownFit, options: Options) -> str:
 
 
 def after(raw: ShownFit, chosen: list[ShownFit], options: Options) -> str:
-    """What becomes of the raw model's error with the calibrators among those chosen."""
-    name = "miscalibration" if options.shape == "CORP" else _error_name(raw, options)
-
-    def error(fit: ShownFit) -> float:
-        return (
-            corp(fit, options).parts.miscalibration
-            if options.shape == "CORP"
-            else binned(fit, options).curve.ece
-        )
-
-    others = sorted((error(fit), fit.title) for fit in chosen if fit.key != raw.key)
+    """Describe what becomes of the raw model's ECE with the calibrators among those chosen."""
+    others = sorted(
+        (error_of(fit, options).value, fit.title) for fit in chosen if fit.key != raw.key
+    )
     if not others:
         return ""
     becomes = [f"{brief(value)} with {literal(title)}" for value, title in others]
     rest = [f"more with {len(becomes) - MOST_NAMED} others"] if len(becomes) > MOST_NAMED else []
-    return f"Its {name} of {brief(error(raw))} becomes {listed(becomes[:MOST_NAMED] + rest)}."
+    before = f"{_error_name(raw, options)} of {brief(error_of(raw, options).value)}"
+    return f"Its {before} becomes {listed(becomes[:MOST_NAMED] + rest)}."
 
 
-DIAGRAM_PIXELS = 580
-"""Height of a square diagram with its histogram; two stand side by side unless the window is narrow."""
 BESIDE = "reliability/panel/beside"
 """Key of the choice of the method beside the raw model."""
 
 _CURVE = (
     "The line is the observed rate at each predicted risk: a logistic regression on a restricted cubic spline of the "
     "log-odds, with its pointwise 95\u00a0% band. On the dotted diagonal the observed rate equals the predicted risk; "
-    "below it risks are overestimated. Beneath: how many rows have which risk, above the line those with the event and "
-    "below it those without."
+    "below it risks are overestimated. Beneath: how many rows have which risk, and in colour those with the event."
 )
 
 
-def diagrams(chosen: list[ShownFit], options: Options) -> None:
-    """Draw the diagrams, two in a row, with a ring where the rows lie that were chosen on any page."""
+def diagrams(fits: list[ShownFit], chosen: list[ShownFit], options: Options) -> None:
+    """Draw the diagrams, up to four in a row, each square and on the same axes.
+
+    Parameters
+    ----------
+    fits : the raw model first, which stands in grey behind the others.
+    chosen : in the order to draw.
+    """
     view = chosen[0].evaluation.view
-    curves = [curve_of(fit, options) for fit in chosen]
-    lines = [corp(fit, options) for fit in chosen] if options.shape == "CORP" else []
-    limits = common_limits(lines or curves, options.scale, view)
+    raw = diagram_of(fits[0], options)
+    drawn = [diagram_of(fit, options) for fit in chosen]
+    limits = common_limits([raw, *drawn], options.scale)
+    side = SIDES.get(len(chosen), SMALL)
     rows = chosen_rows()
-    for first in range(0, len(chosen), 2):
-        places = st.columns(
-            2, gap="medium", vertical_alignment="bottom"
-        )  # scores take one line or two
-        for place, k in zip(places, range(first, len(chosen)), strict=False):
-            fit = chosen[k]
-            with place:
+    with st.container(horizontal=True, gap="small"):
+        for fit, parts in zip(chosen, drawn, strict=True):
+            marked = None
+            if rows is not None:
+                confidence, outcome = pair_of(fit, options.target)
+                means = confidence[rows.places].mean(), outcome[rows.places].mean()
+                marked = (float(means[0]), float(means[1]))
+            with st.container(width=side):
                 widgets.method_title(fit.title, fit.style)
                 st.markdown(scores(fit, options))
-                said, outcome = pair_of(fit, options.target)
-                marked = (
-                    None
-                    if rows is None
-                    else (float(said[rows.places].mean()), float(outcome[rows.places].mean()))
-                )
                 draw = partial(
                     reliability_diagram,
-                    curves[k],
+                    parts,
                     fit.style,
-                    options.scale,
-                    limits=limits,
-                    histogram=histogram(fit, options),
-                    height=DIAGRAM_PIXELS,
-                    band=band(fit, options),
                     view=view,
-                    line=lines[k] if lines else None,
+                    behind=None if fit is fits[0] else raw,
+                    scale=options.scale,
+                    limits=limits,
+                    side=side,
+                    band=options.band,
                     marked=marked,
                 )
-                key = ("diagram", fit.key, fit.style, options, limits, marked)
-                name = f"reliability-{fit.title}-{options.shape}"
-                if options.shape == "Bins":
-                    show_clickable(
-                        key, draw, name, how_to_read(options, view), partial(_clicked, fit, options)
-                    )
-                else:
-                    widgets.show_kept(key, draw, name, how_to_read(options, view))
-    found = said_of_intervals(chosen[0].evaluation.n_clusters)
-    ring = "Rings show where the chosen rows lie." if rows is not None else ""
-    st.caption(" ".join(filter(None, (note(options, view), found, ring))))
+                show_clickable(
+                    ("diagram", fit.key, fit.style, options, limits, side, marked),
+                    draw,
+                    f"reliability-{fit.title}",
+                    explain_diagram(view, parts),
+                    partial(_clicked, fit, options),
+                )
+    intervals = said_of_intervals(chosen[0].evaluation.n_clusters)
+    ring = "Rings show where the selected rows lie." if rows is not None else ""
+    st.caption(" ".join(filter(None, (note(options, view), intervals, ring))))
 
 
 def _clicked(fit: ShownFit, options: Options, trace: str, which: Any) -> None:
@@ -359,7 +264,7 @@ def _clicked(fit: ShownFit, options: Options, trace: str, which: Any) -> None:
 
 
 def _choose_bin(fit: ShownFit, options: Options, which: int) -> None:
-    curve = curve_of(fit, options)
+    curve = diagram_of(fit, options).curve
     pair = pair_of(fit, options.target)
     what = f"bin {which + 1} of {len(curve.count)}"
     choose_rows(fit, what, curve.bin_of_row == which, pair)
@@ -373,7 +278,7 @@ def bin_rows(chosen: list[ShownFit], options: Options) -> None:
         left, right = st.columns(2)
         titles = {fit.title: fit for fit in chosen}
         fit = titles[left.selectbox("Method", list(titles))]
-        curve = curve_of(fit, options)
+        curve = diagram_of(fit, options).curve
         said = fit.evaluation.view.said
         which = right.selectbox(
             "Bin",
@@ -414,10 +319,11 @@ def panel(session: OpenSession, fits: list[ShownFit], begin: ShownFit) -> None:
             st.markdown(f"**{measure.title}:** {escape_markdown(measure.convention)}")
     st.caption(_about(panels[0][1]))
     curves = [panel.curve for _, panel in panels]
-    limits = risk_limits(curves, "logit" if prefers_logit(curves[0]) else "linear")
+    scale = risk_scale(curves[0])
+    limits = risk_limits(curves, scale)
     for place, (fit, panel) in zip(st.columns(2, gap="medium"), panels, strict=False):
         with place:
-            _one_model(fit, panel, limits)
+            _one_model(fit, panel, scale, limits)
 
 
 def _panel_table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
@@ -454,7 +360,7 @@ def _about(panel: RiskModelPanel) -> str:
     )
 
 
-def _one_model(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
+def _one_model(fit: ShownFit, panel: RiskModelPanel, scale: Scale, limits: Limits) -> None:
     """The curve of one method on axes that both have, what restricts its numbers, and each number in a sentence."""
     view = fit.evaluation.view
     key = f"risk-panel-{fit.title}"
@@ -465,16 +371,11 @@ def _one_model(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
             st.warning(restricts, icon=":material/warning:")
         else:
             st.caption(restricts)
-    stretched = (
-        " Axes of log-odds, since most risks are below 0.1 or above 0.9."
-        if prefers_logit(panel.curve)
-        else ""
-    )
     widgets.show_kept(
         (key, fit.key, fit.style, limits),
-        partial(risk_model_diagram, panel.curve, fit.style, view=view, limits=limits),
+        partial(risk_model_diagram, panel.curve, fit.style, scale, view=view, limits=limits),
         key,
-        _CURVE + stretched,
+        _CURVE,
     )
     if panel.clipping:
         st.caption(escape_markdown(panel.clipping))

@@ -1,4 +1,4 @@
-"""A worker's judgement of a fit is that of the library, to the bit, also after it was stored; gaps by rank."""
+"""A worker's judgement of a fit is that of the library, to the bit, also after it was stored"""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import pytest
 
 from calib.data.event import Event
 from calib.data.predictions import Predictions
+from calib.diagnostics.diagram import evaluation_diagram
 from calib.diagnostics.judgement import (
-    MOST_BINS,
     arrays_to_judge,
     class_pair,
-    first_curve,
     fit_method_and_judge,
     from_state,
-    gap_curve,
     judge_fitted,
     state_of,
     views_of,
@@ -53,8 +51,7 @@ def test_a_worker_judges_a_method_as_the_library_does(name):
     for back in (judged, stored(judged)):
         assert_same(back.evaluation, here)
         assert_same(back.resampled, {"top-label": scored_on(here)})
-        assert_same(back.curves, {"top-label": first_curve(here)})
-        assert_same(back.gaps, {"top-label": gap_curve(*here.pair)})
+        assert_same(back.diagrams, {"top-label": evaluation_diagram(here)})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +68,7 @@ def test_what_is_known_of_the_rows_goes_with_them(about, names):
     made, test = fitted("temperature", {}, 2), rows(2, **about)
     judged = judge_fitted(made, data=arrays_to_judge(test))
     here = Evaluation.from_predictions(made, test, "top-label")
-    assert list(judged.resampled) == list(judged.curves) == names
+    assert list(judged.resampled) == list(judged.diagrams) == names
     for view in views_of(test):
         assert_same(judged.resampled[view.name], scored_on(here.seen(view)))
     assert_same(judged.evaluation, here)
@@ -99,37 +96,3 @@ def test_the_probabilities_of_a_class_are_those_of_the_library(monkeypatch):
     said, happened = class_pair(made, 2, data=arrays_to_judge(test))
     np.testing.assert_array_equal(said, made.predict_proba(test.logits)[:, 2])
     np.testing.assert_array_equal(happened, test.labels == 2)
-
-
-# -- gaps over the ranks of the confidence, and what chance gives a calibrated model ---------------------------
-
-
-def test_above_zero_is_overconfident_and_chance_covers_a_calibrated_model(
-    rng: np.random.Generator,
-) -> None:
-    confidence = rng.uniform(0.3, 1.0, 20_000)
-    calibrated = gap_curve(confidence, rng.random(20_000) < confidence)
-    inside = (calibrated.chance_low <= calibrated.gap) & (calibrated.gap <= calibrated.chance_high)
-    assert inside.mean() >= 0.75
-    over = gap_curve(confidence, rng.random(20_000) < confidence - 0.1)
-    assert (over.gap > over.chance_high).all()
-    assert over.mean_gap == pytest.approx(0.1, abs=0.02)
-
-
-def test_ranks_and_gaps_are_those_of_groups_of_equally_many_rows(rng: np.random.Generator) -> None:
-    confidence = rng.permutation(np.linspace(0.1, 0.9, 1800))
-    outcome = rng.random(1800) < 0.5
-    curve = gap_curve(confidence, outcome)
-    assert curve.count.tolist() == [150] * MOST_BINS
-    order = np.argsort(confidence)
-    gaps = (confidence - outcome)[order].reshape(MOST_BINS, 150).mean(axis=1)
-    assert curve.gap == pytest.approx(gaps)
-    assert curve.rank == pytest.approx((np.arange(MOST_BINS) + 0.5) / MOST_BINS)
-
-
-@pytest.mark.parametrize("n", [2, 30, 500])
-def test_few_rows_have_fewer_bins(rng: np.random.Generator, n: int) -> None:
-    curve = gap_curve(rng.random(n), rng.random(n) < 0.5)
-    assert 1 <= len(curve.gap) <= min(n, MOST_BINS)
-    assert curve.count.sum() == n
-    assert np.isfinite(curve.chance_low).all() and np.isfinite(curve.chance_high).all()

@@ -15,8 +15,8 @@ from calib import metrics
 from calib.data import Predictions
 from calib.decisions import Costs, change, outcome_of
 from calib.diagnostics.corp import corp_curve
+from calib.diagnostics.diagram import evaluation_diagram
 from calib.diagnostics.gaps import by_band
-from calib.diagnostics.judgement import first_curve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.subgroups import subgroups
@@ -248,7 +248,7 @@ def test_figures_and_groups_are_those_of_repeated_rows(n_classes):
         over = over_under_confidence([evaluation])[0]
         chain = theorem_one(*pair, weights=weights)
         corp = corp_curve(*pair, weights=weights)
-        curve = first_curve(evaluation)
+        curve = evaluation_diagram(evaluation).curve
         return [
             *np.ravel([[each.gap, each.confidence, each.accuracy, each.over] for each in (gaps,)]),
             *np.ravel([bands.gap, bands.share, bands.contribution, bands.under]),

@@ -8,19 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.diagnostics.judgement import gap_curve
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import Difference
-from calib.formatting import brief
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import size_curves
 from calib.plots.overview import (
     ROW_PIXELS,
-    Panel,
     difference_strip,
-    gap_reach,
-    reliability_panels,
 )
 from calib.plots.style import method_style, text_color
 from calib.registry import METHODS
@@ -119,25 +114,3 @@ def test_a_method_far_worse_does_not_squeeze_the_others_and_a_better_one_is_alwa
     fig = difference_strip(rows, STYLES, SCORES["NLL"])
     assert fig.layout.xaxis.range[0] < -3
     assert not any(trace.marker.symbol.endswith("-open") for trace in fig.data[:4])
-
-
-def test_panels_share_one_scale_and_lie_apart(rng):
-    panels = []
-    for k, name in enumerate(list(METHODS)[:8]):
-        confidence = rng.uniform(0.5, 1.0, 600)
-        outcome = rng.random(600) < confidence - 0.02 * k
-        panels.append(
-            Panel(f"<b>{name}", method_style(name), gap_curve(confidence, outcome), 0.01 * k)
-        )
-    reach = gap_reach(panels)
-    fig = reliability_panels(panels, reach, 120)
-    curves = [trace for trace in fig.data if trace.mode == "lines+markers"]
-    assert len(curves) == 8
-    places = [axis for axis in fig.layout if axis.startswith("yaxis")]
-    assert len({(trace.xaxis, trace.yaxis) for trace in curves}) == len(places) == 8
-    assert {tuple(fig.layout[axis].range) for axis in places} == {(-reach, reach)}
-    for k, (trace, panel) in enumerate(zip(curves, panels, strict=True)):
-        assert np.array(trace.y) == pytest.approx(panel.curve.gap)
-        assert {number for number, *_ in trace.customdata} == {k}  # of the panel that is clicked
-    assert fig.layout.hoverdistance == -1  # a click anywhere in a panel is one on its nearest point
-    assert f"ECE {brief(0.0)}" in fig.layout.annotations[0].text

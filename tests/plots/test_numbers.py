@@ -28,7 +28,7 @@ from calib.plots.latent import latent_function
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.monitoring import e_value_chart
 from calib.plots.over_under import band_chart, ratio_to_odds
-from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
+from calib.plots.risk_model import risk_limits, risk_model_diagram, risk_scale
 from calib.plots.style import GUIDE, method_style
 from tests.conftest import simulate
 from tests.diagnostics.conftest import evaluation
@@ -217,8 +217,8 @@ def curve_of(rate: float):
 def test_a_rare_event_has_axes_of_log_odds_that_hold_every_risk_and_numbers_are_those_of_the_curve() -> (
     None
 ):
-    rare, usual = curve_of(0.02), curve_of(0.4)
-    assert prefers_logit(rare) and not prefers_logit(usual)
+    rare, usual = curve_of(0.005), curve_of(0.4)
+    assert (risk_scale(rare), risk_scale(usual)) == ("logit", "linear")
     low, high = risk_limits([rare], "logit")
     assert low <= rare.risk[0] and rare.risk[-1] <= high
     assert "0.01" in risk_model_diagram(rare, STYLE).layout.xaxis.ticktext

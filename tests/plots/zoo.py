@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from scipy.special import expit, logit
+from scipy.special import expit, logit, logsumexp
 
 from calib.auditing.findings import GroupFinding, Severity
 from calib.calibrators.auto import Judged
@@ -22,11 +22,10 @@ from calib.diagnostics.calibration_maps import (
     posterior_map,
     score_axis,
 )
-from calib.diagnostics.corp import binned_consistency, corp_curve
+from calib.diagnostics.diagram import diagram_parts
 from calib.diagnostics.frequencies import Frequencies, frequencies
 from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.histograms import confidence_histogram, sided_counts, threshold_counts
-from calib.diagnostics.judgement import gap_curve
 from calib.diagnostics.latent import LatentCurve
 from calib.diagnostics.latent_effect import EffectCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
@@ -64,8 +63,8 @@ from calib.plots.over_under import (
     ratio_to_odds,
     theorem_chain,
 )
-from calib.plots.overview import Panel, difference_strip, gap_reach, reliability_panels
-from calib.plots.reliability import before_and_after, reliability_diagram
+from calib.plots.overview import difference_strip
+from calib.plots.reliability import SIDE, before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import Style, method_style
 
@@ -74,10 +73,11 @@ RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "g
 
 @dataclass(frozen=True)
 class Case:
-    """Outputs of a model on which figures are tried: logits (n, n_classes) and labels (n,)."""
+    """Outputs of a model on which figures are tried: logits (n, n_classes), labels and weights (n,)."""
 
     logits: np.ndarray
     labels: np.ndarray
+    weights: np.ndarray | None = None
 
     @property
     def binary(self) -> bool:
@@ -122,9 +122,43 @@ def _extremes() -> Case:
     return Case(logits, generator.integers(0, 2, 200))
 
 
+def _six_levels() -> Case:
+    return _event(np.random.default_rng(8).choice([0.05, 0.1, 0.3, 0.5, 0.8, 0.95], 500), 9)
+
+
+def _mostly_certain() -> Case:
+    """57 % of the rows have a probability of 1."""
+    generator = np.random.default_rng(10)
+    logits = np.where(generator.random(500) < 0.57, 800.0, generator.normal(1, 2, 500))
+    labels = generator.random(500) < 0.9 * expit(logits)
+    return Case(np.stack([np.zeros(500), logits], axis=1), labels.astype(int))
+
+
+def _one_in_200() -> Case:
+    return _event(expit(np.random.default_rng(11).normal(-5.8, 1.0, 4000)), 12)
+
+
+def _log_probabilities() -> Case:
+    """97 classes whose log-probabilities go down to -5,796, as those of decision trees and of naive Bayes do."""
+    generator = np.random.default_rng(13)
+    labels = generator.integers(0, 97, 400)
+    logits = -np.exp(generator.uniform(0, np.log(5796), (400, 97)))
+    logits[np.arange(400), labels] = np.where(generator.random(400) < 0.6, 0.0, -3.0)
+    logits[0, 0], labels[0] = -5796.0, 1
+    return Case(logits - logsumexp(logits, axis=1, keepdims=True), labels)
+
+
+def _weighted() -> Case:
+    generator = np.random.default_rng(14)
+    case = _event(expit(generator.normal(-1, 1, 600)), 15)
+    weights = np.exp(generator.normal(0, 1.5, 600)) * (generator.random(600) < 0.9)
+    return replace(case, weights=weights)
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "rare event": _rare, "100 classes": _classes, "useless": _useless, "perfect": _perfect,
-    "two risks": _two_risks, "extremes": _extremes,
+    "two risks": _two_risks, "extremes": _extremes, "six levels": _six_levels, "mostly certain": _mostly_certain,
+    "one in 200": _one_in_200, "log-probabilities": _log_probabilities, "weighted": _weighted,
 }  # fmt: skip
 
 
@@ -160,28 +194,19 @@ def _view(case: Case, name: str) -> View:
 def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
     said, outcome = _pair(case)
     view = _view(case, name)
+    weights = case.weights
     figures = {}
     for binning in ("equal_mass", "equal_width"):
-        curve = reliability_curve(said, outcome, n_bins=12, binning=binning)
+        parts = diagram_parts(said, outcome, None, binning, weights=weights)
+        behind = diagram_parts(said**1.5, outcome, None, binning, weights=weights)
         for scale in ("linear", "logit"):
-            histogram = confidence_histogram(said, outcome, scale=scale)
-            figures[f"reliability {binning} {scale}"] = reliability_diagram(
-                curve,
-                RAW,
-                scale,
-                name,
-                histogram=histogram,
-                view=view,
-                band=binned_consistency(curve, said),
-            )
-    for scale in ("linear", "logit"):
-        line = corp_curve(said, outcome)
-        figures[f"reliability CORP {scale}"] = reliability_diagram(
-            curve, RAW, scale, name, view=view, line=line
-        )
+            for side in (SIDE, 252):
+                figures[f"reliability {binning} {scale} {side}"] = reliability_diagram(
+                    parts, GP, view=view, behind=behind, scale=scale, title=name, side=side
+                )
     both = [confidence_histogram(s, outcome, scale="logit") for s in (said, said**1.3)]
     figures["drift"] = confidence_drift(*both, GP, view=view)
-    figures["panels"] = _panels(said, outcome, name)
+    curve = parts.curve
     means, rates = (
         np.stack([curve.confidence, curve.accuracy], axis=1),
         np.stack([curve.accuracy] * 2, axis=1),
@@ -192,14 +217,6 @@ def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
             risk_model(said, outcome, n_resamples=0).curve, GP, title=name
         )
     return figures
-
-
-def _panels(said: np.ndarray, outcome: np.ndarray, name: str) -> go.Figure:
-    panels = [
-        Panel(name, style, gap_curve(said**k, outcome), 0.1)
-        for k, style in ((1, RAW), (2, GP), (0.5, SCALED))
-    ]
-    return reliability_panels(panels, gap_reach(panels), 150)
 
 
 def _groups(case: Case, name: str) -> list[GroupFinding]:

@@ -80,7 +80,7 @@ def test_a_judgement_comes_back_with_its_fit(store: Store, sample: Predictions) 
     assert after.resampled["top-label"].intervals() == before.resampled["top-label"].intervals()
     np.testing.assert_array_equal(after.evaluation.row_nll, before.evaluation.row_nll)
     np.testing.assert_array_equal(
-        after.curves["top-label"].bin_of_row, before.curves["top-label"].bin_of_row
+        after.diagrams["top-label"].curve.bin_of_row, before.diagrams["top-label"].curve.bin_of_row
     )
 
 

@@ -1,4 +1,4 @@
-"""The Reliability page with bins or isotonic regression, with and without the band of chance."""
+"""The Reliability page: diagrams side by side, with and without the consistency band."""
 
 from __future__ import annotations
 
@@ -18,22 +18,15 @@ from calib.registry import METHODS
 from calib.ui import reliability
 from calib.ui.reliability import BESIDE
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, unfold
+from tests.ui.conftest import FITTED, charts, clean, fit, open_page, said, table, unfold
 
 PAGE = "pages/3_Reliability.py"
-LINE = {"Bins": "bins", "CORP": "isotonic"}
 
 
 def traces(app: AppTest) -> list[list[str | None]]:
     """Names of the traces of each figure."""
     specs = [json.loads(chart.spec) for chart in charts(app)]
     return [[trace.get("name") for trace in spec["data"]] for spec in specs]
-
-
-def choose(app: AppTest, shape: str, view: str | None = None) -> AppTest:
-    if view is not None:
-        group(app, "rel/scale").set_value(view)
-    return app.button_group(key="rel/shape").set_value(shape).run()
 
 
 def with_all(session: OpenSession) -> AppTest:
@@ -62,14 +55,14 @@ def test_very_many_rows_begin_with_more_bins_than_others_can_choose(
     assert app.number_input(key="rel/bins/equal_mass").value == 114
 
 
-@pytest.mark.parametrize("shape", LINE)
-def test_each_curve_on_each_scale_with_the_band_and_of_one_class(
-    shape: str, fits_to_read: OpenSession
+def test_diagrams_side_by_side_share_their_axes_on_each_scale_with_the_band_and_of_one_class(
+    fits_to_read: OpenSession,
 ) -> None:
     def drawn(app: AppTest) -> list[list[str | None]]:
         assert not app.exception and not app.error
         names = traces(app)
-        assert all(LINE[shape] in each for each in names)
+        assert all({"bins", "isotonic"} <= set(each) for each in names)
+        assert ["raw" in each for each in names] == [False, True], "the raw model stands behind"
         return names
 
     app = open_page(PAGE, fits_to_read)
@@ -77,17 +70,16 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(
         key for key, spec in fits_to_read.specs.items() if spec.method == "isotonic"
     )  # the hardest to draw
     app.button_group(key="reliability/methods").set_value(["raw", ties]).run()
-    for view in ("logit", "linear"):
-        assert len(drawn(choose(app, shape, view))) == 2
-        ranges = {
-            json.dumps(json.loads(chart.spec)["layout"]["xaxis"]["range"]) for chart in charts(app)
-        }
-        assert len(ranges) == 1
-    assert app.toggle(key=f"rel/band/{shape}").value == (shape == "CORP")
-    for _ in range(2):
-        toggle = app.toggle(key=f"rel/band/{shape}")
-        assert all(("consistency band" in names) == toggle.value for names in drawn(app))
-        toggle.set_value(not toggle.value).run()
+    assert app.button_group(key="rel/scale/linear").value == "linear"
+    for scale in ("logit", "linear"):
+        assert len(drawn(app.button_group(key="rel/scale/linear").set_value(scale).run())) == 2
+        layouts = [json.loads(chart.spec)["layout"] for chart in charts(app)]
+        ranges = [each[axis]["range"] for each in layouts for axis in ("xaxis", "yaxis")]
+        assert all(each == ranges[0] for each in ranges)
+    toggle = app.toggle(key="rel/band")
+    assert toggle.value and all("consistency band" in names for names in drawn(app))
+    toggle.set_value(False).run()
+    assert not any("consistency band" in names for names in drawn(app))
     drawn(app.selectbox(key="rel/target").select(3).run())
     assert {
         json.loads(chart.spec)["layout"]["yaxis"]["title"]["text"] for chart in charts(app)
@@ -121,7 +113,7 @@ def test_the_rows_of_a_bin_are_listed_on_every_page_until_they_are_cleared(
     gap = 100 * (rows["confidence"].mean() - rows["correct"].mean())
     assert f"gap {gap:+.1f} points" in said(app)
     assert any(button.label == "These rows as CSV" for button in app.get("download_button"))
-    assert all("the rows chosen" in names for names in traces(app))
+    assert all("selected rows" in names for names in traces(app))
     app.switch_page("pages/6_Over_underconfidence.py").run()
     assert clean(app)
     assert table(app, "row")["row"].tolist() == rows["row"].tolist()

@@ -14,7 +14,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.histograms import confidence_histogram
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import (
     Difference,
@@ -25,19 +24,10 @@ from calib.evaluation.comparison_table import (
 )
 from calib.evaluation.score_registry import Score, Unit
 from calib.formatting import number, percent
-from calib.plots import alt_text, figure_data
-from calib.plots.axes import Scale
-from calib.plots.overview import (
-    ACROSS_PANELS,
-    Panel,
-    difference_strip,
-    gap_reach,
-    panel_height,
-    reliability_panels,
-)
-from calib.plots.reliability import reliability_diagram
-from calib.plots.reliability_frame import common_limits, prefers_logit_scale
-from calib.plots.style import Limits, text_color
+from calib.plots import alt_text
+from calib.plots.overview import difference_strip
+from calib.plots.reliability import common_limits, explain_diagram, reliability_diagram, usual_scale
+from calib.plots.style import text_color
 from calib.ui import widgets
 from calib.ui.audit import is_usable, lead
 from calib.ui.compare.answer import (
@@ -48,18 +38,16 @@ from calib.ui.compare.answer import (
     failed,
     taken,
 )
-from calib.ui.fits import ShownFit, ready
+from calib.ui.fits import ShownFit
 from calib.ui.groups import in_groups
-from calib.ui.reliability import bins_in_words, show_only
+from calib.ui.reliability import show_only
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.shell import need_fit
 from calib.ui.text import literal
-from calib.ui.widgets import segments
+from calib.ui.widgets import HALF, segments
 
 FIRST = ("NLL", "ECE", "Brier", "accuracy")
 """Scores of the tiles and of the strip."""
-HEIGHT = 380
-"""Pixels of a diagram with its histogram."""
 SIGNS = {"better": "#009E73", "worse": "#D55E00"}
 """Colours of what is shown to change."""
 
@@ -132,40 +120,29 @@ def _first_scores(table: pd.DataFrame) -> list[str]:
 def _diagrams(fits: Sequence[ShownFit]) -> None:
     """Reliability diagrams side by side on the same axes."""
     view = fits[0].evaluation.view
-    scale: Scale = "logit" if prefers_logit_scale(fits[0].curve) else "linear"
-    limits = common_limits([fit.curve for fit in fits], scale, view)
-    for place, fit in zip(st.columns(2, gap="medium"), fits, strict=False):
-        with place:
-            said, outcome = map(percent, fit.evaluation.means)
-            widgets.method_title(
-                fit.title, fit.style, f"{view.mean_said} {said}, {view.outcome} {outcome}"
-            )
-            widgets.show_kept(
-                ("compare diagram", fit.key, fit.style, scale, limits),
-                partial(_diagram, fit, scale, limits),
-                f"compare-reliability-{'raw' if fit is fits[0] else 'chosen'}",
-                bins_in_words(view),
-            )
-
-
-def _diagram(fit: ShownFit, scale: Scale, limits: Limits) -> go.Figure:
-    seen = fit.evaluation
-    histogram = ready(
-        ("histogram", fit.key, scale),
-        f"the histogram of {fit.title}",
-        partial(confidence_histogram, scale=scale, logit_limits=seen.view.logit_limits),
-        *seen.pair,
-    )
-    return reliability_diagram(
-        fit.curve,
-        fit.style,
-        scale,
-        limits=limits,
-        histogram=histogram,
-        height=HEIGHT,
-        view=seen.view,
-        square=False,
-    )
+    raw = fits[0].diagram
+    scale = usual_scale(raw.curve, view)
+    limits = common_limits([fit.diagram for fit in fits], scale)
+    with st.container(horizontal=True, gap="medium"):
+        for fit in fits:
+            with st.container(width=HALF):
+                widgets.method_title(fit.title, fit.style)
+                draw = partial(
+                    reliability_diagram,
+                    fit.diagram,
+                    fit.style,
+                    view=view,
+                    behind=None if fit is fits[0] else raw,
+                    scale=scale,
+                    limits=limits,
+                    side=HALF,
+                )
+                widgets.show_kept(
+                    ("compare diagram", fit.key, fit.style, limits),
+                    draw,
+                    f"compare-reliability-{'raw' if fit is fits[0] else 'chosen'}",
+                    explain_diagram(view, fit.diagram),
+                )
 
 
 def _strip(table: pd.DataFrame, fits: Sequence[ShownFit], score: str) -> None:
@@ -198,50 +175,6 @@ def _describe_rows(rows: Sequence[Difference], score: Score, frequencies: float)
     fewest = f"{min(needed):,.0f}"
     ends = fewest if len(set(needed)) == 1 else f"{fewest} to {max(needed):,.0f}"
     return f"{sentence} About {ends} test rows would decide what is undecided."
-
-
-def small_multiples(fits: list[ShownFit]) -> None:
-    """The gaps of all methods in two figures, side by side where there is room; the best are in the first row."""
-    view = fits[0].evaluation.view
-    by_title = {fit.title: fit for fit in fits}
-    ordered = [by_title[row.title] for row in differences(comparison_table(fits), "NLL")]
-    panels = [
-        Panel(fit.title, fit.style, fit.gaps, fit.scores.values.get("ECE", math.nan))
-        for fit in ordered
-    ]
-    st.caption(
-        f"{view.said.capitalize()} minus {view.outcome} in points, above 0 {view.too_high}. Rows in groups of equally "
-        f"many, from the least to the most {view.said}; 95\u00a0% of calibrated models lie in the grey band."
-    )
-    reach = gap_reach(panels)
-    pixels = panel_height(len(panels))
-    figures = []
-    halves = [
-        [k for k in range(len(panels)) if k % (2 * ACROSS_PANELS) // ACROSS_PANELS == half]
-        for half in (0, 1)
-    ]
-    with st.grid(2, min_column_width=200, gap=8):
-        for half, places in enumerate(filter(None, halves)):
-            shown = [panels[k] for k in places]
-            fig = keep(
-                (
-                    "panels",
-                    half,
-                    pixels,
-                    reach,
-                    *((ordered[k].key, panels[k].title, panels[k].style) for k in places),
-                ),
-                partial(reliability_panels, shown, reach, pixels, view),
-            )
-            _clickable(fig, f"compare-panels-{half}", fits, [ordered[k] for k in places])
-            figures.append(fig)
-    widgets.csv(
-        "Reliability as CSV",
-        "compare/panels/csv",
-        "reliability.csv",
-        lambda: pd.concat([figure_data(fig) for fig in figures]),
-        of=tuple(figures),
-    )
 
 
 def _clickable(

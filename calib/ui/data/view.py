@@ -17,13 +17,10 @@ from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
-from calib.diagnostics.histograms import confidence_histogram
-from calib.diagnostics.reliability import binned_curve, default_bins
+from calib.diagnostics.diagram import diagram_parts
 from calib.evaluation import Evaluation
 from calib.formatting import escape_markdown, listed, percent, plural
-from calib.plots.axes import Scale
-from calib.plots.reliability import reliability_diagram
-from calib.plots.reliability_frame import prefers_logit_scale
+from calib.plots.reliability import explain_diagram, reliability_diagram, usual_scale
 from calib.plots.style import method_style, three_digits
 from calib.registry import METHODS
 from calib.ui import audit, fits
@@ -31,7 +28,6 @@ from calib.ui.data import roles
 from calib.ui.data.upload import read_again
 from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offered_presets
-from calib.ui.reliability import bins_in_words
 from calib.ui.server.uploads import uploader
 from calib.ui.session import OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
@@ -40,7 +36,6 @@ from calib.ui.widgets import show_kept
 
 LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
-FIGURE_HEIGHT = 420
 WANTED = "roles/wanted"
 """The roles that were chosen for open data without files, in Streamlit's session state."""
 UNUSED = "unused"
@@ -53,9 +48,9 @@ def overview(session: OpenSession) -> None:
     data = session.shown
     whole = fits.on_all_rows(session)
     audit.head(session)
-    facts, picture = st.columns([11, 10], gap="large")
+    facts, picture = st.columns([10, 11], gap="large")
     with picture:
-        _reliability(session, whole)
+        _reliability(whole)
     with facts:
         audit.findings(session)
         next_step(session)
@@ -75,41 +70,16 @@ def overview(session: OpenSession) -> None:
         about_rows(session)
 
 
-def _reliability(session: OpenSession, whole: Evaluation) -> None:
-    """The reliability of the raw model over all rows, on the axes that give its values room; a worker computes it."""
+def _reliability(whole: Evaluation) -> None:
+    """The reliability of the raw model over all rows, computed by a worker."""
     view = whole.view
     style = method_style("identity")
-    n_bins = default_bins(len(session.shown))
-    curve = fits.ready(
-        ("curve", "all rows"),
-        "the reliability of the raw model",
-        partial(
-            binned_curve,
-            n_bins=n_bins,
-            binning="equal_mass",
-            clusters=whole.clusters,
-            weights=whole.weights,
-        ),
-        *whole.pair,
-    ).curve
-    scale: Scale = "logit" if prefers_logit_scale(curve) else "linear"
-    histogram = fits.ready(
-        ("histogram", "all rows", scale),
-        "the histogram of the raw model",
-        partial(confidence_histogram, scale=scale, logit_limits=view.logit_limits),
-        *whole.pair,
-    )
-    draw = partial(
-        reliability_diagram,
-        curve,
-        style,
-        scale,
-        histogram=histogram,
-        height=FIGURE_HEIGHT,
-        view=view,
-        square=False,
-    )
-    show_kept(("data/reliability", scale), draw, "reliability", bins_in_words(view))
+    compute = partial(diagram_parts, clusters=whole.clusters, weights=whole.weights)
+    key = ("diagram", "all rows")
+    parts = fits.ready(key, "the reliability of the raw model", compute, *whole.pair)
+    scale = usual_scale(parts.curve, view)
+    draw = partial(reliability_diagram, parts, style, view=view, scale=scale)
+    show_kept("data/reliability", draw, "reliability", explain_diagram(view, parts))
 
 
 def _facts(data: Predictions, whole: Evaluation) -> None:

@@ -22,8 +22,7 @@ from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.confidences import confidence_drift
 from calib.plots.monitoring import e_value_chart, o_e_chart
-from calib.plots.reliability import reliability_diagram
-from calib.plots.reliability_frame import common_limits
+from calib.plots.reliability import common_limits, explain_diagram, reliability_diagram, usual_scale
 from calib.ui import widgets
 from calib.ui.fits import ready
 from calib.ui.monitoring.upload import NewData, Subject, read_with, show_noticed
@@ -35,8 +34,8 @@ from calib.ui.widgets import HALF, draw_table, show_table
 
 OPENING = 2
 """Sentences: whether it is calibrated now, and what changed since it was judged."""
-DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
-"""Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
+DIAGRAM_PIXELS = 330
+"""Three figures in a row and the menu fill a window of 1500 pixels."""
 CPU_SECONDS, CPU_SECONDS_PER_MILLION = 30, 20
 """Most processor time to judge an uploaded calibrator, and for each million outputs; GPcalib, the slowest, takes 8."""
 FILE_ORDER = "the order of the file"
@@ -182,29 +181,28 @@ def pictures(subject: Subject, answer: Checked) -> None:
     view = answer.check.evaluation.view
     known = {"before": answer.check.before, "now": answer.check.now}
     shown = {
-        when: (one, one.curve)
+        when: (one.n, one.diagram)
         for when, one in known.items()
-        if one is not None and one.curve is not None
+        if one is not None and one.diagram is not None
     }
-    limits = common_limits([curve for _, curve in shown.values()], "logit")
+    diagrams = [diagram for _, diagram in shown.values()]
+    scale = usual_scale(diagrams[-1].curve, view)
+    limits = common_limits(diagrams, scale)
     with st.container(horizontal=True, gap="medium"):
-        for when, (one, curve) in shown.items():
+        for when, (n, diagram) in shown.items():
             with st.container(width=DIAGRAM_PIXELS):
-                st.markdown(f"**{when.capitalize()}**, {plural(one.n, 'row')}")
-                height = DIAGRAM_PIXELS + BENEATH_PIXELS
+                st.markdown(f"**{when.capitalize()}**, {plural(n, 'row')}")
                 widgets.show(
                     reliability_diagram(
-                        curve,
+                        diagram,
                         subject.style,
-                        "logit",
-                        limits=limits,
-                        histogram=one.histogram,
-                        height=height,
                         view=view,
+                        scale=scale,
+                        limits=limits,
+                        side=DIAGRAM_PIXELS,
                     ),
                     f"monitoring-reliability-{when}",
-                    f"Each dot is a bin of rows of similar {view.said}: {view.outcome} over {view.mean_said}. "
-                    "Dots on the diagonal are calibrated; whiskers are 95\u00a0% intervals.",
+                    explain_diagram(view),
                 )
 
 
