@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.data.assemble.features import leak
+from calib.data.build.features import leak
 from calib.formatting import escape_markdown, plural
 from calib.ui.fit import choose_and_start
 from calib.ui.shell import open_session, page

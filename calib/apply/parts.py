@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.data.assemble.arrays import check_there
-from calib.data.findings import InvalidUpload, Notes
+from calib.data.build.part import check_there
+from calib.data.findings import InvalidUpload
 from calib.data.guess.question import infer_columns
+from calib.data.options import Choices
 from calib.data.read.base import reading
 from calib.data.read.columnar import sample_of_parquet
 from calib.data.read.files import contents_of, open_file, sniff
@@ -54,6 +55,7 @@ class Part:
     columns : of the outputs in a table; empty for an array.
     n_outputs : numbers in a row of outputs.
     row_bytes : most bytes of a row in memory, of tables with all other columns.
+    choices : with what was inferred.
     """
 
     path: Path
@@ -61,10 +63,11 @@ class Part:
     columns: tuple[str, ...]
     n_outputs: int
     row_bytes: int
+    choices: Choices
 
     @classmethod
-    def from_path(cls, path: Path, notes: Notes, separate_labels: bool, infer: bool) -> Part:
-        """A file; where the columns of a table are inferred, the notes get which are outputs."""
+    def from_path(cls, path: Path, choices: Choices, separate_labels: bool, infer: bool) -> Part:
+        """Return a file, with the columns of a table inferred where they are not chosen."""
         with ExitStack() as stack:
             name, file = open_file(path, stack)
             found = sniff(name, file)
@@ -75,22 +78,21 @@ class Part:
                     "Save one .npy array, a Parquet table, or a folder of Parquet tables.",
                 )
             if found == "parquet":
-                contents, n_rows = sample_of_parquet(name, file, notes.choices)
-                check_there(contents, notes.choices.outputs)
+                contents, n_rows = sample_of_parquet(name, file, choices)
+                check_there(contents, choices.outputs)
                 if infer:
-                    notes.take(infer_columns(contents, notes.choices, separate_labels))
-                columns = check_there(contents, notes.choices.outputs)
-                return cls(path, n_rows, columns, len(columns), 8 * len(contents.names))
-            (array,) = contents_of(found, name, file, notes.choices).arrays
+                    choices, _, _ = infer_columns(contents, choices, separate_labels)
+                columns = check_there(contents, choices.outputs)
+                return cls(path, n_rows, columns, len(columns), 8 * len(contents.names), choices)
+            (array,) = contents_of(found, name, file, choices).arrays
             if not array.shape:
                 raise InvalidUpload(
                     "shape_0d",
                     f"{name} is a single value, not one row of scores per example.",
                     "Save the whole array.",
                 )
-            n_rows = array.shape[0]
-            n_outputs = prod(array.shape[1:])
-            return cls(path, n_rows, (), n_outputs, 8 * n_outputs)
+            width = prod(array.shape[1:])
+            return cls(path, array.shape[0], (), width, 8 * width, choices)
 
     def blocks(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
         """All rows in order, as arrays or as Arrow tables of these columns (None for all)."""
@@ -132,12 +134,11 @@ class Part:
                 yield pa.Table.from_batches([batch])
 
 
-def parts_of(path: Path, notes: Notes, separate_labels: bool = True) -> list[Part]:
-    """A file alone, or the Parquet files of a folder, whose outputs have the columns of the first.
+def parts_of(path: Path, choices: Choices, separate_labels: bool = True) -> list[Part]:
+    """Return a file alone, or the Parquet files of a folder, whose outputs have the columns of the first.
 
     Parameters
     ----------
-    notes : their choices say how to read the files, and get what is inferred.
     separate_labels : whether the labels lie elsewhere, or none are needed.
 
     Raises
@@ -150,7 +151,8 @@ def parts_of(path: Path, notes: Notes, separate_labels: bool = True) -> list[Par
         raise InvalidUpload(
             "no_rows", f"The folder {path.name} holds no .parquet files.", "Name another one."
         )
-    parts = [Part.from_path(file, notes, separate_labels, infer=file == files[0]) for file in files]
+    parts = [Part.from_path(files[0], choices, separate_labels, infer=True)]
+    parts += [Part.from_path(f, parts[0].choices, separate_labels, False) for f in files[1:]]
     if not any(part.n_rows for part in parts):
         raise InvalidUpload(
             "no_rows", f"{path.name} has 0 rows.", "Check that saving it ended, and name it again."

@@ -17,8 +17,7 @@ from calib.apply.parts import ENDINGS, Progress, no_progress, parts_of
 from calib.base import Calibrator
 from calib.canonical import PLAIN, Kind
 from calib.data import Choices
-from calib.data.assemble.outputs import check_sums
-from calib.data.findings import Notes
+from calib.data.build.outputs import check_sums
 from calib.data.loading import check_choices, findings_as_error
 from calib.errors import CalibrationError, CalibrationWarning, Finding
 from calib.export.provenance import exported
@@ -104,16 +103,16 @@ def predict_file(
         raise CalibrationError(
             "The results need a file of their own, or they would overwrite the outputs."
         )
-    notes = Notes(choices or Choices())
+    choices = choices or Choices()
     done = 0
     loose = list[Finding]()
     # Of pairs, only the confidence that an answer is correct.
     first, names = (
         (1, ("confidence",)) if calibrator.kind == "pairs" else (0, calibrator.class_names)
     )
-    with findings_as_error(notes):
-        check_choices(notes.choices)
-        (part,) = parts_of(source, notes)
+    with findings_as_error():
+        check_choices(choices)
+        (part,) = parts_of(source, choices)
         with probabilities_file(target, part.n_rows, names, dtype) as write:
             for block in _last_two_as_one(part.outputs()):
                 rows = f"{source.name}, rows {done + 1:,} to {done + len(block):,}"

@@ -12,9 +12,9 @@ import numpy as np
 from calib.apply.parts import Part, Progress, joined, no_progress, parts_of
 from calib.arrays import check_number
 from calib.data import Choices, Predictions, load
-from calib.data.assemble.arrays import check_rows, check_there, read_any
-from calib.data.assemble.labels import decode_labels
-from calib.data.findings import InvalidUpload, Notes
+from calib.data.build.labels import decode_labels
+from calib.data.build.part import check_rows, check_there, read_any
+from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import infer_label
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_BYTES
@@ -84,13 +84,13 @@ def sample_rows(
     ((50, 3), (50,))
     """
     check_number("n_rows", n_rows, 1, whole=True)
-    notes = Notes(choices or Choices())
+    choices = choices or Choices()
     source = Path(source)
-    with findings_as_error(notes):
-        check_choices(notes.choices)
-        parts = parts_of(source, notes, separate_labels=labels is not None)
+    with findings_as_error():
+        check_choices(choices)
+        parts = parts_of(source, choices, separate_labels=labels is not None)
         total = sum(part.n_rows for part in parts)
-        all_labels = _all_labels(labels, parts, total, source.name, notes)
+        all_labels, choices = _all_labels(labels, parts, total, source.name)
         most = max(1, MAX_BYTES // max(1, parts[0].row_bytes))
         drawn = _draw(total, min(n_rows, total, most), random_state)
         taken = []
@@ -101,7 +101,7 @@ def sample_rows(
             start += len(block)
             progress(start, total)
         whole = joined(taken, source.name) if parts[0].columns else np.concatenate(taken)
-    data = _loaded(whole, None if labels is None else all_labels[drawn], notes.choices)
+    data = _loaded(whole, None if labels is None else all_labels[drawn], choices)
     if len(drawn) < total:
         said = f"{len(drawn):,} of the {total:,} rows of {source.name} were drawn at random (seed {random_state})."
         data = replace(data, findings=(*data.findings, Finding("info", "sampled", said)))
@@ -143,13 +143,13 @@ def _draw(n_rows: int, n_drawn: int, random_state: int) -> Ints:
     )
 
 
-def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: Notes) -> Any:
-    """The labels of all rows as they stand, with their meaning decided in the notes: a sample may miss a class.
+def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str) -> tuple[Any, Choices]:
+    """Return the labels of all rows, and the choices with the label of each column: a sample may miss a class.
 
     None where a table has a column for each class, which needs no decision.
     """
-    columns = parts[0].columns
-    chosen = notes.choices.labels
+    columns, choices = parts[0].columns, parts[0].choices
+    chosen = choices.labels
     what = Path(labels).name if isinstance(labels, (str, Path)) else f"The labels of {name}"
     if labels is None:
         if not columns:
@@ -157,7 +157,7 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: N
                 "no_labels", f"{name} holds outputs alone.", "Give the file of the labels."
             )
         if not isinstance(chosen, str):
-            return None
+            return None, choices
         labels = joined([block for part in parts for block in part.blocks((chosen,))], name)
     if reads_apart(None, labels):
         raise InvalidUpload(
@@ -165,19 +165,18 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str, notes: N
         )
     with ExitStack() as stack:
         source = {"labels": labels} if isinstance(labels, np.ndarray) else labels
-        contents = open_source(source, notes.choices, stack)
+        contents = open_source(source, choices, stack)
         chosen = chosen or infer_label(contents)
         check_there(contents, chosen)
         raw = read_any(contents, chosen)
     check_rows(n_rows, len(raw) if raw.ndim else 0, name, what)
-    if notes.choices.kind != "pairs":
+    if choices.kind != "pairs":
         names = class_names(columns) if columns else None
-        notes.take(
-            decode_labels(
-                raw, max(parts[0].n_outputs, 2), names, what, notes.choices, may_miss=True
-            )
-        )
-    return raw
+        width = max(parts[0].n_outputs, 2)
+        order = decode_labels(raw, width, names, what, choices, may_miss=True)[1]
+        if [*order] != [*range(width)]:
+            choices = replace(choices, label_values=order)
+    return raw, choices
 
 
 def _loaded(rows: Any, labels: Array | None, choices: Choices) -> Predictions:

@@ -19,8 +19,8 @@ from calib.apply.predict import sums_of_rows
 from calib.base import Calibrator
 from calib.cli import text
 from calib.data import Choices, LoadOptions, Predictions, load
-from calib.data.assemble.features import leak
-from calib.data.findings import InvalidUpload, Notes
+from calib.data.build.features import leak
+from calib.data.findings import InvalidUpload
 from calib.data.loading import check_choices, findings_as_error
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters
@@ -206,7 +206,7 @@ def read_new_rows(
 
 def check_sums(exported: ExportedCalibrator, outputs: Any, name: str) -> None:
     """Warn of rows of probabilities that do not sum to one; refuse them where most are far off, as loading does."""
-    with findings_as_error(Notes(Choices())):
+    with findings_as_error():
         noticed = sums_of_rows(exported, outputs, name)
     if noticed:
         text.say(text.findings(noticed), apart=True)

@@ -1,12 +1,12 @@
 """From files to ``Predictions``: readers of formats, roles of columns, checks with findings, the split, the samples."""
 
-from calib.data.assemble.unlabelled import UnlabelledRows, read_features, read_outputs, read_rows
 from calib.data.event import Event
 from calib.data.loading import Inspection, inspect, load, load_models
 from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.data.read.base import ArrayInfo
 from calib.data.roles import ColumnRole, TableReading
+from calib.data.unlabelled import UnlabelledRows, read_features, read_outputs, read_rows
 from calib.errors import AmbiguousTable, DataError, Finding
 
 __all__ = [

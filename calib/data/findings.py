@@ -1,18 +1,17 @@
-"""What reading gives beside its result: findings, the error of an upload that cannot be used, the words of both."""
+"""Findings of reading, the error of an upload that cannot be used, and the text of both."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import replace
+from typing import Any
 
-from calib.data.options import Choices
 from calib.data.roles import Question
 from calib.errors import Finding
 from calib.formatting import one_line
 
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
+Findings = tuple[Finding, ...]
+"""Findings of one step, beside its result."""
 
 ORDER = {"error": 0, "warning": 1, "info": 2}
 """The order in which findings are shown."""
@@ -37,48 +36,14 @@ class InvalidUpload(Exception):
         self.question = question
         super().__init__(self.finding.message)
 
-
-@dataclass(frozen=True)
-class Step(Generic[T_co]):
-    """What one step of reading gives.
-
-    Attributes
-    ----------
-    value : its result.
-    findings : what people should know about it.
-    decided : options of :class:`calib.data.Choices` that it inferred.
-    """
-
-    value: T_co
-    findings: tuple[Finding, ...] = ()
-    decided: Mapping[str, Any] = field(default_factory=dict)
+    def left_out(self, array: str) -> Finding:
+        """Return why features or training data cannot be used; only methods that need them are left out."""
+        return replace(self.finding, level="warning", left_out=array)
 
 
-class Notes:
-    """What the steps of one upload found: their findings, and the choices with what was inferred so far."""
-
-    def __init__(self, choices: Choices):
-        self.choices = choices
-        self._findings: list[Finding] = []
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Errors first, then in the order of the steps."""
-        return tuple(sorted(self._findings, key=lambda finding: ORDER[finding.level]))
-
-    def add(self, *findings: Finding) -> None:
-        """Add findings."""
-        self._findings += findings
-
-    def decide(self, **inferred: Any) -> None:
-        """Fill in options that were inferred."""
-        self.choices = replace(self.choices, **inferred)
-
-    def take(self, step: Step[T]) -> T:
-        """The result of a step, whose findings and options are noted."""
-        self.add(*step.findings)
-        self.decide(**step.decided)
-        return step.value
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then warnings, else in the order of the steps."""
+    return tuple(sorted(findings, key=lambda finding: ORDER[finding.level]))
 
 
 def warning(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
@@ -89,11 +54,6 @@ def warning(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
 def info(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
     """How something was read."""
     return Finding("info", code, one_line(reason), action, fix)
-
-
-def left_out_as(array: str, invalid: InvalidUpload) -> Finding:
-    """Why features or training data cannot be used; only methods that need them are left out."""
-    return replace(invalid.finding, level="warning", left_out=array)
 
 
 def verb(n: int, singular: str, plural: str) -> str:

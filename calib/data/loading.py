@@ -1,4 +1,4 @@
-"""Loading: from files to Predictions, of one model or of several, with every inferred option and every finding."""
+"""Load Predictions of one model or of several, with every inferred option and every finding."""
 
 from __future__ import annotations
 
@@ -12,41 +12,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calib.canonical import class_order
-from calib.data.assemble.arrays import (
-    Arrays,
-    check_names,
-    read_any,
-    read_aside,
-    read_class_names,
-    read_part,
-    read_rows,
-)
-from calib.data.assemble.beside import METADATA, MOST_METADATA, ROW_ROLES, few_valued
-from calib.data.assemble.join import joined
-from calib.data.assemble.outputs import ask_whether_percent
-from calib.data.assemble.parts import (
-    in_file,
-    left_to_files,
-    named_by_file,
-    named_part,
-    one_after_the_other,
-    with_features,
-)
-from calib.data.assemble.predicted import correct_answers
-from calib.data.assemble.predictions import predictions_of_arrays
-from calib.data.assemble.top_k import CONFIDENCE, CORRECT, read_as_pairs
-from calib.data.findings import InvalidUpload, Notes, left_out_as, listed, shortened, warning
-from calib.data.guess.arrays import infer_arrays, infer_label
+from calib.data.build.predictions import build
+from calib.data.findings import Findings, InvalidUpload, in_order, shortened
+from calib.data.guess.files import SOURCE
 from calib.data.guess.names import class_names as names_in_common
-from calib.data.guess.names import has
-from calib.data.guess.question import infer_columns
-from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source, names_in
+from calib.data.options import OPTIONS, Choices, LoadOptions, Source, names_in
 from calib.data.predictions import Predictions
-from calib.data.read.base import Array, ArrayInfo, Contents, missing_packages
+from calib.data.read.base import ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source, reads_apart
-from calib.data.read.table import FIRST_ROWS, Table
-from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.words import WEIGHT
+from calib.data.read.table import FIRST_ROWS
+from calib.data.roles import Question, TableReading
+from calib.data.upload import Files, align_files, guess_files, open_files, read_arrays
 from calib.errors import AmbiguousTable, DataError, Finding
 
 T = TypeVar("T")
@@ -72,16 +48,14 @@ def check_choices(choices: Choices) -> None:
 
 
 @contextmanager
-def findings_as_error(notes: Notes) -> Iterator[None]:
-    """Turn InvalidUpload into a DataError with all findings."""
+def findings_as_error() -> Iterator[None]:
+    """Turn InvalidUpload into a DataError."""
     try:
         with missing_packages():
             yield
     except InvalidUpload as invalid:
-        notes.add(invalid.finding)
-        raise unusable(
-            notes.findings, invalid.question.readings if invalid.question else ()
-        ) from None
+        readings = invalid.question.readings if invalid.question else ()
+        raise unusable((invalid.finding,), readings) from None
 
 
 def unusable(findings: Sequence[Finding], readings: Sequence[TableReading]) -> DataError:
@@ -151,18 +125,15 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
         )
         return Inspection((), Choices(), (InvalidUpload("options", reason, arrays).finding,), None)
     options = (options or LoadOptions()).changed(**changes)
-    notes = Notes(options.choices)
     try:
         apart = reads_apart(options.isolate, source, *options.files.values())
-        found = _isolated(source, options) if apart else inspect_all(source, options)
+        inspection = _isolated(source, options) if apart else inspect_all(source, options)
     except InvalidUpload as invalid:
-        notes.add(invalid.finding)
+        return Inspection((), options.choices, (invalid.finding,), None)
     except DataError as error:
-        notes.add(*error.findings)
-    else:
-        data = found.predictions
-        return found if data is None else replace(found, predictions=data.identified())
-    return Inspection((), notes.choices, notes.findings, None)
+        return Inspection((), options.choices, tuple(error.findings), None)
+    data = inspection.predictions
+    return inspection if data is None else replace(inspection, predictions=data.identified())
 
 
 def _isolated(source: Source, options: LoadOptions) -> Inspection:
@@ -197,28 +168,41 @@ def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
 
 
 def inspect_all(source: Source, options: LoadOptions) -> Inspection:
-    """An inspection without the hash of its data, which is computed where these are used."""
-    notes = Notes(options.choices)
+    """Inspect without computing the hash of the data."""
+    choices = options.choices
+    findings: Findings = ()
     question = Question()
-    files: list[Contents] = []
+    files: Files = {}
     predictions = None
-    rows = {}
-    # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
+    # Overflow and invalid numbers become findings; NumPy's warnings about them would only fill the log.
     with np.errstate(all="ignore"), ExitStack() as stack:
         try:
-            check_choices(options.choices)
             with missing_packages():
-                predictions = read_files(source, options, files, notes, stack)
+                check_choices(choices)
+                first = open_source(source, choices, stack)
+                files = {SOURCE: first}
+                files, choices, findings = open_files(first, options, stack)
+                files, choices, more = align_files(files, choices)
+                findings += more
+                chosen = choices
+                choices, roles, more = guess_files(files, chosen)
+                findings += more
+                part, choices, more = read_arrays(files, choices, chosen, roles)
+                findings += more
+                predictions, choices = build(part, choices, PurePath(first.name).stem)
+                findings = in_order((*findings, *predictions.findings))
+                predictions = replace(predictions, findings=findings)
         except InvalidUpload as invalid:
-            notes.add(invalid.finding)
+            findings = in_order((*findings, invalid.finding))
             question = invalid.question or question
-        if files:
-            rows = first_rows(files[0])
+        rows = first_rows(files[SOURCE]) if files else {}
     arrays = tuple(
-        replace(array, file=contents.name) for contents in files for array in contents.arrays
+        replace(array, file=contents.name)
+        for contents in files.values()
+        for array in contents.arrays
     )
     return Inspection(
-        arrays, notes.choices, notes.findings, predictions, question.readings, rows, question.models
+        arrays, choices, findings, predictions, question.readings, rows, question.models
     )
 
 
@@ -242,187 +226,6 @@ def _in_a_cell(value: Any) -> str:
 
 SHORT_CELL = 40
 """Characters of a cell that is shown as it is."""
-
-
-def read_files(
-    source: Source, options: LoadOptions, files: list[Contents], notes: Notes, stack: ExitStack
-) -> Predictions:
-    """Open the files, join their rows, read the arrays that are used, and make a data set of them.
-
-    Parameters
-    ----------
-    files : gets what was opened, in that order.
-    """
-    chosen = options.choices
-
-    def opened(file: Source) -> Contents:
-        contents = open_source(file, chosen, stack)
-        notes.add(*contents.findings)
-        files.append(contents)
-        return contents
-
-    first = opened(source)
-    others = (options.labels, options.test, options.test_labels)
-    labels, test, test_labels = (None if file is None else opened(file) for file in others)
-    beside = {}
-    for role in (role for role in FEATURE_FILES if options.files[role] is not None):
-        try:
-            beside[role] = opened(options.files[role])  # type: ignore[arg-type]
-        except InvalidUpload as invalid:
-            notes.add(left_out_as(role, invalid))
-    notes.decide(**first.format_choices)
-    name = PurePath(first.name).stem
-    pairs = notes.take(read_as_pairs(first, labels, notes.choices))
-    if pairs is not first:
-        first = pairs
-        labels = None
-        files[0] = pairs
-    if test is not None:
-        of_test = replace(chosen, outputs=chosen.test_outputs, labels=chosen.test_labels)
-        pairs = read_as_pairs(test, test_labels, of_test).value
-        if pairs is not test:
-            test, test_labels = pairs, None
-            chosen = replace(chosen, test_outputs=CONFIDENCE, test_labels=CORRECT)
-    first, labels, _ = notes.take(joined(first, labels, chosen.ids))
-    if test is not None:
-        test, test_labels, _ = notes.take(joined(test, test_labels, chosen.ids))
-    elif "features" in beside:
-        first, labels = join_features(first, labels, beside, chosen, notes)
-    notes.decide(**left_to_files(beside, chosen))
-    arrays = read_arrays(first, labels, notes)
-    if test is not None:
-        arrays = with_test_file(arrays, first, test, test_labels, chosen, notes)
-    elif notes.choices.test_outputs:
-        arrays = notes.take(
-            one_after_the_other(arrays, notes.take(named_part(first, notes.choices)), notes.choices)
-        )
-    if beside:
-        arrays = with_features(arrays, beside, chosen, notes)
-    data = predictions_of_arrays(arrays, name, notes)
-    if chosen.weight_kind is None or data.weights is not None:
-        return data
-    if not any(finding.code == "weights" for finding in data.findings):
-        named = [role.column for role in data.roles if has(role.column, WEIGHT)]
-        held = f" {listed(named)} holds no numbers from 0 upwards that differ." if named else ""
-        reason = (
-            f"Weights of the kind {chosen.weight_kind} were announced, but none were found.{held}"
-        )
-        notes.add(
-            warning(
-                "weights", reason, "Name the column that holds them, as with weights='exposure'."
-            )
-        )
-    return replace(data, findings=notes.findings)
-
-
-def join_features(
-    first: Contents,
-    labels: Contents | None,
-    beside: dict[str, Contents],
-    chosen: Choices,
-    notes: Notes,
-) -> tuple[Contents, Contents | None]:
-    """Outputs and labels with the rows that have features; features that cannot be joined are left out."""
-    try:
-        own, features, rows = notes.take(joined(first, beside["features"], chosen.ids))
-    except InvalidUpload as invalid:
-        notes.add(left_out_as("features", invalid))
-        del beside["features"]
-        return first, labels
-    assert features is not None
-    beside["features"] = features
-    if (
-        rows is not None
-        and isinstance(labels, Table)
-        and isinstance(first, Table)
-        and labels.n_rows == first.n_rows
-    ):
-        labels = labels.taken(rows)
-    return own, labels
-
-
-def read_arrays(contents: Contents, labels: Contents | None, notes: Notes) -> Arrays:
-    """Outputs and labels of one part, from one file or two, with what else the file holds per row."""
-    check_names(contents, notes.choices, labels)
-    roles: tuple[ColumnRole, ...] = ()
-    if contents.tabular:
-        roles = notes.take(infer_columns(contents, notes.choices, labels is not None))
-    else:
-        notes.choices = infer_arrays(contents, notes.choices, labels is not None)
-    if labels is not None and not notes.choices.labels:
-        notes.decide(labels=infer_label(labels))
-    choices = notes.choices
-    check_names(contents, choices, labels)
-    are_pairs = choices.kind == "pairs"
-    arrays = notes.take(read_part(contents, labels, choices.outputs, choices.labels, choices))
-    signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
-    if contents.tabular and not any(
-        shortened(names_in(choices.outputs)[0]) in reason for reason in signs
-    ):
-        ask_whether_percent(arrays.outputs, choices)
-    truth, names = arrays.labels, None
-    if are_pairs:
-        predicted = read_any(contents, choices.predicted) if choices.predicted else None
-        truth = correct_answers(truth, predicted, arrays.labels_name, choices.event)
-        names = ("wrong", "correct")
-    beside = (*ROW_ROLES, "features", "split", *(() if are_pairs else ("predicted",)))
-    rows = notes.take(
-        read_rows(contents, len(arrays.outputs), {role: getattr(choices, role) for role in beside})
-    )
-    if contents.tabular:
-        kept = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
-        rows |= {f"{METADATA}{name}": contents.read(name) for name in kept}
-    else:
-        taken = {name for value in choices.given().values() for name in names_of_arrays(value)}
-        rows |= few_valued(contents, taken, len(arrays.outputs))
-    train: dict[str, Array] = {}
-    for role in ("train_features", "train_labels"):
-        if name := getattr(choices, role):
-            train |= read_aside(contents, role, name, notes)
-    named = (read_class_names(contents) or names) if choices.class_names is None else names
-    return replace(arrays, labels=truth, rows=rows, class_names=named, train=train, roles=roles)
-
-
-def names_of_arrays(value: object) -> tuple[str, ...]:
-    """The names in a choice that may be those of arrays."""
-    return tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
-
-
-def with_test_file(
-    arrays: Arrays,
-    first: Contents,
-    test: Contents,
-    test_labels: Contents | None,
-    chosen: Choices,
-    notes: Notes,
-) -> Arrays:
-    """Two files, calibration and then test; roles in the second are inferred anew, since its names may differ."""
-    same = {
-        role: name if in_file(test, name := getattr(notes.choices, role)) else None
-        for role in (*ROW_ROLES, "features")
-    }
-    # Parts that the first file may bring itself are overruled by giving two files.
-    other = Notes(
-        Choices(
-            outputs=chosen.test_outputs,
-            labels=chosen.test_labels,
-            label_values=chosen.label_values,
-            split="",
-            **same,
-        )
-    )
-    second = read_arrays(test, test_labels, other)
-    notes.add(*other.findings)
-    notes.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)
-    own, theirs = notes.choices.features, other.choices.features
-    if isinstance(own, tuple) and own != theirs and "features" in second.rows:
-        del second.rows["features"]  # which is said where only one part has them
-    whole = notes.take(
-        one_after_the_other(
-            named_by_file(arrays, first), named_by_file(second, test), notes.choices
-        )
-    )
-    return replace(whole, outputs_name=arrays.outputs_name, labels_name=arrays.labels_name)
 
 
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:

@@ -43,7 +43,7 @@ ENVIRONMENT = {
 
 OURS = (
     "calib.data.loading",
-    "calib.data.assemble.unlabelled",
+    "calib.data.unlabelled",
     "calib.diagnostics.shift_data",
     "calib.data.read.files",
     "calib.data.guess.files",

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, rankdata
 
-from calib.data import Choices
-from calib.data.assemble.checks import check_agreement, rank_test
+from calib.data.build.checks import check_agreement, rank_test
 
 
 def simulated(seed, n, n_classes, strength):
@@ -33,7 +32,7 @@ def simulated(seed, n, n_classes, strength):
 def found(logits, labels):
     """Codes of what is found."""
     kind = "binary_log_odds" if logits.shape[1] == 1 else "logits"
-    return {finding.code for finding in check_agreement(logits, kind, labels, Choices())}
+    return {finding.code for finding in check_agreement(logits, kind, labels)}
 
 
 @pytest.mark.parametrize(

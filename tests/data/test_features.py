@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from calib.data import inspect, load
-from calib.data.assemble.features import as_features, mean_and_scale
+from calib.data.build.features import as_features, mean_and_scale
 from tests.data.conftest import cases, the
 
 
 def read(array, name="features"):
-    step = as_features(np.asarray(array), name)
-    return step.value, [f.code for f in step.findings]
+    features, findings = as_features(np.asarray(array), name)
+    return features, [f.code for f in findings]
 
 
 def counted(*shape, dtype=np.float32):

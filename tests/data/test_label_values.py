@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.data.assemble.labels import decode_labels
+from calib.data.build.labels import decode_labels
 from calib.data.findings import InvalidUpload
 from calib.data.options import Choices
 
@@ -30,9 +30,9 @@ def test_as_many_labels_as_columns_are_offered_in_ascending_order_others_left_ou
     [("yes", [0, 1, 1], False), ("No", [1, 0, 0], False), ("p", [0, 1, 1], True)],
 )
 def test_one_binary_column_is_of_the_label_it_is_named_after(column, codes, warned):
-    step = decode_labels(np.array(["no", "yes", "yes"]), 2, [column], "y", Choices())
-    assert step.value.codes.tolist() == codes
-    assert any(finding.level == "warning" for finding in step.findings) == warned
+    labels, _, findings = decode_labels(np.array(["no", "yes", "yes"]), 2, [column], "y", Choices())
+    assert labels.codes.tolist() == codes
+    assert any(finding.level == "warning" for finding in findings) == warned
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,6 @@ def test_names_whose_order_is_open_are_asked_about():
 
 
 def test_columns_begin_with_labels():
-    step = decode_labels(np.array(["A", "D", "H"]), 3, ["home", "draw", "away"], "y", Choices())
-    assert step.decided["label_values"] == ("H", "D", "A") and step.value.codes.tolist() == [
-        2,
-        1,
-        0,
-    ]
+    columns = ["home", "draw", "away"]
+    labels, order, _ = decode_labels(np.array(["A", "D", "H"]), 3, columns, "y", Choices())
+    assert order == ("H", "D", "A") and labels.codes.tolist() == [2, 1, 0]

@@ -18,7 +18,7 @@ import pytest
 import calib.data
 from calib.data import inspect
 from calib.data.array_names import FEATURES, canonical, numbered_column
-from calib.data.assemble.outputs import told_by
+from calib.data.build.outputs import told_by
 from calib.data.read import numerals as cells
 from calib.data.read.numerals import is_number
 from tests.conftest import minute_of_cpu

@@ -13,7 +13,7 @@ import calib
 from calib.canonical import PLAIN, SCALES, check_rescaled, one_of, to_plain
 from calib.cli import text
 from calib.data import Choices, inspect, load
-from calib.data.assemble.outputs import decide_form
+from calib.data.build.outputs import decide_form
 from calib.data.findings import InvalidUpload
 from calib.errors import CalibrationError
 from calib.export import provenance, runtime, writer
@@ -140,7 +140,7 @@ def test_one_column_is_read_by_its_range_and_name_or_asked(make, name, values, e
 def decided(outputs, name="outputs"):
     """The scale of outputs; "asked" where it is."""
     try:
-        return decide_form(outputs, name, Choices()).decided["scale"]
+        return decide_form(outputs, name, Choices())[0].scale or PLAIN
     except InvalidUpload as invalid:
         return "asked" if invalid.finding.code == "scale" else PLAIN
 

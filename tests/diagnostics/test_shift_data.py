@@ -168,7 +168,7 @@ def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> N
 
 
 def test_rows_without_labels_are_counted(made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calib.data.assemble.unlabelled.MAX_ROWS", 99)
+    monkeypatch.setattr("calib.data.unlabelled.MAX_ROWS", 99)
     with pytest.raises(
         DataError, match=r"new.npz has 100 rows; at most 99 are read\. Save fewer rows\."
     ):

@@ -20,8 +20,8 @@ import pytest
 
 import calib
 from calib.apply.sample import sample_rows
-from calib.data.assemble.unlabelled import read_outputs
 from calib.data.read.files import reads_apart
+from calib.data.unlabelled import read_outputs
 from calib.errors import CalibrationError, DataError
 from calib.isolation import client
 from calib.isolation.client import Readers, isolated, limits_for

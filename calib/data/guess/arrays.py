@@ -19,7 +19,7 @@ from calib.data.array_names import (
     feature_names,
     first_named,
 )
-from calib.data.assemble.beside import ROLE_NAMES, ROW_ROLES
+from calib.data.build.rows import ROLE_NAMES, ROW_ROLES
 from calib.data.findings import InvalidUpload, listed
 from calib.data.options import Choices, Columns
 from calib.data.read.base import ArrayInfo, Contents

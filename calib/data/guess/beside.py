@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from calib.data import words as w
 from calib.data.array_names import PARTS, SPLIT, feature_names
-from calib.data.assemble.beside import ROW_ROLES, times_of
+from calib.data.build.rows import ROW_ROLES, times_of
 from calib.data.guess.columns import FEW, Column
 from calib.data.guess.names import is_anonymous, tokens
 from calib.data.guess.outputs import columns_in

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.assemble.predicted import correct_value, texts_of
+from calib.data.build.labels import correct_value, texts_of
 from calib.data.event import Event
-from calib.data.findings import InvalidUpload, Step, listed, shortened, warning
+from calib.data.findings import Findings, InvalidUpload, listed, shortened, warning
 from calib.data.guess.beside import names_models, with_others
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import auroc, event_value
@@ -48,8 +48,8 @@ OUTCOMES = TRUTH | LABEL | CORRECT | EVENTS
 
 def infer_columns(
     contents: Contents, choices: Choices, separate_labels: bool
-) -> Step[tuple[ColumnRole, ...]]:
-    """The role of every column with its reason; as options, the columns that are left to be inferred.
+) -> tuple[Choices, tuple[ColumnRole, ...], Findings]:
+    """Return the choices with the columns that were left to be inferred, and the role of every column.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def infer_columns(
     models = [
         name for name, column in found.columns.items() if names_models(column) and name not in used
     ]
-    pooled = []
+    pooled: Findings = ()
     for column in models[:1]:
         of_models = f"of several models or questions, named in the column {shortened(column)}"
         whole = f"Read the rows of all together, with {shortened(column)} as the subgroup"
@@ -92,13 +92,13 @@ def infer_columns(
         reason = f"The rows of {contents.name} are {of_models}; they were read together."
         action = "Open one by itself, in Python with calib.load_models."
         fix = {} if [*names_in(choices.groups)] == [column] else {"groups": column}
-        pooled.append(warning("several_models", reason, action, **fix))
+        pooled = (warning("several_models", reason, action, **fix),)
     nested = contents.nested
     roles = [
         replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r
         for r in found.roles
     ]
-    return Step(tuple(roles), tuple(pooled), read.given())
+    return read, tuple(roles), pooled
 
 
 def nothing_to_read(
@@ -318,7 +318,7 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
         right: Any = (
             texts_of(reading.predicted.cells[keep])
             if reading.predicted
-            else correct_value(outcome, None)
+            else correct_value(outcome.values)
         )
         return TableReading(
             roles,

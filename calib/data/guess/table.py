@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from calib.canonical import class_order
 from calib.data import words as w
-from calib.data.assemble.labels import same_beginnings, same_names
-from calib.data.assemble.predicted import correct_value, texts_of
+from calib.data.build.labels import correct_value, same_beginnings, same_names, texts_of
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import LEAST_DECIDED, Column, columns_of, follows
 from calib.data.guess.direction import (
@@ -172,7 +171,7 @@ def places_of(reading: Reading, order: Sequence[Any]) -> npt.NDArray[np.int64]:
         codes = [number.get(plain_name(value), -1) for value in values.tolist()]
         return np.array(codes, dtype=np.int64)[places.reshape(-1)]
     known = reading.truth.known
-    right: Any = correct_value(reading.truth, None)
+    right: Any = correct_value(reading.truth.values)
     if reading.predicted is not None:
         right = texts_of(reading.predicted.cells)
         known = known & reading.predicted.known

@@ -1,4 +1,4 @@
-"""Labels of any form as column numbers, and which label belongs to each column."""
+"""Labels of any form as column numbers, the label of each column, and which answers are correct."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.findings import InvalidUpload, Step, info, listed, verb, warning
+from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
+from calib.data.guess.columns import spelled as as_text
 from calib.data.guess.names import plain_name
 from calib.data.limits import MAX_CLASSES
 from calib.data.options import Choices
 from calib.data.read.base import Array, distinct
-from calib.data.words import MISSING, PERHAPS_MISSING
-from calib.errors import Finding
+from calib.data.words import ANSWER_RIGHT, ANSWER_WRONG, MISSING, PERHAPS_MISSING
 from calib.formatting import plural
 from calib.numerics import Ints
 
@@ -62,8 +62,8 @@ def decode_labels(
     name: str,
     choices: Choices,
     may_miss: bool = False,
-) -> Step[Labels]:
-    """Convert labels to column numbers.
+) -> tuple[Labels, Order, Findings]:
+    """Convert labels to column numbers; return them with the label of each column.
 
     Parameters
     ----------
@@ -74,68 +74,47 @@ def decode_labels(
         of no column are only marked.
     may_miss : whether rows without a label are only marked, as in tables; else they are refused.
     """
-    flat = one_per_row(raw, n_classes, name)
-    if n_classes > 2 and flat.value.dtype.kind == "b":
+    flat, findings = one_per_row(raw, n_classes, name)
+    if n_classes > 2 and flat.dtype.kind == "b":
         reason = f"{name} holds True and False, but there are {n_classes} classes."
-        raise InvalidUpload(
-            "labels", reason, "Give the class of each row, not whether it was right."
-        )
-    values, positions = different(flat.value, name)
-    cells = values.tolist()
+        action = "Give the class of each row, not whether it was right."
+        raise InvalidUpload("labels", reason, action)
+    values, positions = different(flat, name)
     given = choices.label_values
     named = {str(own) for own in (*(given or ()), *(columns or ()))}
-    called = {plain_name(own) for own in named}
-    missing = [is_missing(cell, called) for cell in cells]
-    if len(cells) - sum(missing) > n_classes:  # else a class may be called "unknown"
-        missing = [is_missing(cell, called, (*MISSING, *PERHAPS_MISSING)) for cell in cells]
-    texts = ["" if gone else spelled(cell) for cell, gone in zip(cells, missing, strict=True)]
-    if whole := _are_numbers(values, [text for text in texts if text], named):
-        if values.dtype.kind != "b" and (
-            odd := [bool(text) and not WHOLE.fullmatch(text) for text in texts]
-        ).count(True):
-            n = int(np.array(odd)[positions].sum())
-            raise fractional(
-                f"{name} holds {plural(n, 'fraction')}, such as {texts[odd.index(True)]}"
-            )
-        texts = [
-            "" if gone else str(int(float(cell) if isinstance(cell, str) else cell))
-            for cell, gone in zip(cells, missing, strict=True)
-        ]
+    missing = missing_labels(values, named, n_classes)
+    texts, whole = label_texts(values, missing, positions, named, name)
     known = list(dict.fromkeys(text for text in texts if text))
     if not known:
-        raise InvalidUpload(
-            "labels_missing", f"{name} holds no label at all.", "Choose another array or column."
-        )
-    findings: tuple[Finding, ...] = ()
-    if given is not None:
-        order: Order = tuple(given)
-    elif whole:
-        order, findings = _order_of_numbers([int(text) for text in known], n_classes, columns, name)
-    else:
-        order, findings = _order_of_names(known, n_classes, columns, name)
+        reason = f"{name} holds no label at all."
+        raise InvalidUpload("labels_missing", reason, "Choose another array or column.")
+    order: Order = tuple(given or ())
+    more: Findings = ()
+    if given is None and whole:
+        order, more = _order_of_numbers([int(text) for text in known], n_classes, columns, name)
+    elif given is None:
+        order, more = _order_of_names(known, n_classes, columns, name)
     place = {spelled(label): k for k, label in enumerate(order)}
     codes = np.array([place.get(text, -1) for text in texts], dtype=np.int64)[positions]
     gone = np.array(missing, dtype=bool)[positions]
-    found = Labels(np.where(gone, -1, codes), gone, (codes < 0) & ~gone)
+    labels = Labels(np.where(gone, -1, codes), gone, (codes < 0) & ~gone)
     if len(order) > n_classes:
-        one = columns is not None and len(columns) == 1
-        told = (
-            "one column of outputs tells only two apart"
-            if one
-            else f"there are {n_classes:,} columns of outputs"
-        )
+        columns_are = f"there are {n_classes:,} columns of outputs"
+        if columns is not None and len(columns) == 1:
+            columns_are = "one column of outputs tells only two apart"
         raise InvalidUpload(
             "label_too_large",
-            f"{name} has {len(order):,} different labels ({listed(order)}) but {told}. A class may be missing from the "
-            "outputs.",
+            f"{name} has {len(order):,} different labels ({listed(order)}) but {columns_are}. A class may be missing "
+            "from the outputs.",
             "Choose the columns with one score for each class, or another column of labels.",
         )
-    if not choices.drop_bad_rows and not may_miss and (n := int(gone.sum())):
-        reason = (
-            f"{plural(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')} no label."
-        )
+    if choices.drop_bad_rows:
+        return labels, order, findings + more
+    if not may_miss and (n := int(gone.sum())):
+        rows = f"{plural(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')}"
+        reason = f"{rows} no label."
         raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
-    if not choices.drop_bad_rows and (n := int(found.unknown.sum())):
+    if n := int(labels.unknown.sum()):
         strange = [text for text in known if text not in place]
         if whole and not given:
             raise _outside(n, len(positions), known, list(map(int, strange)), n_classes, name)
@@ -145,28 +124,54 @@ def decode_labels(
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
-    usual = list(order) == list(range(n_classes))
-    return Step(
-        found, flat.findings + findings, {} if usual and given is None else {"label_values": order}
-    )
+    return labels, order, findings + more
 
 
-def one_per_row(raw: Array, n_classes: int, name: str) -> Step[Array]:
-    """Labels without axes of length one; one-hot rows as numbers."""
+def missing_labels(values: Array, named: set[str], n_classes: int) -> list[bool]:
+    """Return for each different label whether it stands for a missing one.
+
+    A class may be called "unknown": such words stand for a missing one where there are more labels than classes.
+    """
+    called = {plain_name(own) for own in named}
+    cells = values.tolist()
+    missing = [is_missing(cell, called) for cell in cells]
+    if len(cells) - sum(missing) > n_classes:
+        missing = [is_missing(cell, called, (*MISSING, *PERHAPS_MISSING)) for cell in cells]
+    return missing
+
+
+def label_texts(
+    values: Array,
+    missing: Sequence[bool],
+    positions: npt.NDArray[np.intp],
+    named: set[str],
+    name: str,
+) -> tuple[list[str], bool]:
+    """Return each different label as text, "" where it is missing, and whether they are whole numbers."""
+    cells = values.tolist()
+    texts = ["" if gone else spelled(cell) for cell, gone in zip(cells, missing, strict=True)]
+    whole = _are_numbers(values, [text for text in texts if text], named)
+    if not whole:
+        return texts, False
+    odd = [bool(text) and not WHOLE.fullmatch(text) for text in texts]
+    if values.dtype.kind != "b" and any(odd):
+        n = int(np.array(odd)[positions].sum())
+        raise fractional(f"{name} holds {plural(n, 'fraction')}, such as {texts[odd.index(True)]}")
+    numbers = [float(cell) if isinstance(cell, str) and text else cell for cell, text in zip(cells, texts, strict=True)]
+    return [str(int(n)) if text else "" for n, text in zip(numbers, texts, strict=True)], True
+
+
+def one_per_row(raw: Array, n_classes: int, name: str) -> tuple[Array, Findings]:
+    """Return labels without axes of length one; one-hot rows as numbers."""
     squeezed = raw.reshape(len(raw), -1) if raw.ndim > 1 else raw[:, None]
     if squeezed.shape[1] == 1:
-        said = info(
-            "labels_squeezed", f"{name} has the shape {raw.shape}; read as one label per row."
-        )
-        return Step(squeezed[:, 0], (said,) if raw.ndim > 1 else ())
+        reason = f"{name} has the shape {raw.shape}; read as one label per row."
+        return squeezed[:, 0], (info("labels_squeezed", reason),) if raw.ndim > 1 else ()
     if raw.ndim == 2 and raw.size and raw.dtype.kind in "biuf":
         total = raw.sum(axis=1, dtype=np.float64)
         if (total == 1).all() and np.count_nonzero(raw) == len(raw):
-            said = info(
-                "one_hot",
-                f"{name} has the shape {raw.shape} with a single one in each row: read as one-hot.",
-            )
-            return Step(raw.argmax(axis=1), (said,))
+            reason = f"{name} has the shape {raw.shape} with a single one in each row"
+            return raw.argmax(axis=1), (info("one_hot", f"{reason}: read as one-hot."),)
         if raw.min() >= 0 and np.allclose(total, 1, atol=1e-3):
             raise fractional(
                 f"{name} has the shape {raw.shape} with rows of fractions that sum to one (soft labels)"
@@ -204,7 +209,7 @@ def _are_numbers(values: Array, present: Sequence[str], named: set[str]) -> bool
 
 def _order_of_numbers(
     values: Sequence[int], n_classes: int, columns: Sequence[str] | None, name: str
-) -> tuple[Order, tuple[Finding, ...]]:
+) -> tuple[Order, Findings]:
     """The number of each column: counted from zero, from one, or one of the pairs that stand for no and yes."""
     usual = tuple(range(n_classes))
     low = min(values)
@@ -234,7 +239,7 @@ def _order_of_numbers(
 
 def _order_of_names(
     values: Sequence[str], n_classes: int, columns: Sequence[str] | None, name: str
-) -> tuple[Order, tuple[Finding, ...]]:
+) -> tuple[Order, Findings]:
     """The label of each column: by the columns' names where these fit, else in sorted order.
 
     Asked where columns have other names than the labels, or labels hold numbers in another order than their letters.
@@ -364,3 +369,80 @@ def _outside(
     return InvalidUpload(
         code, reason, "Leave these rows out, or choose other outputs.", drop_bad_rows=True
     )
+
+
+# Correct answers.
+
+
+def correct_answers(
+    actual: Array, predicted: Array | None, name: str, chosen: str | None = None
+) -> Array:
+    """Return (n,) 1 where an answer is correct and 0 where not, NaN where that is missing.
+
+    Parameters
+    ----------
+    actual : (n,) true class of each row; or whether the answer is correct, where nothing was predicted.
+    chosen : the value that means correct, where somebody has said it.
+    """
+    actual = actual.reshape(-1)
+    values, positions = different(actual, name)
+    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)[positions]
+    if predicted is not None:
+        predicted = predicted.reshape(-1)
+        if len(predicted) != len(actual):
+            classes = plural(len(predicted), "class", "classes")
+            reason = f"The prediction has {classes} for {plural(len(actual), 'row')} of {name}."
+            raise InvalidUpload("rows_differ", reason, "Save one of each for every row.")
+        right = np.char.lower(texts_of(actual)) == np.char.lower(texts_of(predicted))
+        others, places = different(predicted, name)
+        none = np.array([is_missing(value) for value in others.tolist()], dtype=bool)[places]
+        return np.where(missing | none, np.nan, right.astype(np.float64))
+    texts = [as_text(value) for value in values.tolist() if not is_missing(value)]
+    if chosen is None and (values.dtype.kind != "U" or all(map(NUMBER.fullmatch, texts))):
+        return actual
+    correct = correct_value(texts, chosen)
+    if correct is None:
+        either = {f"{value} means correct": {"event": value} for value in texts}
+        raise InvalidUpload(
+            "correct_unclear",
+            f"{name} holds {plural(len(texts), 'different value')} ({listed(texts)}), which do not say "
+            "which answers are correct.",
+            "Choose the value that means correct, or save true and false.",
+            readings=either if len(texts) == 2 else None,
+        )
+    return np.where(missing, np.nan, (texts_of(actual) == correct).astype(np.float64))
+
+
+def correct_value(values: Sequence[str], chosen: str | None = None) -> str | None:
+    """Return the value that means correct: the one that was chosen, or that says so; None where none does.
+
+    A value that no row has is returned where all rows are wrong.
+    """
+    if chosen in values:
+        return chosen
+    if len(values) not in (1, 2):
+        return None
+    plain = {value: value.strip().lower() for value in values}
+    right = [value for value in values if plain[value] in ANSWER_RIGHT]
+    others = [value for value in values if plain[value] not in ANSWER_WRONG]
+    if len(right) == 1:
+        return right[0]
+    if len(others) < len(values):
+        return (*others, "correct")[0] if len(others) == len(values) - 1 else None
+    numbers = len(values) == 2 and all(map(NUMBER.fullmatch, values))
+    return max(values, key=float) if numbers else None
+
+
+def texts_of(cells: Array) -> npt.NDArray[np.str_]:
+    """Return (n,) values as labels are written, 2.0 as 2."""
+    values, places = distinct(cells)
+    return np.array([as_text(value) for value in values.tolist()], dtype=np.str_)[places]
+
+
+def crossed(columns: Sequence[Array]) -> npt.NDArray[np.str_]:
+    """Return the subgroups of several columns as one: ``sme · north``."""
+    texts = [texts_of(column.reshape(-1)) for column in columns]
+    whole = texts[0]
+    for column in texts[1:]:
+        whole = np.char.add(np.char.add(whole, " · "), column)
+    return whole

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.assemble.arrays import (
+from calib.data.build.features import Features, as_features
+from calib.data.build.part import (
     as_floats,
     check_there,
     display_name,
     read_any,
     read_class_names,
 )
-from calib.data.assemble.features import Features, as_features
-from calib.data.assemble.top_k import read_as_pairs
-from calib.data.findings import InvalidUpload, Notes, listed
+from calib.data.findings import InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays
 from calib.data.guess.columns import spelled
 from calib.data.guess.question import infer_columns
@@ -28,6 +27,7 @@ from calib.data.loading import check_choices, findings_as_error, in_a_reader
 from calib.data.options import Choices, Source
 from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source, reads_apart
+from calib.data.read.top_k import read_as_pairs
 from calib.data.roles import ColumnRole
 from calib.numerics import Floats
 
@@ -103,9 +103,10 @@ def read_rows(
     """
     if reads_apart(isolate, source):
         return _apart(read_rows, source, choices)
-    with _open_contents(source, choices) as (contents, notes):
-        naming = [role.column for role in _infer_roles(contents, notes) if role.role == "id"]
-        outputs = notes.choices.outputs
+    with _open_contents(source, choices) as (contents, chosen):
+        read, roles = _infer_roles(contents, chosen)
+        naming = [role.column for role in roles if role.role == "id"]
+        outputs = read.outputs
         columns = check_there(contents, outputs)
         name = display_name(contents, outputs)
         values = read_any(contents, outputs)
@@ -154,12 +155,12 @@ def read_features(
     """
     if reads_apart(isolate, source):
         return _apart(read_features, source, choices, beside_outputs)
-    with _open_contents(source, choices) as (contents, notes):
+    with _open_contents(source, choices) as (contents, chosen):
         if beside_outputs:
-            _infer_roles(contents, notes)
-        name = notes.choices.features or (
-            None if beside_outputs else infer_array(contents, "features", contents)
-        )
+            chosen, _ = _infer_roles(contents, chosen)
+        name = chosen.features
+        if not name and not beside_outputs:
+            name = infer_array(contents, "features", contents)
         if not name:
             raise InvalidUpload(
                 "no_features",
@@ -167,7 +168,7 @@ def read_features(
                 "Save them as features beside the outputs, or name the array.",
             )
         check_there(contents, name)
-        return as_features(read_any(contents, name), display_name(contents, name)).value
+        return as_features(read_any(contents, name), display_name(contents, name))[0]
 
 
 def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
@@ -180,7 +181,7 @@ def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None
 
 def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool) -> Any:
     """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
-    with findings_as_error(Notes(choices or Choices())), ExitStack() as stack:
+    with findings_as_error(), ExitStack() as stack:
         found = in_a_reader(task, open_file(source, stack), choices, False, *more)
         outputs, ids = (
             (found.outputs, found.ids) if isinstance(found, UnlabelledRows) else (found, {})
@@ -194,21 +195,20 @@ def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *m
 
 
 @contextmanager
-def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Notes]]:
-    """The contents of a file; what is wrong becomes a DataError."""
-    notes = Notes(choices or Choices())
-    with findings_as_error(notes), np.errstate(all="ignore"), ExitStack() as stack:
-        check_choices(notes.choices)
-        contents = open_source(source, notes.choices, stack)
-        notes.add(*contents.findings)
-        notes.decide(**contents.format_choices)
-        yield notes.take(read_as_pairs(contents, None, notes.choices, labelled=False)), notes
+def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Choices]]:
+    """Open a file with the choices that read it; what is wrong becomes a DataError."""
+    choices = choices or Choices()
+    with findings_as_error(), np.errstate(all="ignore"), ExitStack() as stack:
+        check_choices(choices)
+        contents = open_source(source, choices, stack)
+        choices = replace(choices, **contents.format_choices)
+        contents, options, _ = read_as_pairs(contents, None, choices, labelled=False)
+        yield contents, replace(choices, **options)
 
 
-def _infer_roles(contents: Contents, notes: Notes) -> tuple[ColumnRole, ...]:
-    """Infer the role of every array; the file need not hold labels. Of a table, what each column is."""
-    if contents.tabular:
-        check_there(contents, notes.choices.outputs)
-        return notes.take(infer_columns(contents, notes.choices, True))
-    notes.choices = infer_arrays(contents, notes.choices, True)
-    return ()
+def _infer_roles(contents: Contents, choices: Choices) -> tuple[Choices, tuple[ColumnRole, ...]]:
+    """Infer the role of every array or column; the file need not hold labels."""
+    if not contents.tabular:
+        return infer_arrays(contents, choices, True), ()
+    check_there(contents, choices.outputs)
+    return infer_columns(contents, choices, True)[:2]

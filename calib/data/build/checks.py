@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, Kind, to_canonical
-from calib.data.assemble.labels import decode_labels
+from calib.data.build.labels import Order, decode_labels
 from calib.data.findings import InvalidUpload, info, listed, shortened, verb, warning
 from calib.data.options import Choices
 from calib.data.read.base import Array
@@ -43,9 +43,14 @@ def check_outputs(
     labels: Ints,
     class_names: tuple[str, ...],
     name: str,
-    choices: Choices,
+    order: Order,
 ) -> Iterator[Finding]:
-    """What people should know of outputs and labels that can be used."""
+    """Yield what people should know of outputs and labels that can be used.
+
+    Parameters
+    ----------
+    order : the label of each column.
+    """
     if len(outputs) > 1 and all(
         (outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)
     ):
@@ -56,7 +61,7 @@ def check_outputs(
         )
         yield warning("constant", reason, action)
     else:
-        yield from check_agreement(outputs, kind, labels, choices)
+        yield from check_agreement(outputs, kind, labels, order)
         yield from _check_repeats(outputs, kind, labels, name)
     yield from _check_rows(labels, class_names)
     if kind not in ("logits", "binary_log_odds"):
@@ -102,7 +107,7 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> 
 
 
 def check_agreement(
-    outputs: Floats, kind: Kind, labels: Ints, choices: Choices
+    outputs: Floats, kind: Kind, labels: Ints, order: Order = (0, 1)
 ) -> Iterator[Finding]:
     """Labels that have nothing to do with the outputs, or two classes that are the other way round.
 
@@ -116,7 +121,7 @@ def check_agreement(
         return
     high, low = rank_test(outputs, kind, labels)
     if high > CHANCE and n_classes == 2 and low <= CHANCE / 2 and kind != "pairs":
-        first, second = choices.label_values or (0, 1)
+        first, second = order
         named = {"class_names": None} if isinstance(first, str) else {}
         yield warning(
             "labels_inverted",
@@ -236,9 +241,9 @@ def check_predicted(
     """Compare predicted classes, written as the labels are, with the largest output of each row."""
     name = choices.predicted or "predicted"
     try:
-        decoded = decode_labels(
+        decoded, _, _ = decode_labels(
             raw, n_classes, columns, name, replace(choices, drop_bad_rows=True)
-        ).value
+        )
     except InvalidUpload as invalid:
         return warning(
             "predicted_unread",

@@ -1,6 +1,6 @@
-"""What outputs are and how they are written: rows that cannot be used, kind and scale, and the logits they give.
+"""Kind and scale of outputs, the rows of them that cannot be used, and their logits.
 
-Ranges, sums of rows and names decide; how well outputs agree with the labels has no say. What they leave open is asked.
+Ranges, sums of rows and names decide; agreement with the labels does not. What they leave open is asked.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ from calib.canonical import (
     to_canonical,
     zero_floor,
 )
-from calib.data.findings import InvalidUpload, Step, info, verb, warning
+from calib.data.findings import Findings, InvalidUpload, info, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, check_size
-from calib.data.words import POINTS
-from calib.errors import Finding
+from calib.data.words import POINTS, listed_words
 from calib.formatting import plural, row_numbers
 from calib.numerics import LARGEST, Floats, blocks
 
@@ -53,27 +52,7 @@ WHOLES = (100.0, 255.0, 256.0)
 """Sums of rows of rounded numbers: percent and bytes."""
 
 SCALE_WORDS = {
-    "log_odds": (
-        "logit",
-        "logits",
-        "margin",
-        "margins",
-        "logodds",
-        "decision",
-        "decisionfunction",
-        "z",
-    ),
-    "log": ("logprob", "logprobs", "logproba", "logp", "lnp", "logprobability"),
-    "percent": (
-        "percent",
-        "percentage",
-        "pct",
-        "perc",
-        "prozent",
-        "pourcent",
-        "pourcentage",
-        "porcentaje",
-    ),
+    scale: frozenset(listed_words(f"scale_{scale}")) for scale in ("log_odds", "log", "percent")
 }
 """Words in a column's name by the scale that they mean."""
 
@@ -95,7 +74,7 @@ class Form:
 
 
 def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bools:
-    """(n,) rows with NaN, infinite or huge values, or with slips outside [0, 1] among probabilities.
+    """Return (n,) rows with NaN, infinite or huge values, or with slips outside [0, 1] among probabilities.
 
     They are refused with their counts unless ``drop_bad_rows`` was chosen; a NaN in a table is an empty cell and no
     failed computation, and minus infinity is a plain zero in log-probabilities.
@@ -103,50 +82,53 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
     bad = np.zeros(len(outputs), dtype=bool)
     low = outputs.min()
     high = outputs.max()
-    if (
-        low == -np.inf
-        and high <= SLACK
-        and (choices.kind == "log_probabilities" or are_logs(looked_at(outputs)))
-    ):
+    may_be_logs = low == -np.inf and high <= SLACK
+    if may_be_logs and (choices.kind == "log_probabilities" or are_logs(looked_at(outputs))):
         return bad
     if not (low >= -LARGEST and high <= LARGEST):
-        n_nan = n_infinite = 0
         for rows in blocks(*outputs.shape):
-            nan = np.isnan(outputs[rows])
-            large = np.abs(outputs[rows]) > LARGEST
-            n_nan = n_nan + int(nan.sum())
-            n_infinite = n_infinite + int(large.sum())
-            bad[rows] = (nan | large).any(axis=1)
-        if bad.all():
-            raise InvalidUpload(
-                "all_rows_bad",
-                f"Every one of the {plural(len(bad), 'row')} of {name} holds NaN, infinite values or values beyond "
-                f"{LARGEST:g}.",
-                "Look for a diverged training or a division by zero where they were saved.",
-            )
-        if not choices.drop_bad_rows and (n_infinite or not is_table):
-            raise InvalidUpload(
-                "not_finite",
-                f"{name} has bad values in {plural(int(bad.sum()), 'row')} of {len(bad):,}: {plural(n_nan, 'NaN')} and "
-                f"{plural(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; "
-                "empty cells and overflow in float16 usually cause it.",
-                "Leave these rows out.",
-                drop_bad_rows=True,
-            )
+            bad[rows] = ~(np.abs(outputs[rows]) <= LARGEST).all(axis=1)
+        refuse_bad_rows(outputs, bad, name, choices, is_table)
     slips = slips_among_probabilities(outputs, bad, choices)
     if slips.any() and not choices.drop_bad_rows:
+        n = int(slips.sum())
         row = int(slips.argmax())
         worst = max(outputs[row].tolist(), key=lambda value: abs(value - 0.5))
         as_they_are = AS_LOG_ODDS if outputs.shape[1] == 1 and choices.kind is None else {}
-        more = f" is the first ({row_numbers(slips)})" if slips.sum() > 1 else ""
+        more = f" is the first ({row_numbers(slips)})" if n > 1 else ""
         raise InvalidUpload(
             "out_of_range",
-            f"{name} holds probabilities, but {plural(int(slips.sum()), 'row')} of {len(bad):,} "
-            f"{verb(int(slips.sum()), 'leaves', 'leave')} [0, 1]: {worst:.6g} in row {row + 1:,}{more}.",
+            f"{name} holds probabilities, but {plural(n, 'row')} of {len(bad):,} {verb(n, 'leaves', 'leave')} [0, 1]: "
+            f"{worst:.6g} in row {row + 1:,}{more}.",
             "Correct the values, or leave these rows out.",
             readings={"Leave these rows out": {"drop_bad_rows": True}, **as_they_are},
         )
     return bad | slips
+
+
+def refuse_bad_rows(
+    outputs: Floats, bad: Bools, name: str, choices: Choices, is_table: bool
+) -> None:
+    """Refuse rows that are not finite, unless they are to be left out or only hold empty cells of a table."""
+    if bad.all():
+        raise InvalidUpload(
+            "all_rows_bad",
+            f"Every one of the {plural(len(bad), 'row')} of {name} holds NaN, infinite values or values beyond "
+            f"{LARGEST:g}.",
+            "Look for a diverged training or a division by zero where they were saved.",
+        )
+    n_nan = int(np.isnan(outputs[bad]).sum())
+    n_infinite = int((np.abs(outputs[bad]) > LARGEST).sum())
+    if choices.drop_bad_rows or (is_table and not n_infinite):
+        return
+    raise InvalidUpload(
+        "not_finite",
+        f"{name} has bad values in {plural(int(bad.sum()), 'row')} of {len(bad):,}: {plural(n_nan, 'NaN')} and "
+        f"{plural(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; "
+        "empty cells and overflow in float16 usually cause it.",
+        "Leave these rows out.",
+        drop_bad_rows=True,
+    )
 
 
 def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> Bools:
@@ -199,8 +181,8 @@ def hard_predictions(found: str, kind: Kind) -> InvalidUpload:
     )
 
 
-def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
-    """Kind and scale of (n, k) outputs: what was chosen, else what the values and the name of a single column settle.
+def decide_form(outputs: Floats, name: str, choices: Choices) -> tuple[Form, Findings]:
+    """Return kind and scale of (n, k) outputs: as chosen, else by the values and the name of a single column.
 
     Where several scales are plausible, each is offered as a reading to choose.
     """
@@ -216,36 +198,35 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> Step[Form]:
     if scale is None and not inside and given not in ("logits", "binary_log_odds"):
         values = looked_at(outputs)
         column = next(iter(names_in(choices.outputs)), name)
-        scale, sure = (
-            of_column(values, column, given in IN_UNIT) if single else (of_rows(values, name), True)
-        )
-    of_logs = scale == "log" and not single
+        if single:
+            scale, sure = of_column(values, column, given in IN_UNIT)
+        else:
+            scale = of_rows(values, name)
     reach = f"values run from {low:.4g} to {high:.4g}"
-    if scale not in (None, PLAIN) and not of_logs:
-        kind: Kind = "binary_probability" if single else "probabilities"
-        back = (
-            {}
-            if given in IN_UNIT
-            else {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
-        )
-        reason = f"{name} was read as {describe_scale(scale)}, and converted: {reach}."
+    are_logs_of_rows = scale == "log" and not single
+    if scale not in (None, PLAIN) and not are_logs_of_rows:
+        kind: Kind = given or ("binary_probability" if single else "probabilities")
+        if choices.scale is not None:
+            return Form(kind, scale), ()
+        as_is = {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
         say, action = (info, "") if sure else (warning, "If that is wrong, read them as they are.")
-        found = () if choices.scale else (say("scale", reason, action, **back),)
-        return Step(Form(given or kind, scale), found, {"scale": scale, "kind": given or kind})
+        reason = f"{name} was read as {describe_scale(scale)}, and converted: {reach}."
+        return Form(kind, scale), (
+            say("scale", reason, action, **({} if given in IN_UNIT else as_is)),
+        )
     if given is not None:
-        return Step(Form(given), decided={"scale": PLAIN})
+        return Form(given), ()
     if single:
         kind = "binary_probability" if inside else "binary_log_odds"
     else:
-        kind = "probabilities" if inside else "log_probabilities" if of_logs else "logits"
-    findings: tuple[Finding, ...] = ()
+        kind = "probabilities" if inside else "log_probabilities" if are_logs_of_rows else "logits"
+    findings: Findings = ()
     if kind == "probabilities":
         if len(outputs) >= FEW_FLAGS and np.isin(outputs, (0, 1)).all() and high == 1:
             raise hard_predictions(f"Every value of {name} is exactly 0 or 1", "probabilities")
         findings = check_sums(outputs, name)
     # One click offers no other kind: probabilities read as logits give numbers that look right.
-    findings += (info("kind", f"Read as {KINDS[kind]}: {reach}."),)
-    return Step(Form(kind), findings, {"scale": PLAIN, "kind": kind})
+    return Form(kind), (*findings, info("kind", f"Read as {KINDS[kind]}: {reach}."))
 
 
 def looked_at(outputs: Floats) -> Floats:
@@ -381,7 +362,7 @@ def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
         raise ask(f"{name} is named as percent, but its values {reach}, as fractions do.", written)
 
 
-def check_sums(outputs: Floats, name: str) -> tuple[Finding, ...]:
+def check_sums(outputs: Floats, name: str) -> Findings:
     """What is to be said of rows of values between 0 and 1 that do not sum to one; refuse them where most are far off.
 
     Values rounded to d digits are off by at most K / 2 units of the last one, in sum, and by about the root of K.
@@ -439,10 +420,12 @@ def check_plain(outputs: Floats, kind: Kind, name: str) -> None:
         raise InvalidUpload("kind", reason, "Choose another kind.")
 
 
-def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[Floats]:
-    """Logits or log-probabilities of (n, k) outputs on the plain scale; ``floor`` is what exact zeros became."""
+def to_logits(
+    outputs: Floats, kind: Kind, name: str, chosen_floor: float | None
+) -> tuple[Floats, float | None, Findings]:
+    """Return logits or log-probabilities of (n, k) outputs on the plain scale, and what exact zeros became."""
     if kind in ("logits", "binary_log_odds"):
-        return Step(to_canonical(outputs, kind))
+        return to_canonical(outputs, kind), None, ()
     exact = "exactly zero"
     if kind in IN_UNIT:
         check_size(8 * outputs.size, f"The logarithms of {name} in float64")
@@ -451,20 +434,19 @@ def to_logits(outputs: Floats, kind: Kind, name: str, choices: Choices) -> Step[
         outputs = np.concatenate([others, outputs], axis=1)
         kind = "probabilities"
         exact = "exactly 0 or 1"
-    are_logs = kind == "log_probabilities"
-    zero = outputs == -np.inf if are_logs else outputs <= 0
+    of_logs = kind == "log_probabilities"
+    zero = outputs == -np.inf if of_logs else outputs <= 0
     if not zero.any():
-        return Step(to_canonical(outputs, kind))
-    floor = zero_floor(outputs, kind) if choices.floor is None else float(choices.floor)
+        return to_canonical(outputs, kind), None, ()
+    floor = zero_floor(outputs, kind) if chosen_floor is None else float(chosen_floor)
     n = int(zero.sum())
-    n_negative = 0 if are_logs else int(np.count_nonzero(outputs < 0))
+    n_negative = 0 if of_logs else int(np.count_nonzero(outputs < 0))
     below = f" ({n_negative:,} of them a little outside [0, 1])" if n_negative else ""
-    said = info(
-        "zeros",
-        f"{plural(n, 'value')} in {plural(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name} "
-        f"{verb(n, 'is', 'are')} {exact}{below}. Scores take them so; fits, which take logarithms, put "
-        f"{floor:.2g} in place of zeros"
-        f"{', as chosen' if choices.floor else '; those of a row together hold half the smallest other value'}.",
-        "Save logits instead of probabilities, or choose another floor.",
+    how = "; those of a row together hold half the smallest other value"
+    rows = f"{plural(int(zero.any(axis=1).sum()), 'row')} of {len(outputs):,} of {name}"
+    reason = (
+        f"{plural(n, 'value')} in {rows} {verb(n, 'is', 'are')} {exact}{below}. Scores take them so; fits, which take "
+        f"logarithms, put {floor:.2g} in place of zeros{', as chosen' if chosen_floor else how}."
     )
-    return Step(to_canonical(outputs, kind, floor), (said,), {"floor": floor})
+    action = "Save logits instead of probabilities, or choose another floor."
+    return to_canonical(outputs, kind, floor), floor, (info("zeros", reason, action),)

@@ -13,60 +13,41 @@ from calib.data.array_names import (
     canonical,
     numbered_column,
 )
-from calib.data.assemble.beside import ROLE_NAMES
-from calib.data.findings import InvalidUpload, Step, info, listed, shortened, verb, warning
+from calib.data.build.rows import ROLE_NAMES
+from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
 from calib.data.guess.names import tokens
 from calib.data.read.base import Contents
 from calib.data.read.table import Table, cells_of
+from calib.data.words import listed_words
 from calib.formatting import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-POSITIONS = ("index", "idx", "row", "rows", "rowname", "unnamed0", "indexlevel0", "level0")
-"""Names of a column that may count the rows of one file, and says nothing of those of another."""
-
-ID_NAMES = (
-    "id",
-    "ids",
-    "uid",
-    "uuid",
-    "guid",
-    "key",
-    "filename",
-    "file",
-    "path",
-    "image",
-    "img",
-    "name",
-    *POSITIONS,
+POSITIONS, ID_NAMES, ID_ENDINGS = map(
+    listed_words, ("array_positions", "array_ids", "id_endings")
 )
-ID_ENDINGS = (
-    "id",
-    "ids",
-    "uid",
-    "uuid",
-    "guid",
-    "key",
-    "nr",
-    "no",
-    "number",
-    "nummer",
-    "filename",
-    "path",
-)
+"""Names of columns of ids; ``POSITIONS`` may count the rows of one file, and say nothing of those of another."""
 
 
 class Joined(NamedTuple):
-    """Two files whose rows belong together, and the rows that the first was left with; None where it kept all."""
+    """Two files whose rows belong together.
+
+    Attributes
+    ----------
+    rows : of the first that are left; None for all.
+    ids : column of the first by which they were joined; ``""`` where rows stay in their order, None where none was.
+    """
 
     first: Contents
-    second: Contents | None
+    second: Contents
     rows: pa.Array | None = None
+    ids: str | None = None
+    findings: Findings = ()
 
 
-def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step[Joined]:
-    """Two tables with the rows that both have, in the order of the first; others as they are.
+def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
+    """Join two tables by their ids, in the order of the first; leave others as they are.
 
     Parameters
     ----------
@@ -74,23 +55,21 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
     """
     import pyarrow.compute as pc
 
-    names = None
-    if isinstance(first, Table) and isinstance(second, Table) and chosen != "":
-        names = shared_ids(first, second, chosen)
-    if names is None or not isinstance(first, Table) or not isinstance(second, Table):
-        return Step(Joined(first, second))
+    if not isinstance(first, Table) or not isinstance(second, Table) or chosen == "":
+        return Joined(first, second)
+    names = shared_ids(first, second, chosen)
+    if names is None:
+        return Joined(first, second)
     ids, theirs = ids_of(first, names[0], second, names[1])
-    # Its ids are left out where it says anything else, since the first table says them too.
+    # Its ids are left out where it has other columns, since the first table has them too.
     without = names[1] if len(second.names) > 1 else ""
     if ids.equals(theirs):
-        return Step(Joined(first, second.taken(None, without)), (), {"ids": names[0]})
-    found = pc.index_in(ids, value_set=pc.drop_null(theirs))
-    rows = pc.indices_nonzero(pc.and_(pc.is_valid(found), pc.is_valid(ids)))
+        return Joined(first, second.taken(None, without), ids=names[0])
+    partner = pc.index_in(ids, value_set=pc.drop_null(theirs))
+    rows = pc.indices_nonzero(pc.and_(pc.is_valid(partner), pc.is_valid(ids)))
     counts_rows = chosen is None and canonical(names[0]).base in POSITIONS
-    if counts_rows and len(rows) < min(
-        len(ids), len(theirs)
-    ):  # they count other rows in the other file
-        return Step(Joined(first, second.taken(None, without)), (), {"ids": ""})
+    if counts_rows and len(rows) < min(len(ids), len(theirs)):
+        return Joined(first, second.taken(None, without), ids="")
     in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(theirs) else {}
     check_unique(ids, f"{shortened(names[0])} of {first.name}", in_order)
     check_unique(theirs, f"{shortened(names[1])} of {second.name}", in_order)
@@ -104,22 +83,22 @@ def joined(first: Contents, second: Contents | None, chosen: str | None) -> Step
             else "Use files of the same rows.",
             **in_order,
         )
-    partners = pc.indices_nonzero(pc.is_valid(theirs)).take(found.take(rows))
-    left = [(first.name, len(ids) - len(rows)), (second.name, len(theirs) - len(rows))]
-    said = info(
-        "joined",
-        f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}.",
+    partners = pc.indices_nonzero(pc.is_valid(theirs)).take(partner.take(rows))
+    alone = [(first.name, len(ids) - len(rows)), (second.name, len(theirs) - len(rows))]
+    reason = (
+        f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}."
     )
-    if k := sum(n for _, n in left):
-        without_partner = " and ".join(f"{plural(n, 'row')} of {file}" for file, n in left if n)
-        said = warning(
+    finding = info("joined", reason)
+    if k := sum(n for _, n in alone):
+        without_partner = " and ".join(f"{plural(n, 'row')} of {file}" for file, n in alone if n)
+        finding = warning(
             "unpaired_rows",
             f"{without_partner} {verb(k, 'has', 'have')} no partner by {shortened(names[0])} and "
             f"{verb(k, 'was', 'were')} left out; {plural(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one.",
             "Check that both files hold the same rows.",
         )
-    return Step(
-        Joined(first.taken(rows), second.taken(partners, without), rows), (said,), {"ids": names[0]}
+    return Joined(
+        first.taken(rows), second.taken(partners, without), rows, names[0], (finding,)
     )
 
 
@@ -145,7 +124,7 @@ def is_id(name: str) -> bool:
     scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)
     if scores or base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES):
         return False
-    return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
+    return base in (*ID_NAMES, *POSITIONS) or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
 
 
 def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[pa.Array, pa.Array]:

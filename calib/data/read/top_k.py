@@ -14,35 +14,17 @@ from typing import Any
 import numpy as np
 
 from calib.data.array_names import CLASS_NAMES, LABELS, canonical, first_named
-from calib.data.findings import InvalidUpload, Step, info, warning
+from calib.data.findings import Findings, InvalidUpload, info, warning
 from calib.data.guess.arrays import infer_label
 from calib.data.options import Choices
 from calib.data.read.arrays import Arrays
 from calib.data.read.base import Array, ArrayInfo, Contents
+from calib.data.words import listed_words
 from calib.errors import Finding
 from calib.formatting import plural
 from calib.numerics import Floats, logsumexp
 
-VALUES = (
-    "values",
-    "topkvalues",
-    "topvalues",
-    "topklogits",
-    "toplogits",
-    "topklogprobs",
-    "toplogprobs",
-)
-INDICES = (
-    "indices",
-    "topkindices",
-    "topindices",
-    "topkids",
-    "topids",
-    "tokenids",
-    "topktokens",
-    "toptokens",
-)
-REST = ("rest", "restlogsumexp", "logsumexprest", "logsumrest", "otherslogsumexp")
+VALUES, INDICES, REST = map(listed_words, ("top_k_values", "top_k_indices", "top_k_rest"))
 """Names of the arrays, the least ambiguous first; lower case, without separators."""
 
 CONFIDENCE = "confidence"
@@ -55,54 +37,42 @@ LIKE_PROBABILITIES = 1e-3
 
 def read_as_pairs(
     contents: Contents, labels: Contents | None, choices: Choices, labelled: bool = True
-) -> Step[Contents]:
-    """Arrays ``confidence`` and ``correct`` in place of a top k; any other file as it is.
+) -> tuple[Contents, dict[str, Any], Findings]:
+    """Return arrays ``confidence`` and ``correct`` in place of a top k, with the choices that read them.
+
+    Any other file is returned itself.
 
     Parameters
     ----------
     labels : the file of the labels, where they have one.
     labelled : whether there have to be labels.
     """
-    values, indices, rest = (
-        first_named(contents.names, names, None) for names in (VALUES, INDICES, REST)
-    )
-    read_otherwise = choices.kind not in (None, "pairs") or choices.outputs not in (
-        None,
-        CONFIDENCE,
-    )
-    if (
-        read_otherwise
-        or values is None
-        or indices is None
-        or not _is_top_k(contents, values, indices)
-    ):
-        return Step(contents)
+    if choices.kind not in (None, "pairs") or choices.outputs not in (None, CONFIDENCE):
+        return contents, {}, ()
+    values, indices, rest = (first_named(contents.names, n, None) for n in (VALUES, INDICES, REST))
+    if values is None or indices is None or not _is_top_k(contents, values, indices):
+        return contents, {}, ()
     logits, classes = _rows_by_k(contents.read(values), contents.read(indices))
     others = None if rest is None else contents.read(rest).reshape(-1)
     confidence, finding = _confidence(logits, others, contents.name)
     arrays: dict[str, Array] = {CONFIDENCE: confidence}
-    decided: dict[str, Any] = {"kind": "pairs", "outputs": CONFIDENCE}
+    options: dict[str, Any] = {"kind": "pairs", "outputs": CONFIDENCE}
     if labelled:
         truth = _labels(contents, labels, choices, len(logits))
         first_choice = np.take_along_axis(classes, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
         arrays[CORRECT] = np.where(truth >= 0, first_choice == truth, np.nan)
-        decided |= {"labels": CORRECT, "drop_bad_rows": choices.drop_bad_rows is not False}
+        options |= {"labels": CORRECT, "drop_bad_rows": choices.drop_bad_rows is not False}
     reads: list[tuple[ArrayInfo, Callable[[], Array]]] = [
         (ArrayInfo(name, array.shape, str(array.dtype)), partial(np.asarray, array))
         for name, array in arrays.items()
     ]
-    of_classes = {
-        values,
-        indices,
-        rest,
-        *(name for name in contents.names if canonical(name).base in CLASS_NAMES),
-    }
     reads += [
-        (each, partial(contents.read, each.name))
-        for each in contents.arrays
-        if each.name not in of_classes
+        (array, partial(contents.read, array.name))
+        for array in contents.arrays
+        if array.name not in (values, indices, rest)
+        and canonical(array.name).base not in CLASS_NAMES
     ]
-    return Step(Arrays(contents.name, reads), (finding,), decided)
+    return Arrays(contents.name, reads), options, (finding,)
 
 
 def _is_top_k(contents: Contents, values: str, indices: str) -> bool:

@@ -1,0 +1,298 @@
+"""Features of the rows and the training set: rows of numbers or images of one shape and type, with checks.
+
+Floats and bytes stay as they came; where the two sets differ in type, both become float32. What cannot be used is left
+out with a finding that says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.canonical import standardise
+from calib.data.build.labels import Labels, Order, decode_labels
+from calib.data.build.part import float_dtype
+from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
+from calib.data.options import Choices
+from calib.data.read.base import Array, check_size
+from calib.errors import NO_FEATURE_METHODS, Finding
+from calib.formatting import number, plural
+from calib.numerics import Floats, Ints, blocks
+
+Features = npt.NDArray[Any]
+"""(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
+
+Bools = npt.NDArray[np.bool_]
+Hashes = npt.NDArray[np.int64]
+
+CHANNELS = (1, 3)
+
+LARGEST_FEATURE = 1e15
+"""Squared distances of features of this size stay finite in float32, up to a hundred million of them."""
+
+BAD_VALUES = "NaN, infinite or far too large values"
+
+LEAK = "training_rows"
+"""Code of the finding that training rows are among the rows to judge."""
+
+RANGES_DIFFER = 100
+"""How many times wider than the narrowest column the widest may be before it dominates every distance."""
+
+
+def as_features(array: Array, name: str) -> tuple[Features, Findings]:
+    """Return (n, ...) numbers as rows, or as images with their channels last; refused where it holds no numbers."""
+    shape = array.shape
+    findings: Findings = ()
+    if array.ndim == 0 or not prod(shape):
+        reason = f"{name} has the shape {shape}, which holds no feature."
+        raise InvalidUpload("features", reason, "Save numbers.")
+    images = array.ndim == 3 or (array.ndim == 4 and shape[3] in CHANNELS)
+    if not (images and min(shape[1:3]) > 1):
+        if array.ndim == 4 and min(shape[2:]) > 1 and shape[1] in CHANNELS:
+            array = np.moveaxis(array, 1, -1)
+            reason = f"{name} has the shape {shape}: images, turned to {array.shape}."
+            findings = (info("channels_first", reason),)
+        else:
+            array = array.reshape(len(array), -1)
+            rows = f"rows of {plural(array.shape[1], 'number')}"
+            reason = f"{name} has the shape {shape}, which are no images: read as {rows}."
+            findings = (info("features_flattened", reason),) if len(shape) > 2 else ()
+    is_byte = array.dtype in (np.bool_, np.uint8)
+    dtype = np.dtype(np.uint8) if is_byte else float_dtype(array.dtype, name)
+    if dtype.itemsize > 1 and dtype != array.dtype:
+        check_size(array.size * dtype.itemsize, f"{name} as {dtype}")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=dtype), findings
+
+
+def bad_feature_rows(features: Features) -> Bools:
+    """(n,) rows with NaN, infinite values, or values so large that squared distances overflow."""
+    bad = np.zeros(len(features), dtype=bool)
+    flat = features.reshape(len(features), -1)
+    for rows in blocks(*flat.shape) if features.dtype != np.uint8 else ():
+        bad[rows] = ~(np.abs(flat[rows]) < LARGEST_FEATURE).all(axis=1)
+    return bad
+
+
+def own_features(
+    rows: Mapping[str, Array], n_rows: int, choices: Choices
+) -> tuple[Features | None, Bools, Findings]:
+    """Return the features of the rows, None where they cannot be used, and the rows that are left out for them."""
+    none_bad = np.zeros(n_rows, dtype=bool)
+    if "features" not in rows:
+        return None, none_bad, ()
+    try:
+        features, findings = as_features(rows["features"], "features")
+        bad = bad_feature_rows(features)
+        n = int(bad.sum())
+        reason = f"{plural(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
+        if bad.all():
+            action = "Look for an empty column, or a division by zero where they were saved."
+            raise InvalidUpload("features_not_finite", reason, action)
+        if n and not choices.drop_bad_rows:
+            action = "Leave these rows out."
+            raise InvalidUpload("features_not_finite", reason, action, drop_bad_rows=True)
+    except InvalidUpload as invalid:
+        return None, none_bad, (invalid.left_out("features"),)
+    return features, bad, findings
+
+
+def training_set(
+    train: Mapping[str, Array], class_names: tuple[str, ...], choices: Choices
+) -> tuple[Features, Ints, Findings]:
+    """Return clean features and labels of the rows that a model was trained on; refused where they cannot be used.
+
+    Parameters
+    ----------
+    train : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
+    """
+    lack = [name for name in ("train_features", "train_labels") if name not in train]
+    if lack:
+        reason = f"There are {next(iter(train))} but no {lack[0]}."
+        raise InvalidUpload("train_incomplete", reason, f"Save {lack[0]} with as many rows.")
+    raw, labels = train["train_features"], train["train_labels"]
+    if (raw.shape[:1] or (0,)) != (labels.shape[:1] or (0,)):
+        reason = f"train_features has the shape {raw.shape} but train_labels has the shape {labels.shape}."
+        action = "Save one label for each row of training features."
+        raise InvalidUpload("train_rows_differ", reason, action)
+    features, findings = as_features(raw, "train_features")
+    decoded = decode_training_labels(labels, class_names, choices)
+    bad = bad_feature_rows(features)
+    gone = bad | decoded.bad
+    if not gone.any():
+        return features, decoded.codes, findings
+    n = int(bad.sum())
+    reason = (
+        f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
+        f"{int(decoded.bad.sum()):,} a label that is no class of the outputs "
+        f"({listed(np.unique(labels[decoded.bad]).tolist())})"
+    )
+    if gone.all():
+        action = "Save train_labels with the same names or numbers as the labels."
+        raise InvalidUpload("train_rows_bad", f"{reason}.", action)
+    action = "Save the training set without such rows."
+    finding = warning("train_rows_dropped", f"{reason}; left out.", action)
+    return features[~gone], decoded.codes[~gone], (*findings, finding)
+
+
+def decode_training_labels(raw: Array, class_names: Sequence[str], choices: Choices) -> Labels:
+    """Return column numbers of training labels: by the labels of the columns, else by their names, else from zero."""
+    usual = tuple(range(len(class_names)))
+    orders: list[Order] = [choices.label_values or usual, tuple(class_names), usual]
+    decoded = [
+        decode_labels(
+            raw,
+            len(class_names),
+            None,
+            "train_labels",
+            replace(choices, label_values=order, drop_bad_rows=True),
+        )[0]
+        for order in orders
+    ]
+    return min(decoded, key=lambda labels: int(labels.bad.sum()))
+
+
+def feature_fields(
+    features: Features | None,
+    train: Mapping[str, Array],
+    class_names: tuple[str, ...],
+    choices: Choices,
+    has_features: bool,
+) -> tuple[dict[str, Any], Findings]:
+    """Return features and training set as fields of Predictions; what does not fit is left out with a warning.
+
+    Parameters
+    ----------
+    features : clean features of the rows, if there are any.
+    train : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
+    has_features : whether the upload holds features of the rows, usable or not.
+    """
+    own = {"features": features}
+    if not train:
+        if features is None:
+            return own, ()
+        reason = f"Features: each row is {described(features)}, but there is no training set to compare it with. "
+        action = "Add train_features and train_labels."
+        return own, (info("features_alone", reason + NO_FEATURE_METHODS, action),)
+    try:
+        trained, labels, findings = training_set(train, class_names, choices)
+        if features is not None and features.shape[1:] != trained.shape[1:]:
+            reason = f"A row of features is {described(features)}, but a row of train_features {described(trained)}."
+            raise InvalidUpload("feature_sizes_differ", reason, "Save the same features of both.")
+    except InvalidUpload as invalid:
+        which = "train_features" if "train_features" in train else "train_labels"
+        return own, (invalid.left_out(which),)
+    fields: dict[str, Any] = {"features": features, "train_labels": labels}
+    if features is None:
+        fields["train_features"] = trained
+        if has_features:  # they have a finding of their own
+            return fields, findings
+        reason = f"There is a training set of {plural(len(labels), 'row')}, but no features of the rows. "
+        action = "Add features, one entry per row of the outputs."
+        return fields, (*findings, info("training_set_alone", reason + NO_FEATURE_METHODS, action))
+    if features.dtype != trained.dtype:
+        features, trained = (array.astype(np.float32, copy=False) for array in (features, trained))
+    findings += absent_classes(labels, class_names)
+    findings += check_leak(row_hashes(features), row_hashes(trained))
+    how = ""
+    if choices.standardise:
+        mean, scale = mean_and_scale(trained)
+        features, trained = (standardise(array, mean, scale) for array in (features, trained))
+        fields |= {"feature_mean": mean, "feature_scale": scale}
+        how = ", standardised with mean and deviation of the training set, as new features must be"
+    else:
+        findings += different_scales(trained)
+    reason = (
+        f"Features: each row is {described(features)} ({features.dtype}, from {number(features.min())} to "
+        f"{number(features.max())}), with a training set of {plural(len(labels), 'row')}{how}."
+    )
+    fields |= {"features": features, "train_features": trained}
+    return fields, (*findings, info("features_understood", reason))
+
+
+def absent_classes(labels: Ints, class_names: tuple[str, ...]) -> Findings:
+    """Warn of classes without a training row."""
+    absent = np.flatnonzero(np.bincount(labels, minlength=len(class_names)) == 0)
+    if not absent.size:
+        return ()
+    classes = plural(absent.size, "class", "classes")
+    never = f"never {verb(absent.size, 'occurs', 'occur')}"
+    reason = (
+        f"{classes} of {len(class_names):,} {never} among the training labels "
+        f"({listed(class_names[k] for k in absent)}); no distance to such a class can be computed."
+    )
+    return (warning("train_classes_absent", reason, "Save training rows of every class."),)
+
+
+def described(features: Features) -> str:
+    """``64 numbers`` or ``an image of 8 x 8``, for one row of features."""
+    if features.ndim == 2:
+        return plural(features.shape[1], "number")
+    return f"an image of {' x '.join(map(str, features.shape[1:]))}"
+
+
+def mean_and_scale(train_features: Features) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each feature, in the shape of one row; 1 where a feature never varies."""
+    flat = train_features.reshape(len(train_features), -1)
+    mean = flat.mean(axis=0, dtype=np.float64)
+    squares = sum(((flat[rows] - mean) ** 2).sum(axis=0) for rows in blocks(*flat.shape))
+    # The rounding of the mean leaves a constant column with a deviation that is not quite zero.
+    scale = np.where(flat.min(axis=0) == flat.max(axis=0), 1.0, np.sqrt(squares / len(flat)))
+    shape = train_features.shape[1:]
+    return mean.reshape(shape), scale.reshape(shape)
+
+
+def different_scales(train_features: Features) -> Findings:
+    """Warn of columns whose scales differ, so that the widest dominate every distance."""
+    flat = train_features.reshape(len(train_features), -1)
+    ranges = flat.max(axis=0).astype(np.float64) - flat.min(axis=0)
+    ranges = ranges[ranges > 0]
+    # Pixels share one scale though some of them hardly vary: no warning where most are as wide as the widest.
+    if train_features.ndim != 2 or not len(ranges) or np.mean(ranges > 0.9 * ranges.max()) > 0.5:
+        return ()
+    if ranges.max() <= RANGES_DIFFER * ranges.min():
+        return ()
+    reason = (
+        f"Your features are not normalised: the range of a column of train_features is between "
+        f"{number(ranges.min())} and {number(ranges.max())}, so that the widest dominate every distance."
+    )
+    action = "Standardise them with the mean and the standard deviation of the training set."
+    return (warning("features_scale", reason, action, standardise=True),)
+
+
+def check_leak(own: Hashes, trained: Hashes) -> tuple[Finding, ...]:
+    """Warn of rows that the model was trained on, by (n,) and (m,) hashes; its scores say nothing about new rows.
+
+    Where rows repeat among the features themselves as often, as they do with few discrete columns, equal rows are
+    no sign of a leak.
+    """
+    leaked = int(np.isin(own, trained).sum())
+    counts = np.unique(own, return_counts=True)[1]
+    if leaked <= counts[counts > 1].sum():
+        return ()
+    said = warning(
+        LEAK,
+        f"{plural(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "
+        f"{plural(len(trained), 'row')} of train_features. A model is overconfident on its training rows, so every "
+        "score here is invalid.",
+        "Save outputs and features of rows that the model was not trained on.",
+    )
+    return (said,)
+
+
+def leak(findings: Iterable[Finding]) -> str:
+    """What :func:`check_leak` found, to be repeated beside scores; empty where it found nothing."""
+    return next(
+        (f"{finding.message} {finding.action}" for finding in findings if finding.code == LEAK), ""
+    )
+
+
+def row_hashes(features: Array) -> Hashes:
+    """(n,) 64-bit hashes of the bytes of each row, equal where the rows are; others in each process."""
+    flat = features.reshape(len(features), -1)
+    return np.fromiter((hash(row.tobytes()) for row in flat), np.int64, len(flat))

@@ -1,0 +1,447 @@
+"""Outputs, labels and what else has one entry per row, read from one file or two; parts one after the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.array_names import CLASS_NAMES, LABELS, first_named
+from calib.data.build.labels import correct_answers, crossed
+from calib.data.build.outputs import ask_whether_percent, decide_form
+from calib.data.build.rows import OTHER_TIMES, ROW_ROLES
+from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, warning
+from calib.data.guess.names import class_names, is_anonymous, plain_name
+from calib.data.limits import MAX_CLASSES, MAX_ROWS
+from calib.data.options import FEATURE_FILES, Choices, Columns, names_in
+from calib.data.read.base import Array, Contents, check_size, distinct
+from calib.data.roles import ColumnRole
+from calib.formatting import plural
+from calib.numerics import LARGEST, Floats
+
+LONGEST_SHOWN = 80
+"""Characters of an array's name in a sentence."""
+
+MOST_METADATA = 100
+"""Further subgroups of one data set."""
+
+MOST_VALUES = 50
+"""Values of an array of a file that is kept as a further subgroup."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Arrays as read, before any check of their values.
+
+    Attributes
+    ----------
+    outputs : (n, k) floats; k is 1 for a single binary column.
+    labels : (n,), (n, 1) or one-hot labels of any type.
+    outputs_name, labels_name : for sentences.
+    rows : further arrays with one entry per row: features, split, predicted and those of ``ROW_ROLES``.
+    metadata : columns of few values, by name.
+    column_names : names of the columns of a table without their common stem; None for arrays.
+    class_names : the array that names the classes.
+    train : train_features and train_labels.
+    roles : role of each column of a table.
+    """
+
+    outputs: Floats
+    labels: Array
+    outputs_name: str
+    labels_name: str
+    rows: dict[str, Array] = field(default_factory=dict)
+    metadata: dict[str, Array] = field(default_factory=dict)
+    column_names: tuple[str, ...] | None = None
+    class_names: tuple[str, ...] | None = None
+    train: dict[str, Array] = field(default_factory=dict)
+    roles: tuple[ColumnRole, ...] = ()
+
+    def take(self, keep: npt.NDArray[np.bool_]) -> Part:
+        """Return the same without the rows that are not kept; labels stay whole."""
+        if keep.all():
+            return self
+        if not keep.any():
+            rows = plural(len(keep), "row")
+            reason = f"None of {rows} can be used: values or labels are missing."
+            raise InvalidUpload("all_rows_bad", reason, "Save it again.")
+        return replace(
+            self,
+            outputs=self.outputs[keep],
+            rows={role: array[keep] for role, array in self.rows.items()},
+            metadata={name: array[keep] for name, array in self.metadata.items()},
+        )
+
+
+def read_part(
+    contents: Contents,
+    labels: Contents | None,
+    choices: Choices,
+    roles: tuple[ColumnRole, ...] = (),
+) -> tuple[Part, Findings]:
+    """Read outputs as (n, k) floats, as many labels, and what else has one entry per row.
+
+    Parameters
+    ----------
+    labels : the file of the labels, where they have one.
+    """
+    is_table = contents.tabular
+    outputs_name, labels_name = contents.name, (labels or contents).name
+    if labels is None:
+        outputs_name = display_name(contents, choices.outputs)
+        labels_name = display_name(contents, choices.labels)
+    columns = names_in(choices.outputs)
+    values = read_any(contents, columns if is_table else choices.outputs)
+    truth, findings = row_labels(read_any(labels or contents, choices.labels), values, labels_name)
+    values, more = rows_by_classes(values, len(truth), outputs_name, labels_name)
+    outputs = as_floats(values, outputs_name)
+    if is_table and not has_percent_sign(contents, columns[0]):
+        ask_whether_percent(outputs, choices)
+    names = None if choices.class_names else read_class_names(contents)
+    per_row = [*ROW_ROLES, "features", "split", "predicted"]
+    if choices.kind == "pairs":
+        per_row.remove("predicted")
+        predicted = read_any(contents, choices.predicted) if choices.predicted else None
+        truth = correct_answers(truth, predicted, labels_name, choices.event)
+        names = names or ("wrong", "correct")
+    rows, left_out = read_rows(contents, len(outputs), {r: getattr(choices, r) for r in per_row})
+    part = Part(
+        outputs,
+        truth,
+        outputs_name,
+        labels_name,
+        rows,
+        read_metadata(contents, choices, roles, len(outputs)),
+        class_names(columns) if is_table else None,
+        names,
+        roles=roles,
+    )
+    training = {r: name for r in FEATURE_FILES[1:] if (name := getattr(choices, r))}
+    train, unread = read_training(contents, training)
+    return replace(part, train=train), findings + more + left_out + unread
+
+
+def has_percent_sign(contents: Contents, column: str) -> bool:
+    """Return whether the cells of a column were written with a percent sign, so that their scale is settled."""
+    signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
+    return any(shortened(column) in reason for reason in signs)
+
+
+def row_labels(labels: Array, outputs: Array, name: str) -> tuple[Array, Findings]:
+    """Return labels as one entry per row; a single row of labels is turned."""
+    if labels.ndim == 0:
+        reason = f"{name} is a single value, not one label per row."
+        raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
+    is_row = labels.ndim == 2 and len(labels) == 1 != labels.shape[1]
+    if not is_row or labels.shape[1] not in outputs.shape:
+        return labels, ()
+    reason = f"{name} has the shape {labels.shape}; read as one label per row."
+    return labels[0], (info("labels_squeezed", reason),)
+
+
+def read_rows(
+    contents: Contents, n_rows: int, chosen: Mapping[str, Any]
+) -> tuple[dict[str, Array], Findings]:
+    """Read the array of each role with one entry per row; what cannot be read or does not fit is left out.
+
+    Parameters
+    ----------
+    chosen : name of the array of each role; nothing is read for those without one.
+    """
+    rows: dict[str, Array] = {}
+    findings: Findings = ()
+    for role, name in ((role, name) for role, name in chosen.items() if name):
+        try:
+            several = role == "groups" and isinstance(name, tuple)
+            array = (
+                crossed([contents.read(column) for column in name])
+                if several
+                else read_any(contents, name)
+            )
+        except InvalidUpload as invalid:
+            if role not in ("features", "times"):  # no other result depends on these
+                raise
+            finding = replace(invalid.finding, level="warning")
+            if role == "times":
+                reason = f"{invalid.finding.reason} The column of times was left out."
+                finding = info("times", reason, OTHER_TIMES)
+        else:
+            if array.ndim and len(array) == n_rows and (array.size or role == "features"):
+                rows[role] = array
+                continue
+            shape = f"{display_name(contents, name)} has the shape {array.shape}"
+            reason = f"{shape} for {plural(n_rows, 'row')}; it was left out."
+            finding = warning("rows_differ_beside", reason, "Save one entry per row.")
+        findings += (replace(finding, left_out=role if role == "features" else ""),)
+    return rows, findings
+
+
+def read_metadata(
+    contents: Contents, choices: Choices, roles: Sequence[ColumnRole], n_rows: int
+) -> dict[str, Array]:
+    """Read the columns that are kept as further subgroups, or the arrays of few values that have no other role."""
+    if contents.tabular:
+        kept = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
+        return {name: contents.read(name) for name in kept}
+    used = {str(name) for value in choices.given().values() for name in _as_tuple(value)}
+    metadata = {}
+    for array in contents.arrays:
+        if array.shape != (n_rows,) or array.name in used or "float" in array.dtype:
+            continue
+        values = contents.read(array.name)
+        if 2 <= len(distinct(values)[0]) <= MOST_VALUES:
+            metadata[array.name] = values
+    return metadata
+
+
+def _as_tuple(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def read_training(
+    contents: Contents, chosen: Mapping[str, Any]
+) -> tuple[dict[str, Array], Findings]:
+    """Read arrays of the training set; one that cannot be read is left out with a warning."""
+    train: dict[str, Array] = {}
+    findings: Findings = ()
+    for role, name in chosen.items():
+        try:
+            train[role] = read_any(contents, name)
+        except InvalidUpload as invalid:
+            findings += (invalid.left_out(role),)
+    return train, findings
+
+
+def read_any(contents: Contents, name: Any) -> Array:
+    """Read one array, or columns side by side."""
+    return contents.read_columns(name) if isinstance(name, tuple) else contents.read(name)
+
+
+def read_class_names(contents: Contents) -> tuple[str, ...] | None:
+    """Read the array that names the classes; None in tables and where there is none."""
+    if contents.tabular:
+        return None
+    name = first_named(contents.names, CLASS_NAMES, None)
+    others = first_named(contents.names, LABELS, None) != "classes"
+    if name is None and "classes" in contents and others:
+        name = "classes"  # scikit-learn's classes_, beside labels of another name
+    if name is None:
+        return None
+    return tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
+
+
+def display_name(contents: Contents, name: Any) -> str:
+    """Return the name of an array for a sentence; of columns of a table that of their file."""
+    if isinstance(name, tuple) or len(contents.arrays) == 1:
+        return contents.name
+    return shortened(name, LONGEST_SHOWN)
+
+
+def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
+    """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
+    of_labels = ("labels",) if labels is None else ()
+    chosen = choices.names("outputs", *of_labels, "split", *ROW_ROLES, *FEATURE_FILES)
+    check_there(contents, (*chosen, choices.predicted or ""))
+    if labels is not None:
+        check_there(labels, choices.labels)
+    if twice := next((name for name, times in Counter(chosen).items() if times > 1), None):
+        reason = f"{twice!r} was chosen for two things."
+        raise InvalidUpload("chosen_twice", reason, "Choose another array or column.")
+
+
+def check_there(contents: Contents, chosen: Any) -> tuple[str, ...]:
+    """Return the names in a choice, each of which the file must hold."""
+    names = names_in(chosen)
+    if absent := [name for name in names if name not in contents.by_name]:
+        reason = f"{contents.name} has no array or column {absent[0]!r}; it holds {listed(contents.names)}."
+        raise InvalidUpload("no_such_array", reason, "Choose one of them.")
+    return names
+
+
+def rows_by_classes(
+    outputs: Array, n_labels: int, outputs_name: str, labels_name: str
+) -> tuple[Array, Findings]:
+    """Return outputs as (n, k) with as many rows as labels, transposed where only that fits."""
+    shape = outputs.shape
+    findings: Findings = ()
+    if outputs.ndim == 0:
+        reason = f"{outputs_name} is a single value, not one row of scores per example."
+        raise InvalidUpload("shape_0d", reason, "Save the whole array.")
+    if outputs.ndim > 2:
+        outputs = outputs.reshape([n for n in shape if n != 1] or [1])
+        reason = f"{outputs_name} has the shape {shape}; axes of length one were dropped."
+        findings += (info("squeezed", reason),)
+    if outputs.ndim > 2:
+        raise InvalidUpload(
+            "shape_3d",
+            f"{outputs_name} has the shape {shape}, {len(shape)} axes instead of (rows, classes). The first or last "
+            "axis may count the members of an ensemble, augmented copies, or pixels.",
+            "Average the members' probabilities, or reshape pixels to rows: array.reshape(-1, n_classes).",
+        )
+    outputs = outputs[:, None] if outputs.ndim == 1 else outputs
+    if outputs.shape[0] != n_labels == outputs.shape[1]:
+        reason = f"{outputs_name} has the shape {outputs.shape} and there are {plural(n_labels, 'label')}"
+        findings += (info("transposed", f"{reason}: read as (classes, rows) and transposed."),)
+        outputs = outputs.T
+    check_rows(len(outputs), n_labels, outputs_name, labels_name)
+    if not 0 < outputs.shape[1] <= MAX_CLASSES:
+        raise InvalidUpload(
+            "too_many_classes" if outputs.shape[1] else "no_outputs",
+            f"{outputs_name} has {outputs.shape[1]:,} columns, one for each class; 1 to {MAX_CLASSES:,} are read.",
+            "Save the outputs as (rows, classes).",
+        )
+    return outputs, findings
+
+
+def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> None:
+    """Refuse outputs and labels of different lengths, or of none."""
+    if max(n, n_labels) > MAX_ROWS:
+        reason = f"{outputs_name} has {plural(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read."
+        raise InvalidUpload("too_large", reason, "Save fewer rows: 20,000 are plenty to calibrate.")
+    if n == 0 or n_labels == 0:
+        reason = f"{labels_name if n else outputs_name} has 0 rows."
+        raise InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
+    if n != n_labels:
+        cause = "Did you drop rows from one file?"
+        if abs(n - n_labels) == 1:
+            cause = "Was the first line of one file taken as its header?"
+        rows = f"{labels_name} has {plural(n_labels, 'row')} but {outputs_name} has {n:,}."
+        raise InvalidUpload("rows_differ", f"{rows} {cause}", "Upload another labels file.")
+
+
+def as_floats(outputs: Array, name: str) -> Floats:
+    """Return native, contiguous floats; float32 stays float32, and what already fits is not copied."""
+    dtype = float_dtype(outputs.dtype, name)
+    check_size(outputs.size * dtype.itemsize, f"{name} as {dtype}")  # a byte may become four
+    return np.ascontiguousarray(outputs, dtype=dtype)
+
+
+def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """Return the smaller of float32 and float64 that holds every value."""
+    if dtype.kind not in "fiub":
+        reason = f"{name} holds values of type {dtype} where numbers are needed."
+        action = "Save it as array.astype('float32'), or choose another array."
+        raise InvalidUpload("dtype", reason, action)
+    single = dtype.itemsize <= (4 if dtype.kind == "f" else 2)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+# Parts one after the other.
+
+
+def concatenated(
+    first: Part, second: Part, choices: Choices, test_outputs: Columns | None
+) -> tuple[Part, Findings]:
+    """Return calibration rows, then test rows, with the split marked.
+
+    Refused where the columns are not those of the same classes, or both are written in different ways.
+
+    Parameters
+    ----------
+    choices : of the first part.
+    test_outputs : names of the outputs of the second.
+    """
+    n_columns = first.outputs.shape[1], second.outputs.shape[1]
+    if n_columns[0] != n_columns[1]:
+        columns = plural(n_columns[0], "column")
+        reason = (
+            f"{first.outputs_name} has {columns} but {second.outputs_name} has {n_columns[1]:,}."
+        )
+        raise InvalidUpload("columns_differ", reason, "Use outputs of one model on both parts.")
+    refuse_different_scales(first, second, choices, test_outputs)
+    refuse_different_columns(first, second)
+    n = len(first.outputs)
+    rows = {"split": np.arange(n + len(second.outputs)) < n}
+    findings: Findings = ()
+    for role in (*ROW_ROLES, "features"):
+        own, theirs = (part.rows.get(role) for part in (first, second))
+        if own is not None and theirs is not None and own.shape[1:] == theirs.shape[1:]:
+            rows[role] = np.concatenate([own, theirs])
+        elif own is not None or theirs is not None:
+            reason = f"Only one part has {role}, so they were left out."
+            finding = warning("one_part_only", reason, f"Save {role} for both parts.")
+            findings += (replace(finding, left_out="features" if role == "features" else ""),)
+    labels = [
+        part.labels.reshape(-1) if part.labels.size == len(part.labels) else part.labels
+        for part in (first, second)
+    ]
+    is_text = [part.dtype.kind == "U" for part in labels]
+    if labels[0].shape[1:] != labels[1].shape[1:] or is_text[0] != is_text[1]:
+        raise InvalidUpload(
+            "labels_differ",
+            f"{first.labels_name} holds {labels[0].dtype} of shape {labels[0].shape}, but "
+            f"{second.labels_name} holds {labels[1].dtype} of shape {labels[1].shape}.",
+            "Save both in the same way.",
+        )
+    same_outputs = np.array_equal(first.outputs, second.outputs, equal_nan=True)
+    if same_outputs and np.array_equal(labels[0], labels[1]):
+        reason = (
+            f"{second.outputs_name} has the same outputs and labels as {first.outputs_name} in every one of "
+            f"{plural(len(second.outputs), 'row')}: what is fitted to these rows is tested on them too."
+        )
+        action = "Give a test part of other rows, or leave it out."
+        findings += (warning("same_rows", reason, action),)
+    shared = first.metadata.keys() & second.metadata.keys()
+    whole = replace(
+        first,
+        outputs=np.concatenate([first.outputs, second.outputs]),
+        labels=np.concatenate(labels),
+        rows=rows,
+        metadata={
+            name: np.concatenate([values, second.metadata[name]])
+            for name, values in first.metadata.items()
+            if name in shared
+        },
+    )
+    return whole, findings
+
+
+def named_by_file(part: Part, contents: Contents) -> Part:
+    """Return a part whose names for sentences hold that of its file, since both parts may use the same names."""
+    own, labels = part.outputs_name, part.labels_name
+    return replace(
+        part,
+        outputs_name=own if own == contents.name else f"{own} of {contents.name}",
+        labels_name=f"{labels} of {contents.name}" if labels in contents else labels,
+    )
+
+
+def refuse_different_columns(first: Part, second: Part) -> None:
+    """Refuse parts whose columns have other names, or stand in another order."""
+    names, others = (_names_of_columns(part) for part in (first, second))
+    if names and others and [*map(plain_name, names)] != [*map(plain_name, others)]:
+        raise InvalidUpload(
+            "columns_differ",
+            f"{first.outputs_name} has columns for {listed(names)}, but {second.outputs_name} for {listed(others)}.",
+            "Use outputs of one model on both parts, with the same columns in one order.",
+        )
+
+
+def _names_of_columns(part: Part) -> tuple[str, ...]:
+    names = part.column_names or part.class_names or ()
+    width = part.outputs.shape[1]
+    return () if width == 1 or len(names) != width or all(map(is_anonymous, names)) else names
+
+
+def refuse_different_scales(
+    first: Part, second: Part, choices: Choices, test_outputs: Columns | None
+) -> None:
+    """Refuse parts that are read in different ways by themselves, such as probabilities and percent."""
+    forms = []
+    for part, outputs in ((first, choices.outputs), (second, test_outputs)):
+        values = part.outputs[(np.abs(part.outputs) <= LARGEST).all(axis=1)]
+        if not len(values):
+            return  # which is refused where bad rows are looked for
+        own = replace(choices, outputs=outputs, scale=None)
+        form = decide_form(values, part.outputs_name, own)[0].in_words
+        reach = f"(from {values.min():.3g} to {values.max():.3g})"
+        forms.append((form, f"{part.outputs_name} holds {form} {reach}"))
+    if forms[0][0] != forms[1][0]:
+        action = (
+            "Save both in the same way; if they are, choose what both hold, such as kind=logits."
+        )
+        raise InvalidUpload("scales_differ", f"{forms[0][1]}, but {forms[1][1]}.", action)
