@@ -24,15 +24,9 @@ import pandas as pd
 
 from benchmarks.kitti import N_CLASSES, read
 from benchmarks.measure import machine, markdown
-from calib.active_learning import (
-    CLASSIFIERS,
-    Plan,
-    Pool,
-    compare_arms,
-    rounds_table,
-    simulate,
-    verdicts,
-)
+from calib.active_learning import Plan, compare_arms, rounds_table, simulate, verdicts
+from calib.active_learning.classifiers import CLASSIFIERS
+from calib.active_learning.simulation import Pool
 
 KITTI: dict[str, Any] = {"pretraining": 500, "batch": 250}
 DIGITS: dict[str, Any] = {"pretraining": 100, "batch": 50}

@@ -59,7 +59,7 @@ def scores(probs: Floats, labels: Ints, own_bins: bool) -> list[float]:
     return [
         100 * float(found.correct.mean()),
         metrics.ece(*found.pair, n_bins=n_bins),
-        metrics.classwise_ece(probs, labels, n_bins, threshold="1/K"),
+        metrics.calibration_error.classwise_ece(probs, labels, n_bins, threshold="1/K"),
         float(np.mean(found.row_nll)),
     ]
 

@@ -2,9 +2,9 @@
 
 - Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_models``, ``load_sample``,
   ``logits``; ``Predictions``.
-- Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``, ``geometry``.
+- Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``.
 - Judgement: ``audit``, ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
-  ``Audit``, ``Comparison``, ``ReliabilityCurve``.
+  ``Audit``, ``Comparison``.
 - What follows: ``decisions``, ``report``, ``open_app``, ``export``, ``runtime``.
 - Errors: ``CalibrationError``, ``CalibrationWarning``, ``FitCancelled``; of data ``DataError``, ``AmbiguousTable``.
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from calib import decisions, export, metrics
     from calib.auditing import Audit, audit
     from calib.base import Calibrator
-    from calib.calibrators import geometric as geometry
     from calib.canonical import logits
     from calib.cli.open_app import open_app
     from calib.data import Predictions, load, load_models
     from calib.data.loading import from_outputs
     from calib.data.samples import load_sample
     from calib.diagnostics.find_groups import find_groups
-    from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
+    from calib.diagnostics.reliability import reliability_curve
     from calib.errors import (
         AmbiguousTable,
         CalibrationError,
@@ -56,7 +55,7 @@ _NAMES = {
     "data.loading": ("from_outputs",),
     "data.samples": ("load_sample",),
     "diagnostics.find_groups": ("find_groups",),
-    "diagnostics.reliability": ("ReliabilityCurve", "reliability_curve"),
+    "diagnostics.reliability": ("reliability_curve",),
     "errors": (
         "AmbiguousTable",
         "CalibrationError",
@@ -73,7 +72,6 @@ _NAMES = {
 _MODULES = {
     "decisions": "decisions",
     "export": "export",
-    "geometry": "calibrators.geometric",
     "metrics": "metrics",
     "runtime": "export.runtime",
     "sklearn": "sklearn",
@@ -90,7 +88,6 @@ __all__ = [
     "DataError",
     "FitCancelled",
     "Predictions",
-    "ReliabilityCurve",
     "audit",
     "calibrator",
     "compare",
@@ -99,7 +96,6 @@ __all__ = [
     "export",
     "find_groups",
     "from_outputs",
-    "geometry",
     "load",
     "load_models",
     "load_sample",

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
-from types import ModuleType
+from inspect import signature
+from types import FunctionType, ModuleType
 from typing import Any
 
 from site_builder.docstrings import markdown
 
 PACKAGES = (
-    *(
-        "calib",
-        "calib.metrics",
-        "calib.data",
-        "calib.evaluation",
-        "calib.decisions",
-        "calib.export",
-    ),
-    *(
-        "calib.export.runtime",
-        "calib.sklearn",
-        "calib.active_learning",
-        "calib.apply",
-        "calib.reporting",
-    ),
+    "calib",
+    "calib.calibrators",
+    "calib.metrics",
+    "calib.decisions",
+    "calib.export",
+    "calib.export.runtime",
+    "calib.sklearn",
+    "calib.active_learning",
+    "calib.apply",
     "calib.evaluation.studies",
     *(f"calib.diagnostics.{name}" for name in ("group_panels", "new_rows", "sequential_tests")),
 )
@@ -46,11 +42,24 @@ def public_names(name: str) -> dict[str, Any]:
     return {public: each for public, each in found.items() if not isinstance(each, ModuleType)}
 
 
+def result_classes(name: str) -> dict[str, type]:
+    """Classes of calib that functions of a package return, by their place: documented there, and made by them alone."""
+    found = {}
+    for function in public_names(name).values():
+        if isinstance(function, FunctionType):
+            returned = str(signature(function).return_annotation)
+            for word in re.findall(r"\w+", returned):
+                result = getattr(import_module(function.__module__), word, None)
+                if isinstance(result, type) and result.__module__.startswith("calib."):
+                    found[f"{result.__module__}.{result.__qualname__}"] = result
+    public = [each for package in PACKAGES for each in public_names(package).values()]
+    return {place: result for place, result in found.items() if result not in public}
+
+
 def _page(name: str) -> str:
     said = markdown(import_module(name).__doc__ or "")
-    return "\n\n".join(
-        [f"# {name}", said, *(f"::: {_place(name, each)}" for each in public_names(name))]
-    )
+    places = [*(_place(name, each) for each in public_names(name)), *result_classes(name)]
+    return "\n\n".join([f"# {name}", said, *(f"::: {place}" for place in places)])
 
 
 def _place(package: str, name: str) -> str:

@@ -6,6 +6,7 @@ import inspect
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -13,17 +14,21 @@ from typing import Any
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import Validator, get_validation_checks, validate
 
-from site_builder.reference import PACKAGES, public_names
+from calib.base import Calibrator
+from site_builder.reference import PACKAGES, public_names, result_classes
 
 
 class Documented(Validator):
-    """A docstring; that of a class may have its parameters under Attributes, as the fields of a dataclass are both."""
+    """A docstring; that of a class may have its parameters under Attributes, or declare them with their help."""
 
     def __init__(self, obj_name: Any) -> None:
         super().__init__(get_doc_object(obj_name, config={"show_class_members": False}))
 
     def _doc_parameters(self, sections: list[str]) -> dict[str, Any]:
         found = super()._doc_parameters(sections)
+        if inspect.isclass(self.obj) and issubclass(self.obj, Calibrator):
+            declared = {f.name: (f.type, [f.metadata["help"]]) for f in fields(self.obj)}
+            return {name: found.get(name, about) for name, about in declared.items()}
         return found or (
             super()._doc_parameters(["Attributes"]) if inspect.isclass(self.obj) else {}
         )
@@ -46,9 +51,8 @@ if __name__ == "__main__":
     ]
     checks, faults = get_validation_checks({*settings["checks"]}), []
     for package in PACKAGES:
-        for name, found in [
-            each for each in public_names(package).items() for each in documented(*each)
-        ]:
+        names = {**public_names(package), **result_classes(package)}
+        for name, found in [each for each in names.items() for each in documented(*each)]:
             errors = validate(found, Documented)["errors"]
             faults += [f"{package}.{name}: {said}" for code, said in errors if code in checks]
     sys.exit("\n".join(faults) or 0)

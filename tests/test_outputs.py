@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 import calib
 from calib.errors import CalibrationError
-from calib.export import predict
+from calib.export import predict, writer
 from calib.outputs import AmbiguousOutputs
 
 N, K = 90, 3
@@ -158,7 +158,7 @@ def test_what_differs_from_the_fit_is_refused_in_a_sentence(rows):
         with pytest.raises(CalibrationError, match=says):
             fitted.predict_proba(other)
     fitted = temperature(logits, labels)
-    script = predict.load(io.BytesIO(calib.export.to_bytes("npz", fitted)))
+    script = predict.load(io.BytesIO(writer.to_bytes("npz", fitted)))
     for each, error in [(fitted, AmbiguousOutputs), (script, predict.Refused)]:
         with pytest.raises(error, match="like probabilities"):
             each.predict_proba(probs[:1])  # a row that sums to one is telling by itself

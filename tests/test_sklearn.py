@@ -36,13 +36,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import calib
 from calib.errors import CalibrationError
-from calib.metrics import brier, classwise_ece, ece, nll
+from calib.metrics import brier, ece, nll
+from calib.metrics.calibration_error import classwise_ece
 from calib.numerics import log_softmax
 from calib.sklearn import (
     CalibratedModel,
     Scorer,
     brier_scorer,
-    classwise_ece_scorer,
     ece_scorer,
     nll_scorer,
 )
@@ -369,7 +369,7 @@ def test_scorers_are_the_metrics_of_all_columns(named):
     for scorer, metric in (
         (nll_scorer, nll),
         (ece_scorer, ece),
-        (classwise_ece_scorer, classwise_ece),
+        (Scorer(ece, {"of": "classwise"}), classwise_ece),
     ):
         assert scorer(model, X, y, sample_weight=weights) == -metric(probs, codes, weights=weights)
     assert brier(probs, codes) == pytest.approx(squares.mean())

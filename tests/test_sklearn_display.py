@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import calib
 from calib.errors import CalibrationError
-from calib.metrics import wilson_interval
+from calib.metrics.bootstrap import wilson_interval
 from calib.sklearn import ReliabilityDisplay
 
 X, NUMBERS = make_classification(600, n_redundant=6, n_informative=5, n_classes=3, random_state=0)

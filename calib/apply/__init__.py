@@ -6,6 +6,6 @@ in memory at a time.
 """
 
 from calib.apply.predict import predict_file
-from calib.apply.sample import fewer_rows, sample_rows
+from calib.apply.sample import sample_rows
 
-__all__ = ["fewer_rows", "predict_file", "sample_rows"]
+__all__ = ["predict_file", "sample_rows"]

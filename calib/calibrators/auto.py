@@ -312,7 +312,13 @@ class AutoCalibration(Calibrator):
     # -- prediction -----------------------------------------------------------------------------------
 
     def fitted_members(self) -> list[Calibrator]:
-        """The calibrators of the members, made once."""
+        """Calibrators of the members, built once.
+
+        Returns
+        -------
+        list of Calibrator
+            In the order of their weights.
+        """
         source, made = getattr(self, "_made", (None, []))
         if source is not self.members_:
             made = [

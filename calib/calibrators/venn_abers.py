@@ -111,7 +111,13 @@ class VennAbers(OneVsRest):
 
         Parameters
         ----------
-        outputs : as in :meth:`fit`.
+        outputs : array_like of shape (n, 2) or (n,)
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        tuple of ndarray
+            Two probabilities for each row, (n,) each.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from calib.apply import fewer_rows, sample_rows
+from calib.apply import sample_rows
 from calib.apply.parts import has_blocks
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.auditing import audit

@@ -38,10 +38,12 @@ def need_streamlit() -> None:
 class OpenApp:
     """The app in a process of its own, open on one data set; a context manager, which stops it.
 
-    Attributes
+    Parameters
     ----------
     url : str
         Address for the browser. It holds the secret that leads to the data.
+    ending : ExitStack
+        Ends the process and deletes its copy of the data.
     """
 
     def __init__(self, url: str, ending: ExitStack):

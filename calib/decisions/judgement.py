@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from calib.decisions.rules import AnswerAbove
-from calib.decisions.selective import Guarantee, certify, exact_interval
+from calib.decisions.selective import Guarantee, certified_threshold, exact_interval
 from calib.evaluation.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval, drawn_units
 from calib.metrics.confidence import Bools
@@ -51,7 +51,13 @@ class Judged(Generic[Made, Found]):
     clustered: bool
 
     def said(self) -> str:
-        """Which rows were used for what, in a sentence."""
+        """Which rows were used for what, in a sentence.
+
+        Returns
+        -------
+        str
+            Plain text.
+        """
         whole = ", in whole clusters" if self.clustered else ""
         return f"Chosen on {self.n_decision:,} test rows, judged on the {self.n_judgement:,} others{whole}."
 
@@ -140,7 +146,7 @@ class AnswerScores:
     saved: Interval | None = None
 
 
-def certify_answers(
+def certify(
     calibrator: Any,
     decision: Predictions,
     calibration: Predictions,
@@ -148,7 +154,10 @@ def certify_answers(
     delta: float = 0.05,
     random_state: int = 0,
 ) -> Guarantee:
-    """:func:`calib.decisions.selective.certify` for a calibrator; one row of each cluster where there are clusters.
+    """Certify a threshold of the confidence: error among answers at most ``risk``, with confidence 1 - ``delta``.
+
+    Thresholds are tested from the strictest to the loosest until the first fails (Angelopoulos et al. 2021, Learn then
+    Test), on one row of each cluster where there are clusters.
 
     Parameters
     ----------
@@ -170,7 +179,7 @@ def certify_answers(
     """
     tested = Evaluation.from_predictions(calibrator, independent_rows(decision, random_state))
     others = Evaluation.from_predictions(calibrator, calibration).confidence
-    found = certify(tested.confidence, tested.correct, others, risk, delta)
+    found = certified_threshold(tested.confidence, tested.correct, others, risk, delta)
     return replace(found, clustered=drawn_units(len(decision), decision.clusters)[2])
 
 
@@ -222,46 +231,22 @@ def judge_answers(
     )
 
 
-def judged_answers(
+def certify_and_judge(
     calibrator: Any,
     test: Predictions,
     calibration: Predictions,
     risk: float = 0.05,
     delta: float = 0.05,
-    *,
-    part: float | int = 0.5,
-    random_state: int = 0,
 ) -> Judged[Guarantee, AnswerScores | None]:
-    """A certified threshold from one part of the test rows, judged on the other; None where nothing is certified.
-
-    Parameters
-    ----------
-    calibrator : Calibrator
-        Fitted.
-    test : Predictions
-        Labelled rows that it has not seen.
-    calibration : Predictions
-        Other rows, whose confidences give the thresholds, as in :func:`certify_answers`.
-    risk, delta : float, default 0.05
-        Error among answers at most ``risk``, with confidence 1 - ``delta``.
-    part : float or int, default 0.5
-        Fraction or count of the test rows that the threshold is chosen on.
-    random_state : int, default 0
-        Seed of the parts.
-
-    Returns
-    -------
-    Judged
-        The :class:`Guarantee` under ``made``, its scores under ``found``.
-    """
+    """Return a certified threshold of one half of the test rows, judged on the other; no scores without a threshold."""
 
     def judge(made: Guarantee, rows: Predictions) -> AnswerScores | None:
         return None if made.rule is None else judge_answers(calibrator, made.rule, rows)
 
     def fit(rows: Predictions) -> Guarantee:
-        return certify_answers(calibrator, rows, calibration, risk, delta, random_state)
+        return certify(calibrator, rows, calibration, risk, delta)
 
-    return fit_and_judge(test, fit, judge, part, random_state)
+    return fit_and_judge(test, fit, judge)
 
 
 # -- intervals -----------------------------------------------------------------------------------------

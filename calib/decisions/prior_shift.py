@@ -85,27 +85,7 @@ def shift_prior(probs: Any, old_rate: Any, new_rate: Any) -> Floats:
 
 
 def cut_at_rate(cut: float, old_rate: float, new_rate: float) -> float:
-    """Where a probability that is calibrated for the old rate reaches a cut on the one for the new rate.
-
-    Its log-odds are ``logit cut + logit old - logit new`` (Saerens et al. 2002, equation 2.4, solved for the
-    probability). The cut that costs ask for at the new rate is :attr:`calib.decisions.outcomes.Costs.cut`.
-
-    Parameters
-    ----------
-    cut : float
-        Cut on the probability that is calibrated for the new rate.
-    old_rate, new_rate : float
-        Base rates of the event.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Raises
-    ------
-    CalibrationError
-        Unless the cut is from 0 to 1, and both rates lie between these, ends excluded.
+    """Return the cut on a probability calibrated for the old rate that is a cut on the one for the new rate.
 
     Examples
     --------
@@ -119,29 +99,16 @@ def cut_at_rate(cut: float, old_rate: float, new_rate: float) -> float:
 
 
 def likeliest_rate(probs: Any, old_rate: float, counts: Any = None) -> float:
-    """The rate of an event under which rows without labels are most likely (Saerens et al. 2002, section 2.2).
+    """Return the rate of an event under which rows without labels are most likely (Saerens et al. 2002, section 2.2).
 
     It is the fixed point of their EM steps, in which the new rate is the mean of the shifted probabilities. The
     log-likelihood is concave in the rate: it is highest where its slope is 0, or at an end.
 
     Parameters
     ----------
-    probs : array_like of shape (n,)
-        Calibrated probabilities of the event, of the new rows.
-    old_rate : float
-        Rate of the rows on which they were calibrated.
-    counts : array_like of shape (n,) or None, default None
-        How often each row counts; None counts each once.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Raises
-    ------
-    CalibrationError
-        If the rate does not lie between 0 and 1, or these are no probabilities of an event.
+    probs : (n,) calibrated probabilities of the event, of the new rows.
+    old_rate : rate of the rows on which they were calibrated.
+    counts : (n,) how often each row counts; None counts each once.
     """
     from scipy.optimize import brentq
 

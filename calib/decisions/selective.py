@@ -124,14 +124,14 @@ def exact_interval(wrong: int, answered: int, level: float = 0.95) -> Interval:
     return Interval(wrong / answered, float(ends.low), float(ends.high))
 
 
-def certify(
+def certified_threshold(
     confidence: npt.ArrayLike,
     correct: npt.ArrayLike,
     others: npt.ArrayLike,
     risk: float = 0.05,
     delta: float = 0.05,
 ) -> Guarantee:
-    """The loosest threshold with "error among answers at most ``risk``, with confidence 1 - ``delta``".
+    """Return the loosest threshold with "error among answers at most ``risk``, with confidence 1 - ``delta``".
 
     Thresholds are tested from the strictest to the loosest, each at the full ``delta``, until the first fails. Of m
     answers at one threshold the errors are binomial, so that the p-value of "its risk is above ``risk``" is
@@ -141,29 +141,16 @@ def certify(
 
     Parameters
     ----------
-    confidence, correct : array_like of shape (n,)
-        Confidences and whether the prediction is right, of independent rows that neither the calibrator nor ``others``
-        has seen. For pairs, whether the answer is correct.
-    others : array_like of shape (m,)
-        Confidences of other rows, of which no label is needed; thresholds and start come from them.
-    risk, delta : float, default 0.05
-        Accepted error among answers, and how often the guarantee may be wrong; both between 0 and 1.
-
-    Returns
-    -------
-    Guarantee
-        Its ``threshold`` is None where nothing is certified.
-
-    Raises
-    ------
-    CalibrationError
-        If the arrays do not fit together, or a share is not between 0 and 1.
+    confidence, correct : (n,) confidences and whether the prediction is right, of independent rows that neither the
+        calibrator nor ``others`` has seen.
+    others : (m,) confidences of other rows; thresholds and start come from them.
+    risk, delta : accepted error among answers, and how often the guarantee may be wrong; both between 0 and 1.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.5, 1, 3000)
-    >>> found = certify(p[:1000], rng.random(1000) < p[:1000], p[1000:], risk=0.1)
+    >>> found = certified_threshold(p[:1000], rng.random(1000) < p[:1000], p[1000:], risk=0.1)
     >>> found.threshold > 0.8, found.wrong / found.answered < 0.1
     (True, True)
     """

@@ -37,10 +37,8 @@ class SetScores:
         Whether the set holds the label.
     size : ndarray of int of shape (n,)
         Classes in the set.
-    coverage, single : Interval
-        Share of rows whose set holds the label, holds one class.
-    mean_size : Interval
-        Classes in a set on average.
+    coverage, mean_size, single : Interval
+        Share of rows whose set holds the label, classes in a set on average, and share of sets of one class.
     expected : tuple of float or None
         Range within which the coverage on so many rows lies in 95 % of cases where rows are exchangeable: the central
         one of a beta-binomial distribution. None per class, where rows come in clusters, and where the most probable
@@ -164,65 +162,19 @@ def judge_sets(
     )
 
 
-def judged_sets(
-    calibrator: Any,
-    test: Predictions,
-    alpha: float = 0.1,
-    *,
-    per_class: bool = False,
-    part: float | int = 0.5,
-    random_state: int = 0,
+def fit_and_judge_sets(
+    calibrator: Any, test: Predictions, alpha: float = 0.1, per_class: bool = False
 ) -> Judged[PredictionSets, SetScores]:
-    """Prediction sets from one part of the test rows, judged on the other.
-
-    Two calibrators with the same ``part`` and ``random_state`` are judged on the same rows: :func:`sets_change`.
-
-    Parameters
-    ----------
-    calibrator : Calibrator
-        Fitted.
-    test : Predictions
-        Labelled rows that it has not seen.
-    alpha : float, default 0.1
-        Sets hold the label with a probability of at least 1 - alpha.
-    per_class : bool, default False
-        One quantile for each class, as in :func:`conformal_sets`.
-    part : float or int, default 0.5
-        Fraction or count of the test rows that the quantiles are of.
-    random_state : int, default 0
-        Seed of the parts.
-
-    Returns
-    -------
-    Judged
-        The :class:`PredictionSets` under ``made``, their scores under ``found``.
-    """
+    """Return the sets of one half of the test rows, judged on the other; the halves are those of any calibrator."""
     return fit_and_judge(
         test,
-        lambda rows: fit_sets(
-            calibrator, rows, alpha, per_class=per_class, random_state=random_state
-        ),
+        lambda rows: fit_sets(calibrator, rows, alpha, per_class=per_class),
         lambda sets, rows: judge_sets(calibrator, sets, rows),
-        part,
-        random_state,
     )
 
 
 def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> dict[str, Interval]:
-    """What calibration does to sets: "mean size" and "coverage" after less before, paired by row.
-
-    Parameters
-    ----------
-    before, after : SetScores
-        Of the same rows.
-    level : float, default 0.95
-        Coverage of the intervals.
-
-    Returns
-    -------
-    dict of str to Interval
-        Both differences.
-    """
+    """Return the "mean size" and "coverage" after less before, on the same rows, paired."""
     size = after.size - before.size
     covered = after.covered.astype(int) - before.covered
     return {

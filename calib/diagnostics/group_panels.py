@@ -14,7 +14,7 @@ from calib.metrics.estimate import Rows
 from calib.metrics.risk_measures import closed_form
 from calib.metrics.risk_panel import default_floor
 
-__all__ = ["GroupPanel", "group_panels"]
+__all__ = ["group_panels"]
 
 MEASURES = {
     "oe": "O:E",

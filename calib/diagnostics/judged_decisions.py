@@ -12,11 +12,11 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
+from calib.decisions.judgement import AnswerScores, Judged, certify_and_judge, judge_answers
 from calib.decisions.prior_shift import NewRate, estimate_rate
 from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
-from calib.decisions.set_scores import SetScores, judged_sets, sets_change
+from calib.decisions.set_scores import SetScores, fit_and_judge_sets, sets_change
 from calib.diagnostics.judgement import rows_to_judge
 from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
@@ -110,7 +110,7 @@ def sets_beside_raw(
 ) -> SetsBeside:
     """Sets of both methods from one half of the test rows among a worker's arrays, judged on the other."""
     test = _test_of(data)
-    before, after = (judged_sets(each, test, alpha, per_class=per_class) for each in (raw, fitted))
+    before, after = (fit_and_judge_sets(each, test, alpha, per_class) for each in (raw, fitted))
     return SetsBeside(before, after, sets_change(before.found, after.found))
 
 
@@ -126,7 +126,7 @@ def certified(
         kind=test.kind,
         sha256="in a worker",
     )
-    return judged_answers(fitted, test, calibration, risk, delta)
+    return certify_and_judge(fitted, test, calibration, risk, delta)
 
 
 def answered_above(

@@ -23,7 +23,7 @@ from calib.metrics.estimate import LOGIT, Estimate, Rows
 from calib.metrics.recalibration import LogisticFit, fit_logistic
 from calib.numerics import Floats, log_odds_of, sigmoid
 
-__all__ = ["WithoutLabels", "without_labels"]
+__all__ = ["without_labels"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,7 +114,7 @@ def reliability_curve(
         clusters (:func:`calib.metrics.bootstrap.effective_count`).
     weights : array_like of shape (n,) or None, default None
         Weight of each row in the bins' edges and means and in the ECE; intervals are then those of as many equal rows
-        (:func:`calib.metrics.effective_sample_size`). Counts stay those of rows.
+        (:func:`calib.metrics.confidence.effective_sample_size`). Counts stay those of rows.
     confidence, correct : array_like of shape (n,) or None, default None
         Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
 

@@ -21,7 +21,7 @@ from calib.errors import CalibrationError
 from calib.metrics.confidence import check_event
 from calib.numerics import Floats, Ints, logsumexp
 
-__all__ = ["SequentialTests", "batches_of", "sequential_tests"]
+__all__ = ["tests_over_time"]
 
 MAX_BATCHES = 2000
 """Batches that are told apart."""
@@ -105,40 +105,7 @@ class SequentialTests:
 def sequential_tests(
     probs: Any, outcomes: Any, batch: Ints, names: Sequence[str], alpha: float = 0.05
 ) -> SequentialTests:
-    """Test O:E after every batch.
-
-    Parameters
-    ----------
-    probs : array_like of shape (n,)
-        Probabilities of the event, or confidences.
-    outcomes : array_like of shape (n,)
-        Whether the event happened, or the prediction was right.
-    batch : ndarray of int of shape (n,)
-        Number of each row's batch, in the order of time, from :func:`batches_of`.
-    names : sequence of str
-        Names of the batches.
-    alpha : float, default 0.05
-        Probability of a false alarm.
-
-    Returns
-    -------
-    SequentialTests
-        What the test says after each batch.
-
-    Raises
-    ------
-    CalibrationError
-        If the arrays do not fit together or are no probabilities and outcomes.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.beta(1, 9, 4000)
-    >>> y = rng.random(4000) < 1.5 * p
-    >>> found = sequential_tests(p, y, np.arange(4000) // 100, [str(k) for k in range(1, 41)])
-    >>> found.alarm is not None
-    True
-    """
+    """Test O:E after every batch; ``batch`` numbers each row's, in the order of time, as :func:`batches_of` does."""
     said, came = check_event(probs, outcomes)
     n_batches = len(names)
     rows = np.bincount(batch, minlength=n_batches)
@@ -254,29 +221,14 @@ def confidence_sequence(
 
 
 def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints, tuple[str, ...]]:
-    """The batch of each of n rows, and the batches' names.
+    """Return the batch of each of n rows, and the batches' names.
 
     Parameters
     ----------
-    n : int
-        Rows.
-    times : array_like of shape (n,) or None, default None
-        Text from :attr:`calib.data.Predictions.times`: dates, of which each week is a batch (each day where they span
-        less than eight weeks), or numbers, of which each is one. None takes the rows in their order.
-    size : int or None, default None
-        Rows of a batch where there are no times; by default about fifty batches of at least 20 rows.
-
-    Returns
-    -------
-    batch : ndarray of int of shape (n,)
-        Number of each row's batch.
-    names : tuple of str
-        Name of each batch.
-
-    Raises
-    ------
-    CalibrationError
-        If there are more than 2,000 batches.
+    n : rows.
+    times : (n,) dates, of which each week is a batch (each day where they span less than eight weeks), or numbers, of
+        which each is one. None takes the rows in their order.
+    size : rows of a batch where there are no times.
     """
     if times is None:
         size = size or default_size(n)
@@ -295,10 +247,47 @@ def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints
 
 
 def tests_over_time(
-    probs: Any, outcomes: Any, times: Any = None, size: int | None = None
+    probs: Any,
+    outcomes: Any,
+    times: Any = None,
+    size: int | None = None,
+    alpha: float = 0.05,
 ) -> SequentialTests:
-    """:func:`sequential_tests` after the batches of :func:`batches_of`."""
-    return sequential_tests(probs, outcomes, *batches_of(len(probs), times, size))
+    """Test O:E after every batch of rows.
+
+    Parameters
+    ----------
+    probs : array_like of shape (n,)
+        Probabilities of the event, or confidences.
+    outcomes : array_like of shape (n,)
+        Whether the event happened, or the prediction was right.
+    times : array_like of shape (n,) or None, default None
+        Text from :attr:`calib.data.Predictions.times`: dates, of which each week is a batch (each day where they span
+        less than eight weeks), or numbers, of which each is one. None takes the rows in their order.
+    size : int or None, default None
+        Rows of a batch where there are no times; by default about fifty batches of at least 20 rows.
+    alpha : float, default 0.05
+        Probability of a false alarm.
+
+    Returns
+    -------
+    SequentialTests
+        What the test says after each batch.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together or are no probabilities and outcomes, or there are more than 2,000 batches.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(1, 9, 4000)
+    >>> y = rng.random(4000) < 1.5 * p
+    >>> tests_over_time(p, y, size=100).alarm is not None
+    True
+    """
+    return sequential_tests(probs, outcomes, *batches_of(len(probs), times, size), alpha)
 
 
 def default_size(n: int) -> int:

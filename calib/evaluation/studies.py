@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "LabelsNeeded",
     "labels_needed",
     "repeated_splits",
     "summarise_sizes",

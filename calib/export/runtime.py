@@ -43,7 +43,7 @@ from calib.parameters import number_fault, shown
 from calib.records import COMPRESSIONS, LARGEST, arrays_of, without_arrays
 from calib.registry import METHODS, registry_name
 
-__all__ = ["ExportedCalibrator", "load"]
+__all__ = ["load"]
 
 NPZ = "calibrator.npz"
 """What the file is called inside a bundle."""

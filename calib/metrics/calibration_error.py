@@ -381,34 +381,10 @@ def classwise_ece(
     norm: float | str = 1,
     weights: Any = None,
 ) -> float:
-    """Calibration error of each class's probability, averaged over classes (Kull et al. 2019, section 3).
+    """Calibration error of each class's probability, averaged over classes: :func:`ece` of "classwise".
 
-    Parameters
-    ----------
-    probs : array_like of shape (n, n_classes)
-        Probabilities; rows need not sum to one, since each class is looked at by itself.
-    labels : array_like of shape (n,)
-        Integers in [0, n_classes).
-    n_bins : int, default 15
-        Number of bins.
-    threshold : float or "1/K", default 0
-        As for :func:`ece`. The shares of the bins are then of the count kept; a class with nothing kept contributes 0.
-    binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_width"
-        How bins are made; those of equal width lie on [0, 1].
-    norm : {1, 2, inf}, default 1
-        Norm of the gaps of each class.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row, as for :func:`ece`.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Raises
-    ------
-    CalibrationError
-        For unknown options or arrays that do not fit together.
+    Rows need not sum to one, since each class is looked at by itself. With a threshold the shares of the bins are of
+    the count above it; a class with nothing above it contributes 0.
     """
     array, labels = check_scored_classes(probs, labels, sums=False)
     n_classes = array.shape[1]

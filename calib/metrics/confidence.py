@@ -294,18 +294,7 @@ def weighted_mean(values: npt.NDArray[Any], weights: Any) -> float:
 
 
 def effective_sample_size(weights: Any) -> float:
-    """Number of equally weighted rows with as exact a mean, ``(sum w)^2 / sum w^2`` (Kish 1965, section 11.7).
-
-    Parameters
-    ----------
-    weights : array_like of shape (n,)
-        Numbers from 0 upwards.
-
-    Returns
-    -------
-    float
-        Number of rows where all weights are equal, and fewer elsewhere.
-    """
+    """Number of equally weighted rows with as exact a mean, ``(sum w)^2 / sum w^2`` (Kish 1965, section 11.7)."""
     checked = check_weights(weights, len(weights))
     assert checked is not None  # none were not given
     return float(checked.sum() ** 2 / (checked @ checked))
@@ -409,22 +398,7 @@ def sharpness(
     confidence: Any = None,
     correct: Any = None,
 ) -> float:
-    """Variance of the confidence: how far apart a method sets sure from unsure rows.
-
-    Parameters
-    ----------
-    probs, labels : array_like
-        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
-    confidence, correct : array_like of shape (n,) or None, default None
-        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
-
-    Returns
-    -------
-    float
-        From 0, where all rows have the same confidence, to 1/4.
-    """
+    """Variance of the confidence, from 0 to 1/4: how far apart a method sets sure from unsure rows."""
     confidence, _ = scored_pair(probs, labels, confidence, correct)
     return weighted_mean((confidence - weighted_mean(confidence, weights)) ** 2, weights)
 

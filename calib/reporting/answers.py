@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib.auditing.checks import describe_level
-from calib.decisions import judged_answers
+from calib.decisions.judgement import certify_and_judge
 from calib.diagnostics.judged_decisions import Certified
 from calib.diagnostics.risk_coverage import (
     ROUND_ERRORS,
@@ -55,7 +55,7 @@ def _first(report: Report) -> Iterator[Block]:
         yield describe_level(model.evaluation, subject)
     errors = accepted_errors(usual, float(curves[0].risk[-1]))
     promised = {
-        error: judged_answers(models[-1].calibrator, test, calibration, error, DELTA)
+        error: certify_and_judge(models[-1].calibrator, test, calibration, error, DELTA)
         for error in errors
     }
     yield f"With {models[-1].title}: {promised[usual].made.said()}"

@@ -5,14 +5,13 @@ Importing it imports scikit-learn, which comes with the extra ``fit``.
 
 from calib.sklearn.display import ReliabilityDisplay
 from calib.sklearn.model import CalibratedModel
-from calib.sklearn.scorers import Scorer, brier_scorer, classwise_ece_scorer, ece_scorer, nll_scorer
+from calib.sklearn.scorers import Scorer, brier_scorer, ece_scorer, nll_scorer
 
 __all__ = [
     "CalibratedModel",
     "ReliabilityDisplay",
     "Scorer",
     "brier_scorer",
-    "classwise_ece_scorer",
     "ece_scorer",
     "nll_scorer",
 ]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from calib.errors import CalibrationError
-from calib.metrics import brier, classwise_ece, ece, nll
+from calib.metrics import brier, ece, nll
 from calib.numerics import Ints
 from calib.parameters import shown
 
@@ -149,10 +149,7 @@ class Scorer:
 
 
 ece_scorer = Scorer(ece)
-"""Minus the ECE of the confidence in the predicted class, in 15 bins of equal width."""
-
-classwise_ece_scorer = Scorer(classwise_ece)
-"""Minus the mean of the classes' ECE."""
+"""Minus :func:`calib.ece`; ``Scorer(ece, {"of": "classwise"})`` is that of all classes."""
 
 nll_scorer = Scorer(nll)
 """Minus the mean negative log-likelihood, in nats."""

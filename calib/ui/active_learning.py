@@ -12,9 +12,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.active_learning import ARMS, CLASSIFIERS, MEASURES, Plan, pool_from_predictions, verdicts
-from calib.active_learning.results import ENOUGH, LABELS, ArmStudy, study_arms
-from calib.active_learning.simulation import pool_arrays, run_arm
+from calib.active_learning import Plan, pool_from_predictions, verdicts
+from calib.active_learning.classifiers import CLASSIFIERS
+from calib.active_learning.results import ENOUGH, LABELS, MEASURES, ArmStudy, study_arms
+from calib.active_learning.simulation import ARMS, pool_arrays, run_arm
 from calib.engine import Data, Job, TaskSpec
 from calib.formatting import escape_markdown, listed, plural
 from calib.plots.active_learning import ArmLine, learning_curves

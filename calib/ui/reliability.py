@@ -16,9 +16,11 @@ from calib.evaluation import SCORES
 from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief, escape_markdown, listed, number, percent, plural, with_interval
-from calib.metrics import BINNINGS, CumulativeTest, cumulative_test, ece
+from calib.metrics import cumulative_test, ece
+from calib.metrics.binning import BINNINGS
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
+from calib.metrics.cumulative import CumulativeTest
 from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_panel import RiskModelPanel, risk_model
 from calib.numerics import Floats

@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from calib.apply import fewer_rows
+from calib.apply.sample import fewer_rows
 from calib.auditing.groups import rows_in_group
 from calib.auditing.rows import group_columns
 from calib.data import Choices, Inspection, Predictions

@@ -29,7 +29,7 @@ LEVELS: dict[Level, tuple[Callable[..., object], str]] = {
 
 
 def binning_name(binning: str) -> str:
-    """How an entry of ``calib.metrics.BINNINGS`` is called on every page: its own words, unless it is a name."""
+    """Name of a way to bin on every page: its own words, unless it is a name."""
     return _BINNING_NAMES.get(binning, binning.replace("_", " "))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.active_learning import Pool
+from calib.active_learning.simulation import Pool
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from calib.active_learning import Round, compare_arms, rounds_table, verdicts
+from calib.active_learning import compare_arms, rounds_table, verdicts
 from calib.active_learning.results import ERROR_AT_EQUAL, mean_interval, study_arms
+from calib.active_learning.simulation import Round
 
 
 def rounds(labels, errors, n_calibration=0) -> list[Round]:

@@ -8,8 +8,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from calib.active_learning import ARMS, Plan, simulate
-from calib.active_learning.simulation import Pool, pool_from_predictions, shuffled
+from calib.active_learning import Plan, simulate
+from calib.active_learning.simulation import ARMS, Pool, pool_from_predictions, shuffled
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled

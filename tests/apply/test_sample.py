@@ -11,7 +11,8 @@ import pytest
 import calib
 import calib.cli.fit  # before a test changes the numbers that it takes over
 from calib import CalibrationError, DataError
-from calib.apply import fewer_rows, sample_rows
+from calib.apply import sample_rows
+from calib.apply.sample import fewer_rows
 from calib.data import Choices
 from calib.export.predict import load
 from calib.numerics import softmax

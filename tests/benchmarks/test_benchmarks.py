@@ -103,7 +103,9 @@ def test_errors_of_shared_bins_are_in_the_bins_themselves():
     accuracy, ece, classwise, _ = imax_tables.scores(probs, labels, own_bins=True)
     assert ece == pytest.approx(own)
     assert accuracy == pytest.approx(100 * right.mean())
-    assert classwise == pytest.approx(metrics.classwise_ece(probs, labels, 2000, "1/K"))
+    assert classwise == pytest.approx(
+        metrics.calibration_error.classwise_ece(probs, labels, 2000, "1/K")
+    )
 
 
 @pytest.mark.parametrize("clustered", [False, True])

@@ -9,7 +9,7 @@ import calib
 from calib.decisions import CostMatrix, Costs, change, decide_classes
 from calib.decisions.class_costs import costs_saved
 from calib.errors import CalibrationError
-from calib.metrics import wilson_interval
+from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import softmax
 from tests.conftest import simulate
 from tests.published import cifar, known

@@ -12,7 +12,7 @@ from calib.decisions import Costs, Goal, change, outcome_of, recalibrated_cut
 from calib.decisions.cuts import SEARCHED, Basis, cut_for, event_decision, highest_rows
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
-from calib.metrics import wilson_interval
+from calib.metrics.bootstrap import wilson_interval
 from calib.metrics.estimate import rows_by_correlation
 from calib.numerics import log_odds_of, sigmoid
 from tests.published import known, risks

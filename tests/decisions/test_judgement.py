@@ -10,18 +10,16 @@ import pytest
 import calib
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.decisions import (
-    HAND_OVER,
-    AnswerAbove,
-    certify_answers,
-    fit_and_judge,
-    fit_sets,
-    judge_answers,
-    judged_answers,
-    judged_sets,
-    sets_change,
+from calib.decisions import AnswerAbove, fit_and_judge, fit_sets, judge_answers
+from calib.decisions.judgement import (
+    certify,
+    certify_and_judge,
+    independent_rows,
+    mean_of,
+    share_of,
 )
-from calib.decisions.judgement import independent_rows, mean_of, share_of
+from calib.decisions.rules import HAND_OVER
+from calib.decisions.set_scores import fit_and_judge_sets, sets_change
 from calib.errors import CalibrationError
 from tests.conftest import simulate
 
@@ -81,8 +79,8 @@ def test_of_clusters_one_random_row_each_is_independent(rng):
 
 def test_coverage_and_sizes_are_those_of_a_count(parts, temperature):
     _, test = parts
-    found = judged_sets(temperature, test, 0.1, random_state=2)
-    _, judgement = test.split(0.5, 2)
+    found = fit_and_judge_sets(temperature, test, 0.1)
+    _, judgement = test.split(0.5, 0)
     inside = found.made.predict(temperature.predict_proba(judgement.logits))
     scores = found.found
     covered = [bool(inside[i, label]) for i, label in enumerate(judgement.labels)]
@@ -105,7 +103,7 @@ def test_coverage_and_sizes_are_those_of_a_count(parts, temperature):
 
 def test_what_calibration_does_to_sets_is_paired(parts, temperature):
     raw = calib.calibrator("identity").fit(parts[0].logits, parts[0].labels)
-    before, after = (judged_sets(made, parts[1], 0.1).found for made in (raw, temperature))
+    before, after = (fit_and_judge_sets(made, parts[1], 0.1).found for made in (raw, temperature))
     change = sets_change(before, after)
     assert change["mean size"].value == pytest.approx(
         after.mean_size.value - before.mean_size.value
@@ -137,26 +135,26 @@ def test_answers_are_counted_and_priced(parts, temperature):
 
 def test_a_certified_threshold_is_judged_on_other_rows(parts, temperature):
     calibration, test = parts
-    found = judged_answers(temperature, test, calibration, risk=0.2)
+    found = certify_and_judge(temperature, test, calibration, risk=0.2)
     assert found.made.n == found.n_decision and found.found.n == found.n_judgement
     decision, _ = test.split(0.5, 0)
     assert (
-        certify_answers(temperature, decision, calibration, risk=0.2).rule.threshold
+        certify(temperature, decision, calibration, risk=0.2).rule.threshold
         == found.made.rule.threshold
     )
     assert found.found.error.low <= 0.2
-    assert judged_answers(temperature, test, calibration, risk=0.001).found is None
+    assert certify_and_judge(temperature, test, calibration, risk=0.001).found is None
 
 
 def test_of_answers_with_a_confidence_each_the_risk_is_that_of_wrong_answers():
     data = load_sample("simulated-answers")
     calibration, decision, judgement = data.three_parts(0.4)
     platt = calib.calibrator("platt").fit(calibration.logits, calibration.labels)
-    found = certify_answers(platt, decision, calibration, risk=0.3)
+    found = certify(platt, decision, calibration, risk=0.3)
     one_each = independent_rows(decision)
     assert found.n == len(one_each) == len(set(decision.clusters.tolist())) < len(decision)
     assert found.clustered and "one of each cluster" in found.said()
-    both = judged_answers(platt, decision, calibration, risk=0.3)
+    both = certify_and_judge(platt, decision, calibration, risk=0.3)
     assert both.made.n < both.n_decision and "one of each cluster" in both.made.said()
     rule = AnswerAbove(threshold=0.6)
     scores = judge_answers(platt, rule, judgement)

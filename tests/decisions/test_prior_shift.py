@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.decisions import cut_at_rate, estimate_rate, likeliest_rate, shift_prior
+from calib.decisions import estimate_rate, shift_prior
+from calib.decisions.prior_shift import cut_at_rate, likeliest_rate
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.risk_panel import default_floor

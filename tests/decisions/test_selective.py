@@ -11,7 +11,7 @@ from scipy import stats
 from calib.decisions import Costs, Goal, recalibrated_cut
 from calib.decisions.rules import HAND_OVER
 from calib.decisions.selective import (
-    certify,
+    certified_threshold,
     counts_at,
     exact_interval,
     fewest_answers,
@@ -61,7 +61,7 @@ def test_the_sequence_stops_at_the_first_failure_and_takes_the_one_before(rng):
     others = rng.random(5000)
     confidence = rng.random(2000)
     correct = rng.random(2000) < np.where(confidence > 0.4, 0.99, 0.5)
-    found = certify(confidence, correct, others, risk=0.05)
+    found = certified_threshold(confidence, correct, others, risk=0.05)
     thresholds = np.sort(others)[::-1][49::50]  # that each hundredth of the others reach
     thresholds = thresholds[[2000 * np.mean(others >= t) >= 3 * found.fewest for t in thresholds]]
     p_values = [
@@ -82,18 +82,21 @@ def test_the_sequence_stops_at_the_first_failure_and_takes_the_one_before(rng):
 
 def test_where_nothing_can_be_certified_it_says_what_to_do(rng):
     confidence, others = rng.random(100), rng.random(100)
-    few = certify(confidence, np.ones(100, dtype=bool), others, risk=0.02)
+    few = certified_threshold(confidence, np.ones(100, dtype=bool), others, risk=0.02)
     assert few.rule is None and "149 answers" in few.said() and "100 rows" in few.said()
-    bad = certify(confidence, rng.random(100) < 0.5, others, risk=0.1)
+    bad = certified_threshold(confidence, rng.random(100) < 0.5, others, risk=0.1)
     assert (
         bad.rule is None and "Give more" in bad.said() and f"{bad.wrong:,} are wrong" in bad.said()
     )
-    assert certify(rng.random(200), np.ones(200, dtype=bool), others, risk=0.02).rule is not None
-    good = certify(confidence, np.ones(100, dtype=bool), others, risk=0.1)
+    assert (
+        certified_threshold(rng.random(200), np.ones(200, dtype=bool), others, risk=0.02).rule
+        is not None
+    )
+    good = certified_threshold(confidence, np.ones(100, dtype=bool), others, risk=0.1)
     assert good.rule is not None and "at least" in good.rule.said(("a", "b"))
     for risk, delta in ((0.0, 0.05), (1.0, 0.05), (0.1, 0.0)):
         with pytest.raises(CalibrationError, match="between 0 and 1"):
-            certify(confidence, confidence > 0, others, risk, delta)
+            certified_threshold(confidence, confidence > 0, others, risk, delta)
 
 
 def violations(risk_at, n, runs, risk, seed):
@@ -107,7 +110,7 @@ def violations(risk_at, n, runs, risk, seed):
     for _ in range(runs):
         confidence = generator.random(n)
         correct = generator.random(n) >= risk_at(confidence)
-        rule = certify(confidence, correct, generator.random(n), risk).rule
+        rule = certified_threshold(confidence, correct, generator.random(n), risk).rule
         broken += rule is not None and np.interp(rule.threshold, grid, from_here) > risk
     return broken / runs
 
@@ -142,7 +145,7 @@ def test_thresholds_of_real_outputs_are_those_that_were_measured(
     n_classes, risk, n, threshold, answered, wrong
 ):
     (confidence, correct), (others, _) = (pair(*rows) for rows in cifar(n_classes, n))
-    found = certify(confidence, correct, others, risk)  # the others give the thresholds
+    found = certified_threshold(confidence, correct, others, risk)  # the others give the thresholds
     if threshold is None:
         assert found.rule is None
         return
@@ -163,7 +166,7 @@ def test_the_areas_of_real_outputs_average_over_ties_as_measured():
         lambda: Costs("a", 1),
         lambda: Costs(np.inf, 1),
         lambda: recalibrated_cut([0.2, 0.7], [0, 1], None),
-        lambda: certify([0.9], [True], [0.9], risk="a"),
+        lambda: certified_threshold([0.9], [True], [0.9], risk="a"),
     ],
 )
 def test_options_of_a_decision_are_numbers(call):

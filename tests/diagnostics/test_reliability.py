@@ -21,7 +21,7 @@ from tests.conftest import compare_evaluations, simulate
 from tests.metrics.conftest import pair, rows
 
 
-@given(rows, st.integers(1, 20), st.sampled_from(sorted(metrics.BINNINGS)))
+@given(rows, st.integers(1, 20), st.sampled_from(sorted(metrics.binning.BINNINGS)))
 def test_curve_error_and_rows_belong_together(rows, n_bins, binning):
     confidence, correct = pair(rows)
     curve = reliability_curve(confidence, correct, n_bins, binning)

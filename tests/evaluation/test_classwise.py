@@ -11,7 +11,7 @@ import calib
 from calib.evaluation import SCORES, Evaluation, evaluate, score_intervals, scores
 from calib.evaluation import evaluation as module
 from calib.evaluation.score_registry import CLASSWISE
-from calib.metrics import classwise_ece
+from calib.metrics.calibration_error import classwise_ece
 from calib.numerics import softmax
 
 

@@ -43,12 +43,14 @@ def test_scores_are_the_metrics(sample):
         "accuracy": metrics.accuracy(probs, labels),
         "top-5 accuracy": metrics.top_k_accuracy(probs, labels, 5),
         "ECE": metrics.ece(probs, labels),
-        "class-wise ECE above 1/K": metrics.classwise_ece(probs, labels, threshold="1/K"),
+        "class-wise ECE above 1/K": metrics.calibration_error.classwise_ece(
+            probs, labels, threshold="1/K"
+        ),
         "gap": metrics.confidence_gap(probs, labels),
         "signed gap": metrics.confidence_gap(probs, labels, signed=True),
         "overconfidence": metrics.overconfidence(probs, labels),
         "underconfidence": metrics.underconfidence(probs, labels),
-        "sharpness": metrics.sharpness(probs, labels),
+        "sharpness": metrics.confidence.sharpness(probs, labels),
     }
     assert values == pytest.approx(expected, abs=1e-12)
     of_events = ("event rate", "AUROC", "average precision")

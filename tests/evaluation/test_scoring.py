@@ -124,7 +124,10 @@ def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
     for score in (calib.metrics.nll, calib.metrics.brier, calib.metrics.ece, calib.ece):
         assert score(beyond, came) == score(risk, came)
     both, rounded = (np.stack([1.0 - p, p], axis=1) for p in (risk, beyond))
-    for function in (calib.metrics.classwise_ece, calib.metrics.sharpness):
+    for function in (
+        calib.metrics.calibration_error.classwise_ece,
+        calib.metrics.confidence.sharpness,
+    ):
         assert function(rounded, came.astype(int)) == function(both, came.astype(int))
     for given, expected in ((beyond, risk), (rounded, both)):
         found, wanted = (

@@ -67,9 +67,9 @@ def test_each_metric_is_that_of_repeated_rows(seed, n_classes):
         for d in (data, again)
     )
     for metric in (metrics.nll, metrics.brier, metrics.accuracy, metrics.confidence_gap,
-                   metrics.overconfidence, metrics.underconfidence, metrics.sharpness, corp, walk, calib.ece,
+                   metrics.overconfidence, metrics.underconfidence, metrics.confidence.sharpness, corp, walk, calib.ece,
                    metrics.smooth_ece,
-                   *(partial(metrics.ece, binning=binning) for binning in metrics.BINNINGS)):  # fmt: skip
+                   *(partial(metrics.ece, binning=binning) for binning in metrics.binning.BINNINGS)):  # fmt: skip
         expected = metric(more, again.labels)
         assert metric(probs, data.labels, weights=data.weights) == approx(expected), metric
         assert metric(probs, data.labels, weights=np.full(40, 3.0)) == approx(
@@ -125,8 +125,8 @@ def test_weights_nobody_has_explained_are_never_applied():
 
 
 def test_the_number_of_equal_rows_is_kishs():
-    assert metrics.effective_sample_size(np.full(7, 2.5)) == pytest.approx(7)
-    assert metrics.effective_sample_size([1.0, 3.0]) == pytest.approx(16 / 10)
+    assert metrics.confidence.effective_sample_size(np.full(7, 2.5)) == pytest.approx(7)
+    assert metrics.confidence.effective_sample_size([1.0, 3.0]) == pytest.approx(16 / 10)
     data = replace(weighted(4, kind="sampling"), weights=np.array([1.0, 3.0, 0.0, 0.0]))
     assert "as 2 equal" in said_of_weights(data)
 

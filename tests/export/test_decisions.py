@@ -12,15 +12,9 @@ import pytest
 
 import calib
 from calib.data.samples import load_sample
-from calib.decisions import (
-    HAND_OVER,
-    AnswerAbove,
-    CostMatrix,
-    EventCut,
-    PredictionSets,
-    conformal_sets,
-)
-from calib.decisions.rules import made_of, rule_from_state, rule_state
+from calib.decisions import AnswerAbove, CostMatrix, EventCut, conformal_sets
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import HAND_OVER, made_of, rule_from_state, rule_state
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.calibrated import Rows, to_csv, write_predictions

@@ -14,7 +14,7 @@ rows = st.lists(
     min_size=1,
     max_size=60,
 )
-binnings = st.sampled_from(sorted(metrics.BINNINGS))
+binnings = st.sampled_from(sorted(metrics.binning.BINNINGS))
 
 
 def pair(rows: list[tuple[float, bool]]) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from calib.metrics import Interval, interval_of_draws, reflect, wilson_interval
-from calib.metrics.bootstrap import MAX_GROUPS, folded, groups_of_units, not_below
+from calib.metrics.bootstrap import (
+    MAX_GROUPS,
+    Interval,
+    folded,
+    groups_of_units,
+    interval_of_draws,
+    not_below,
+    reflect,
+    wilson_interval,
+)
 
 
 @given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.99]))

@@ -135,20 +135,22 @@ def classwise_by_loop(probs, labels, n_bins, above, divide_by):
 def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     probs, labels = sample
     expected = classwise_by_loop(probs, labels, 16, above, "kept")
-    assert metrics.classwise_ece(probs, labels, 16, threshold) == pytest.approx(expected, abs=1e-12)
+    assert metrics.calibration_error.classwise_ece(probs, labels, 16, threshold) == pytest.approx(
+        expected, abs=1e-12
+    )
     weights = 1 + np.arange(len(labels)) % 3
-    repeated = metrics.classwise_ece(
+    repeated = metrics.calibration_error.classwise_ece(
         np.repeat(probs, weights, axis=0), np.repeat(labels, weights), 16, threshold
     )
-    assert metrics.classwise_ece(probs, labels, 16, threshold, weights=weights) == pytest.approx(
-        repeated, abs=1e-12
-    )
+    assert metrics.calibration_error.classwise_ece(
+        probs, labels, 16, threshold, weights=weights
+    ) == pytest.approx(repeated, abs=1e-12)
 
 
 @pytest.mark.parametrize("threshold", [0, 0.3])
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 @pytest.mark.parametrize("n_bins", [1, 6])
-@pytest.mark.parametrize("binning", sorted(metrics.BINNINGS))
+@pytest.mark.parametrize("binning", sorted(metrics.binning.BINNINGS))
 def test_the_error_of_a_class_is_the_ece_of_its_probability(
     sample, threshold, norm, n_bins, binning
 ):
@@ -160,14 +162,16 @@ def test_the_error_of_a_class_is_the_ece_of_its_probability(
         of_class = probs[kept, k], labels[kept] == k
         options = {"n_bins": n_bins, "norm": norm, "binning": binning, "weights": weights[kept]}
         expected.append(metrics.ece(*of_class, **options) if kept.any() else 0.0)
-    found = metrics.classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
+    found = metrics.calibration_error.classwise_ece(
+        probs, labels, n_bins, threshold, binning, norm, weights
+    )
     assert found == pytest.approx(np.mean(expected), abs=1e-12)
 
 
 @pytest.mark.parametrize("threshold", ["2/K", -0.1, 1.0, np.array([0.1, 0.2])])
 def test_wrong_thresholds_are_refused(sample, threshold):
     with pytest.raises(CalibrationError, match="threshold"):
-        metrics.classwise_ece(*sample, threshold=threshold)
+        metrics.calibration_error.classwise_ece(*sample, threshold=threshold)
 
 
 def event_rows(n, rng, n_classes=2):
@@ -191,7 +195,7 @@ def test_the_event_of_two_classes_has_one_ece_however_it_is_written(rng):
         expected, abs=1e-12
     )
     assert metrics.accuracy(risk, labels) == metrics.accuracy(probs, labels) == right.mean()
-    for score in (metrics.smooth_ece, metrics.debiased_ece, metrics.sharpness,
+    for score in (metrics.smooth_ece, metrics.debiased_ece, metrics.confidence.sharpness,
                   metrics.confidence_gap, metrics.overconfidence, metrics.underconfidence):  # fmt: skip
         assert score(risk, labels) == pytest.approx(score(probs, labels), abs=1e-12)
         assert score(confidence=top, correct=right) != pytest.approx(score(risk, labels), abs=1e-4)
@@ -206,7 +210,7 @@ def test_of_more_classes_it_is_that_of_the_predicted_one_or_of_each(rng):
     of_each = [ece_by_loop(probs[:, k], labels == k, 8, 1) for k in range(3)]
     found = metrics.ece(probs, labels, n_bins=8, of="classwise")
     assert found == pytest.approx(np.mean(of_each), abs=1e-12)
-    assert found == metrics.classwise_ece(probs, labels, 8)
+    assert found == metrics.calibration_error.classwise_ece(probs, labels, 8)
     above = top > 0.5
     expected = ece_by_loop(top[above], right[above], 8, 1)
     assert metrics.ece(probs, labels, n_bins=8, threshold=0.5) == pytest.approx(expected)

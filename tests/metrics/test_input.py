@@ -16,10 +16,15 @@ OF_THE_PREDICTED = (
     metrics.smooth_ece,
     metrics.debiased_ece,
     *(metrics.accuracy, metrics.ece, metrics.corp),
-    *(metrics.overconfidence, metrics.underconfidence, metrics.confidence_gap, metrics.sharpness),
+    *(
+        metrics.overconfidence,
+        metrics.underconfidence,
+        metrics.confidence_gap,
+        metrics.confidence.sharpness,
+    ),
 )
 OF_AN_EVENT = (metrics.risk_model, lambda p, y: metrics.net_benefit(p, y, [0.2]))
-EVERY = (*OF_ALL_CLASSES, *OF_THE_PREDICTED, metrics.classwise_ece, *OF_AN_EVENT)
+EVERY = (*OF_ALL_CLASSES, *OF_THE_PREDICTED, metrics.calibration_error.classwise_ece, *OF_AN_EVENT)
 
 RISK = np.array([0.1, 0.4, 0.35, 0.8, 0.9, 0.3])
 BOTH = np.stack([1 - RISK, RISK], axis=1)
@@ -58,7 +63,7 @@ def test_rows_that_do_not_sum_to_one_are_refused(score):
         metrics.brier,
         lambda p, y: metrics.risk_model(p, y, n_resamples=0)["auroc"].value,
         lambda p, y: metrics.net_benefit(p, y, [0.2, 0.5]).model.value.tolist(),
-        lambda p, y: metrics.net_benefit_difference(
+        lambda p, y: metrics.decision_curve.net_benefit_difference(
             p, p**2 / (p**2 + (1 - p) ** 2), y, [0.5]
         ).changed.value.tolist(),
     ],
@@ -100,7 +105,7 @@ def test_the_panel_refuses_what_it_cannot_count(options, said):
         metrics.risk_model(RISK, EVENT, **{"n_resamples": 2} | options)
 
 
-@pytest.mark.parametrize("score", [metrics.ece, metrics.classwise_ece])
+@pytest.mark.parametrize("score", [metrics.ece, metrics.calibration_error.classwise_ece])
 @pytest.mark.parametrize("norm", ["a", None, [1], 0, float("nan"), True])
 def test_a_norm_is_a_number_from_1_upwards(score, norm):
     with pytest.raises(CalibrationError, match=r"norm=.* must be at least 1"):
@@ -114,7 +119,14 @@ def test_a_high_norm_is_the_largest_gap():
 
 
 @pytest.mark.parametrize(
-    "score", [*OF_ALL_CLASSES, *OF_THE_PREDICTED, metrics.classwise_ece, calib.scores, calib.ece]
+    "score",
+    [
+        *OF_ALL_CLASSES,
+        *OF_THE_PREDICTED,
+        metrics.calibration_error.classwise_ece,
+        calib.scores,
+        calib.ece,
+    ],
 )
 def test_booleans_are_no_classes_of_several(score):
     with pytest.raises(CalibrationError, match="labels are True or False for 3 columns"):

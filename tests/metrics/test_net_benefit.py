@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from calib.errors import CalibrationError
-from calib.metrics import net_benefit, net_benefit_difference, wilson_interval
+from calib.metrics import net_benefit
+from calib.metrics.bootstrap import wilson_interval
+from calib.metrics.decision_curve import net_benefit_difference
 from calib.numerics import sigmoid
 from tests.published import known, risks
 

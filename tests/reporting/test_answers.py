@@ -6,8 +6,8 @@ import pytest
 
 import calib
 from calib.data.samples import load_sample
+from calib.decisions.judgement import certify_and_judge
 from calib.diagnostics.gaps import gap_sentence
-from calib.diagnostics.judged_decisions import judged_answers
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.diagnostics.subgroups import subgroups
 from calib.evaluation.compare import compare
@@ -63,7 +63,7 @@ def test_what_can_be_answered_is_what_the_library_says(made, page):
     certified = 0
     for error, row in zip(errors, rows, strict=True):
         assert row[2].startswith(percent(answerable(curve, error).coverage.value))
-        found = judged_answers(methods["platt"], *reversed(report.rows), error)
+        found = certify_and_judge(methods["platt"], *reversed(report.rows), error)
         if found.found is None:
             assert row[3:] == ["none", "–", "–"]
             continue

@@ -14,7 +14,8 @@ from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.evaluation.compare import compare
 from calib.formatting import number, percent, round_percent, with_interval
-from calib.metrics import RiskModelPanel, net_benefit, risk_model
+from calib.metrics import net_benefit, risk_model
+from calib.metrics.risk_panel import RiskModelPanel
 from calib.reporting import Report, Source, html
 from calib.reporting.figures import scripts
 from calib.reporting.risk_model import thresholds_of

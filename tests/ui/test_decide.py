@@ -10,8 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
-from calib.decisions import Costs, Goal, cut_at_rate, estimate_rate, event_decision
+from calib.decisions import Costs, Goal, estimate_rate, event_decision
 from calib.decisions.cuts import SEARCHED
+from calib.decisions.prior_shift import cut_at_rate
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
 from calib.evaluation import evaluate
 from calib.formatting import number, percent, round_percent

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib import geometry
+from calib.calibrators import geometric as geometry
 from calib.diagnostics.separation import WAYS
 from calib.engine import Engine
 from calib.formatting import percent

@@ -130,7 +130,13 @@ class GPCalib(Calibrator):
 
         Parameters
         ----------
-        outputs, labels, progress : as in :meth:`fit`; one row is enough.
+        outputs, labels, progress : array_like, array_like, callable
+            As in :meth:`fit`; one row is enough.
+
+        Returns
+        -------
+        Self
+            The calibrator itself.
 
         Raises
         ------
@@ -251,11 +257,28 @@ class GPCalib(Calibrator):
         ]
 
     def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
-        """What the kernel acts on, and the prior mean there; both of the logits' shape."""
+        """Kernel inputs and the prior mean there.
+
+        Parameters
+        ----------
+        logits : ndarray of shape (n, n_classes)
+            Canonical logits.
+
+        Returns
+        -------
+        tuple of ndarray
+            Both of the logits' shape.
+        """
         return kernel_inputs(cut(logits, self.depth_) / self.scale_, self.inputs)
 
     def grid(self) -> Grid:
-        """The grid of the learned arrays, with how to interpolate on it."""
+        """Grid of the learned arrays.
+
+        Returns
+        -------
+        Grid
+            With the order of its interpolation.
+        """
         return Grid(
             float(self.grid_[0]), float(self.grid_[-1]), len(self.grid_), self.interpolation_order_
         )

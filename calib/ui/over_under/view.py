@@ -24,7 +24,7 @@ from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import class_in_words, number, percent, plural, points, points_between
-from calib.metrics import BINNINGS
+from calib.metrics.binning import BINNINGS
 from calib.plots.axes import Scale, crowded
 from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import (

@@ -189,8 +189,10 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, net, name):
         "NLL": scored.row_nll.mean(),
         "Brier": scored.row_brier.mean(),
         "top-1 ECE (own bins)": metrics.ece(*scored.pair, **own_bins),
-        "class-wise ECE p>1/K": metrics.classwise_ece(probs, labels, threshold="1/K", **own_bins),
-        "class-wise ECE": metrics.classwise_ece(probs, labels, **own_bins),
+        "class-wise ECE p>1/K": metrics.calibration_error.classwise_ece(
+            probs, labels, threshold="1/K", **own_bins
+        ),
+        "class-wise ECE": metrics.calibration_error.classwise_ece(probs, labels, **own_bins),
     }
     if isinstance(stored, dict):
         stored = {"top-1 ECE (own bins)" if k == "ECE" else k: v for k, v in stored.items()}

@@ -1,0 +1,54 @@
+"""Names that people import: each is documented, and a new one is added here on purpose."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from site_builder.reference import PACKAGES, public_names, result_classes
+
+PUBLIC = {
+    "calib": """METHODS AmbiguousTable Audit CalibrationError CalibrationWarning Calibrator Comparison DataError
+        FitCancelled Predictions audit calibrator compare ece find_groups from_outputs load load_models load_sample
+        logits open_app reliability_curve report scores""",
+    "calib.calibrators": """AutoCalibration BayesIso BayesianBinning BetaCalibration DirichletCalibration
+        EnsembleTemperatureScaling GPCalib Geometric HistogramBinning IMaxBinning Identity IsotonicCalibration
+        NearIsotonicEnsemble OrderPreservingScaling PlattScaling QuadraticScaling ScalingBinning SplineCalibration
+        StructuredMatrixScaling StructuredScaling TemperatureScaling VectorScaling VennAbers""",
+    "calib.metrics": """accuracy auroc average_precision brier confidence_gap corp cumulative_test debiased_ece ece
+        net_benefit nll overconfidence risk_model smooth_ece top_k_accuracy underconfidence""",
+    "calib.decisions": """AnswerAbove CostMatrix Costs EventCut Goal certify change conformal_sets decide_classes
+        estimate_rate event_decision fit_and_judge fit_sets judge_answers judge_groups judge_sets outcome_of
+        recalibrate_groups recalibrated_cut rows_needed shift_prior""",
+    "calib.export": "resume save to_mlflow to_onnx to_sql",
+    "calib.export.runtime": "load",
+    "calib.sklearn": "CalibratedModel ReliabilityDisplay Scorer brier_scorer ece_scorer nll_scorer",
+    "calib.active_learning": "Plan compare_arms pool_from_predictions rounds_table simulate verdicts",
+    "calib.apply": "predict_file sample_rows",
+    "calib.evaluation.studies": "labels_needed repeated_splits summarise_sizes summarise_splits",
+    "calib.diagnostics.group_panels": "group_panels",
+    "calib.diagnostics.new_rows": "without_labels",
+    "calib.diagnostics.sequential_tests": "tests_over_time",
+}
+MOST = 110
+
+
+def test_the_public_names_are_these():
+    assert {package: set(public_names(package)) for package in PACKAGES} == {
+        package: set(names.split()) for package, names in PUBLIC.items()
+    }
+    different = {id(each) for package in PACKAGES for each in public_names(package).values()}
+    assert len(different) <= MOST
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_results_are_documented_beside_the_functions_that_return_them(package):
+    for place in result_classes(package):
+        module, _, name = place.rpartition(".")
+        assert getattr(import_module(module), name).__doc__
+
+
+def test_a_result_has_a_place_on_the_page_of_its_function():
+    assert "calib.metrics.decision_curve.NetBenefit" in result_classes("calib.metrics")
+    assert "calib.export.runtime.ExportedCalibrator" in result_classes("calib.export.runtime")
