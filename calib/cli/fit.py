@@ -9,7 +9,7 @@ from typer import Option
 
 from calib.apply import sample_rows
 from calib.apply.parts import has_blocks
-from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
+from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS, fewer_rows
 from calib.auditing import audit
 from calib.cli import arguments, text
 from calib.data import Predictions

@@ -174,8 +174,8 @@ class ReliabilityDisplay:
                 )
             pair = probs if probs.ndim == 1 else probs[:, column], codes == column
             view = replace(EVENT, column=column, event_name=str(pos_label))
-        pair = scored_pair(*pair)
-        parts = diagram_parts(*pair, n_bins=n_bins, binning=binning, weights=sample_weight)
+        scored = scored_pair(*pair)
+        parts = diagram_parts(*scored, n_bins=n_bins, binning=binning, weights=sample_weight)
         display = cls(parts, name or "Classifier", view)
         return display if ax is None else display.plot(ax)
 
