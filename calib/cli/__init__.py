@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text.say(f"error: {error}", apart=True)
         return 2
     try:
-        status = commands(sys.stdout.isatty())(given, prog_name=program, standalone_mode=False)
+        whole = commands(sys.stdout.isatty(), only=given[0])
+        status = whole(given, prog_name=program, standalone_mode=False)
         sys.stdout.flush()
         if status == UNREAD:
             raise BrokenPipeError

@@ -11,6 +11,7 @@ from calib.apply import predict_file
 from calib.apply.parts import ENDINGS, has_blocks
 from calib.canonical import Kind
 from calib.cli import arguments, text
+from calib.cli.check import check_sums, read_its_columns, saved_calibrator
 from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
@@ -54,7 +55,7 @@ def apply(
         )
     how = arguments.choices(read)
     ending = out.suffix.lower()
-    exported = arguments.saved_calibrator(calibrator, how)
+    exported = saved_calibrator(calibrator, how)
     if features and not exported.needs_features:
         arguments.refuse(f"{exported.method} takes no features; leave --features out")
     more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
@@ -96,7 +97,7 @@ def _in_blocks(exported: ExportedCalibrator, file: Path, out: Path, how: Choices
                     exported, part, to, kind=kind, choices=how, progress=show, warn=noticed.append
                 )
 
-            n += arguments.read_its_columns(exported, how, predicted)
+            n += read_its_columns(exported, how, predicted)
     if noticed:
         text.say(text.findings(noticed), apart=True)
     return n
@@ -112,12 +113,12 @@ def _rows_at_once(
 ) -> calibrated.Rows:
     """All rows of a file as the calibrator takes them."""
     inputs: Any = None
-    read = arguments.read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
+    read = read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
     outputs = exported.in_class_order(read.outputs, read.columns)
     ids = {name: column.tolist() for name, column in read.ids.items()}
     if exported.needs_features:
         own, chosen = (features, None) if features else (file, how)
         inputs = read_features(own, chosen, isolate, beside_outputs=not features)
     logits = exported.to_logits(outputs, kind)
-    arguments.check_sums(exported, outputs, file.name)
+    check_sums(exported, outputs, file.name)
     return calibrated.Rows(logits, features=exported.to_features(inputs), ids=ids)

@@ -7,32 +7,25 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn
 
 from typer import Argument, BadParameter, Option
 
-from calib.apply.predict import sums_of_rows
 from calib.base import Calibrator
 from calib.cli import text
 from calib.data import Choices, LoadOptions, Predictions, load
 from calib.data.build.features import leak
 from calib.data.findings import InvalidUpload
-from calib.data.loading import check_choices, findings_as_error
+from calib.data.loading import check_choices
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters
-from calib.diagnostics import shift_data
-from calib.diagnostics.shift_data import NewRows
-from calib.errors import CalibrationError, DataError
-from calib.export import runtime
-from calib.export.runtime import ExportedCalibrator
+from calib.errors import CalibrationError
 from calib.formatting import one_line
 from calib.registry import calibrator
-
-Found = TypeVar("Found")
 
 
 def refuse(reason: str) -> NoReturn:
@@ -159,57 +152,6 @@ NAMED = "NAME[:PARAMETER=VALUE,...]"
 def choices(read: Iterable[str]) -> Choices:
     """How files are read, from the values of ``--read``."""
     return Choices(**dict(map(parse_choice, read)))
-
-
-def saved_calibrator(path: Path, how: Choices) -> ExportedCalibrator:
-    """A saved calibrator, which takes outputs on its own scale unless ``--read scale=`` names another."""
-    exported = runtime.load(path)
-    return exported if how.scale is None else replace(exported, scale=how.scale)
-
-
-def read_its_columns(
-    exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]
-) -> Found:
-    """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator.
-
-    So it is where these columns alone leave open which one holds the labels.
-    """
-    if how.outputs is None and exported.columns:
-        columns = exported.columns if len(exported.columns) > 1 else exported.columns[0]
-        try:
-            return read(replace(how, outputs=columns))
-        except DataError as error:
-            if not {"no_such_array", "ambiguous"} & {finding.code for finding in error.findings}:
-                raise
-    return read(how)
-
-
-def read_new_rows(
-    exported: ExportedCalibrator, file: Path, options: LoadOptions, labelled: bool | None
-) -> NewRows:
-    """New rows for a saved calibrator, with labels or without (None: as the file has them).
-
-    Raises
-    ------
-    DataError
-        If they cannot be read.
-    """
-
-    def read(how: Choices) -> NewRows:
-        new = shift_data.read_new_rows(exported, file, replace(options, choices=how), labelled)
-        if new.data is None:
-            raise DataError(list(new.inspection.findings))
-        return new
-
-    return read_its_columns(exported, options.choices, read)
-
-
-def check_sums(exported: ExportedCalibrator, outputs: Any, name: str) -> None:
-    """Warn of rows of probabilities that do not sum to one; refuse them where most are far off, as loading does."""
-    with findings_as_error():
-        noticed = sums_of_rows(exported, outputs, name)
-    if noticed:
-        text.say(text.findings(noticed), apart=True)
 
 
 @dataclass(frozen=True)

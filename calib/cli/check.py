@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from typer import Argument, Option
 
-from calib.cli import arguments, text
+from calib.apply.predict import sums_of_rows
+from calib.cli import text
 from calib.cli.arguments import (
     CalibratorFile,
     Features,
@@ -19,21 +22,79 @@ from calib.cli.arguments import (
     choices,
     refuse,
 )
-from calib.data import LoadOptions
+from calib.data import Choices, LoadOptions
+from calib.data.loading import findings_as_error
 from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
 from calib.diagnostics.new_rows import WithoutLabels, sentences, without_labels
 from calib.diagnostics.sequential_tests import SequentialTests, tests_over_time
+from calib.diagnostics.shift_data import NewRows
+from calib.errors import DataError
 from calib.evaluation import SCORES
 from calib.evaluation.compare import SAME_DATA
+from calib.export import runtime
+from calib.export.runtime import ExportedCalibrator
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import METHODS
+
+Found = TypeVar("Found")
 
 BATCH = (
     "Look after so many rows in the order of the file; else after each week of a column of dates or weeks "
     "(--read time=NAME), where there is one."
 )
+
+
+def saved_calibrator(path: Path, how: Choices) -> ExportedCalibrator:
+    """A saved calibrator, which takes outputs on its own scale unless ``--read scale=`` names another."""
+    exported = runtime.load(path)
+    return exported if how.scale is None else replace(exported, scale=how.scale)
+
+
+def read_its_columns(
+    exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]
+) -> Found:
+    """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator.
+
+    So it is where these columns alone leave open which one holds the labels.
+    """
+    if how.outputs is None and exported.columns:
+        columns = exported.columns if len(exported.columns) > 1 else exported.columns[0]
+        try:
+            return read(replace(how, outputs=columns))
+        except DataError as error:
+            if not {"no_such_array", "ambiguous"} & {finding.code for finding in error.findings}:
+                raise
+    return read(how)
+
+
+def read_new_rows(
+    exported: ExportedCalibrator, file: Path, options: LoadOptions, labelled: bool | None
+) -> NewRows:
+    """New rows for a saved calibrator, with labels or without (None: as the file has them).
+
+    Raises
+    ------
+    DataError
+        If they cannot be read.
+    """
+
+    def read(how: Choices) -> NewRows:
+        new = shift_data.read_new_rows(exported, file, replace(options, choices=how), labelled)
+        if new.data is None:
+            raise DataError(list(new.inspection.findings))
+        return new
+
+    return read_its_columns(exported, options.choices, read)
+
+
+def check_sums(exported: ExportedCalibrator, outputs: Any, name: str) -> None:
+    """Warn of rows of probabilities that do not sum to one; refuse them where most are far off, as loading does."""
+    with findings_as_error():
+        noticed = sums_of_rows(exported, outputs, name)
+    if noticed:
+        text.say(text.findings(noticed), apart=True)
 
 
 def check(
@@ -57,11 +118,11 @@ def check(
             "--batch looks at the outcomes of rows, and --unlabelled leaves them aside; give one of them"
         )
     options = LoadOptions(labels=labels, features=features, choices=choices(read), isolate=isolate)
-    exported = arguments.saved_calibrator(calibrator, options.choices)
-    new = arguments.read_new_rows(exported, file, options, False if unlabelled else None)
+    exported = saved_calibrator(calibrator, options.choices)
+    new = read_new_rows(exported, file, options, False if unlabelled else None)
     assert new.data is not None
     if new.inspection.predictions is None:  # else reading the labelled rows has looked at them
-        arguments.check_sums(exported, np.exp(new.data.logits), file.name)
+        check_sums(exported, np.exp(new.data.logits), file.name)
     if new.noticed:
         text.say(text.findings(new.noticed), apart=True)
     raw, now = shift_data.judge(exported, new.data)

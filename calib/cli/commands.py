@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 import calib
-from calib.cli.app import app
-from calib.cli.apply import apply
-from calib.cli.audit import audit
-from calib.cli.check import check
-from calib.cli.compare import compare
-from calib.cli.fit import fit
-from calib.cli.gate import gate
-from calib.cli.inspect import inspect
-from calib.cli.plan import plan
-from calib.cli.settings import settings
 
-COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command
-    for command in (app, inspect, audit, fit, compare, apply, check, gate, plan, settings)
-}
+COMMANDS = (
+    "app", "inspect", "audit", "fit", "compare", "apply", "check", "gate", "plan", "settings",
+)  # fmt: skip
+"""Each is the function of this name in the module of this name."""
 
 
-def commands(framed: bool = True) -> Any:
-    """The application, whose help is framed and coloured by rich on a terminal and plain text elsewhere."""
+def commands(framed: bool = True, only: str = "") -> Any:
+    """The application, whose help is framed and coloured by rich on a terminal and plain text elsewhere.
+
+    Parameters
+    ----------
+    framed : whether on a terminal.
+    only : the one command that is to run, which alone is imported; all for the help and for a name that is none.
+    """
     whole = typer.Typer(rich_markup_mode="rich" if framed else None)
     whole.callback()(_calib)
-    for name, command in COMMANDS.items():
+    for name in [only] if only in COMMANDS else COMMANDS:
+        command = getattr(import_module(f"calib.cli.{name}"), name)
         streamlits = (
             {"allow_extra_args": True, "ignore_unknown_options": True} if name == "app" else None
         )

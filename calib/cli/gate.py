@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from typer import Option
 
 from calib.cli import text
-from calib.cli.arguments import Given, on_data, read_new_rows, refuse, saved_calibrator
+from calib.cli.arguments import Given, on_data, refuse
+from calib.cli.check import read_new_rows, saved_calibrator
 from calib.data import Predictions
 from calib.diagnostics.shift_data import judge
 from calib.errors import CalibrationError
