@@ -207,6 +207,6 @@ def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, 
         wanted += f" and, where known, {' and '.join(sorted(method.takes))}" if method.takes else ""
         raise CalibrationError(f"{method.__name__} takes {wanted}, but was given {sorted(given)}.")
     return {
-        name: check_of_rows(name, array, n) if name in method.takes else array
+        name: check_of_rows(name, array, n) if name in {*method.takes, "groups"} else array
         for name, array in given.items()
     }

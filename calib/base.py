@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calib.arrays import as_array, check_extras, check_logits
+from calib.arrays import as_array, check_extras, check_logits, check_of_rows
 from calib.canonical import DEFAULT_FLOOR, Kind
 from calib.errors import CalibrationError, missing_package
 from calib.formatting import Displayed, number, plural
@@ -56,7 +56,9 @@ def silent(step: int, total: int, value: float) -> None:
 class Predictor:
     """Prediction from outputs as a model writes them, which fitted and exported calibrators share."""
 
-    def predict_proba(self: Any, outputs: Any, kind: Kind | None = None) -> Floats:
+    def predict_proba(
+        self: Any, outputs: Any, kind: Kind | None = None, groups: Any = None
+    ) -> Floats:
         """Calibrated probabilities, shape (n, n_classes), float64.
 
         Parameters
@@ -65,6 +67,8 @@ class Predictor:
             As in :meth:`fit`: the same kind, and the same columns; those of a DataFrame in any order.
         kind : str or None, default None
             Kind of the outputs, to confirm it where they look like another.
+        groups : array_like of shape (n,) or None, default None
+            Group of each row, for a map by group; Predictions hold their own.
 
         Returns
         -------
@@ -76,16 +80,38 @@ class Predictor:
         CalibrationError
             If it is not fitted, the outputs are of another form, or the method gives a confidence alone.
         """
-        return self.probs_from_logits(self.to_logits(outputs, kind))
+        groups = self.groups_of_rows(outputs, groups)
+        return self.probs_from_logits(self.to_logits(outputs, kind), groups)
 
-    def predict(self: Any, outputs: Any, kind: Kind | None = None) -> npt.NDArray[Any]:
+    def groups_of_rows(self: Any, outputs: Any, groups: Any) -> Any:
+        """Groups as they are passed or as Predictions hold them; None for methods without groups.
+
+        Raises
+        ------
+        CalibrationError
+            If a method needs groups and there are none.
+        """
+        if not self.needs_groups:
+            return None
+        if groups is None and hasattr(outputs, "group_values"):
+            groups = groups_for(self, outputs)
+        if groups is None:
+            raise CalibrationError(
+                "This calibrator has a map by group: pass groups=, one for each row; an unknown group has the "
+                "map that all share."
+            )
+        return np.asarray(groups)
+
+    def predict(
+        self: Any, outputs: Any, kind: Kind | None = None, groups: Any = None
+    ) -> npt.NDArray[Any]:
         """Most probable class of each row; ties are broken by the raw outputs, then by the lower class.
 
         A method that gives a confidence only keeps the class of the largest output.
 
         Parameters
         ----------
-        outputs, kind : array_like or Predictions, and str or None
+        outputs, kind, groups : array_like or Predictions, str or None, and array_like or None
             As in :meth:`predict_proba`.
 
         Returns
@@ -94,11 +120,16 @@ class Predictor:
             Labels as they were given to :meth:`fit`.
         """
         logits = self.to_logits(outputs, kind)
-        probs = self.probs_from_logits(logits) if self.gives_probabilities else logits
+        groups = self.groups_of_rows(outputs, groups)
+        probs = self.probs_from_logits(logits, groups) if self.gives_probabilities else logits
         return self.classes_[argmax_with_ties(probs, logits)]
 
     def predict_confidence(
-        self: Any, outputs: Any, features: Any = None, kind: Kind | None = None
+        self: Any,
+        outputs: Any,
+        features: Any = None,
+        kind: Kind | None = None,
+        groups: Any = None,
     ) -> Floats:
         """Confidence in the predicted class: the largest probability unless the method says otherwise.
 
@@ -108,7 +139,7 @@ class Predictor:
             As in :meth:`predict_proba`.
         features : array_like of shape (n, ...) or None, default None
             Inputs of the rows, for methods that need them; Predictions hold their own.
-        kind : str or None, default None
+        kind, groups : str or None, and array_like of shape (n,) or None
             As in :meth:`predict_proba`.
 
         Returns
@@ -117,15 +148,18 @@ class Predictor:
             From 0 to 1.
         """
         features = getattr(outputs, "features", None) if features is None else features
-        return self.confidence_from_logits(self.to_logits(outputs, kind), features)
+        groups = self.groups_of_rows(outputs, groups)
+        return self.confidence_from_logits(self.to_logits(outputs, kind), features, groups)
 
-    def probs_from_logits(self, logits: Any) -> Floats:
+    def probs_from_logits(self, logits: Any, groups: Any = None) -> Floats:
         """Calibrated probabilities of canonical logits, (n, n_classes).
 
         Parameters
         ----------
         logits : array_like of shape (n, n_classes)
             Finite; log-probabilities of outputs that are probabilities.
+        groups : array_like of shape (n,) or None, default None
+            Group of each row, for a map by group; without them all rows have the map that groups share.
 
         Returns
         -------
@@ -134,7 +168,9 @@ class Predictor:
         """
         raise NotImplementedError
 
-    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
+    def confidence_from_logits(
+        self, logits: Any, features: Any = None, groups: Any = None
+    ) -> Floats:
         """Confidence in the predicted class of canonical logits, (n,).
 
         Parameters
@@ -143,6 +179,8 @@ class Predictor:
             As in :meth:`probs_from_logits`.
         features : array_like of shape (n, ...) or None, default None
             Inputs of the rows, on the scale of the fit; methods that do not need them leave them aside.
+        groups : array_like of shape (n,) or None, default None
+            As in :meth:`probs_from_logits`.
 
         Returns
         -------
@@ -219,6 +257,26 @@ class Calibrator(Predictor, Displayed):
         raise CalibrationError(
             f"{type(self).__name__} is not written as steps, from which all files but the pickle are made; save a .pkl."
         )
+
+    def shared_steps(self) -> list[dict[str, Any]]:
+        """Return the steps for rows of no known group, which :meth:`departures` follow.
+
+        Returns
+        -------
+        list of dict
+            As from :meth:`steps`.
+        """
+        return self.steps()
+
+    def departures(self) -> dict[str, Any] | None:
+        """Return the maps by group that follow the steps: column, names, slopes and offsets; None where there are none.
+
+        Returns
+        -------
+        dict or None
+            ``names`` of the G groups, ``slopes`` (G,) and ``offsets`` (G, K) of log-probabilities.
+        """
+        return None
 
     def notes(self) -> list[str]:
         """Sentences about the finished fit that a person should read, most important first.
@@ -417,7 +475,17 @@ class Calibrator(Predictor, Displayed):
 
     # -- the same of canonical logits, as Predictions hold them ----------------------------------------
 
-    def probs_from_logits(self, logits: Any) -> Floats:
+    @property
+    def needs_groups(self) -> bool:
+        """Whether it predicts from the group of each row too."""
+        return "groups" in self.needs
+
+    @property
+    def group_column(self) -> str:
+        """Column of Predictions that holds the groups; "" for those chosen there."""
+        return str(getattr(self, "column", ""))
+
+    def probs_from_logits(self, logits: Any, groups: Any = None) -> Floats:
         """Predict block by block with the method's hook."""
         logits = self._check_fitted_input(logits)
         if not self.gives_probabilities:
@@ -426,14 +494,20 @@ class Calibrator(Predictor, Displayed):
                 f"{type(self).__name__} gives a confidence in the predicted class only, not probabilities of all "
                 f"classes; call predict_confidence(outputs{given})."
             )
+        arrays = {}
+        if self.needs_groups and groups is not None:
+            arrays = {"groups": check_of_rows("groups", groups, len(logits))}
         probs = np.empty(logits.shape)
         for rows in blocks(len(logits), logits.shape[1], self._predicted_entries()):
-            probs[rows] = self._predict(self._hook_input(logits[rows]))
+            extras = {name: array[rows] for name, array in arrays.items()}
+            probs[rows] = self._predict(self._hook_input(logits[rows]), **extras)
         return probs
 
-    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
+    def confidence_from_logits(
+        self, logits: Any, features: Any = None, groups: Any = None
+    ) -> Floats:
         """Largest probability, unless the method says otherwise."""
-        return self.probs_from_logits(logits).max(axis=1)
+        return self.probs_from_logits(logits, groups).max(axis=1)
 
     # -- state and scikit-learn's conventions ----------------------------------------------------------
 
@@ -613,6 +687,9 @@ def _weights_note(weights: Floats) -> str:
     )
 
 
+NO_STEPS = "A map by group takes the group of each row, which this file does not: save a .pkl, .npz or .zip."
+
+
 def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     """The arrays beyond logits and labels that fitting ``made`` takes from a data set, by name.
 
@@ -635,6 +712,8 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
             "each answer; choose a method of one score, such as Platt, beta or isotonic."
         )
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
+    if made.needs_groups:
+        arrays["groups"] = groups_for(made, data)
     if absent := [name for name, array in arrays.items() if array is None]:
         left_out = (
             finding for finding in getattr(data, "findings", ()) if finding.left_out in absent
@@ -650,6 +729,12 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     return arrays | {
         name: array for name, array in of_rows.items() if name in made.takes and array is not None
     }
+
+
+def groups_for(made: Any, data: Any) -> Any:
+    """Groups of a data set from which ``made`` predicts; None for methods without groups."""
+    needs = getattr(made, "needs_groups", False)
+    return data.group_values(made.group_column) if needs else None
 
 
 def is_pairs(data: Any) -> bool:

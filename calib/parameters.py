@@ -108,6 +108,8 @@ def _fault(value: Any, default: Any, meta: Any) -> str:
         )
     if isinstance(default, bool):
         return "" if isinstance(value, (bool, np.bool_)) else "must be True or False"
+    if isinstance(default, str):
+        return "" if isinstance(value, str) else "must be text"
     is_number = isinstance(default, (int, float))
     return (
         number_fault(value, isinstance(default, int), meta.get("low"), meta.get("high"))

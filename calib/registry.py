@@ -343,6 +343,17 @@ _METHODS = (
         avoid="Where one formula must explain the result, or the predicted class must stay, unless "
         "`keep_accuracy=True` is set.",
     ),
+    Method(
+        "by_group",
+        "By group",
+        "by_group:ByGroup",
+        "A map that all rows share, and for each group a departure from it, shrunk as folds of the rows ask for.",
+        "Breslow and Clayton, Approximate Inference in Generalized Linear Mixed Models, JASA 1993",
+        complexity=3,
+        fast=False,
+        formula=r"p' = \mathrm{softmax}((1 + a_g) \ln p + b_g), \quad p \text{ of the shared map}",
+        avoid="Where the group may not decide, as of a protected attribute, or is not known of new rows.",
+    ),
 )  # the end of the methods
 
 _RECOMMENDED = (

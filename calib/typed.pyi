@@ -7,6 +7,7 @@ from calib.calibrators.auto import AutoCalibration
 from calib.calibrators.bayes_iso import BayesIso
 from calib.calibrators.bbq import BayesianBinning
 from calib.calibrators.beta import BetaCalibration
+from calib.calibrators.by_group import ByGroup
 from calib.calibrators.dirichlet import DirichletCalibration
 from calib.calibrators.enir import NearIsotonicEnsemble
 from calib.calibrators.ensemble_temperature import EnsembleTemperatureScaling
@@ -50,6 +51,7 @@ MethodName: TypeAlias = Literal[
     "quadratic",
     "spline",
     "auto",
+    "by_group",
 ]
 
 @overload
@@ -100,5 +102,7 @@ def calibrator(name: Literal["quadratic"], **params: Any) -> QuadraticScaling: .
 def calibrator(name: Literal["spline"], **params: Any) -> SplineCalibration: ...
 @overload
 def calibrator(name: Literal["auto"], **params: Any) -> AutoCalibration: ...
+@overload
+def calibrator(name: Literal["by_group"], **params: Any) -> ByGroup: ...
 @overload
 def calibrator(name: MethodName, **params: Any) -> Calibrator: ...

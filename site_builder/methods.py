@@ -145,6 +145,11 @@ OWN: dict[str, dict[str, str]] = {
         "w_m": "the weight of method m, from 0 to 1",
         "p^{(m)}": "the probabilities that method m gives the row",
     },
+    "by_group": {
+        "g": "the group of the row",
+        "a_g": "the departure of the group's slope, 0 without one",
+        "b_g": "the departure of the group's offsets, one for each class",
+    },
 }  # fmt: skip
 """What symbols stand for in the formula of one method."""
 

@@ -146,6 +146,12 @@ def inputs(logits: Any) -> np.ndarray:
     return np.tanh(np.sort(np.asarray(logits, dtype=float), axis=1) / 10)
 
 
+def members(logits: Any) -> np.ndarray:
+    """Groups that belong to rows of logits, whatever their company and the names of their classes."""
+    spread = np.ptp(np.asarray(logits, dtype=float), axis=1)
+    return np.where(spread > 4.0, "wide", "narrow")
+
+
 def extras(name: str, logits: Any, renamed: np.ndarray | None = None) -> dict[str, Any]:
     """What a method needs beyond logits and labels; ``renamed`` holds the new number of each class."""
     arrays: dict[str, Any] = {}
@@ -156,6 +162,7 @@ def extras(name: str, logits: Any, renamed: np.ndarray | None = None) -> dict[st
             "features": inputs(logits),
             "train_features": inputs(train_logits),
             "train_labels": train_labels,
+            "groups": members(logits),
         }
         arrays = {array: known[array] for array in needs}
     return arrays
@@ -171,7 +178,8 @@ def fit(calibrator: Calibrator, logits: Any, labels: Any, **more: Any) -> Calibr
 def answer(calibrator: Calibrator, logits: Any) -> np.ndarray:
     """Probabilities (n, n_classes), or the confidence (n,) where a method gives no more."""
     if calibrator.gives_probabilities:
-        return calibrator.predict_proba(logits)
+        groups = members(logits) if calibrator.needs_groups else None
+        return calibrator.predict_proba(logits, groups=groups)
     return calibrator.predict_confidence(logits, inputs(logits))
 
 
@@ -228,7 +236,7 @@ def test_promises_hold_on_hard_rows(name, params, n_classes):
         # Entries whose logits differ by rounding alone may swap by rounding alone.
         assert (np.diff(ranked, axis=1) >= -1e-12).all()
     if POSITIVE in calib.METHODS[name].cls.traits and name not in SLOW:
-        assert calibrator.predict_proba(sample(100, n_classes, seed=3)[0]).min() > 0
+        assert answer(calibrator, sample(100, n_classes, seed=3)[0]).min() > 0
 
 
 def extreme_set() -> tuple[np.ndarray, np.ndarray]:
@@ -306,8 +314,9 @@ def test_a_constant_added_to_the_logits_changes_nothing(name, params):
         tolerance = 1e-3 if name == "gpcalib" else 1e-6
         shifted = test + np.resize(offset, (100, 1))
         given = () if moved.gives_probabilities else (inputs(test),)
+        groups = members(test) if moved.needs_groups else None
         found = (moved.predict_proba if moved.gives_probabilities else moved.predict_confidence)(
-            shifted, *given
+            shifted, *given, groups=groups
         )
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
@@ -432,8 +441,9 @@ def test_a_row_has_one_answer_and_one_confidence_in_any_company(name, params):
     alone = np.concatenate([answer(calibrator, row[None]) for row in logits[:50:5]])
     np.testing.assert_allclose(together[:50:5], alone, rtol=1e-9, atol=1e-12)
     assert answer(calibrator, logits[:0]).shape == (0, *together.shape[1:])
-    predicted = calibrator.predict(logits)
-    confidence = calibrator.predict_confidence(logits, inputs(logits))
+    groups = members(logits) if calibrator.needs_groups else None
+    predicted = calibrator.predict(logits, groups=groups)
+    confidence = calibrator.predict_confidence(logits, inputs(logits), groups=groups)
     assert confidence.shape == predicted.shape == (len(logits),)
     if calibrator.gives_probabilities:
         np.testing.assert_array_equal(confidence, together[np.arange(len(logits)), predicted])
@@ -467,7 +477,7 @@ def test_parameters_are_explained_and_refused_where_they_are_wrong(name):
         assert f.metadata.get("help"), f"{name}.{f.name} has no help"
         assert f.metadata["help"].endswith("."), f"the help of {name}.{f.name} is no sentence"
         with pytest.raises(CalibrationError, match=f.name):
-            make(name, {f.name: "no such value"})
+            make(name, {f.name: 5 if f.default == "" else "no such value"})
     with pytest.raises(CalibrationError, match="no parameter 'bandwidth'"):
         make(name, {"bandwidth": 1})
 
@@ -489,7 +499,10 @@ def test_unusable_arrays_are_refused(name):
         (logits[:few], labels[:few], f"has {few} rows?;"),
     ]:
         with pytest.raises(CalibrationError, match=says):
-            make(name, {}).fit(bad_logits, bad_labels, **extras(name, logits))
+            given = extras(name, logits)
+            if "groups" in given:
+                given["groups"] = given["groups"][: len(bad_logits)]
+            make(name, {}).fit(bad_logits, bad_labels, **given)
     takes = ", ".join(sorted(calib.METHODS[name].needs)) or "no further arrays"
     with pytest.raises(CalibrationError, match=takes):
         make(name, {}).fit(logits, labels, votes=labels)

@@ -46,7 +46,7 @@ def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing_and_it_i
         match="Geometric needs train_features, train_labels, which these data do not",
     ):
         extras_for(made, held(features=1))
-    whole = held(features=1, train_features=2, train_labels=3)
+    whole = held(features=1, train_features=2, train_labels=3, groups=4)
     assert extras_for(made, whole) == {"features": 1, "train_features": 2, "train_labels": 3}
     assert missing_arrays("geometric", whole) == missing_arrays("temperature", None) == []
     assert extras_for(calib.calibrator("temperature"), held()) == {}

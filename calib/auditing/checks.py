@@ -16,7 +16,7 @@ import numpy as np
 from calib.auditing import sentences
 from calib.auditing.findings import Finding, GroupFinding, Severity
 from calib.auditing.groups import PERIODS, TOLERANCE, Family, JudgedGroups, periods
-from calib.auditing.maps import log_loss, shifted_by_group, slope_estimate
+from calib.auditing.maps import departed_losses, log_loss, slope_estimate
 from calib.auditing.rows import AuditRows
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.recommendation import HARDLY
@@ -102,7 +102,7 @@ class Checked:
 
     @cached_property
     def by_group(self) -> Estimate | None:
-        """Cross-fitted gain of a shift for each group of the leading column over one map for all; None without one."""
+        """Cross-fitted gain of a map for each group of the leading column over one map for all; None without one."""
         rows, column = self.rows, self.groups.leading
         if column is None:
             return None
@@ -110,11 +110,11 @@ class Checked:
         line = rows.maps[0]
         code = self.groups.code(column)[rows.fitted_numbers]
         outcome = fitted.observed.astype(float)
-        shifted = shifted_by_group(line, outcome, fitted.sample.weights, fitted.folds, code)
+        departed = departed_losses(line, outcome, fitted.sample.weights, fitted.folds, code)
         shared = min(
             (log_loss(line, outcome), log_loss(fitted.log_odds, outcome)), key=fitted.sample.mean
         )
-        return rows.gain(shared, log_loss(shifted, outcome))
+        return rows.gain(shared, departed)
 
 
 def excludes(

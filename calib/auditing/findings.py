@@ -78,11 +78,14 @@ class Audit(Displayed):
         One for each check, the worst first and otherwise in the order in which an expert asks.
     methods : tuple of str
         Calibrators by which the remedy begins, by registry name; empty where none helps or is needed.
+    column : str
+        Column of the groups by which "by_group" corrects; empty for other remedies.
     """
 
     verdict: str
     findings: tuple[Finding, ...]
     methods: tuple[str, ...] = ()
+    column: str = ""
 
     def of(self, check: str) -> Finding:
         """Return the finding of a check.

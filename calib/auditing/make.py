@@ -115,7 +115,7 @@ def audit_rows(rows: AuditRows, progress: Progress = silent) -> Audit:
         Finding("remedy", severity_of_remedy(chosen), chosen.sentence, page="Fit"),
     ]
     ordered.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    return Audit(conclusion, tuple(ordered), chosen.methods)
+    return Audit(conclusion, tuple(ordered), chosen.methods, chosen.column)
 
 
 def audit_arrays(bare: Predictions, view: str, *, data: Mapping[str, Any]) -> Audit:

@@ -1,78 +1,16 @@
-"""Affine maps of logits, their cross-fitted losses, and what maps by group add to them."""
+"""Cross-fitted losses of maps of the outputs."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from calib.calibrators.by_group import depart, fit_affine, fit_departures
 from calib.metrics.estimate import Estimate, Rows
 from calib.metrics.recalibration import fit_logistic, fit_spline, spline_basis
 from calib.numerics import Floats, Ints, log_softmax, softplus
 
-STEPS = 30
-PRIOR = 1.0
-"""Curvature that keeps the offset of a class without rows where it is; one row's worth."""
-GROUP_PRIOR = 4.0
-"""Inverse variance of a group's own shift of log-odds: a standard deviation of 0.5."""
-
-
-class AffineMap(NamedTuple):
-    """``slope * logits + offsets``."""
-
-    slope: float
-    offsets: Floats
-
-
-def fit_affine(
-    logits: Floats, labels: Ints, weights: Floats, with_offsets: bool = True
-) -> AffineMap:
-    """Maximum likelihood of one slope and, if wanted, an offset for each class, by Newton's method.
-
-    Parameters
-    ----------
-    logits : (n, K) finite.
-    labels, weights : (n,).
-    with_offsets : whether classes have offsets; without them the slope is an inverse temperature.
-    """
-    n, k = logits.shape
-    at, total = np.arange(n), float(weights.sum())
-    slope = 1.0
-    offsets: Floats = np.zeros(k)
-    best = np.inf
-    step: Floats = np.zeros(1 + k)
-    for _ in range(STEPS):
-        for _ in range(20):
-            trial = AffineMap(slope + step[0], offsets + step[1:])
-            scores = log_softmax(trial.slope * logits + trial.offsets)
-            loss = -float(weights @ scores[at, labels]) + PRIOR / 2.0 * float(
-                trial.offsets @ trial.offsets
-            )
-            if loss <= best + 1e-9 * abs(best):
-                break
-            step *= 0.5
-        slope, offsets = trial
-        if np.abs(step).max() < 1e-6 and best < np.inf:
-            break
-        best = loss
-        probs = np.exp(scores)
-        mean = np.einsum("ij,ij->i", probs, logits)
-        weighted = probs * weights[:, None]
-        curvature = float(weights @ (np.einsum("ij,ij->i", probs, logits**2) - mean**2))
-        pull = float(weights @ (logits[at, labels] - mean))
-        if not with_offsets:
-            step[0] = np.clip(pull / max(curvature, 1e-9 * total), -1.0, 1.0)
-            continue
-        hessian = np.empty((1 + k, 1 + k))
-        hessian[0, 0] = curvature + 1e-9 * total
-        hessian[0, 1:] = hessian[1:, 0] = np.einsum("ij,ij->j", weighted, logits - mean[:, None])
-        hessian[1:, 1:] = np.diag(weighted.sum(axis=0) + PRIOR) - weighted.T @ probs
-        gradient = np.concatenate(
-            [[pull], np.bincount(labels, weights, k) - weighted.sum(axis=0) - PRIOR * offsets]
-        )
-        step = np.linalg.solve(hessian, gradient)
-        step *= min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
-    return AffineMap(slope, offsets)
+GROUP_SPREAD = 0.35
+"""Standard deviation of the departures of groups from the map that they share."""
 
 
 def slope_estimate(logits: Floats, labels: Ints, sample: Rows) -> Estimate:
@@ -128,28 +66,23 @@ def log_loss(log_odds: Floats, outcome: Floats) -> Floats:
     return softplus(log_odds) - outcome * log_odds
 
 
-def shifted_by_group(
+def departed_losses(
     log_odds: Floats, outcome: Floats, weights: Floats, folds: Ints, code: Ints
 ) -> Floats:
-    """Cross-fitted log-odds with a shift for each group, L2-penalised towards none.
+    """Cross-fitted loss of each row with a departure of its group from the map that groups share.
 
     Parameters
     ----------
-    log_odds : (n,) of the map that groups share, itself cross-fitted.
+    log_odds : (n,) of the shared map, itself cross-fitted.
     code : (n,) number of each row's group.
     """
-    shifted = log_odds.copy()
-    n_groups = int(code.max()) + 1
+    labels = outcome.astype(np.int64)
+    logits = np.column_stack([np.zeros(len(log_odds)), log_odds])
+    losses = np.zeros(len(labels))
     for fold in range(folds.max() + 1):
-        inside = folds == fold
-        eta, y, w, group = log_odds[~inside], outcome[~inside], weights[~inside], code[~inside]
-        shift = np.zeros(n_groups)
-        for _ in range(STEPS):
-            risk = 1.0 / (1.0 + np.exp(-(eta + shift[group])))
-            pull = np.bincount(group, w * (y - risk), n_groups) - GROUP_PRIOR * shift
-            step = pull / (np.bincount(group, w * risk * (1.0 - risk), n_groups) + GROUP_PRIOR)
-            shift += np.clip(step, -2.0, 2.0)
-            if np.abs(step).max() < 1e-8:
-                break
-        shifted[inside] += shift[code[inside]]
-    return shifted
+        inside = np.flatnonzero(folds == fold)
+        rest = np.flatnonzero(folds != fold)
+        maps = fit_departures(logits[rest], labels[rest], weights[rest], code[rest], GROUP_SPREAD)
+        scores = depart(logits[inside], code[inside], maps)
+        losses[inside] = -scores[np.arange(len(inside)), labels[inside]]
+    return losses

@@ -25,11 +25,13 @@ class Remedy:
     key : its name.
     sentence : for people.
     methods : registry names of the calibrators to begin with.
+    column : column of the groups by which "by_group" corrects.
     """
 
     key: str
     sentence: str
     methods: tuple[str, ...] = ()
+    column: str = ""
 
 
 def remedy(checked: Checked, found: Mapping[str, Finding]) -> Remedy:
@@ -51,7 +53,8 @@ def remedy(checked: Checked, found: Mapping[str, Finding]) -> Remedy:
         and excludes(gain, size=GAIN) in ("problem", "caution")
         and gain.value > GAIN
     ):
-        return Remedy("by group", sentences.by_group(checked.groups.leading or "", gain))
+        column = checked.groups.leading or ""
+        return Remedy("by group", sentences.by_group(column, gain), ("by_group",), column)
     if not maps:
         return Remedy("nothing", sentences.NO_SHARED_MAP)
     if "shape" in problem and len(rows) >= FREE_ROWS:
@@ -82,7 +85,7 @@ def verdict(checked: Checked, found: Mapping[str, Finding], chosen: Remedy) -> s
     """Return the conclusion: the first problem in the order of an expert, and what follows."""
     rows = checked.rows
     remedy_sentence = chosen.sentence
-    if found["groups"].severity == "problem" and chosen.methods:
+    if found["groups"].severity == "problem" and chosen.methods and not chosen.column:
         remedy_sentence = f"{remedy_sentence} {sentences.GROUPS_STAY}"
     order = list(ORDER)
     if found["level"].severity == "problem":

@@ -25,8 +25,6 @@ MOST_FITTED = 20_000
 """Rows to which maps are cross-fitted; of more, some are drawn."""
 MOST_ENTRIES = 1_000_000
 """Outputs to which maps are cross-fitted."""
-APART = " · "
-"""Between the groups of several columns in a row's group."""
 ROWS_OF_CLASS = 20
 """Rows a class, on average, from which classes have offsets."""
 
@@ -78,7 +76,7 @@ class AuditRows:
             raise CalibrationError(
                 "No row has a weight above 0, so that nothing can be judged; check the weights."
             )
-        columns = group_columns(data) if groups is None else groups
+        columns = data.group_columns() if groups is None else groups
         return cls(
             data.logits[kept],
             data.probs[kept],
@@ -104,7 +102,7 @@ class AuditRows:
             ("no", "yes"),
             replace(evaluation.view, column=1),
             evaluation.rows,
-            group_columns(part),
+            part.group_columns(),
             part.times,
         )
 
@@ -269,20 +267,6 @@ class AuditRows:
     def gain(self, before: Floats, after: Floats) -> Estimate:
         """Mean decrease of a loss over :attr:`fitted` rows."""
         return self.fitted.sample.mean_of(before - after)
-
-
-def group_columns(data: Predictions) -> dict[str, npt.NDArray[Any]]:
-    """Columns of groups of a data set, by name: the chosen ones, and every further column of few values."""
-    if data.groups is None:
-        return dict(data.metadata)
-    names = [entry.column for entry in data.roles if entry.role == "group"] or ["group"]
-    parts = np.char.partition(data.groups, APART)
-    columns: dict[str, npt.NDArray[Any]] = {}
-    for name in names[:-1]:
-        columns[name] = parts[:, 0]
-        parts = np.char.partition(parts[:, 2], APART)
-    columns[names[-1]] = np.char.add(np.char.add(parts[:, 0], parts[:, 1]), parts[:, 2])
-    return {**data.metadata, **columns}
 
 
 def named_columns(groups: Any, n: int) -> dict[str, npt.NDArray[Any]]:

@@ -290,7 +290,7 @@ def by_group(column: str, gain: Estimate) -> str:
     """Describe the gain of a map for each group."""
     return (
         f"One map for each value of {one_line(column)} corrects that, by {number(gain.value)} nats a row: "
-        "fit a calibrator to the rows of each."
+        f'fit "by_group" with column="{one_line(column)}".'
     )
 
 

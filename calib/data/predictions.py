@@ -24,6 +24,8 @@ from calib.numerics import Floats, Ints
 from calib.outputs import OutputFormat, Seen
 from calib.parameters import shown
 
+BETWEEN_GROUPS = " · "
+"""Between the groups of several columns in a row's group."""
 _FIRST_NAMES, _LONGEST_NAME = 3, 40
 """Class names in the plain text of a data set, and their letters."""
 
@@ -330,6 +332,53 @@ class Predictions:
         """The weights, where somebody said what they mean and not all are zero; None elsewhere."""
         confirmed = self.weight_kind is not None and self.weights is not None and self.weights.any()
         return self.weights if confirmed else None
+
+    def group_columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of groups by name: the chosen ones, and every further column of few values.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n,)
+            Group of each row.
+        """
+        if self.groups is None:
+            return dict(self.metadata)
+        names = [entry.column for entry in self.roles if entry.role == "group"] or ["group"]
+        parts = np.char.partition(self.groups, BETWEEN_GROUPS)
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for name in names[:-1]:
+            columns[name] = parts[:, 0]
+            parts = np.char.partition(parts[:, 2], BETWEEN_GROUPS)
+        columns[names[-1]] = np.char.add(np.char.add(parts[:, 0], parts[:, 1]), parts[:, 2])
+        return {**self.metadata, **columns}
+
+    def group_values(self, column: str = "") -> npt.NDArray[Any] | None:
+        """Return the groups in a column, or the chosen groups.
+
+        Parameters
+        ----------
+        column : str, default ""
+            Name in :meth:`group_columns`; empty for the chosen groups.
+
+        Returns
+        -------
+        ndarray of shape (n,) or None
+            Group of each row; None where no groups were chosen.
+
+        Raises
+        ------
+        CalibrationError
+            If there is no such column, or none was chosen among several.
+        """
+        columns = self.group_columns()
+        if not column and (self.groups is not None or not columns):
+            return self.groups
+        if column not in columns:
+            names = ", ".join(columns) or "none"
+            raise CalibrationError(
+                f"There is no column {column!r} of groups; pass column=, one of {names}."
+            )
+        return columns[column]
 
     def output_format(self) -> OutputFormat:
         """Return the form of the outputs, which a calibrator remembers, with name, hash and event of the data.

@@ -6,7 +6,7 @@ from calib.decisions.cuts import Goal, event_decision
 from calib.decisions.judgement import certify, fit_and_judge, judge_answers
 from calib.decisions.outcomes import Costs, change, outcome_of
 from calib.decisions.prior_shift import estimate_rate, shift_prior
-from calib.decisions.recalibration import judge_groups, recalibrate_groups, recalibrated_cut
+from calib.decisions.recalibration import recalibrated_cut
 from calib.decisions.rules import AnswerAbove, CostMatrix, EventCut
 from calib.decisions.sample_size import rows_needed
 from calib.decisions.set_scores import fit_sets, judge_sets
@@ -26,10 +26,8 @@ __all__ = [
     "fit_and_judge",
     "fit_sets",
     "judge_answers",
-    "judge_groups",
     "judge_sets",
     "outcome_of",
-    "recalibrate_groups",
     "recalibrated_cut",
     "rows_needed",
     "shift_prior",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.base import is_pairs
+from calib.base import groups_for, is_pairs
 from calib.decisions.conformal import PredictionSets, conformal_sets, quantile_rank
 from calib.decisions.judgement import (
     LEVEL,
@@ -105,7 +105,10 @@ def fit_sets(
     _check_has_sets(calibrator, data)
     rows = independent_rows(data, random_state)
     return conformal_sets(
-        calibrator.probs_from_logits(rows.logits), rows.labels, alpha, per_class=per_class
+        calibrator.probs_from_logits(rows.logits, groups_for(calibrator, rows)),
+        rows.labels,
+        alpha,
+        per_class=per_class,
     )
 
 
@@ -138,8 +141,10 @@ def judge_sets(
     n_classes = data.n_classes
     covered = np.empty(n, dtype=bool)
     size = np.empty(n, dtype=np.int64)
+    groups = groups_for(calibrator, data)
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
-        inside = sets.predict(calibrator.probs_from_logits(data.logits[rows]))
+        group = None if groups is None else groups[rows]
+        inside = sets.predict(calibrator.probs_from_logits(data.logits[rows], group))
         covered[rows] = inside[np.arange(len(inside)), data.labels[rows]]
         size[rows] = inside.sum(axis=1)
     class_rows = np.bincount(data.labels, minlength=n_classes)

@@ -1,4 +1,4 @@
-"""Decisions as pages ask a worker for them: sets, thresholds, costs and intercepts of groups on test rows."""
+"""Decisions as pages ask a worker for them: sets, thresholds and costs on test rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import Calibrator
+from calib.base import Calibrator, groups_for
 from calib.data.predictions import Predictions
 from calib.decisions.class_costs import ClassDecision, check_classes, costs_saved, judge_actions
 from calib.decisions.conformal import PredictionSets
@@ -83,8 +83,10 @@ def _by_costs(
     check_classes(rule, test.n_classes)
     actions, predicted = (np.empty(len(test), dtype=np.int64) for _ in range(2))
     expected = np.empty(len(test))
+    groups = groups_for(fitted, test)
     for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
-        probs = fitted.probs_from_logits(test.logits[rows])
+        inside = None if groups is None else groups[rows]
+        probs = fitted.probs_from_logits(test.logits[rows], inside)
         actions[rows], expected[rows] = rule.decide_with_cost(probs)
         predicted[rows] = np.argmax(probs, axis=1)
     return judge_actions(
@@ -125,6 +127,8 @@ def certified(
         class_names=test.class_names,
         kind=test.kind,
         sha256="in a worker",
+        groups=data.get("groups"),
+        metadata={name: data["groups"] for name in test.metadata if "groups" in data},
     )
     return certify_and_judge(fitted, test, calibration, risk, delta)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import Calibrator, Progress
+from calib.base import Calibrator, Progress, groups_for
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.diagnostics.corp import ConsistencyBand, CorpCurve
@@ -72,19 +72,20 @@ def views_of(data: Predictions) -> list[View]:
     )
 
 
-def arrays_to_judge(
-    test: Predictions, needs: frozenset[str] | tuple[str, ...] = ()
-) -> dict[str, Any]:
+def arrays_to_judge(test: Predictions, fitted: Calibrator | None = None) -> dict[str, Any]:
     """The arrays that a worker judges on, by name; :func:`rows_to_judge` puts them together again.
 
     Parameters
     ----------
-    needs : of the method: where it predicts from features these go too.
+    fitted : what predicts: where it does so from features or groups too, these go with them.
     """
-    names = (*ROWS, "features") if "features" in needs else ROWS
+    names = (*ROWS, "features") if fitted is not None and "features" in fitted.needs else ROWS
     arrays = {
         f"{TEST}{name}": array for name in names if (array := getattr(test, name)) is not None
     }
+    if (groups := groups_for(fitted, test)) is not None:
+        arrays[f"{TEST}groups"] = groups
+        arrays[f"{TEST}column"] = np.array(fitted.group_column if fitted is not None else "")
     if test.event is not None:
         arrays[f"{TEST}event"] = np.array(test.event.column)
     if test.floor is not None:
@@ -107,6 +108,8 @@ def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
     weight_kind = str(given.pop("weight_kind"))
     floor = float(given.pop("floor")) if "floor" in given else None
     names = tuple(map(str, range(given["logits"].shape[1])))
+    if group_column := str(given.pop("column", "")):
+        given["metadata"] = {group_column: given.pop("groups")}
     event = None if column is None else Event(int(column), names[int(column)], "")
     about: dict[str, Any] = {
         "kind": kind,
@@ -172,8 +175,10 @@ def class_pair(fitted: Calibrator, target: int, *, data: Mapping[str, Any]) -> t
     test = rows_to_judge(data)
     assert test is not None
     said = np.empty(len(test))
+    groups = groups_for(fitted, test)
     for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
-        said[rows] = fitted.probs_from_logits(test.logits[rows])[:, target]
+        inside = None if groups is None else groups[rows]
+        said[rows] = fitted.probs_from_logits(test.logits[rows], inside)[:, target]
     return said, test.labels == target
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calib.arrays import check_labels
-from calib.base import LEARNS_NOTHING, Calibrator
+from calib.base import LEARNS_NOTHING, Calibrator, groups_for
 from calib.data.predictions import Predictions, check_predictions
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, View, view_of
@@ -175,6 +175,7 @@ class Evaluation:
         if data.floor is not None and LEARNS_NOTHING in getattr(calibrator, "traits", ()):
             calibrator = raw_model(data)
         features = data.features if "features" in getattr(calibrator, "needs", ()) else None
+        groups = groups_for(calibrator, data)
         evaluation = cls.from_calibrator(
             calibrator,
             data.logits,
@@ -182,6 +183,7 @@ class Evaluation:
             features,
             **row_arrays(data),
             weight_kind=data.weight_kind,
+            groups=groups,
         )
         return evaluation.seen(view_of(data, view))
 
@@ -195,6 +197,7 @@ class Evaluation:
         clusters: Any = None,
         weights: Floats | None = None,
         weight_kind: WeightKind | None = None,
+        groups: Any = None,
     ) -> Evaluation:
         """Predict block by block, so that the probabilities never exist whole.
 
@@ -215,6 +218,8 @@ class Evaluation:
             Weights whose meaning was confirmed.
         weight_kind : {"sampling", "frequency", "exposure"} or None, default None
             What they mean.
+        groups : array_like of shape (n,) or None, default None
+            Group of each row, for a map by group.
 
         Returns
         -------
@@ -228,7 +233,8 @@ class Evaluation:
         """
         logits = check_columns(logits)
         labels = check_labels(labels, logits.shape)
-        given = {} if features is None else {"features": features}
+        arrays = {"features": features, "groups": groups}
+        given = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
         unit, _, clustered = drawn_units(
             len(labels), None if clusters is None else np.asarray(clusters)
         )

@@ -37,6 +37,7 @@ def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
     The format is that of the documentation of ``mlflow.pyfunc``, section *Filesystem format*: ``MLmodel``, which is
     YAML, and so may be JSON, names the data, the folder of code, and the module that loads the model.
     """
+    exported.calibrator.steps()  # refuses a map by group
     version = platform.python_version()
     environment = {"python": version, "dependencies": ["-r requirements.txt"]}
     flavour = {

@@ -20,7 +20,7 @@ from calib.records import npz_of
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is calibrated: canonical logits, and labels, features, weights and identifiers where they are known.
+    """What is calibrated: canonical logits, and labels, features, weights, identifiers and groups where they are known.
 
     Without identifiers rows are numbered from 1 in tables.
     """
@@ -30,6 +30,7 @@ class Rows:
     features: Any = None
     weights: Floats | None = None
     ids: Mapping[str, Any] = field(default_factory=dict)
+    groups: Any = None
 
     @property
     def known(self) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def to_npz(*, data: Mapping[str, Any], callback: Progress = silent) -> bytes:
     data : ``exported`` and ``rows``.
     """
     rows: Rows = data["rows"]
-    said = data["exported"].answer(rows.logits, rows.features)
+    said = data["exported"].answer(rows.logits, rows.features, groups=rows.groups)
     return npz_of(said | {f"{name}s": column for name, column in rows.known.items()})
 
 
@@ -62,7 +63,7 @@ def to_csv(*, data: Mapping[str, Any], callback: Progress = silent) -> str:
 
 def _table(exported: ExportedCalibrator, rows: Rows, more: Sequence[str] = ()) -> str:
     """A csv in which no cell is a formula; a column that is called as one of the identifiers gets ``_`` behind it."""
-    said = exported.answer(rows.logits, rows.features, more)
+    said = exported.answer(rows.logits, rows.features, more, rows.groups)
     if "probabilities" in said:
         del said["confidence"]
     actions = (
@@ -97,7 +98,7 @@ def write_predictions(
     if suffix == ".csv":
         path.write_text(_table(exported, rows, more), encoding="utf-8")
         return
-    said = exported.answer(rows.logits, rows.features, more)
+    said = exported.answer(rows.logits, rows.features, more, rows.groups)
     if suffix == ".npz":
         np.savez(path, **said)
     elif suffix == ".npy" and len(more) < 2:

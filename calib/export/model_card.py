@@ -110,6 +110,8 @@ def _use(exported: ExportedCalibrator) -> str:
     call = f"probs = calibrator.predict_proba(outputs)  # {_shape(exported)} -> (n, {exported.calibrator.n_classes_})"
     if exported.kind == "pairs":
         call = "confidence = calibrator.predict_proba(outputs)[:, 1]  # (n,) -> (n,), that each answer is correct"
+    if exported.needs_groups:
+        call = "probs = calibrator.predict_proba(outputs, groups=groups)  # groups: (n,), one for each row"
     lines = [call]
     lines += ["actions = calibrator.decide(outputs)"] if exported.decision is not None else []
     lines += ["sets = calibrator.prediction_sets(outputs)"] if exported.sets is not None else []
@@ -131,6 +133,10 @@ def _in_and_out(exported: ExportedCalibrator) -> dict[str, Any]:
         facts["scale of the input"] = describe_scale(exported.scale)
     if exported.needs_features:
         facts["features"] = "the inputs of the rows, (n, ...), as they were uploaded"
+    if exported.needs_groups:
+        facts["groups"] = (
+            f"that of each row{f', column {exported.group_column}' * bool(exported.group_column)}"
+        )
     if exported.seen is not None:
         facts["range of the input"] = (
             f"{exported.seen.low:.6g} to {exported.seen.high:.6g}; nothing else was tested"

@@ -71,7 +71,8 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "n_outputs": exported.n_outputs,
         "range": _range(exported),
         "to_logits": logit_steps(exported),
-        "steps": checked_steps(made),
+        "steps": checked_steps(made, by_group=True),
+        "groups": made.departures(),
         "promises": sorted(made.promises(made.n_classes_)),
         "notes": made.notes(),
         "seen": None if exported.seen is None else asdict(exported.seen),
@@ -86,9 +87,14 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
     }
 
 
-def checked_steps(calibrator: Calibrator) -> list[Step]:
-    """The steps of a fitted calibrator, which give its probabilities on a few rows of all kinds."""
-    steps = calibrator.steps()
+def checked_steps(calibrator: Calibrator, by_group: bool = False) -> list[Step]:
+    """The steps of a fitted calibrator, which give its probabilities on a few rows of all kinds.
+
+    Parameters
+    ----------
+    by_group : whether the file takes groups of rows too.
+    """
+    steps = calibrator.shared_steps() if by_group else calibrator.steps()
     rows = trial_rows(calibrator.n_classes_)
     try:
         away = np.abs(predict.probabilities(steps, rows) - calibrator.probs_from_logits(rows)).max()

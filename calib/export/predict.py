@@ -141,13 +141,25 @@ STEPS = {
 }
 
 
-def probabilities(steps, logits, promises=()):
-    """What the steps of a calibrator make of logits, (n, m), in blocks of rows."""
+def departed(probs, by, groups):
+    """Probabilities with the departure of each row's group from the shared map; an unknown group has none."""
+    number = {name: j for j, name in enumerate(by["names"])}
+    code = np.array([number.get(str(group), -1) for group in groups], dtype=int)
+    known = np.flatnonzero(code >= 0)
+    moved = np.log(np.maximum(probs[known], np.finfo(float).tiny))
+    probs[known] = softmax(moved * by["slopes"][code[known], None] + by["offsets"][code[known]])
+    return probs
+
+
+def probabilities(steps, logits, promises=(), by=None, groups=None):
+    """What the steps of a calibrator make of logits, (n, m), in blocks of rows, and then of their groups."""
     probs = np.empty(logits.shape)
     size = max(1, 20_000 // logits.shape[1])
     try:
         for start in range(0, len(logits), size):
             probs[start : start + size] = run(steps, logits[start : start + size])
+        if by and groups is not None:
+            probs = departed(probs, by, groups)
     except Exception as error:
         raise Refused(
             f"The calibrator cannot be computed ({type(error).__name__}); export it again."
@@ -180,39 +192,48 @@ class Calibrator:
                 f"The file is not of format {FORMAT}, or holds arrays it does not name; export it again."
             )
         row = np.full((1, min(self.record["n_outputs"], len(self.record["class_names"]))), 0.5)
+        group = [*self.record["groups"]["names"], ""][:1] if self.record["groups"] else None
         self.answer(
-            np.clip(row, *self.record["range"]), self.record["kind"]
+            np.clip(row, *self.record["range"]), self.record["kind"], group
         )  # refuses what cannot be computed
 
-    def predict_proba(self, outputs, kind=None):
+    def predict_proba(self, outputs, kind=None, groups=None):
         """Calibrated probabilities (n, n_classes); of answers with one confidence each (n, 2), wrong and correct.
+
+        A calibrator with a map by group takes the ``groups`` of the rows, (n,).
 
         Outputs that look like another kind than the calibrator takes are refused, unless ``kind`` says what they are.
         """
-        return probabilities(
-            self.record["steps"], self.logits(outputs, kind), self.record["promises"]
-        )
+        return self._probabilities(self.logits(outputs, kind), groups)
 
-    def predict(self, outputs, kind=None):
+    def predict(self, outputs, kind=None, groups=None):
         """Most probable class of each row, (n,), as labels were given to the fit."""
-        numbers = self._part("predicted", outputs, kind)
+        numbers = self._part("predicted", outputs, kind, groups)
         return np.array(self.record["classes"])[numbers] if self.record["classes"] else numbers
 
-    def decide(self, outputs, kind=None):
+    def decide(self, outputs, kind=None, groups=None):
         """Action of each row by the file's rule, (n,): ``record["actions"]`` names them, -1 hands a row over."""
-        return self._part("actions", outputs, kind)
+        return self._part("actions", outputs, kind, groups)
 
-    def prediction_sets(self, outputs, kind=None):
+    def prediction_sets(self, outputs, kind=None, groups=None):
         """Which classes are in the set of each row, (n, n_classes)."""
-        return self._part("sets", outputs, kind)
+        return self._part("sets", outputs, kind, groups)
 
-    def _part(self, name, outputs, kind):
-        parts = self.answer(outputs, kind)
+    def _probabilities(self, logits, groups):
+        by = self.record["groups"]
+        if by and np.shape(groups) != (len(logits),):
+            raise Refused(
+                f"The calibrator has a map by group: it needs the group of each of {len(logits):,} rows."
+            )
+        return probabilities(self.record["steps"], logits, self.record["promises"], by, groups)
+
+    def _part(self, name, outputs, kind, groups):
+        parts = self.answer(outputs, kind, groups)
         if name not in parts:
             raise Refused(f"The file holds no {name}; export it with them.")
         return parts[name]
 
-    def answer(self, outputs, kind=None):
+    def answer(self, outputs, kind=None, groups=None):
         """All that the calibrator says of outputs, as arrays by name.
 
         ``probabilities`` and the number of the ``predicted`` class, or ``confidence``. By the file's rule ``actions``,
@@ -221,7 +242,7 @@ class Calibrator:
         rule = self.record["decision"]
         sets = self.record["sets"]
         logits = self.logits(outputs, kind)
-        probs = probabilities(self.record["steps"], logits, self.record["promises"])
+        probs = self._probabilities(logits, groups)
         largest = probs.max(axis=1)
         shares = probs / probs.sum(axis=1, keepdims=True)
         predicted = np.where(probs == largest[:, None], logits, -np.inf).argmax(axis=1)
@@ -475,6 +496,7 @@ def main(arguments=None):
         "--columns",
         help="names of the outputs' columns, in the order of the classes: a,b,c; of an .npz that of the array",
     )
+    parser.add_argument("--groups", help="name of the column of groups, for a map by group")
     parser.add_argument("--kind", help="what the outputs are, where they look like something else")
     parser.add_argument(
         "--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz")
@@ -487,7 +509,13 @@ def main(arguments=None):
         if given.columns:
             calibrator.record["columns"] = given.columns.split(",")
         outputs, names, rows = read_outputs(calibrator.record, given.outputs)
-        said = calibrator.answer(outputs, given.kind)
+        groups = None
+        if by := calibrator.record["groups"]:
+            column = given.groups or by["column"]
+            if column not in names:
+                raise Refused("The calibrator has a map by group: name its column with --groups.")
+            groups = [row[names.index(column)] for row in rows]
+        said = calibrator.answer(outputs, given.kind, groups)
         if given.out.suffix.lower() == ".npz":
             np.savez(given.out, **said)
             return

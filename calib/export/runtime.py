@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import MINDS_OFFSETS, Calibrator, Predictor
+from calib.base import MINDS_OFFSETS, NO_STEPS, Calibrator, Predictor
 from calib.calibrators.feature_scale import check_against_mean, check_standardisation
 from calib.calibrators.steps import Step
 from calib.canonical import (
@@ -59,6 +59,7 @@ class StepsCalibrator(Calibrator):
     method_, params_ : of the method that was fitted.
     steps_ : what it computes.
     promises_, notes_ : of the fit.
+    groups_ : its maps by group; None without them.
     """
 
     n_classes_: int
@@ -67,6 +68,7 @@ class StepsCalibrator(Calibrator):
     steps_: list[Step]
     promises_: list[str]
     notes_: list[str]
+    groups_: dict[str, Any] | None = None
 
     traits = frozenset({MINDS_OFFSETS})  # the steps take logits as they are
 
@@ -80,11 +82,31 @@ class StepsCalibrator(Calibrator):
 
     def steps(self) -> list[Step]:
         """As the file holds them."""
+        if self.groups_ is not None:
+            raise CalibrationError(NO_STEPS)
         return self.steps_
 
-    def _predict(self, logits: Floats) -> Floats:
+    def shared_steps(self) -> list[Step]:
+        """As the file holds them."""
+        return self.steps_
+
+    @property
+    def needs_groups(self) -> bool:
+        """Whether it has maps by group."""
+        return self.groups_ is not None
+
+    @property
+    def group_column(self) -> str:
+        """Column of the groups in the data of the fit."""
+        return "" if self.groups_ is None else str(self.groups_["column"])
+
+    def departures(self) -> dict[str, Any] | None:
+        """As the file holds them."""
+        return self.groups_
+
+    def _predict(self, logits: Floats, groups: Any = None) -> Floats:
         with damage_in_words():
-            return predict.probabilities(self.steps_, logits, self.promises_)
+            return predict.probabilities(self.steps_, logits, self.promises_, self.groups_, groups)
 
     def _changed(self) -> list[str]:
         return [f"method={self.method_}"]
@@ -192,20 +214,38 @@ class ExportedCalibrator(OutputFormat, Predictor):
         return "features" in self.calibrator.needs
 
     @property
+    def needs_groups(self) -> bool:
+        """Whether it has maps by group, and takes the groups of rows."""
+        return self.calibrator.needs_groups
+
+    @property
+    def group_column(self) -> str:
+        """Column of the groups in the data of the fit; "" where they were passed as an array."""
+        return self.calibrator.group_column
+
+    @property
     def gives_probabilities(self) -> bool:
         """Whether it predicts probabilities of all classes."""
         return self.calibrator.gives_probabilities
 
-    def probs_from_logits(self, logits: Any) -> Floats:
+    def probs_from_logits(self, logits: Any, groups: Any = None) -> Floats:
         """Calibrated probabilities of the calibrator inside."""
-        return self.calibrator.probs_from_logits(logits)
+        return self.calibrator.probs_from_logits(logits, groups)
 
-    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
+    def confidence_from_logits(
+        self, logits: Any, features: Any = None, groups: Any = None
+    ) -> Floats:
         """Confidence; of pairs the calibrated one that each answer is correct. Features are as they were uploaded."""
-        confidence = self.answer(logits, self.to_features(features))["confidence"]
+        confidence = self.answer(logits, self.to_features(features), groups=groups)["confidence"]
         return cast(Floats, confidence)
 
-    def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
+    def decide(
+        self,
+        outputs: Any,
+        features: Any = None,
+        kind: Kind | None = None,
+        groups: Any = None,
+    ) -> Ints:
         """Action of each row for a model's outputs as they were uploaded, by the file's own rule.
 
         With a cut 1 where the event's probability reaches it and 0 elsewhere; with costs the number of the action that
@@ -220,6 +260,8 @@ class ExportedCalibrator(OutputFormat, Predictor):
             As for :meth:`predict_confidence`.
         kind : str or None, default None
             As for :meth:`to_logits`.
+        groups : array_like of shape (n,) or None, default None
+            As for :meth:`predict_proba`.
 
         Returns
         -------
@@ -233,7 +275,9 @@ class ExportedCalibrator(OutputFormat, Predictor):
         """
         held(self, "decision")
         logits = self.to_logits(outputs, kind)
-        return cast(Ints, self.answer(logits, self.to_features(features), ("actions",))["actions"])
+        groups = self.groups_of_rows(outputs, groups)
+        said = self.answer(logits, self.to_features(features), ("actions",), groups)
+        return cast(Ints, said["actions"])
 
     @property
     def action_names(self) -> dict[int, str]:
@@ -245,7 +289,9 @@ class ExportedCalibrator(OutputFormat, Predictor):
         )
         return named | ({HAND_OVER: HANDED_OVER} if hands_over else {})
 
-    def prediction_sets(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[np.bool_]:
+    def prediction_sets(
+        self, outputs: Any, kind: Kind | None = None, groups: Any = None
+    ) -> npt.NDArray[np.bool_]:
         """Which classes are in the set of each row, for a model's outputs as they were uploaded.
 
         They hold the label with the probability that :attr:`sets` says, where rows are exchangeable
@@ -257,6 +303,8 @@ class ExportedCalibrator(OutputFormat, Predictor):
             As for :meth:`to_logits`.
         kind : str or None, default None
             As for :meth:`to_logits`.
+        groups : array_like of shape (n,) or None, default None
+            As for :meth:`predict_proba`.
 
         Returns
         -------
@@ -268,9 +316,16 @@ class ExportedCalibrator(OutputFormat, Predictor):
         CalibrationError
             If the file holds no prediction sets.
         """
-        return cast(PredictionSets, held(self, "sets")).predict(self.predict_proba(outputs, kind))
+        probs = self.predict_proba(outputs, kind, groups)
+        return cast(PredictionSets, held(self, "sets")).predict(probs)
 
-    def answer(self, logits: Any, features: Any = None, more: Sequence[str] = ()) -> dict[str, Any]:
+    def answer(
+        self,
+        logits: Any,
+        features: Any = None,
+        more: Sequence[str] = (),
+        groups: Any = None,
+    ) -> dict[str, Any]:
         """What the calibrator says of rows, by name.
 
         Parameters
@@ -281,6 +336,8 @@ class ExportedCalibrator(OutputFormat, Predictor):
             As :meth:`to_features` gives them.
         more : sequence of str, optional
             ``actions`` and ``sets``, where these are wanted too.
+        groups : array_like of shape (n,) or None, default None
+            Group of each row, which a map by group needs.
 
         Returns
         -------
@@ -289,12 +346,13 @@ class ExportedCalibrator(OutputFormat, Predictor):
             of pairs ``confidence`` alone.
         """
         made = self.calibrator
+        groups = self.groups_of_rows(None, groups)
         said = dict[str, Any]()
         if self.kind == "pairs":
-            said["confidence"] = made.probs_from_logits(logits)[:, 1]
+            said["confidence"] = made.probs_from_logits(logits, groups)[:, 1]
         else:
             if made.gives_probabilities:
-                probs = said["probabilities"] = made.probs_from_logits(logits)
+                probs = said["probabilities"] = made.probs_from_logits(logits, groups)
                 confidence = probs.max(axis=1)
             else:
                 probs = logits
@@ -424,6 +482,7 @@ def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
             steps_=record["steps"],
             promises_=[*map(str, record["promises"])],
             notes_=[*map(str, record["notes"])],
+            groups_=record["groups"],
         )
         fitted.check_state()
         if fitted.method_ not in METHODS:

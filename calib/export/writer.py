@@ -160,7 +160,10 @@ def check_method(ending: str, method: str) -> None:
     """Raise :class:`CalibrationError` where a method has no file of this ending, which is known before a fit."""
     if ending == "onnx":
         check_onnx()
-    if ending != "pkl" and METHODS[method].needs:
+    by_group = METHODS[method].needs == {"groups"}
+    if by_group and ending not in ("pkl", "npz", "zip"):
+        METHODS[method].cls().steps()
+    if ending != "pkl" and METHODS[method].needs and not by_group:
         raise CalibrationError(
             f"{METHODS[method].title} predicts from the inputs of the rows too; save a .pkl."
         )

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from calib.base import Calibrator, is_pairs
+from calib.base import Calibrator, groups_for, is_pairs
 from calib.canonical import KINDS, Kind
 from calib.data import DataError, read_features, read_rows
 from calib.data.loading import APART
@@ -64,6 +64,7 @@ python calibrator/predict.py {file} --out calibrated.csv  # needs NumPy alone"""
 PYTHON = """from predict import load                      # in the unzipped folder
 calibrator = load("calibrator.npz")           # nothing is unpickled
 {call}"""
+BY_GROUP = "probs = calibrator.predict_proba(outputs, groups=groups)   # groups: that of each row"
 PROBABILITIES = "probs = calibrator.predict_proba(outputs)     # outputs: what your model writes, as uploaded here"
 OF_PAIRS = "confidence = calibrator.predict_proba(outputs)[:, 1]   # outputs: confidences in answers, as uploaded here"
 CONFIDENCE = """confidence = calibrator.predict_confidence(outputs, features)
@@ -144,7 +145,7 @@ def files(made: Packed, advised: bool = True) -> None:
     kind: Literal["primary", "secondary"] = "primary" if advised else "secondary"
     exported = made.exported
     st.markdown(FILES)
-    steps = partial(npz.checked_steps, exported.calibrator)
+    steps = partial(npz.checked_steps, exported.calibrator, by_group=True)
     with st.container(horizontal=True):
         made.offer("Bundle with model card", "zip", "folder_zip", [steps], type=kind)
         made.offer("Pickle", "pkl", "deployed_code")
@@ -158,6 +159,7 @@ def files(made: Packed, advised: bool = True) -> None:
         wrap_lines=True,
     )
     of_rows = PROBABILITIES if exported.calibrator.gives_probabilities else CONFIDENCE
+    of_rows = BY_GROUP if exported.needs_groups else of_rows
     call = OF_PAIRS if exported.kind == "pairs" else of_rows
     python.code(PYTHON.format(call=call), language="python", wrap_lines=True)
     st.caption(_limits(exported))
@@ -233,14 +235,21 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     whole = fit.calibrator.gives_probabilities and not pairs
     st.header("Calibrated probabilities" if whole else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
+    takes_upload = not fit.calibrator.needs_groups
+    sources = [*parts, *["an upload"] * takes_upload]
     chosen = st.segmented_control(
-        "Of", [*parts, "an upload"], default="test rows", required=True, key="export/of"
+        "Of", sources, default="test rows", required=True, key="export/of"
     )
+    if not takes_upload:
+        st.caption(
+            "New rows, which need their groups: `python predict.py new.csv --groups column`, in the bundle."
+        )
     of: Hashable
     if chosen in parts:
         part = parts[chosen]
         ids = {"row": np.arange(1, len(part) + 1) if part is session.data else session.test_numbers}
-        rows = Rows(part.logits, part.labels, part.features, part.weights, ids)
+        groups = groups_for(fit.calibrator, part)
+        rows = Rows(part.logits, part.labels, part.features, part.weights, ids, groups)
         of = (fit.key, chosen)
     else:
         asks = "with features, " if "features" in fit.calibrator.needs else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 from calib.base import Calibrator, can_learn
 from calib.calibrators.backend import DEVICES, gpu_present
+from calib.calibrators.by_group import PROTECTED
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.registry import (
@@ -48,7 +49,9 @@ def device_choice(methods: list[str]) -> str:
     return chosen
 
 
-def parameter_widgets(cls: type[Calibrator], name: str) -> dict[str, Any]:
+def parameter_widgets(
+    cls: type[Calibrator], name: str, group_columns: Sequence[str] = ()
+) -> dict[str, Any]:
     """Show one widget per declared parameter, the seed last; return the chosen values by name.
 
     The device is chosen for all methods together, see :func:`device_choice`.
@@ -60,7 +63,11 @@ def parameter_widgets(cls: type[Calibrator], name: str) -> dict[str, Any]:
     )
     for i, f in enumerate(shown):
         with columns[i % 2]:
-            chosen[f.name] = declared(f.name, f.default, f.metadata, f"param/{name}/{f.name}")
+            default: Any = f.default
+            meta: Mapping[str, Any] = f.metadata
+            if f.name == "column":
+                default, meta = group_columns[0], {**meta, "choices": tuple(group_columns)}
+            chosen[f.name] = declared(f.name, default, meta, f"param/{name}/{f.name}")
     return chosen
 
 
@@ -99,12 +106,15 @@ def choose_and_start(session: OpenSession) -> None:
     st.header("What they do, and their parameters")
     device = device_choice(methods)
     params = {}
+    columns = list(data.group_columns())
     with st.container(gap="xsmall"):
         for name in methods:
             method = METHODS[name]
             with st.expander(f"**{method.title}** — {method.summary}", key=f"fit/fold/{name}"):
                 st.caption(f"{method.paper}. When not to use it: {method.avoid}")
-                params[name] = parameter_widgets(method.cls, name)
+                if "groups" in method.needs:
+                    st.caption(PROTECTED)
+                params[name] = parameter_widgets(method.cls, name, columns)
             if method.uses_device:
                 params[name]["device"] = device
         _others([name for name in offered["All"] if name not in methods])
@@ -155,7 +165,10 @@ def _left_out(data: Predictions) -> None:
         name for name, method in METHODS.items() if can_learn(method.cls, data)
     ]  # of the others it is said above
     lacking = {
-        METHODS[name].title: missing for name in able if (missing := missing_arrays(name, data))
+        METHODS[name].title: missing
+        for name in able
+        if (missing := missing_arrays(name, data))
+        and not (missing == ["groups"] and data.group_columns())
     }
     for title, missing in lacking.items():
         with st.container(horizontal=True, vertical_alignment="center"):

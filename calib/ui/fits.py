@@ -154,14 +154,16 @@ def ask(spec: FitSpec | TaskSpec, data: Data | None = None) -> None:
 
 
 def _data_of(session: OpenSession, spec: FitSpec | TaskSpec) -> Data:
+    key = spec.data_key
     if isinstance(spec, FitSpec):
         part = session.calibration
         unfitted = calibrator(spec.method, **spec.params)
-        extras = extras_for(unfitted, part) | arrays_to_judge(session.whole_test, unfitted.needs)
+        key += unfitted.group_column
+        extras = extras_for(unfitted, part) | arrays_to_judge(session.whole_test, unfitted)
     else:
         part = session.data
         extras = pool_arrays(session.data)
-    return Data.of(spec.data_key, logits=part.logits, labels=part.labels, **extras)
+    return Data.of(key, logits=part.logits, labels=part.labels, **extras)
 
 
 def cancel(key: str) -> None:
@@ -368,8 +370,9 @@ def rows_of(part: Predictions) -> Data:
 
 def rows_to_predict(session: OpenSession, fitted: Calibrator) -> Data:
     """The test rows as a worker needs them to predict."""
-    arrays = arrays_to_judge(session.test, fitted.needs)
-    return Data(f"{session.rows_key} {sorted(arrays)}", arrays)
+    arrays = arrays_to_judge(session.test, fitted)
+    key = f"{session.rows_key}{fitted.group_column}"
+    return Data(f"{key} {sorted(arrays)}", arrays)
 
 
 def ready(

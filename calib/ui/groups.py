@@ -12,6 +12,7 @@ import streamlit as st
 
 from calib.auditing.findings import GroupFinding
 from calib.auditing.groups import Contrast, contrast, groups_of_data, groups_of_evaluation
+from calib.calibrators.by_group import PROTECTED
 from calib.diagnostics.group_panels import LEAST_EVENTS, MEASURES, GroupPanel, group_panels
 from calib.evaluation.view import View
 from calib.formatting import listed, number, percent, plural, with_interval
@@ -19,7 +20,7 @@ from calib.plots.groups import forest
 from calib.ui import widgets
 from calib.ui.audit import audit_of, plain, rows_to_audit
 from calib.ui.chosen_rows import show_clickable
-from calib.ui.fits import RAW, ShownFit, ready
+from calib.ui.fits import RAW, ShownFit, ready, start
 from calib.ui.session import LEAST_OF_COHORT, Cohort, OpenSession, current_session
 from calib.ui.text import add_notice, literal
 from calib.ui.widgets import draw_table, show_table
@@ -147,8 +148,17 @@ def beside_others(session: OpenSession, cohort: Cohort) -> None:
 
 def remedy(session: OpenSession) -> None:
     """What corrects the groups, as the audit says."""
-    found = audit_of(session).of("remedy")
-    st.markdown(plain(found.sentence))
+    found = audit_of(session)
+    st.markdown(plain(found.of("remedy").sentence))
+    if found.column:
+        st.button(
+            f"Fit a map for each {literal(found.column)}",
+            key="groups/fit by group",
+            icon=":material/play_arrow:",
+            on_click=start,
+            args=([("by_group", {"column": found.column})],),
+            help=PROTECTED,
+        )
 
 
 def numbers(groups: Sequence[GroupFinding], view: View) -> None:

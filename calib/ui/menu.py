@@ -14,6 +14,7 @@ from calib.ui.session import OpenSession
 
 SAID_OF = {
     "features": "features",
+    "groups": "a column of groups",
     "train_features": "the training set",
     "train_labels": "the training set",
 }

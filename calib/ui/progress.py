@@ -225,6 +225,8 @@ def about(seconds: float) -> str:
 def offered_presets(session: OpenSession) -> dict[str, list[str]]:
     """Choices of methods for the open split; no "Fast" where it holds the methods of another choice."""
     offered = presets(session.data, len(session.calibration))
+    if session.data.group_columns() and "by_group" not in offered["All"]:
+        offered["All"].append("by_group")  # its column is chosen beside it
     if offered["Fast"] in (offered["Recommended"], offered["All"]):
         del offered["Fast"]
     return offered

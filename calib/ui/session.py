@@ -16,7 +16,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.apply.sample import fewer_rows
 from calib.auditing.groups import rows_in_group
-from calib.auditing.rows import group_columns
 from calib.data import Choices, Inspection, Predictions
 from calib.data.split import split_rows
 from calib.decisions.conformal import PredictionSets
@@ -228,7 +227,7 @@ class OpenSession(Visitor):
 
     def show_cohort(self, columns: Sequence[str], name: str) -> bool:
         """Restrict the pages to a group of rows, unless there is none of this name with test rows enough."""
-        inside = rows_in_group(group_columns(self.data), self.data.times, columns, name)
+        inside = rows_in_group(self.data.group_columns(), self.data.times, columns, name)
         if inside is None:
             return False
         test_inside = inside[self._whole_test_numbers]

@@ -24,8 +24,9 @@ from calib.auditing.groups import (
     rows_in_group,
 )
 from calib.auditing.make import audit, audit_rows
-from calib.auditing.maps import fit_affine, slope_estimate
+from calib.auditing.maps import slope_estimate
 from calib.auditing.rows import AuditRows
+from calib.calibrators.by_group import fit_affine
 from calib.cli import main
 from calib.data.loading import from_outputs
 from calib.errors import CalibrationError

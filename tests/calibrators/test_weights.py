@@ -11,7 +11,7 @@ from calib.errors import CalibrationError
 from calib.registry import METHODS, methods_that_take
 from tests.conftest import simulate
 
-TAKE_WEIGHTS = methods_that_take("weights")
+TAKE_WEIGHTS = [name for name in methods_that_take("weights") if not METHODS[name].needs]
 MEANS = ("temperature",)
 """Methods of a mean over the rows, to which the sum of the weights does not matter."""
 

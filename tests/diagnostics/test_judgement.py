@@ -44,7 +44,7 @@ def stored(judgement: Any) -> Any:
 @pytest.mark.parametrize("name", ["temperature", "imax", "spline", "gpcalib", "geometric"])
 def test_a_worker_judges_a_method_as_the_library_does(name):
     made, test = fitted(name, VARIANTS[name][0]), rows(4)
-    call = pickle.dumps((judge_fitted, made, arrays_to_judge(test, made.needs)))
+    call = pickle.dumps((judge_fitted, made, arrays_to_judge(test, made)))
     function, sent, data = pickle.loads(call)
     judged = pickle.loads(pickle.dumps(function(sent, data=data)))
     here = Evaluation.from_predictions(made, test, "top-label")

@@ -12,6 +12,7 @@ import pytest
 
 import calib
 from calib.decisions import CostMatrix
+from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.predict import Refused, inert, load, main
 from calib.numerics import softmax
@@ -335,3 +336,40 @@ def test_forged_files_are_refused_or_give_probabilities(fitted, overconfident, r
             continue
         assert ((probs >= 0) & (probs <= 1 + 1e-9)).all()
     assert 20 < refused < 80
+
+
+@pytest.mark.parametrize("method", ["platt", "vector"])
+def test_maps_by_group_are_exported_with_their_groups(method, tmp_path, rng):
+    logits = rng.normal(0.0, 2.0, (1500, 3))
+    groups = rng.choice(["a", "b", "=c"], 1500)
+    shift = np.array([0.0, 1.5, -1.0])[np.unique(groups, return_inverse=True)[1]]
+    labels = (logits + rng.gumbel(size=(1500, 3)) + shift[:, None] * [0, 0, 1]).argmax(axis=1)
+    made = calib.calibrator("by_group", method=method).fit(
+        logits, labels, kind="logits", groups=groups
+    )
+    assert made.spread_
+    new, of_row = rng.normal(0.0, 4.0, (50, 3)), np.r_[["unknown"], rng.choice(["a", "=c"], 49)]
+    new[1] = [800.0, -800.0, 0.0]
+    expected = made.predict_proba(new, groups=of_row)
+    for ending in ("npz", "zip", "pkl"):
+        loaded = calib.runtime.load(writer.save(made, tmp_path / f"calibrator.{ending}"))
+        found = loaded.predict_proba(new, groups=of_row)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        with pytest.raises(CalibrationError, match="pass groups="):
+            loaded.predict_proba(new)
+    again = calib.runtime.load(writer.save(loaded, tmp_path / "again.npz"))
+    np.testing.assert_allclose(again.predict_proba(new, groups=of_row), expected, atol=1e-12)
+    for export in (made, again):
+        for ending in ("onnx", "py", "mlflow"):
+            with pytest.raises(CalibrationError, match=r"save a \.pkl, \.npz or \.zip"):
+                writer.to_bytes(ending, export)
+    table = [f"{x},{y},{z},{g}" for (x, y, z), g in zip(new.tolist(), of_row, strict=True)]
+    (tmp_path / "new.csv").write_text("\n".join(["x,y,z,place", *table]))
+    about = ["--calibrator", str(tmp_path / "calibrator.npz"), "--columns", "x,y,z"]
+    paths = [str(tmp_path / "new.csv"), "--out", str(tmp_path / "out.npz")]
+    predict.main([*paths, *about, "--groups", "place", "--kind", "logits"])
+    np.testing.assert_allclose(
+        np.load(tmp_path / "out.npz")["probabilities"], expected, rtol=0, atol=1e-12
+    )
+    with pytest.raises(SystemExit, match="--groups"):
+        predict.main([*paths, *about, "--kind", "logits"])

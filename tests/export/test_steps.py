@@ -132,10 +132,12 @@ def test_some_dozen_steps_more_are_loaded_than_the_longest_export_has():
 
 
 def test_what_has_no_steps_says_so_and_that_the_pickle_is_there():
-    assert {name for name, method in METHODS.items() if method.needs} == {"geometric"}
+    assert {name for name, method in METHODS.items() if method.needs} == {"geometric", "by_group"}
     assert set(FORMS) <= set(METHODS)
     with pytest.raises(CalibrationError, match=r"save a \.pkl"):
         calib.calibrator("geometric").steps()
+    with pytest.raises(CalibrationError, match=r"save a \.pkl, \.npz or \.zip"):
+        calib.calibrator("by_group").steps()
 
 
 def test_steps_that_give_something_else_are_not_written(monkeypatch):

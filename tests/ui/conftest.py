@@ -76,7 +76,7 @@ def fit(
             data_key=session.split_key,
             label=title_of(unfitted, method, session.calibration.n_classes),
         )
-        extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
+        extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted)
         queue.submit(spec, Data.of(spec.data_key, logits=part.logits, labels=part.labels, **extras))
         session.specs[spec.key] = spec
     assert {job.state for job in finished(queue, session.specs)} <= {"done"}

@@ -295,7 +295,9 @@ class Geometric(Calibrator):
         confidence = self.confidence_at(separation)
         self.certain_, self.hopeless_ = (int(np.count_nonzero(confidence == end)) for end in (1, 0))
 
-    def confidence_from_logits(self, logits: Any, features: Any = None) -> Floats:
+    def confidence_from_logits(
+        self, logits: Any, features: Any = None, groups: Any = None
+    ) -> Floats:
         """Confidence in the class of the largest logit, shape (n,).
 
         Parameters
@@ -304,6 +306,8 @@ class Geometric(Calibrator):
             As in :meth:`fit`.
         features : array_like of shape (n, ...)
             Inputs, each of the shape of a training row.
+        groups : None
+            Not used.
 
         Returns
         -------

@@ -372,6 +372,8 @@ def split_controls(session: OpenSession) -> None:
 def next_step(session: OpenSession) -> None:
     """The buttons that lead on: fit what is recommended and see it compared, in one click."""
     names = offered_presets(session)["Recommended"]
+    column = audit.audit_of(session).column
+    names = [*names, *["by_group"] * bool(column)]
     with st.container(horizontal=True, vertical_alignment="center"):
         if session.specs:
             page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")
@@ -382,7 +384,7 @@ def next_step(session: OpenSession) -> None:
             icon=":material/play_arrow:",
             help=f"{listed([METHODS[name].title for name in names])}.",
         ):
-            fits.start([(name, {}) for name in names])
+            fits.start([(name, {"column": column} if name == "by_group" else {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
 

@@ -9,6 +9,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
+from calib.base import groups_for
 from calib.decisions.judgement import AnswerScores
 from calib.decisions.rules import AnswerAbove
 from calib.diagnostics.judged_decisions import answered_above, certified
@@ -202,6 +203,8 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
         return
     arrays = rows_to_predict(session, fit.calibrator)
     needed = {"logits": session.calibration.logits, "labels": session.calibration.labels}
+    if (groups := groups_for(fit.calibrator, session.calibration)) is not None:
+        needed["groups"] = groups
     data = Data(f"{arrays.key} calibration", {**arrays.arrays, **needed})
     key = "certified", fit.key, accepted
     found = ready(
