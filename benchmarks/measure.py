@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
@@ -52,13 +51,6 @@ def cost_of(work: Callable[[], Result], baseline: int | None = None) -> tuple[Re
     result = work()
     seconds = time.process_time() - started
     return result, Cost(seconds, max(_status_bytes("VmHWM") - baseline, 0))
-
-
-def bytes_after_imports(*modules: str) -> int:
-    """Import modules, which the work would do else, and say how much memory the process then holds."""
-    for module in modules:
-        import_module(module)
-    return _status_bytes("VmRSS")
 
 
 def in_fresh_process(function: Callable[..., Result], *args: Any) -> Result:

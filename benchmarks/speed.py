@@ -1,11 +1,11 @@
-"""What each method costs in processor time, and GPcalib beside a plain GPflow model of the same objective.
+"""What each method costs in processor time, and GPcalib's engines and kernels beside each other.
 
     python -m benchmarks.speed [--rows 10000] [--classes 1000] [--methods NAME ...]
-    python -m benchmarks.speed --plain [--rows 1000] [--classes 1000]
+    python -m benchmarks.speed --engines FILE.npz ... [--rows 1000]
     python -m benchmarks.speed --peers PYTHON [--rows 10000]
 
-Simulated outputs; each method in a process of its own, on one thread, without imports. The plain model is optimised as
-the authors' code does, compiled by XLA, from the same k-means centres as calib's fit.
+Simulated outputs; each method in a process of its own, on one thread, without imports. Engines and kernels are fitted
+to the first rows of files with ``predictions`` and ``ground_truth``, and judged on all others.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import arena_peers
 from benchmarks.measure import (
-    bytes_after_imports,
     cost_of,
     in_fresh_process,
     machine,
     markdown,
     megabytes,
 )
-from benchmarks.outputs import simulated
-from calib.data.samples import exaggerated_logits
+from benchmarks.outputs import of_network, simulated
 from calib.parameters import parameter_names
 from calib.registry import METHODS, calibrator
 
@@ -91,54 +90,42 @@ def cost_of_method(name: str, rows: int, n_classes: int) -> list[str]:
     ]
 
 
-def own_fit(rows: int, n_classes: int) -> tuple[float, int, float, Any]:
-    """Processor seconds, peak memory, objective in nats and posterior of calib's fit."""
+ENGINES = (
+    ("numpy", "rbf"),
+    ("gpflow", "rbf"),
+    ("gpflow", "matern52"),
+    ("gpflow", "matern32"),
+    ("gpflow", "rational_quadratic"),
+)
+
+
+def cost_of_engine(path: str, engine: str, kernel: str, rows: int) -> list[str]:
+    """One line of the table: seconds and iterations of a fit, its objective, and the NLL of the other rows."""
     from calib.calibrators.gpcalib import GPCalib
-    from calib.calibrators.gpcalib.posterior import Posterior
 
-    GPCalib(device="cpu").fit(*simulated(50, 3))
-    logits, labels = exaggerated_logits(rows, n_classes, seed=0)
-    fitted, cost = cost_of(lambda: GPCalib(device="cpu").fit(logits, labels))
-    posterior = Posterior(
-        variance=fitted.variance_,
-        lengthscale=fitted.lengthscale_,
-        noise_variance=fitted.noise_variance_,
-        inducing_inputs=fitted.inducing_inputs_,
-        q_mean=fitted.q_mean_,
-        q_sqrt=fitted.q_sqrt_,
-    )
-    return cost.cpu_seconds, cost.peak_bytes, float(fitted.objective_trace_[-1]), posterior
-
-
-def plain_fit(
-    rows: int, n_classes: int, xla: bool, posterior: Any
-) -> tuple[float, int, float, float]:
-    """Seconds and memory of the plain fit, its objective where it ended, and where calib's fit did; in nats."""
-    baseline = bytes_after_imports("benchmarks.plain_gpflow")
-    from benchmarks.plain_gpflow import PlainModel
-    from calib.calibrators.backend import tensorflow
-    from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
-
-    tensorflow()  # with one thread
-    logits, labels = exaggerated_logits(rows, n_classes, seed=0)
-
-    def fit() -> tuple[PlainModel, float]:
-        start = starting_inducing_inputs(logits, "logits", 10, 0)
-        model = PlainModel(
-            logits.astype(float), labels, np.random.default_rng(0).permutation(start)
-        )
-        return model, -float(model.train(xla, memory=10).fun)
-
-    (model, end), cost = cost_of(fit, baseline)
-    model.put(posterior)
-    return cost.cpu_seconds, cost.peak_bytes, end, model.objective()
+    logits, labels = of_network(path)
+    order = np.random.default_rng(0).permutation(len(labels))
+    fitting, judged = order[:rows], order[rows:]
+    made = GPCalib(engine=engine, kernel=kernel, device="cpu")
+    made.fit(*simulated(50, 3))  # imports are not counted
+    fitted, cost = cost_of(lambda: made.fit(logits[fitting], labels[fitting]))
+    probs = fitted.predict_proba(logits[judged])
+    nll = -np.log(probs[np.arange(len(judged)), labels[judged]]).mean()
+    return [
+        Path(path).stem,
+        f"{engine}, {kernel}",
+        f"{cost.cpu_seconds:.2f}",
+        str(fitted.n_iter_),
+        f"{fitted.objective_:.3f}",
+        f"{nll:.6f}",
+    ]
 
 
 def main() -> None:
     """Print the table asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
-        "--plain", action="store_true", help="GPcalib beside a plain GPflow model instead"
+        "--engines", nargs="+", metavar="FILE", help="GPcalib's engines and kernels instead"
     )
     parser.add_argument(
         "--peers", metavar="PYTHON", help="beside other packages at 2, 10 and 100 classes instead"
@@ -159,19 +146,14 @@ def main() -> None:
             markdown(["classes", "", "peer", "fit: peer / calib, CPU s", "predict"], lines, left=3)
         )
         return
-    if given.plain:
-        size = given.rows or 1000, given.classes
-        seconds, peak, own_end, posterior = in_fresh_process(own_fit, *size)
-        plain_seconds, plain_peak, end, _ = in_fresh_process(plain_fit, *size, True, posterior)
-        rows = [
-            ["calib", f"{seconds:.2f}", megabytes(peak), f"{own_end:.3f}"],
-            ["plain GPflow + XLA", f"{plain_seconds:.2f}", megabytes(plain_peak), f"{end:.3f}"],
+    if given.engines:
+        lines = [
+            in_fresh_process(cost_of_engine, path, engine, kernel, given.rows or 1000)
+            for path in given.engines
+            for engine, kernel in ENGINES
         ]
-        print(
-            markdown(
-                [f"{size[0]:,} x {size[1]:,}", "CPU s", "peak memory", "objective, nats"], rows
-            )
-        )
+        header = ["", "engine, kernel", "fit, CPU s", "iterations", "objective, nats", "NLL"]
+        print(markdown(header, lines, left=2))
         return
     size = given.rows or 10_000, given.classes
     rows = []

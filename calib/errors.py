@@ -145,7 +145,7 @@ EXTRAS = {
     "onnx": "onnx",
     "river": "active",
     "streamlit": "app",
-    "tensorflow": "gp",
+    **dict.fromkeys(("gpflow", "tensorflow", "tensorflow_probability"), "gp"),
 }
 """The extra that each module comes with; all others come with ``fit``."""
 

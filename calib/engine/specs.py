@@ -91,13 +91,15 @@ class FitSpec:
         return self.label or (METHODS[self.method].title if self.method in METHODS else self.method)
 
     def fast(self, n_logits: int) -> bool:
-        """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU."""
+        """Whether the registry counts the method as fast, and a fit on so many logits does not start TensorFlow."""
         method = METHODS.get(self.method)
-        if method is None or (
-            method.uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)
-        ):
+        if method is None or not method.fast:
             return False
-        return method.fast
+        by_gpflow = (
+            self.params.get("engine") == "gpflow" or self.params.get("kernel", "rbf") != "rbf"
+        )
+        on_gpu = method.uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)
+        return not (by_gpflow or on_gpu)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,6 @@ button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][
 :focus-visible:not(input, textarea) {{outline: 2px solid {text_color(COLORS[1])} !important; outline-offset: 1px}}
 .st-key-cohort-clear button {{border-radius: 1rem; min-height: 0; padding: .1rem .7rem;
   background: light-dark(#FDEEE3,#4A2A14); color: light-dark(#8A3F00,#FFC9A0)}}
-[class*="st-key-tile-"] a {{padding: 0 !important; min-height: 0}}
 [data-testid="stCode"] .token {{color: inherit !important}}
 [data-testid="stCode"] .token.keyword {{color: {text_color(COLORS[1])} !important}}
 [data-testid="stCode"] .token.string {{color: {text_color(COLORS[2])} !important}}

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logit
 
 import calib
-from benchmarks import imax_tables, kitti, risk_model_coverage, speed
+from benchmarks import imax_tables, kitti, risk_model_coverage
 from benchmarks.bayes_iso_table1 import calibration_set, excess, ideal
 from benchmarks.geometry_tables import Split, confidences, split, tables
 from benchmarks.risk_model_coverage import CLUSTERS, ICC, Population, intervals
@@ -25,14 +25,6 @@ def test_a_class_without_training_rows_gets_its_part_of_half_the_smallest_probab
     # The least that a hundred trees can say is 1 / 100; as many zeros as a row can have hold half of that.
     np.testing.assert_allclose(probs[:, 4], 0.005 / 7)
     np.testing.assert_allclose(np.where(probs > 0.0051, probs, 0).sum(axis=1), 1)
-
-
-@pytest.mark.long
-def test_calib_and_the_plain_model_of_gpflow_have_one_objective():
-    _, _, own_end, posterior = speed.own_fit(400, 10)
-    _, _, end, of_plain = speed.plain_fit(400, 10, False, posterior)
-    assert own_end == pytest.approx(of_plain, rel=1e-4)
-    assert own_end == pytest.approx(end, rel=0.01)  # it starts its inducing inputs in another order
 
 
 def test_the_excess_is_what_a_large_test_set_says():

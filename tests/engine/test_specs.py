@@ -40,6 +40,9 @@ def test_a_key_is_of_the_data_the_method_and_its_parameters_whatever_their_order
         (FitSpec("temperature"), True, False),
         (FitSpec("isotonic"), True, True),
         (FitSpec("no such method"), False, False),
+        (FitSpec("gpcalib", {"kernel": "rbf"}), False, True),
+        (FitSpec("gpcalib", {"kernel": "matern32"}), False, False),
+        (FitSpec("gpcalib", {"engine": "gpflow"}), False, False),
     ],
 )
 def test_a_fit_that_starts_tensorflow_is_not_fast(spec, present, fast, monkeypatch):

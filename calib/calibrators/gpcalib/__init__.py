@@ -22,6 +22,7 @@ from calib.base import (
 )
 from calib.calibrators.backend import DEVICES
 from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.posterior import KERNELS
 from calib.calibrators.gpcalib.prediction import (
     LARGEST_SHIFT,
     NEGLIGIBLE_NOISE,
@@ -59,8 +60,9 @@ class GPCalib(Calibrator):
 
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
-    kernel on the probabilities. A fit runs in NumPy and SciPy, its matrix products on a GPU in TensorFlow; prediction
-    is NumPy on a grid of at most 2,048 nodes. ``prediction`` may be chosen after the fit.
+    kernel on the probabilities. ``engine="gpflow"`` fits a ``gpflow.models.SVGP`` on TensorFlow's device,
+    ``"numpy"`` the same model with the RBF kernel by derivatives written out, without TensorFlow. Prediction is NumPy
+    on a grid of at most 2,048 nodes. ``prediction`` may be chosen after the fit.
 
     A constant added to all logits changes nothing. One that differs from row to row does, and so does the unit of the
     logits, since the paper's prior mean is the logit itself and its lengthscale 10; with ``inputs="probs"`` rows may be
@@ -77,6 +79,11 @@ class GPCalib(Calibrator):
         "logits",
         choices=("logits", "probs"),
         help="Whether the kernel compares logits or probabilities.",
+    )
+    kernel: str = param(
+        "rbf",
+        choices=KERNELS,
+        help="Covariance of the latent function; only GPflow fits others than the RBF.",
     )
     covariance: str = param(
         "diagonal",
@@ -98,10 +105,15 @@ class GPCalib(Calibrator):
         False, help="Constrain the latent function to increase, so that no predicted class changes."
     )
     max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
+    engine: str = param(
+        "auto",
+        choices=("auto", "numpy", "gpflow"),
+        help="What computes the fit; auto takes GPflow for other kernels than the RBF and on a GPU.",
+    )
     device: str = param(
         "auto",
         choices=DEVICES,
-        help="Where to fit; auto takes a GPU where there is one and the data are big.",
+        help="Where to fit; auto takes a GPU where there is one and the data are big or GPflow fits.",
     )
 
     traits: ClassVar[frozenset[str]] = frozenset(
@@ -161,6 +173,13 @@ class GPCalib(Calibrator):
         vars(self).update(vars(longer))
         return self
 
+    def check_params(self) -> None:
+        super().check_params()
+        if self.engine == "numpy" and self.kernel != "rbf":
+            raise CalibrationError(
+                f"engine='numpy' has no derivatives of kernel={self.kernel!r}; take engine='gpflow', or kernel='rbf'."
+            )
+
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:
         self.depth_ = max(DEPTH, GAPS * logit_unit(logits))
         self.scale_, self.temperature_gain_ = logit_scale(cut(logits, self.depth_), labels)
@@ -183,6 +202,7 @@ class GPCalib(Calibrator):
         self.variance_ = posterior.variance
         self.lengthscale_ = posterior.lengthscale
         self.noise_variance_ = posterior.noise_variance
+        self.alpha_ = posterior.alpha
         self.inducing_inputs_ = posterior.inducing_inputs
         self.q_mean_ = posterior.q_mean
         self.q_sqrt_ = posterior.q_sqrt

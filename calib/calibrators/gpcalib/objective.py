@@ -7,7 +7,7 @@ moments of the latent function, and these go back through the Cholesky factor to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import Bounds
@@ -89,12 +89,10 @@ class Parametrisation:
         )
 
     def _values(self, posterior: Posterior) -> Floats:
-        *values, root = (
-            np.atleast_1d(getattr(posterior, field.name)) for field in fields(Posterior)
-        )
-        return np.concatenate(
-            [*values, root[np.tril_indices(self.n_inducing)] if self.full else root]
-        )
+        q = posterior
+        root = q.q_sqrt[np.tril_indices(self.n_inducing)] if self.full else q.q_sqrt
+        kernel = [q.variance, q.lengthscale, q.noise_variance]
+        return np.concatenate([kernel, q.inducing_inputs, q.q_mean, root])
 
 
 class Objective:
@@ -171,6 +169,10 @@ class Objective:
                 return value, self.parametrisation.pulled_back(vector, gradient)
         except np.linalg.LinAlgError:
             return np.nan, np.full_like(vector, np.nan)
+
+    def posterior_at(self, vector: Floats) -> Posterior:
+        """The posterior that free numbers stand for."""
+        return self.parametrisation.posterior(vector)
 
     def at(self, posterior: Posterior) -> tuple[float, Posterior]:
         """Value in nats at a posterior, and the derivatives by each of its fields, held in a posterior's fields."""

@@ -15,6 +15,8 @@ from calib.numerics import Floats
 JITTER = 1e-6
 """Added to the diagonal of K_uu beside the white noise, which tends to fall to nothing."""
 
+KERNELS = ("rbf", "matern52", "matern32", "rational_quadratic")
+
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
@@ -26,6 +28,8 @@ class Posterior:
     inducing_inputs : (m,)
     q_mean : (m,) mean of the whitened inducing variables.
     q_sqrt : (m,) their standard deviations, or (m, m) a lower-triangular root of their covariance.
+    kernel : one of :data:`KERNELS`. Derivatives are written out for the RBF kernel alone.
+    alpha : exponent of the rational quadratic kernel.
     """
 
     variance: float
@@ -34,11 +38,23 @@ class Posterior:
     inducing_inputs: Floats
     q_mean: Floats
     q_sqrt: Floats
+    kernel: str = "rbf"
+    alpha: float = 1.0
 
-    def kernel(self, left: Floats, right: Floats) -> Floats:
-        """Noise-free covariance of the prior, shape (len(left), len(right))."""
-        scaled = (left[:, None] - right[None, :]) / self.lengthscale
-        return self.variance * np.exp(-0.5 * scaled**2)
+    def correlation(self, apart: Floats) -> Floats:
+        """Noise-free correlation of the prior at two inputs that lie ``apart``, of any shape.
+
+        The formulas are those of Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 4.2.
+        """
+        scaled = np.abs(apart) / self.lengthscale
+        if self.kernel == "matern32":
+            return (1.0 + np.sqrt(3.0) * scaled) * np.exp(-np.sqrt(3.0) * scaled)
+        if self.kernel == "matern52":
+            polynomial = 1.0 + np.sqrt(5.0) * scaled + 5.0 / 3.0 * scaled**2
+            return polynomial * np.exp(-np.sqrt(5.0) * scaled)
+        if self.kernel == "rational_quadratic":
+            return (1.0 + scaled**2 / (2.0 * self.alpha)) ** -self.alpha
+        return np.exp(-0.5 * scaled**2)
 
     def shift(self, inputs: Floats) -> Floats:
         """Posterior mean minus prior mean, shape of the one-dimensional ``inputs``."""
@@ -47,9 +63,7 @@ class Posterior:
     def covariance(self, inputs: Floats) -> Floats:
         """Joint covariance of the noise-free latent function at ``inputs``, shape (n, n)."""
         at = Moments(self, inputs)
-        return (
-            self.kernel(inputs, inputs) - at.projection.T @ at.projection + at.spread.T @ at.spread
-        )
+        return Gram(self, inputs).matrix - at.projection.T @ at.projection + at.spread.T @ at.spread
 
     def spread(self, projection: Floats) -> Floats:
         """``S^(T/2)`` times a projection, shape (m, n)."""
@@ -79,7 +93,7 @@ class Moments:
         k_uu = self._prior.matrix + np.diag(np.full(len(q.q_mean), q.noise_variance + JITTER))
         self._inverse = np.linalg.inv(np.linalg.cholesky(k_uu))
         self._apart = q.inducing_inputs[:, None] - inputs
-        self._correlation = np.exp((-0.5 / q.lengthscale**2) * self._apart**2)
+        self._correlation = q.correlation(self._apart)
         self.projection = self._inverse @ (q.variance * self._correlation)
         self.spread = q.spread(self.projection)
         self.shift = q.q_mean @ self.projection
@@ -165,7 +179,7 @@ class Gram:
     def __init__(self, posterior: Posterior, points: Floats):
         self._posterior = posterior
         self._apart = points[:, None] - points
-        self._correlation = np.exp((-0.5 / posterior.lengthscale**2) * self._apart**2)
+        self._correlation = posterior.correlation(self._apart)
         self.matrix = posterior.variance * self._correlation
 
     def pulled_back(self, derivative: Floats) -> tuple[float, float, Floats]:

@@ -79,8 +79,8 @@ def keep_predicted(probs: Floats, logits: Floats) -> None:
     probs[turned, top[turned]] = np.nextafter(probs[turned, highest[turned]], 2.0)
 
 
-REVERTED = 6.5
-"""Lengthscales after which the RBF kernel has fallen below 1e-9."""
+REVERTED = {"rbf": 6.5, "matern52": 12.0, "matern32": 14.0, "rational_quadratic": np.inf}
+"""Lengthscales after which a kernel has fallen below 1e-9; the rational quadratic one falls by a power."""
 
 MOST_NODES = 2048
 STEEP = 0.5
@@ -169,7 +169,7 @@ def _grid(posterior: Posterior, low: float, high: float, space: str) -> Grid:
         reach = 0.0
     else:
         # With a lengthscale beyond the data's range the function is all but straight outside it.
-        reach = min(REVERTED * posterior.lengthscale, 3.0 * (high - low) + 10.0)
+        reach = min(REVERTED[posterior.kernel] * posterior.lengthscale, 3.0 * (high - low) + 10.0)
     spacing = min(posterior.lengthscale / 10.0, max(high - low, 1.0) / 64.0)
     size = int(np.clip(np.ceil((high - low + 2.0 * reach) / spacing) + 1, 64, MOST_NODES))
     return Grid(low - reach, high + reach, size)

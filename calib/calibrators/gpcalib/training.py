@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from calib.base import Progress
-from calib.calibrators.backend import run, tensorflow
+from calib.calibrators import backend
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.posterior import Posterior
@@ -23,6 +24,9 @@ from calib.calibrators.gpcalib.statistics import (
 )
 from calib.formatting import plural
 from calib.numerics import Floats, Ints
+
+if TYPE_CHECKING:
+    from calib.calibrators.gpcalib.gpflow_model import LatentFunction
 
 
 def maximise(
@@ -103,27 +107,6 @@ class LatentFit:
     n_rows: int
 
 
-class OnGPU:
-    """A matrix in the memory of TensorFlow's current device, whose products with NumPy's arrays are computed there.
-
-    Of an evaluation of the objective, these products are what grows with the rows.
-    """
-
-    __array_ufunc__ = None  # so that NumPy leaves products from the left to __rmatmul__
-
-    def __init__(self, matrix: Any):
-        self._tf = tensorflow()
-        self._matrix = self._tf.constant(
-            matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-        )
-
-    def __matmul__(self, right: Floats) -> Floats:
-        return self._tf.tensordot(self._matrix, right, 1).numpy()
-
-    def __rmatmul__(self, left: Floats) -> Floats:
-        return self._tf.tensordot(left, self._matrix, 1).numpy()
-
-
 def fit_latent_gp(
     logits: Floats,
     labels: Ints,
@@ -132,6 +115,9 @@ def fit_latent_gp(
     progress: Progress,
 ) -> tuple[LatentFit, str, str]:
     """Fit the latent function by L-BFGS; also where it ran, and a note, as :func:`~calib.calibrators.backend.run` has.
+
+    GPflow computes the objective where the parameters say so, or on a GPU, else NumPy: both search the same free
+    numbers from the same start.
 
     Parameters
     ----------
@@ -145,20 +131,19 @@ def fit_latent_gp(
     grid = training_grid(logits, space, earlier)
     earlier = earlier and earlier.onto(grid.low, grid.high)
 
+    by_gpflow = params.engine == "gpflow" or params.kernel != "rbf"
+
     def optimise(on_gpu: bool) -> LatentFit:
         rows = _sample(len(logits), MOST_ROWS, seed)
         statistics = grid_statistics(logits[rows], labels[rows], space, grid)
-        if on_gpu:
-            statistics = replace(
-                statistics, sums=OnGPU(statistics.sums), squares=OnGPU(statistics.squares)
-            )
         objective = Objective(
             statistics, start, space, params.covariance, params.variational, earlier
         )
+        searched = _gpflow_model(objective, params.kernel) if by_gpflow or on_gpu else objective
         vector, trace, converged, message = maximise(
-            objective, objective.start, objective.bounds, params.max_iter, progress
+            searched, searched.start, searched.bounds, params.max_iter, progress
         )
-        posterior = at = objective.parametrisation.posterior(vector)
+        posterior = at = searched.posterior_at(vector)
         if not _resolved(posterior, grid, trace):
             converged, message = False, TOO_STEEP
             # Expanded at the prior mean with hardly any variance: here it would be an expansion of the grid's faults.
@@ -167,7 +152,19 @@ def fit_latent_gp(
             posterior, objective.expansion(at), trace, converged, message, len(labels[rows])
         )
 
-    return run(optimise, params.device, logits.shape)
+    if params.engine == "numpy":
+        return optimise(False), backend.cpu_description(), ""
+    wanted = (
+        "gpu" if by_gpflow and params.device == "auto" and backend.gpu_present() else params.device
+    )
+    return backend.run(optimise, wanted, logits.shape)
+
+
+def _gpflow_model(objective: Objective, kernel: str) -> LatentFunction:
+    backend.tensorflow()  # quiet, and with one thread
+    with warnings.catch_warnings(action="ignore"):  # of what GPflow imports
+        from calib.calibrators.gpcalib.gpflow_model import LatentFunction
+    return LatentFunction(objective, kernel)
 
 
 def _sample(n: int, most: int, seed: int) -> slice | Ints:

@@ -125,23 +125,29 @@ def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, 
     if not roles:
         return {}
     asked = inspection is not None and inspection.predictions is None
-    if asked:
-        st.markdown("**Or say what each column is.** Click a role to change it.")
-    with st.form("roles", border=False):
-        grid = role_grid(roles, {} if inspection is None else inspection.rows)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            applied = st.form_submit_button("Read with these roles", icon=":material/refresh:")
-            with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
-                st.markdown(
-                    "\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values())
-                )
-    if not applied:
-        return {}
-    role_of_title = {title: role for role, (title, _) in ROLES.items()}
-    chosen = dict(zip(roles, map(role_of_title.__getitem__, grid["role"]), strict=True))
-    if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
-        st.warning(f"No column is the {' and none the '.join(missing)}.")
-        return {}
+    place = (
+        st.container()
+        if asked
+        else st.expander("Columns and their roles", icon=":material/view_column:")
+    )
+    with place:
+        if asked:
+            st.markdown("**Or say what each column is.** Click a role to change it.")
+        with st.form("roles", border=False):
+            grid = role_grid(roles, {} if inspection is None else inspection.rows)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                applied = st.form_submit_button("Read with these roles", icon=":material/refresh:")
+                with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
+                    st.markdown(
+                        "\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values())
+                    )
+        if not applied:
+            return {}
+        role_of_title = {title: role for role, (title, _) in ROLES.items()}
+        chosen = dict(zip(roles, map(role_of_title.__getitem__, grid["role"]), strict=True))
+        if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
+            st.warning(f"No column is the {' and none the '.join(missing)}.")
+            return {}
     return by_hand(chosen)
 
 
