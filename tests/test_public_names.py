@@ -12,15 +12,15 @@ PUBLIC = {
     "calib": """METHODS AmbiguousTable Audit CalibrationError CalibrationWarning Calibrator Comparison DataError
         FitCancelled Predictions audit calibrator compare ece find_groups from_outputs load load_models load_sample
         logits open_app reliability_curve report scores""",
-    "calib.calibrators": """AutoCalibration BayesIso BayesianBinning BetaCalibration DirichletCalibration
+    "calib.calibrators": """AutoCalibration BayesIso BayesianBinning BetaCalibration ByGroup DirichletCalibration
         EnsembleTemperatureScaling GPCalib Geometric HistogramBinning IMaxBinning Identity IsotonicCalibration
         NearIsotonicEnsemble OrderPreservingScaling PlattScaling QuadraticScaling ScalingBinning SplineCalibration
         StructuredMatrixScaling StructuredScaling TemperatureScaling VectorScaling VennAbers""",
     "calib.metrics": """accuracy auroc average_precision brier confidence_gap corp cumulative_test debiased_ece ece
         net_benefit nll overconfidence risk_model smooth_ece top_k_accuracy underconfidence""",
     "calib.decisions": """AnswerAbove CostMatrix Costs EventCut Goal certify change conformal_sets decide_classes
-        estimate_rate event_decision fit_and_judge fit_sets judge_answers judge_groups judge_sets outcome_of
-        recalibrate_groups recalibrated_cut rows_needed shift_prior""",
+        estimate_rate event_decision fit_and_judge fit_sets judge_answers judge_sets outcome_of
+        recalibrated_cut rows_needed shift_prior""",
     "calib.export": "resume save to_mlflow to_onnx to_sql",
     "calib.export.runtime": "load",
     "calib.sklearn": "CalibratedModel ReliabilityDisplay Scorer brier_scorer ece_scorer nll_scorer",

@@ -110,6 +110,7 @@ class Recommendation(Displayed):
     baseline : the raw model.
     failed : name -> why, of the methods that could not be fitted or judged.
     skill : methods against class frequencies; None without evaluations, and without an NLL.
+    by_group : whether the method has a map for each group.
     """
 
     score: str
@@ -129,6 +130,7 @@ class Recommendation(Displayed):
     baseline: str
     failed: Mapping[str, str]
     skill: Skill | None = None
+    by_group: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -242,7 +244,11 @@ def _keep(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
 
 
 def _take(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
-    yield bold(f"Take {title(answer.method)}.")
+    if answer.by_group:
+        yield bold(f"Correct by group: take {title(answer.method)}.")
+        yield "No map for all rows is as good; new rows need their group."
+    else:
+        yield bold(f"Take {title(answer.method)}.")
     if answer.beside is not None:
         yield from _losses(answer, answer.beside, title, bold)
     yield _gain(answer, bold)

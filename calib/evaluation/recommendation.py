@@ -83,6 +83,8 @@ def recommend(
         for name in having
         if words[name] != "worse" and name not in (method, raw)
         if name in able or simplicity(calibrators[name]) >= simplicity(calibrators[method])
+        if method == raw
+        or gains[name].word != "equivalent"  # as one that fell back to the raw model
     )
     view = evaluations[raw].view if evaluations else TOP_LABEL
     return Recommendation(
@@ -105,6 +107,7 @@ def recommend(
         baseline=raw,
         failed=dict(failed or {}),
         skill=skill,
+        by_group=getattr(calibrators[method], "needs_groups", False),
     )
 
 

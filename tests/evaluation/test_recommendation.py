@@ -1,6 +1,7 @@
 """What is recommended: the simplest of those that tie, the raw model only where it is one of them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -363,3 +364,35 @@ def test_who_is_as_good_could_be_taken(calibrators):
     answer = recommend(Claims(scored(values, influence)), calibrators)
     assert answer.method == "platt" and answer.as_good == ("isotonic",)
     assert "temperature" not in " ".join(answer.sentences())
+
+
+def test_a_method_that_is_no_different_from_the_raw_model_is_not_named_as_good(calibrators):
+    """A method near the raw model is worse than the best, though not significantly."""
+    noise = np.random.default_rng(0).normal(size=(2, 1000)) / math.sqrt(1000)
+    values = {"identity": 0.5, "platt": 0.49, "isotonic": 0.4996}
+    for error in np.linspace(0.001, 0.01, 400):
+        own = {name: error * noise[int(name == "platt")] for name in values}
+        claims = Claims(scored(values, own))
+        words = [claims.between("platt", name, "NLL").word for name in ("identity", "isotonic")]
+        if words == ["better", "undecided"]:
+            break
+    assert words == ["better", "undecided"]
+    assert claims.between("isotonic", "identity", "NLL").word == "equivalent"
+    answer = recommend(claims, calibrators)
+    assert answer.method == "platt" and not answer.as_good
+
+
+def test_where_a_map_by_group_gains_more_than_any_shared_one_it_is_said_so():
+    rng = np.random.default_rng(0)
+    p, groups = rng.uniform(0.05, 0.95, 6000), rng.choice(["a", "b"], 6000)
+    event = (rng.random(6000) < np.where(groups == "a", p**0.5, p**2)).astype(int)
+    data = replace(calib.from_outputs(p, event), groups=groups)
+    halves = data.take(np.arange(3000)), data.take(np.arange(3000, 6000))
+    methods = {name: calib.calibrator(name) for name in ("platt", "isotonic", "by_group")}
+    answer = calib.compare(methods, *halves).recommendation
+    assert answer.method == "by_group" and answer.by_group
+    assert str(answer).startswith("Correct by group: take by_group.")
+    same = replace(data, groups=rng.permutation(groups))
+    again = same.take(np.arange(3000)), same.take(np.arange(3000, 6000))
+    methods = {name: calib.calibrator(name) for name in ("platt", "isotonic", "by_group")}
+    assert calib.compare(methods, *again).recommendation.method != "by_group"

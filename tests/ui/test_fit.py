@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from calib.calibrators.by_group import PROTECTED
+from calib.data.samples import load_sample
 from calib.engine import Engine
 from calib.ui import fit as parameters
 from calib.ui import fits
@@ -137,3 +139,28 @@ def test_what_waits_says_so_and_what_there_is_no_room_for_is_named_in_one_senten
         "Isotonic and Temperature were not started: 2 fits and studies of yours are waiting, and a visitor may have 2. "
         "Cancel some, or start the rest when these are done."
     )
+
+
+def test_a_map_by_group_is_fitted_with_the_column_that_is_chosen_beside_it(
+    queue: Engine, asked: dict[str, dict[str, object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = OpenSession.from_data(load_sample("simulated-loans"))
+    app = opened(monkeypatch, session) or open_page(FIT, session)
+    app.session_state["fit/methods"] = ["by_group", "platt"]
+    app = app.run()
+    assert clean(app)
+    columns = list(session.data.group_columns())
+    assert PROTECTED in said(app)
+    assert app.selectbox(key="param/by_group/column").options == columns
+    app.button(key="fit/start").click().run()
+    assert asked["by_group"]["column"] == columns[0] and asked["by_group"]["method"] == "platt"
+
+
+def test_pages_show_a_map_by_group_as_any_other_fit(queue: Engine) -> None:
+    session = OpenSession.from_data(load_sample("simulated-loans"))
+    column = next(iter(session.data.group_columns()))
+    fit(queue, session, ("by_group", {"column": column}))
+    for path in ("2_Compare", "4_Decide", "5_Export", "7_Calibration_maps"):
+        app = open_page(f"pages/{path}.py", session)
+        assert clean(app), path
+    assert "--groups column" in said(open_page("pages/5_Export.py", session))
