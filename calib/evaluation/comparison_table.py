@@ -196,12 +196,6 @@ def _of_methods(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["method"] != FREQUENCIES]
 
 
-def frequencies_difference(table: pd.DataFrame, score: str) -> float:
-    """A score of class frequencies less that of the raw model; NaN where there is none."""
-    found = table[(table["method"] == FREQUENCIES) & (table["score"] == score)]["difference"]
-    return float(found.iloc[0]) if len(found) else float("nan")
-
-
 def changes(
     table: pd.DataFrame, method: str, keys: Sequence[str]
 ) -> dict[str, tuple[float, Difference]]:

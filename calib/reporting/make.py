@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from calib.base import Calibrator, Progress
 from calib.data import Predictions
 from calib.data.loading import from_outputs
@@ -15,6 +17,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import BASELINE, compare, table_of
 from calib.metrics.confidence import scored_pair
+from calib.plots.methods_table import CSS
 from calib.registry import calibrator, presets
 from calib.reporting import figures
 from calib.reporting.blocks import environment
@@ -40,7 +43,10 @@ def html(report: Report) -> str:
     first, *more = sections(report)
     template = environment().get_template("report.html")
     shown = {"report": report, "first": first, "sections": more}
-    return template.render(**shown, policy=figures.policy(), scripts=figures.scripts())
+    styles = Markup(CSS)
+    return template.render(
+        **shown, policy=figures.policy(), scripts=figures.scripts(), methods_css=styles
+    )
 
 
 def html_of_fits(*, data: Mapping[str, Any], callback: Progress) -> str:

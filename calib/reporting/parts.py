@@ -22,7 +22,6 @@ from calib.evaluation.comparison_table import (
     MARKS,
     MARKS_SAID,
     changes,
-    differences,
     first_scores,
     score_rows,
 )
@@ -31,7 +30,7 @@ from calib.evaluation.view import View
 from calib.export.provenance import versions
 from calib.formatting import brackets, number, percent, points, safe_table, signed, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.plots.overview import difference_strip
+from calib.plots.methods_table import methods_table
 from calib.plots.reliability import (
     SIDE,
     common_limits,
@@ -116,17 +115,11 @@ def joint_change(row: Any) -> Interval:
     return Interval(row["difference"], row["difference_low"], row["difference_high"])
 
 
-def strip(report: Report, key: str) -> tuple[Any, str] | None:
-    """The differences of all methods from the raw model by one score, as on the page Compare; None of one method."""
-    if len(report.methods) < 2:
-        return None
-    styles = {method.key: method.style for method in report.methods}
-    score = SCORES[key].seen(report.view)
-    rows = [
-        row for row in differences(report.table, key) if row.method in styles
-    ]  # without those that failed
-    caption = f"{score.title}: difference from the raw model. Shaded: too small to matter"
-    return difference_strip(rows, styles, score), caption
+def methods(report: Report) -> Iterator[Block]:
+    """The table of all methods with their dots on a common axis, as on the page Compare; none of one method."""
+    if len(report.methods) > 1:
+        styles = {method.key: method.style for method in report.methods}
+        yield Markup(methods_table(report.table, styles, report.view, report.recommended.key))
 
 
 def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:

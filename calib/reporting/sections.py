@@ -86,8 +86,9 @@ def _first(report: Report) -> Iterator[Block]:
     methods = list(
         {method.key: method for method in (report.methods[0], report.recommended)}.values()
     )
-    yield figures_html([*parts.reliability(methods), *filter(None, [parts.strip(report, "NLL")])])
+    yield figures_html(parts.reliability(methods))
     yield Note(explain_diagram(report.view))
+    yield from parts.methods(report)
     yield from parts.scores(report)
     if report.data.n_classes > 2 and any(
         isinstance(m.calibrator, OneVsRest) for m in report.methods

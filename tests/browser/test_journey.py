@@ -139,11 +139,8 @@ def test_a_click_on_a_method_shows_it_beside_the_raw_model_on_all_pages(
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     main = page.get_by_test_id("stMain")
     go(page, "Compare")
-    name = (
-        page.locator("[class*=st-key-compare-strip] .textpoint text").filter(has_text="Beta").first
-    )
-    name.click(force=True)  # an invisible square lies on it
-    expect(main.get_by_text(re.compile("^From the raw model to Beta"))).to_be_visible()
+    main.get_by_role("button", name="Beta").click()
+    expect(main.locator("strong").filter(has_text=re.compile(r"^Beta\b"))).to_be_visible()
     settle(page)
     no_trouble(page)
     go(page, "Reliability")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,8 +33,7 @@ from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.separation import success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.errors import CalibrationError
-from calib.evaluation import SCORES, evaluate
-from calib.evaluation.comparison_table import Difference
+from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.bootstrap import Interval
@@ -63,7 +61,6 @@ from calib.plots.over_under import (
     ratio_to_odds,
     theorem_chain,
 )
-from calib.plots.overview import difference_strip
 from calib.plots.reliability import SIDE, before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import Style, method_style
@@ -269,23 +266,8 @@ def _compare(case: Case, name: str) -> dict[str, go.Figure]:
         for size in (50, 100, 400) for method, value in nll.items()
     )  # fmt: skip
     sizes["low"], sizes["high"] = sizes["value"] * 0.9, sizes["value"] * 1.1
-    strip = [
-        Difference(
-            method,
-            f"{name} {method}",
-            nll[method],
-            Interval(d, d - 0.01, d + 0.01),
-            "better",
-            math.nan,
-            0.001,
-        )
-        for method, d in above.items()
-    ]
-    styles = {method: method_style(method) for method in above}
     return {
         "sizes": size_curves(sizes, "NLL"),
-        "strip": difference_strip(strip, styles, SCORES["NLL"]),
-        "strip in points": difference_strip(strip, styles, SCORES["ECE"]),
         "members": member_rows([Judged(method, 0.25, nll[method], 0.01, d, 0.01) for method, d in above.items()]),
     }  # fmt: skip
 

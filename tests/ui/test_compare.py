@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from calib.evaluation.describe import Recommendation
 from calib.evaluation.recommendation import recommend
 from calib.formatting import number
 from calib.registry import METHODS, calibrator
+from calib.ui.compare.answer import CLOSER
 from calib.ui.fits import resampled, shown_fits
 from calib.ui.session import OpenSession
-from tests.ui.conftest import charts, clean, menu, open_page, opened, said, unfold
+from tests.ui.conftest import charts, clean, open_page, opened, said, unfold
 
 PAGE = "pages/2_Compare.py"
 
@@ -34,6 +36,13 @@ def drawn(app: AppTest, key: str) -> dict[str, Any]:
     """The figure with this key, as it is sent to the browser."""
     (spec,) = [json.loads(chart.spec) for chart in charts(app) if key in chart.id]
     return spec
+
+
+def methods(app: AppTest) -> dict[str, str]:
+    """The rows of the table of methods by title, as HTML."""
+    (table,) = [element.proto for element in app.get("bidi_component")]
+    rows = re.findall(r"<tr.*?</tr>", json.loads(table.json), flags=re.S)[1:]
+    return {unescape(re.search('th scope="row" title="([^"]*)"', row)[1]): row for row in rows}
 
 
 def claims_and_answer(
@@ -54,37 +63,30 @@ def test_it_opens_with_what_to_take_and_says_of_each_method_what_the_intervals_s
     app = open_page(PAGE, with_fits)
     assert not app.exception and not app.error
     claims, answer = claims_and_answer(monkeypatch, with_fits)
-    finding = app.markdown[0].value
+    finding = f"{app.header[0].value} {said(app)}"
     assert f"Take {answer.method}" in finding
     for amount in (answer.gain.value, answer.gain.low, answer.gain.high):
         assert number(amount).replace("-", "−") in finding
     assert all(name in finding for name in answer.as_good)
 
-    texts = [trace["text"] for trace in drawn(app, "compare-strip")["data"][-5:-2]]
-    names, numbers, words = (
-        [re.sub("<[^>]*>", "", text).strip() for text in column] for column in texts
-    )
     values = {name: one.values["NLL"] for name, one in claims.scored.items()}
-    assert [name.split(" ", 1)[1] for name in names] == sorted(
-        values, key=lambda name: values[name]
-    )
-    for name, text, word in zip(names, numbers, words, strict=True):
-        claim = claims.between(name.split(" ", 1)[1], claims.baseline, "NLL")
-        assert float(text.replace("−", "-")) == pytest.approx(claim.value, abs=1e-4)
-        assert word == ("reference" if claim.value == 0 else claim.word)
+    shown = methods(app)
+    order = [
+        name for name in sorted(values, key=lambda name: values[name]) if name != claims.baseline
+    ]
+    assert [name for name in shown if name in order] == order
+    for name in order:
+        claim = claims.between(name, claims.baseline, "NLL")
+        assert f"{values[name]:.3f}" in shown[name]
+        assert f"against the raw model {claim.word}" in shown[name]
 
     (key,) = [key for key, spec in with_fits.specs.items() if spec.method == "isotonic"]
-    for method in (
-        answer.method,
-        with_fits.specs[key].title,
-    ):  # the tiles are of the method looked at
-        menu(app, "compare/closer").select(method).run()
-        assert clean(app) and f"From the raw model to {method}" in said(app)
-        tiles = " ".join(element.proto.body for element in app.get("html"))
-        assert (
-            number(values[claims.baseline]) in tiles
-            and f"<strong>{number(values[method])}</strong>" in tiles
-        )
+    title = with_fits.specs[key].title
+    session = replace(with_fits, picked={CLOSER: key})
+    app = open_page(PAGE, session)
+    assert clean(app) and "chosen" in methods(app)[title]
+    assert any(f"<strong>{title}</strong>" in element.proto.body for element in app.get("html"))
+    assert {"raw", "bins"} <= {trace.get("name") for trace in drawn(app, "compare-rel")["data"]}
 
 
 def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
@@ -96,7 +98,10 @@ def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
     monkeypatch.setattr("calib.ui.compare.answer.jobs", lambda: [*done, running])
     app = open_page(PAGE, with_fits)
     assert not app.exception
-    assert app.markdown[0].value.startswith("So far ") and "Take" not in app.markdown[0].value
+    assert (
+        not app.header and "What to take is said once all have" in app.get("progress")[0].proto.text
+    )
+    assert "Take" not in said(app)
     assert "compare/export" not in {button.key for button in app.button}
     for place in ("calib.ui.fits.jobs", "calib.ui.compare.answer.jobs"):
         monkeypatch.setattr(place, lambda: [failed, *done[1:]])
@@ -106,7 +111,9 @@ def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
         failed.spec.title in text.value and "it did not converge" in text.value
         for text in app.caption
     )
-    assert len(drawn(app, "compare-strip")["data"][-5]["text"]) == len(done)
+    assert (
+        len(methods(app)) == len(done) + 1
+    )  # with class frequencies, and without the one that failed
 
 
 def test_the_button_beside_the_answer_leads_to_the_export_of_that_method(

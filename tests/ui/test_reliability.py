@@ -42,7 +42,7 @@ def test_the_page_opens_with_the_raw_model_beside_what_compare_recommends(
     app = open_page(PAGE, fits_to_read)
     raw, chosen = app.button_group(key="reliability/methods").value
     assert raw == "raw"
-    assert f"**Take {fits_to_read.specs[chosen].title}.**" in said(compare)
+    assert f"Take {fits_to_read.specs[chosen].title}." in compare.header[0].value
     assert len(traces(app)) == 2
 
 

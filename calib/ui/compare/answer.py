@@ -9,12 +9,11 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
-from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
 from calib.evaluation.describe import Recommendation
 from calib.evaluation.recommendation import recommend
-from calib.formatting import escape_markdown, listed
+from calib.formatting import escape_markdown, listed, plural
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
 from calib.ui.audit import audit_of, is_usable
 from calib.ui.building import offer_file
@@ -53,7 +52,7 @@ def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendatio
 
 
 def finding(answer: Recommendation) -> str:
-    """The recommendation in Markdown; the tiles beneath have the scores before and after."""
+    """The recommendation in Markdown; the table beneath has the scores."""
     return " ".join(answer.sentences(literal, strong="**", scores=False))
 
 
@@ -69,16 +68,17 @@ def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
         return "No method has a score to recommend one by.", fits[1]
     by_title = {fit.title: fit for fit in fits}
     chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
-    return so_far(found) or finding(found), fits[1] if chosen is fits[0] else chosen
+    return waiting() or finding(found), fits[1] if chosen is fits[0] else chosen
 
 
-def so_far(answer: Recommendation) -> str:
-    """Which method leads while others still run; "" once all have ended."""
-    if not any(job.active for job in jobs()):
+def waiting() -> str:
+    """How many fits have ended while others still run; "" once all have."""
+    current = jobs()
+    ended = sum(not job.active for job in current)
+    if ended == len(current):
         return ""
     return (
-        f"So far {literal(answer.best)} has the best {SCORES[answer.score].title}. What to take is said once all fits "
-        "have ended."
+        f"{ended} of {plural(len(current), 'fit')} have ended. What to take is said once all have."
     )
 
 
@@ -106,27 +106,29 @@ def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: 
 
 
 def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
-    """What to take, and beside it the button that leads to its export; once all fits that were asked for have ended."""
+    """What to take and the button that leads to its export; progress while fits run."""
     answer = answer_of(fits)
     if answer is None:
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        waiting = so_far(answer)
-        st.markdown(waiting or finding(answer))
-        if waiting or answer.too_few or answer.method == answer.baseline:
-            return
-        label = f"Export {literal(answer.method)}"
-        kind: Literal["primary", "secondary"] = "primary" if is_usable(session) else "secondary"
-        warning = None
-        if answer.verdict != "take":
-            label += " all the same"
-            kind = "secondary"
-            warning = finding(answer)
-        if st.button(
-            label, key="compare/export", type=kind, icon=":material/download:", help=warning
-        ):
-            session.picked[EXPORTED] = recommended(fits)[1].key
-            go_to("pages/5_Export.py")
+    if text := waiting():
+        done = sum(not job.active for job in jobs()) / len(jobs())
+        st.progress(done, text=text)
+        return
+    first, second, *others = [*answer.sentences(literal, scores=False), ""]
+    st.header(f"{first} {second}", anchor=False)
+    st.markdown(" ".join(others))
+    if answer.too_few or answer.method == answer.baseline:
+        return
+    label = f"Export {literal(answer.method)}"
+    kind: Literal["primary", "secondary"] = "primary" if is_usable(session) else "secondary"
+    warning = None
+    if answer.verdict != "take":
+        label += " all the same"
+        kind = "secondary"
+        warning = finding(answer)
+    if st.button(label, key="compare/export", type=kind, icon=":material/download:", help=warning):
+        session.picked[EXPORTED] = recommended(fits)[1].key
+        go_to("pages/5_Export.py")
 
 
 def failed() -> None:
