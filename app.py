@@ -38,7 +38,7 @@ def body() -> None:
             stays_open(session)
         overview(session)
         if not asked:
-            findings(reading)
+            findings(reading, session)
         with session.all_rows():
             split_controls(session)
     elif not asked:

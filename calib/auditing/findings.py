@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from calib.errors import Finding as Noticed
 from calib.formatting import Displayed, aligned, for_terminal, points, points_between
 from calib.metrics.bootstrap import Interval
 
@@ -15,6 +17,15 @@ Severity = Literal["problem", "caution", "fine", "untested"]
 SEVERITIES: tuple[Severity, ...] = ("problem", "caution", "fine", "untested")
 """From the worst on."""
 MARKS: dict[Severity, str] = {"problem": "✗", "caution": "!", "fine": "✓", "untested": "–"}
+
+
+JUDGED = {
+    "labels_inverted": "labels",
+    "labels_shuffled": "labels",
+    "repeated_rows": "labels",
+    "few_rows": "rows",
+}
+"""Codes of findings of the reading, by the check that says the same."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,22 @@ class Audit(Displayed):
             What it concludes.
         """
         return next(finding for finding in self.findings if finding.check == check)
+
+    def beyond(self, noticed: Iterable[Noticed]) -> list[Noticed]:
+        """Return the findings of the reading that no check repeats.
+
+        Parameters
+        ----------
+        noticed : iterable of Finding
+            Of the data, as ``Predictions.findings``.
+
+        Returns
+        -------
+        list of Finding
+            In the same order.
+        """
+        loud = {each.check for each in self.findings if each.severity in ("problem", "caution")}
+        return [each for each in noticed if JUDGED.get(each.code) not in loud]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the findings as a table.

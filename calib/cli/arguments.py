@@ -23,7 +23,7 @@ from calib.data.findings import InvalidUpload
 from calib.data.loading import check_choices
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, Finding
 from calib.formatting import one_line
 from calib.registry import calibrator
 
@@ -161,10 +161,11 @@ class Given:
     file: Path
     options: LoadOptions
 
-    def load(self) -> Predictions:
-        """Read the data; warnings go to standard error."""
+    def load(self, silent: bool = False) -> Predictions:
+        """Read the data; warnings go to standard error, unless the command has its own way with them."""
         data = load(self.file, self.options)
-        say_warnings(data)
+        if not silent:
+            say_warnings(data.findings)
         return data
 
     @property
@@ -229,9 +230,9 @@ def on_data(command: Callable[..., int]) -> Callable[..., int]:
     return run
 
 
-def say_warnings(data: Predictions) -> None:
+def say_warnings(findings: Iterable[Finding]) -> None:
     """Say what was noticed while the data were read."""
-    noticed = [finding for finding in data.findings if finding.level == "warning"]
+    noticed = [finding for finding in findings if finding.level == "warning"]
     if noticed:
         text.say(text.findings(noticed), apart=True)
 

@@ -128,5 +128,5 @@ def _sampled_data(given: arguments.Given, rows: Any, calibration: Any, seed: int
             random_state=seed,
             progress=show,
         )
-    arguments.say_warnings(data)
+    arguments.say_warnings(data.findings)
     return data

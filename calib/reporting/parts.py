@@ -195,13 +195,11 @@ def facts(report: Report) -> list[Block]:
         blocks.insert(
             0, "These data are simulated: drawn from known distributions, not predicted by a model."
         )
-    if report.data.findings:
-        blocks.append(
-            [
-                f"{one.level.capitalize()}: {one.message} {one.action}"
-                for one in report.data.findings
-            ]
-        )
+    noticed = report.data.findings
+    if report.audit is not None:
+        noticed = report.audit.beyond(noticed)
+    if noticed:
+        blocks.append([f"{one.level.capitalize()}: {one.message} {one.action}" for one in noticed])
     return blocks
 
 

@@ -441,3 +441,22 @@ def test_a_gap_of_ten_points_in_an_eighth_of_the_rows_is_found():
             "site a" in group.name for group in found.groups
         )
     assert seen >= 18
+
+
+def test_what_the_reading_noticed_is_not_said_twice(rng, tmp_path, capsys):
+    p = np.round(rng.uniform(0.02, 0.98, 400), 6)
+    table = pd.DataFrame({"p_default": p, "default": (rng.random(400) < 0.5).astype(int)})
+    table.to_csv(tmp_path / "loans.csv", index=False)
+    data = calib.load(tmp_path / "loans.csv")
+    assert "labels_shuffled" in {finding.code for finding in data.findings}
+    found = audit(data)
+    assert found.of("labels").severity == "caution" and "no better than chance" in repr(found)
+    beyond = found.beyond(data.findings)
+    assert "labels_shuffled" not in {finding.code for finding in beyond}
+    assert [f for f in data.findings if f.code != "labels_shuffled"] == beyond
+    assert main(["audit", str(tmp_path / "loans.csv")]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out + printed.err).count("no better than chance") == 1
+    assert "significantly better than chance" not in printed.out + printed.err
+    good = audit(*calibrated(rng, 4000))
+    assert good.beyond(data.findings) == list(data.findings)

@@ -64,7 +64,7 @@ def overview(session: OpenSession) -> None:
         if (
             session.reading.inspection is None
         ):  # a sample, or brought back by a link: no files could be read anew
-            for finding in data.findings:
+            for finding in audit.audit_of(session).beyond(data.findings):
                 if finding.level != "info":
                     show_finding(finding)
         about_rows(session)
@@ -235,13 +235,19 @@ def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
         read_again(Reading(upload={SOURCE: (file.filename, file)}), wanted[1])
 
 
-def findings(reading: Reading) -> None:
+def findings(reading: Reading, session: OpenSession | None = None) -> None:
     """Errors and warnings open; rows that were left out, and infos, folded; each with its one-click fixes."""
     inspection = reading.inspection
     if inspection is None:
         return
     opened = inspection.predictions is not None
     told = [finding for finding in inspection.findings if opened or finding.code not in roles.ASKED]
+    if opened and session is not None:
+        beyond = audit.audit_of(session).beyond(told)
+        for finding in told:
+            if finding not in beyond:  # the audit has its sentence
+                _fix_buttons(finding, reading)
+        told = beyond
     for finding in told:
         if finding.level != "info" and finding.code not in LEFT_OUT:
             show_finding(finding)
