@@ -32,7 +32,7 @@ from calib.calibrators.beta import BetaCalibration
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data.samples import SAMPLES, bayes_iso_scores, exaggerated_logits, load_sample
-from calib.diagnostics.reliability import binned_curve
+from calib.diagnostics.reliability import reliability_curve
 from calib.evaluation import Evaluation
 from calib.numerics import logsumexp
 
@@ -337,7 +337,7 @@ def before_and_after() -> dict[str, list[list[float]]]:
     happened, curves = test.labels == 1, {}
     for name, unfitted in (("raw", Identity()), ("beta", BetaCalibration())):
         risk = unfitted.fit(calibration.logits, calibration.labels).predict_proba(test.logits)[:, 1]
-        curve = binned_curve(risk, happened, n_bins=7, binning="equal_mass").curve
+        curve = reliability_curve(risk, happened, n_bins=7, binning="equal_mass")
         curves[name] = np.round(np.stack([curve.confidence, curve.accuracy], axis=1), 4).tolist()
     return curves
 
