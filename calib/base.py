@@ -653,7 +653,18 @@ class Calibrator(Predictor, Displayed):
         return array
 
     def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
-        """Canonical logits by the form that the fit remembers."""
+        """Canonical logits by the form that the fit remembers.
+
+        Parameters
+        ----------
+        outputs, kind : array_like or Predictions, and str or None
+            As in :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Float64.
+        """
         self._check_fitted()
         form = vars(self).get("outputs_") or OutputFormat.numbered(self.n_classes_)
         return form.to_logits(outputs, kind)

@@ -25,7 +25,8 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import Estimate, Rows
 from calib.metrics.recalibration import recalibrate_logistic
-from calib.metrics.risk_measures import auroc, observed_to_expected
+from calib.metrics.risk_measures import observed_to_expected
+from calib.metrics.scoring_rules import auroc_interval
 from calib.numerics import Floats
 
 POINT = 0.01
@@ -142,8 +143,8 @@ def check_labels(checked: Checked) -> Finding:
     if "repeated_rows" in rows.codes:
         return Finding("labels", "caution", sentences.REPEATED)
     if rows.is_binary:
-        area = auroc(rows.predicted, rows.observed, rows.sample)
-        if auroc(rows.predicted, rows.observed, rows.sample, 0.99).high < 0.5:
+        area = auroc_interval(rows.predicted, rows.observed, rows.sample)
+        if auroc_interval(rows.predicted, rows.observed, rows.sample, 0.99).high < 0.5:
             return Finding(
                 "labels", "problem", sentences.inverted(area), area, figure=sentences.area(area)
             )

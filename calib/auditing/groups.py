@@ -18,7 +18,7 @@ from calib.evaluation.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import NORMAL_FROM, Estimate
-from calib.metrics.risk_measures import auroc
+from calib.metrics.scoring_rules import auroc_interval
 from calib.numerics import Floats, Ints
 
 LEAST_ROWS = 40
@@ -481,7 +481,7 @@ def contrast(
         return first, second
 
     first, second = (
-        float(auroc(rows.predicted[part], rows.observed[part], sample).value)
+        float(auroc_interval(rows.predicted[part], rows.observed[part], sample).value)
         for sample, part in zip(samples, parts, strict=True)
     )
     shares = {

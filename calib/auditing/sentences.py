@@ -18,7 +18,7 @@ from calib.formatting import (
 )
 from calib.metrics.bootstrap import Interval
 from calib.metrics.estimate import Estimate, Rows
-from calib.metrics.risk_measures import auroc
+from calib.metrics.scoring_rules import auroc_interval
 
 if TYPE_CHECKING:
     from calib.auditing.rows import AuditRows
@@ -105,7 +105,7 @@ def everybody(rows: AuditRows) -> str:
 def ranks(rows: AuditRows) -> str:
     """Describe how well the outputs rank or classify."""
     if rows.is_binary:
-        return f"AUROC {number(auroc(rows.predicted, rows.observed, rows.sample).value)}"
+        return f"AUROC {number(auroc_interval(rows.predicted, rows.observed, rows.sample).value)}"
     return f"accuracy {percent(rows.sample.mean(rows.observed))}"
 
 

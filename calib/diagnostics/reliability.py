@@ -15,6 +15,7 @@ from calib.metrics.confidence import (
     Bools,
     check_weights,
     effective_sample_size,
+    scikit_words,
     scored_pair,
     target_pair,
     weighted_mean,
@@ -82,6 +83,7 @@ class ReliabilityCurve:
         return self.confidence - self.accuracy
 
 
+@scikit_words
 def reliability_curve(
     probs: Any = None,
     labels: Any = None,

@@ -31,8 +31,7 @@ from calib.metrics.bootstrap import (
 from calib.metrics.calibration_error import N_RESAMPLES, above_gap, ece, few_rows
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import LOGIT, Estimate, Rows, degrees_of
-from calib.metrics.risk_measures import of_one_order
-from calib.metrics.scoring_rules import placements, precisions
+from calib.metrics.scoring_rules import of_one_order, placements, precisions
 from calib.numerics import Floats
 
 ECE_BINS = 15

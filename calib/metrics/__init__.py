@@ -6,7 +6,6 @@ and ``correct=`` in their place.
 """
 
 from calib.metrics.calibration_error import debiased_ece, ece, smooth_ece
-from calib.metrics.confidence import confidence_gap, overconfidence, underconfidence
 from calib.metrics.corp_terms import corp
 from calib.metrics.cumulative import cumulative_test
 from calib.metrics.decision_curve import net_benefit
@@ -16,8 +15,11 @@ from calib.metrics.scoring_rules import (
     auroc,
     average_precision,
     brier,
+    confidence_gap,
     nll,
+    overconfidence,
     top_k_accuracy,
+    underconfidence,
 )
 
 __all__ = [

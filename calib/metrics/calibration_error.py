@@ -19,7 +19,13 @@ from calib.metrics.bootstrap import (
     reflect,
     wilson_interval,
 )
-from calib.metrics.confidence import Bools, check_scored_classes, check_weights, scored_pair
+from calib.metrics.confidence import (
+    Bools,
+    check_scored_classes,
+    check_weights,
+    scikit_words,
+    scored_pair,
+)
 from calib.metrics.estimate import Rows
 from calib.numerics import Floats, Ints, blocks
 from calib.parameters import number_fault, shown
@@ -92,6 +98,7 @@ def ece(
 ) -> Interval: ...
 
 
+@scikit_words
 def ece(
     probs: Any = None,
     labels: Any = None,
@@ -265,6 +272,7 @@ def _least(threshold: float | str | None, n_classes: int) -> float | None:
     return least or None
 
 
+@scikit_words
 def debiased_ece(
     probs: Any = None,
     labels: Any = None,
@@ -309,6 +317,7 @@ def debiased_ece(
     return float(max(bins.count[noisy] @ squares / bins.count.sum(), 0.0) ** 0.5)
 
 
+@scikit_words
 def smooth_ece(
     probs: Any = None,
     labels: Any = None,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal, Protocol, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.arrays import as_array, check_of_rows, check_sums
 from calib.errors import CalibrationError, CalibrationWarning
+from calib.formatting import listed
+from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats, Ints, argmax_with_ties
 from calib.outputs import check_index, check_swapped, column_names, encode_labels
 from calib.parameters import number_fault, shown
@@ -21,6 +25,56 @@ SHIFT_SHOWN = 20
 """Rows by which labels that count from 1 must agree better with predictions than twice as often."""
 
 Bools = npt.NDArray[np.bool_]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Score(Protocol):
+    """A score, or with ``ci=True`` its interval."""
+
+    @overload
+    def __call__(
+        self,
+        probs: Any = None,
+        labels: Any = None,
+        weights: Any = None,
+        *,
+        ci: Literal[False] = False,
+        **options: Any,
+    ) -> float: ...
+
+    @overload
+    def __call__(
+        self,
+        probs: Any = None,
+        labels: Any = None,
+        weights: Any = None,
+        *,
+        ci: Literal[True],
+        **options: Any,
+    ) -> Interval: ...
+
+
+def scikit_words(function: F) -> F:
+    """Take ``sample_weight`` as ``weights``, and refuse scikit-learn's other names in a sentence."""
+
+    @wraps(function)
+    def called(*arguments: Any, **options: Any) -> Any:
+        if named := sorted({"y_true", "y_prob", "y_proba", "y_score", "y_pred"} & options.keys()):
+            raise CalibrationError(
+                f"There is no {listed(named)}: calib takes (probs, labels), scikit-learn (y_true, y_prob)."
+            )
+        if "sample_weight" in options:
+            options["weights"] = options.pop("sample_weight")
+        return function(*arguments, **options)
+
+    return cast(F, called)
+
+
+def score(function: Callable[..., float | Interval]) -> Score:
+    """Give a score the words of scikit-learn, and the type of its result by ``ci``."""
+    return cast(Score, scikit_words(function))
 
 
 def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints | Bools]:
@@ -298,113 +352,3 @@ def effective_sample_size(weights: Any) -> float:
     checked = check_weights(weights, len(weights))
     assert checked is not None  # none were not given
     return float(checked.sum() ** 2 / (checked @ checked))
-
-
-def overconfidence(
-    probs: Any = None,
-    labels: Any = None,
-    weights: Any = None,
-    *,
-    confidence: Any = None,
-    correct: Any = None,
-) -> float:
-    """Mean confidence of the wrong predictions (Wenger et al. 2020, section 2.2).
-
-    Parameters
-    ----------
-    probs, labels : array_like
-        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
-    confidence, correct : array_like of shape (n,) or None, default None
-        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
-
-    Returns
-    -------
-    float
-        From 0 to 1; NaN if no prediction is wrong: the mean does not exist, and the gap has no share of it.
-    """
-    confidence, correct = scored_pair(probs, labels, confidence, correct)
-    return _mean_among(confidence, ~correct, weights)
-
-
-def underconfidence(
-    probs: Any = None,
-    labels: Any = None,
-    weights: Any = None,
-    *,
-    confidence: Any = None,
-    correct: Any = None,
-) -> float:
-    """Mean of 1 - confidence of the right predictions (Wenger et al. 2020, section 2.2).
-
-    Parameters
-    ----------
-    probs, labels : array_like
-        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
-    confidence, correct : array_like of shape (n,) or None, default None
-        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
-
-    Returns
-    -------
-    float
-        From 0 to 1; NaN if no prediction is right.
-    """
-    confidence, correct = scored_pair(probs, labels, confidence, correct)
-    return _mean_among(1.0 - confidence, correct, weights)
-
-
-def confidence_gap(
-    probs: Any = None,
-    labels: Any = None,
-    weights: Any = None,
-    *,
-    confidence: Any = None,
-    correct: Any = None,
-    signed: bool = False,
-) -> float:
-    """``|o P(wrong) - u P(right)|``, the left side of Theorem 1 (Wenger et al. 2020): at most the ECE of any bins.
-
-    Without the bars it is mean confidence minus accuracy, positive where a model is overconfident.
-
-    Parameters
-    ----------
-    probs, labels : array_like
-        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
-    confidence, correct : array_like of shape (n,) or None, default None
-        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
-    signed : bool, default False
-        Whether to keep the sign.
-
-    Returns
-    -------
-    float
-        From 0 to 1; signed from -1.
-    """
-    confidence, correct = scored_pair(probs, labels, confidence, correct)
-    gap = weighted_mean(confidence, weights) - weighted_mean(correct, weights)
-    return gap if signed else abs(gap)
-
-
-def sharpness(
-    probs: Any = None,
-    labels: Any = None,
-    weights: Any = None,
-    *,
-    confidence: Any = None,
-    correct: Any = None,
-) -> float:
-    """Variance of the confidence, from 0 to 1/4: how far apart a method sets sure from unsure rows."""
-    confidence, _ = scored_pair(probs, labels, confidence, correct)
-    return weighted_mean((confidence - weighted_mean(confidence, weights)) ** 2, weights)
-
-
-def _mean_among(values: Floats, chosen: Bools, weights: Any) -> float:
-    checked = check_weights(weights, len(values))
-    weight = chosen.astype(np.float64) if checked is None else checked * chosen
-    total = float(weight.sum())
-    return float(weight @ values) / total if total else float("nan")

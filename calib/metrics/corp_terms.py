@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.metrics.binning import equal_mass_edges
-from calib.metrics.confidence import Bools, check_weights, target_pair, weighted_mean
+from calib.metrics.confidence import Bools, check_weights, scikit_words, target_pair, weighted_mean
 from calib.numerics import Floats, Ints, are_apart, bin_index, log_odds_of
 
 
@@ -50,6 +50,7 @@ class Recalibration:
     frequency: Floats
 
 
+@scikit_words
 def corp(probs: Any, labels: Any, target: int | None = None, weights: Any = None) -> Decomposition:
     """CORP decomposition of the Brier score (Dimitriadis, Gneiting and Jordan 2021, eq. 4).
 

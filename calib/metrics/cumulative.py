@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.metrics.confidence import check_weights, target_pair
+from calib.metrics.confidence import check_weights, scikit_words, target_pair
 
 _TERMS = 100
 """Of a series whose terms fall like exp(-k²)."""
@@ -37,6 +37,7 @@ class CumulativeTest:
     n: int
 
 
+@scikit_words
 def cumulative_test(
     probs: Any, labels: Any, target: int | None = None, weights: Any = None
 ) -> CumulativeTest:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools, check_event
+from calib.metrics.confidence import Bools, check_event, scikit_words
 from calib.metrics.estimate import shares_of_rows
 from calib.numerics import Floats, Ints
 
@@ -78,6 +78,7 @@ class NetBenefitDifference:
     changed: Band
 
 
+@scikit_words
 def net_benefit(
     probs: Any,
     labels: Any,

@@ -15,7 +15,7 @@ from calib.metrics.bootstrap import UNKNOWN, Interval, cut
 from calib.metrics.confidence import Bools
 from calib.metrics.estimate import LOG, LOGIT, NORMAL_FROM, Rows
 from calib.metrics.recalibration import Recalibration, recalibrate_logistic
-from calib.metrics.scoring_rules import placements
+from calib.metrics.scoring_rules import auroc_interval
 from calib.numerics import PROBABILITY_FLOOR, Floats, log_odds_of
 
 
@@ -92,7 +92,7 @@ def closed_form(
     slope = joint.estimate[1]
     error = float(np.sqrt(joint.model_cov[1, 1])) if sample.is_simple else slope.error
     found = {
-        "auroc": auroc(risk, event, sample, level),
+        "auroc": auroc_interval(risk, event, sample, level),
         "brier": cut(of_brier, 0.0, 1.0),
         "scaled_brier": scaled_brier(squares, event, sample, level),
         "log_loss": cut(sample.mean_of(losses).interval(level), 0.0, np.inf),
@@ -120,26 +120,6 @@ def scaled_brier(squares: Floats, event: Bools, sample: Rows, level: float = 0.9
     per_row = (brier / null**2 * by_rate - (squares - brier) / null) / total
     value, low, high = sample.estimate(1.0 - brier / null, per_row).interval(level)
     return Interval(value, low, min(high, 1.0))
-
-
-def auroc(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
-    """Area under the ROC curve with its interval, symmetric on the logit scale (Pepe 2003, section 5.2.3).
-
-    Where all pairs are ranked right, or all wrong, it is :func:`of_one_order`. NaN without events or non-events.
-    """
-    area, per_row = placements(risk, event, sample)
-    if area in (0.0, 1.0):
-        return of_one_order(area, sample.rarer_units(event), level)
-    return sample.estimate(area, per_row).interval(level, LOGIT)
-
-
-def of_one_order(area: float, units: int, level: float = 0.95) -> Interval:
-    """Interval of an AUROC of 1 or 0, whose variance is 0: its other end is that of independent pairs.
-
-    Of m of them, the smaller number of units of both kinds, all are in one order with probability ``area^m``.
-    """
-    tail = ((1.0 - level) / 2.0) ** (1.0 / units)
-    return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
 
 
 def observed_to_expected(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:

@@ -15,7 +15,7 @@ import numpy as np
 from calib.arrays import check_number
 from calib.formatting import aligned, fixed, listed, number, plural, round_percent, with_interval
 from calib.metrics.bootstrap import MOST_RESAMPLES, Interval, interval_of_draws
-from calib.metrics.confidence import Bools, check_event
+from calib.metrics.confidence import Bools, check_event, scikit_words
 from calib.metrics.distances import (
     calibrated_distances,
     distances,
@@ -172,6 +172,7 @@ class RiskModelPanel:
         return min(self.expected, self.n_effective - self.expected) < LEAST_EVENTS
 
 
+@scikit_words
 def risk_model(
     probs: Any,
     labels: Any,

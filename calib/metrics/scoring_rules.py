@@ -6,22 +6,29 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.errors import CalibrationError
+from calib.metrics.bootstrap import UNKNOWN, Interval, cut, folded
 from calib.metrics.confidence import (
     Bools,
     check_event,
     check_scored,
     check_scored_classes,
     check_weights,
+    score,
+    scored_pair,
     top_label,
     weighted_mean,
 )
-from calib.metrics.estimate import Rows
+from calib.metrics.estimate import LOGIT, Rows, share_of_rows
 from calib.numerics import PROBABILITY_FLOOR, Floats, Ints
 
 
-def nll(probs: Any, labels: Any, weights: Any = None) -> float:
+@score
+def nll(
+    probs: Any, labels: Any, weights: Any = None, *, clusters: Any = None, ci: bool = False
+) -> float | Interval:
     """Mean negative log-likelihood in nats, with probabilities below 1e-15 put at 1e-15.
 
     How zeros and sums count in all scores is said in docs/files.md.
@@ -31,20 +38,26 @@ def nll(probs: Any, labels: Any, weights: Any = None) -> float:
     probs : array_like of shape (n, n_classes) or (n,)
         Probabilities of all classes, or those of an event.
     labels : array_like of shape (n,)
-        Integers in [0, n_classes); of an event 1 where it happened.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
+        Classes; of an event 1 where it happened, or the second of two.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
 
     Returns
     -------
-    float
+    float or Interval
         In nats, from 0 upwards.
     """
     _, of_label = _checked_row_scores(probs, labels)
-    return weighted_mean(-np.log(np.maximum(of_label, PROBABILITY_FLOOR)), weights)
+    nats = -np.log(np.maximum(of_label, PROBABILITY_FLOOR))
+    return mean_score(nats, weights, clusters, ci)
 
 
-def brier(probs: Any, labels: Any, weights: Any = None) -> float:
+@score
+def brier(
+    probs: Any, labels: Any, weights: Any = None, *, clusters: Any = None, ci: bool = False
+) -> float | Interval:
     """Mean Brier score: of two classes ``(p - y)^2``, from 0 to 1; of more the sum over classes, from 0 to 2.
 
     The second is Brier's own (1950). Of two classes it would be twice the first, which is what is meant there; this is
@@ -55,16 +68,18 @@ def brier(probs: Any, labels: Any, weights: Any = None) -> float:
     probs : array_like of shape (n, n_classes) or (n,)
         Probabilities of all classes, or those of an event.
     labels : array_like of shape (n,)
-        Integers in [0, n_classes); of an event 1 where it happened.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
+        Classes; of an event 1 where it happened, or the second of two.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
 
     Returns
     -------
-    float
+    float or Interval
         0 for a model that is always right and sure.
     """
-    return weighted_mean(_checked_row_scores(probs, labels)[0], weights)
+    return mean_score(_checked_row_scores(probs, labels)[0], weights, clusters, ci)
 
 
 def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats]:
@@ -84,7 +99,16 @@ def _checked_row_scores(probs: Any, labels: Any) -> tuple[Floats, Floats]:
     return row_scores(array, known.astype(np.int64))
 
 
-def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) -> float:
+@score
+def accuracy(
+    probs: Any,
+    labels: Any,
+    weights: Any = None,
+    *,
+    clusters: Any = None,
+    ranking: Any = None,
+    ci: bool = False,
+) -> float | Interval:
     """Share of right predictions.
 
     Parameters
@@ -92,23 +116,35 @@ def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) 
     probs, labels : array_like
         (n, n_classes) probabilities, or the (n,) of an event, which is predicted where they are above one half; and
         (n,) labels.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
     ranking : array_like of shape (n, n_classes) or None, default None
         Second key among equal probabilities (the raw logits), then the lower class.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
 
     Returns
     -------
-    float
+    float or Interval
         From 0 to 1.
     """
     array, known = check_scored(probs, labels)
     if array.ndim == 1:
-        return weighted_mean((array > 0.5) == known, weights)
-    return weighted_mean(top_label(array, known, ranking)[1], weights)
+        return mean_score((array > 0.5) == known, weights, clusters, ci)
+    return mean_score(top_label(array, known, ranking)[1], weights, clusters, ci)
 
 
-def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> float:
+@score
+def top_k_accuracy(
+    probs: Any,
+    labels: Any,
+    weights: Any = None,
+    *,
+    clusters: Any = None,
+    k: int = 5,
+    ranking: Any = None,
+    ci: bool = False,
+) -> float | Interval:
     """Share of rows whose label is among the k most probable classes.
 
     Parameters
@@ -116,25 +152,32 @@ def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> 
     probs : array_like of shape (n, n_classes)
         Probabilities.
     labels : array_like of shape (n,)
-        Integers in [0, n_classes).
+        Classes.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
     k : int, default 5
         How many classes; with ``k >= n_classes`` the result is 1.
     ranking : array_like of shape (n, n_classes) or None, default None
         Second key among equal probabilities (the raw logits), then the lower class.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
 
     Returns
     -------
-    float
+    float or Interval
         From 0 to 1.
     """
     if int(k) != k or k < 1:
         raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
     array, labels = check_scored_classes(probs, labels)
     keys = array if ranking is None else np.asarray(ranking)
-    return float(label_in_top_k(array, labels, k, keys).mean())
+    return mean_score(label_in_top_k(array, labels, k, keys), weights, clusters, ci)
 
 
-def auroc(probs: Any, labels: Any, weights: Any = None) -> float:
+@score
+def auroc(
+    probs: Any, labels: Any, weights: Any = None, *, clusters: Any = None, ci: bool = False
+) -> float | Interval:
     """Area under the ROC curve of an event: ``P(p of an event > p of a non-event)``, equal ones counting half.
 
     Recalibration that keeps the order does not change it.
@@ -145,20 +188,26 @@ def auroc(probs: Any, labels: Any, weights: Any = None) -> float:
         Probabilities of the event; of two columns the second counts.
     labels : array_like of shape (n,)
         1 where it happened.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
 
     Returns
     -------
-    float
+    float or Interval
         From 0 to 1; NaN without an event, or without a row that has none.
     """
-    said, came = check_event(probs, labels)
-    weight = check_weights(weights, len(said))
-    return placements(said, came, Rows.with_outcome(came, weight))[0]
+    risk, event = check_event(probs, labels)
+    kept, rows = Rows.checked(event, weights, "sampling", clusters)
+    interval = auroc_interval(risk[kept], event[kept], rows)
+    return interval if ci else interval.value
 
 
-def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
+@score
+def average_precision(
+    probs: Any, labels: Any, weights: Any = None, *, clusters: Any = None, ci: bool = False
+) -> float | Interval:
     """Mean over the events of the share of events among the rows with as high a probability, or a higher one.
 
     It is the area under the steps of the precision-recall curve, as scikit-learn's ``average_precision_score``. Random
@@ -170,17 +219,44 @@ def average_precision(probs: Any, labels: Any, weights: Any = None) -> float:
         Probabilities of the event, as for :func:`auroc`.
     labels : array_like of shape (n,)
         1 where it happened.
-    weights : array_like of shape (n,) or None, default None
-        Weight of each row; None counts all alike.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
 
     Returns
     -------
-    float
+    float or Interval
         From 0 to 1; NaN without an event.
     """
-    said, came = check_event(probs, labels)
-    weight = check_weights(weights, len(said))
-    return precisions(said, came, weight)[0]
+    risk, event = check_event(probs, labels)
+    if not ci:
+        return precisions(risk, event, check_weights(weights, len(risk)))[0]
+    kept, rows = Rows.checked(event, weights, "sampling", clusters)
+    value, per_row = precisions(risk[kept], event[kept], rows.weights)
+    if value == 1.0:
+        return UNKNOWN._replace(value=value)
+    return rows.estimate(value, per_row).interval(scale=LOGIT)
+
+
+def auroc_interval(risk: Floats, event: Bools, sample: Rows, level: float = 0.95) -> Interval:
+    """Area under the ROC curve with its interval, symmetric on the logit scale (Pepe 2003, section 5.2.3).
+
+    Where all pairs are ranked right, or all wrong, it is :func:`of_one_order`. NaN without events or non-events.
+    """
+    area, per_row = placements(risk, event, sample)
+    if area in (0.0, 1.0):
+        return of_one_order(area, sample.rarer_units(event), level)
+    return sample.estimate(area, per_row).interval(level, LOGIT)
+
+
+def of_one_order(area: float, units: int, level: float = 0.95) -> Interval:
+    """Interval of an AUROC of 1 or 0, whose variance is 0: its other end is that of independent pairs.
+
+    Of m of them, the smaller number of units of both kinds, all are in one order with probability ``area^m``.
+    """
+    tail = ((1.0 - level) / 2.0) ** (1.0 / units)
+    return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
 
 
 def placements(risk: Floats, event: Bools, sample: Rows) -> tuple[float, Floats]:
@@ -248,3 +324,152 @@ def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bool
     ahead = (ranking > its_key) | ((ranking == its_key) & (np.arange(probs.shape[1]) < own))
     ahead = (probs > of_label) | ((probs == of_label) & ahead)
     return np.asarray(np.count_nonzero(ahead, axis=1) < k)
+
+
+def mean_score(
+    values: npt.NDArray[Any], weights: Any, clusters: Any, ci: bool, signed: bool = False
+) -> float | Interval:
+    """Weighted mean of (n,) values; with ``ci`` its interval, Wilson's of shares, which whole clusters enter."""
+    if not ci:
+        return weighted_mean(values, weights)
+    if values.dtype == bool:
+        return share_of_rows(values, weights, clusters).of_share(0)
+    kept, rows = Rows.checked(np.full(len(values), True), weights, "sampling", clusters)
+    return cut(rows.mean_of(values[kept]).interval(), -np.inf if signed else 0.0, np.inf)
+
+
+@score
+def overconfidence(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    clusters: Any = None,
+    confidence: Any = None,
+    correct: Any = None,
+    ci: bool = False,
+) -> float | Interval:
+    """Mean confidence of the wrong predictions (Wenger et al. 2020, section 2.2).
+
+    Parameters
+    ----------
+    probs, labels : array_like
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
+
+    Returns
+    -------
+    float or Interval
+        From 0 to 1; NaN if no prediction is wrong: the mean does not exist, and the gap has no share of it.
+    """
+    confidence, correct = scored_pair(probs, labels, confidence, correct)
+    return _mean_among(confidence, ~correct, weights, clusters, ci)
+
+
+@score
+def underconfidence(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    clusters: Any = None,
+    confidence: Any = None,
+    correct: Any = None,
+    ci: bool = False,
+) -> float | Interval:
+    """Mean of 1 - confidence of the right predictions (Wenger et al. 2020, section 2.2).
+
+    Parameters
+    ----------
+    probs, labels : array_like
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
+
+    Returns
+    -------
+    float or Interval
+        From 0 to 1; NaN if no prediction is right.
+    """
+    confidence, correct = scored_pair(probs, labels, confidence, correct)
+    return _mean_among(1.0 - confidence, correct, weights, clusters, ci)
+
+
+@score
+def confidence_gap(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    clusters: Any = None,
+    confidence: Any = None,
+    correct: Any = None,
+    ci: bool = False,
+    signed: bool = False,
+) -> float | Interval:
+    """``|o P(wrong) - u P(right)|``, the left side of Theorem 1 (Wenger et al. 2020): at most the ECE of any bins.
+
+    Without the bars it is mean confidence minus accuracy, positive where a model is overconfident.
+
+    Parameters
+    ----------
+    probs, labels : array_like
+        Probabilities and labels as for :func:`calib.ece`: of two classes the event's count.
+    weights, clusters : array_like of shape (n,) or None, default None
+        Weight of each row, and what rows that belong together share.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
+    ci : bool, default False
+        Whether to return the 95 % interval too.
+    signed : bool, default False
+        Whether to keep the sign.
+
+    Returns
+    -------
+    float or Interval
+        From 0 to 1; signed from -1.
+    """
+    confidence, correct = scored_pair(probs, labels, confidence, correct)
+    gap = mean_score(confidence - correct, weights, clusters, ci, signed=True)
+    if isinstance(gap, Interval):
+        return gap if signed else folded(abs(gap.value), gap)
+    return gap if signed else abs(gap)
+
+
+def sharpness(
+    probs: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    confidence: Any = None,
+    correct: Any = None,
+) -> float:
+    """Variance of the confidence, from 0 to 1/4: how far apart a method sets sure from unsure rows."""
+    confidence, _ = scored_pair(probs, labels, confidence, correct)
+    return weighted_mean((confidence - weighted_mean(confidence, weights)) ** 2, weights)
+
+
+def _mean_among(
+    values: Floats, chosen: Bools, weights: Any, clusters: Any, ci: bool
+) -> float | Interval:
+    """Weighted mean of (n,) values among some rows; with ``ci`` its interval, that of a ratio of two means."""
+    kept, rows = Rows.checked(chosen, weights, "sampling", clusters)
+    weight = rows.weights * chosen[kept]
+    total = float(weight.sum())
+    if not total:
+        return UNKNOWN if ci else math.nan
+    value = float(weight @ values[kept]) / total
+    if not ci:
+        return value
+    return cut(
+        rows.estimate(value, (values[kept] - value) * chosen[kept] / total).interval(), 0.0, 1.0
+    )

@@ -41,7 +41,7 @@ def test_scores_are_the_metrics(sample):
         "NLL": metrics.nll(probs, labels),
         "Brier": metrics.brier(probs, labels),
         "accuracy": metrics.accuracy(probs, labels),
-        "top-5 accuracy": metrics.top_k_accuracy(probs, labels, 5),
+        "top-5 accuracy": metrics.top_k_accuracy(probs, labels, k=5),
         "ECE": metrics.ece(probs, labels),
         "class-wise ECE above 1/K": metrics.calibration_error.classwise_ece(
             probs, labels, threshold="1/K"
@@ -50,7 +50,7 @@ def test_scores_are_the_metrics(sample):
         "signed gap": metrics.confidence_gap(probs, labels, signed=True),
         "overconfidence": metrics.overconfidence(probs, labels),
         "underconfidence": metrics.underconfidence(probs, labels),
-        "sharpness": metrics.confidence.sharpness(probs, labels),
+        "sharpness": metrics.scoring_rules.sharpness(probs, labels),
     }
     assert values == pytest.approx(expected, abs=1e-12)
     of_events = ("event rate", "AUROC", "average precision")

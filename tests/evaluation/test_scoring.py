@@ -126,7 +126,7 @@ def test_what_rounding_puts_outside_0_to_1_is_cut_to_it_by_every_score(off):
     both, rounded = (np.stack([1.0 - p, p], axis=1) for p in (risk, beyond))
     for function in (
         calib.metrics.calibration_error.classwise_ece,
-        calib.metrics.confidence.sharpness,
+        calib.metrics.scoring_rules.sharpness,
     ):
         assert function(rounded, came.astype(int)) == function(both, came.astype(int))
     for given, expected in ((beyond, risk), (rounded, both)):

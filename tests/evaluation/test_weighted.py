@@ -67,8 +67,8 @@ def test_each_metric_is_that_of_repeated_rows(seed, n_classes):
         for d in (data, again)
     )
     for metric in (metrics.nll, metrics.brier, metrics.accuracy, metrics.confidence_gap,
-                   metrics.overconfidence, metrics.underconfidence, metrics.confidence.sharpness, corp, walk, calib.ece,
-                   metrics.smooth_ece,
+                   metrics.overconfidence, metrics.underconfidence, metrics.scoring_rules.sharpness, corp, walk,
+                   calib.ece, metrics.smooth_ece,
                    *(partial(metrics.ece, binning=binning) for binning in metrics.binning.BINNINGS)):  # fmt: skip
         expected = metric(more, again.labels)
         assert metric(probs, data.labels, weights=data.weights) == approx(expected), metric

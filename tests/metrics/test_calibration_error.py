@@ -195,7 +195,7 @@ def test_the_event_of_two_classes_has_one_ece_however_it_is_written(rng):
         expected, abs=1e-12
     )
     assert metrics.accuracy(risk, labels) == metrics.accuracy(probs, labels) == right.mean()
-    for score in (metrics.smooth_ece, metrics.debiased_ece, metrics.confidence.sharpness,
+    for score in (metrics.smooth_ece, metrics.debiased_ece, metrics.scoring_rules.sharpness,
                   metrics.confidence_gap, metrics.overconfidence, metrics.underconfidence):  # fmt: skip
         assert score(risk, labels) == pytest.approx(score(probs, labels), abs=1e-12)
         assert score(confidence=top, correct=right) != pytest.approx(score(risk, labels), abs=1e-4)

@@ -41,7 +41,7 @@ def test_sharpness_is_the_variance_of_the_confidence():
     mean = (0.6 + 0.8 + 1.0) / 3
     expected = ((0.6 - mean) ** 2 + (0.8 - mean) ** 2 + (1.0 - mean) ** 2) / 3
     top = {"confidence": probs.max(axis=1), "correct": [True, False, True]}
-    assert metrics.confidence.sharpness(**top) == pytest.approx(expected)
+    assert metrics.scoring_rules.sharpness(**top) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

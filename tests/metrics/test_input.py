@@ -20,7 +20,7 @@ OF_THE_PREDICTED = (
         metrics.overconfidence,
         metrics.underconfidence,
         metrics.confidence_gap,
-        metrics.confidence.sharpness,
+        metrics.scoring_rules.sharpness,
     ),
 )
 OF_AN_EVENT = (metrics.risk_model, lambda p, y: metrics.net_benefit(p, y, [0.2]))

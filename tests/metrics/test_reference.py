@@ -104,7 +104,7 @@ def test_smooth_and_debiased_errors_are_those_of_their_authors_packages(name):
 def test_classwise_errors_are_those_of_the_imax_code():
     _, (probs, labels) = cifar(100, 5000)
     row = known("imax")["scores"]["c100_wrn"]["uncalibrated (15 equal-width)"]
-    assert metrics.top_k_accuracy(probs, labels, 5) == pytest.approx(row[2], abs=1e-9)
+    assert metrics.top_k_accuracy(probs, labels, k=5) == pytest.approx(row[2], abs=1e-9)
     assert metrics.calibration_error.classwise_ece(probs, labels, threshold="1/K") == pytest.approx(
         row[6], abs=6e-5
     )

@@ -8,8 +8,8 @@ import pytest
 from calib.metrics import nll, risk_model
 from calib.metrics.distances import SIMULATIONS
 from calib.metrics.estimate import Rows
-from calib.metrics.risk_measures import auroc
 from calib.metrics.risk_panel import default_floor
+from calib.metrics.scoring_rules import auroc_interval
 from calib.numerics import sigmoid
 from tests.conftest import minute_of_cpu
 from tests.published import risks
@@ -96,7 +96,7 @@ def test_the_auroc_is_the_share_of_pairs_ranked_right():
     of_pair = np.outer(weights[event], weights[~event])
     above = np.subtract.outer(risk[event], risk[~event])
     naive = np.sum(of_pair * ((above > 0) + 0.5 * (above == 0))) / of_pair.sum()
-    found = auroc(risk, event, Rows.with_outcome(event, weights, "exposure"))
+    found = auroc_interval(risk, event, Rows.with_outcome(event, weights, "exposure"))
     assert found.value == pytest.approx(naive, abs=1e-12)
 
 

@@ -58,16 +58,16 @@ tied = hnp.arrays(np.float64, (12, 6), elements=st.sampled_from([0.0, 0.1, 0.2, 
 
 @given(tied, tied, hnp.arrays(np.int64, 12, elements=st.integers(0, 5)), st.integers(1, 7))
 def test_top_k_is_that_of_sorting_with_the_ranking_as_second_key(probs, ranking, labels, k):
-    assert metrics.top_k_accuracy(probs, labels, k, ranking) == top_k_by_sorting(
+    assert metrics.top_k_accuracy(probs, labels, k=k, ranking=ranking) == top_k_by_sorting(
         probs, labels, k, ranking
     )
-    assert metrics.top_k_accuracy(probs, labels, k) == top_k_by_sorting(probs, labels, k, probs)
+    assert metrics.top_k_accuracy(probs, labels, k=k) == top_k_by_sorting(probs, labels, k, probs)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5])
 def test_k_must_be_a_positive_whole_number(k):
     with pytest.raises(CalibrationError, match="k="):
-        metrics.top_k_accuracy(np.eye(3), np.arange(3), k)
+        metrics.top_k_accuracy(np.eye(3), np.arange(3), k=k)
 
 
 @pytest.mark.parametrize("digits", [1, 3, 12])
