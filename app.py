@@ -11,15 +11,8 @@ from starlette.middleware import Middleware
 from calib import settings
 from calib.isolation.logs import without_data
 from calib.ui.data.first import QUESTION, first_page
-from calib.ui.data.upload import change_by_hand, gallery, last_reading, uploaders
-from calib.ui.data.view import (
-    findings,
-    not_opened,
-    overview,
-    roles_by_hand,
-    split_controls,
-    stays_open,
-)
+from calib.ui.data.upload import gallery, last_reading, uploaders
+from calib.ui.data.view import not_opened, overview, stays_open
 from calib.ui.keeping import where_data_are_kept
 from calib.ui.server import guard
 from calib.ui.session import find_session
@@ -36,11 +29,7 @@ def body() -> None:
     if session is not None:
         if asked:
             stays_open(session)
-        overview(session)
-        if not asked:
-            findings(reading, session)
-        with session.all_rows():
-            split_controls(session)
+        overview(session, None if asked else reading)
     elif not asked:
         first_page()
     if session is not None or asked:
@@ -48,9 +37,6 @@ def body() -> None:
             if not asked:
                 uploaders()
             gallery()
-    if not asked:
-        roles_by_hand(reading, None if session is None else session.data)
-    change_by_hand(reading)
     where_data_are_kept()
 
 

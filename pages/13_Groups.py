@@ -27,7 +27,7 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     cohort = session.cohort
-    if session.data.groups is None and not session.data.metadata:
+    if not session.data.group_columns():
         st.info(
             "These data have no column of groups. Give a column of 2 to 50 values to compare its groups."
         )

@@ -10,13 +10,15 @@ from calib.auditing.findings import MARKS, Audit, Finding, Severity
 from calib.auditing.make import audit_arrays
 from calib.data import Predictions
 from calib.engine import Data
-from calib.formatting import NO_BREAK, escape_markdown, listed, plural, points, points_between
+from calib.formatting import NO_BREAK, escape_markdown, listed, plural
 from calib.ui import fits
+from calib.ui.link import page_link
+from calib.ui.menu import entry_of
 from calib.ui.session import OpenSession
 
 TILES = {
     "labels": "Ranks?",
-    "skill": "Better than frequencies?",
+    "skill": "Informative?",
     "level": "Level?",
     "spread": "Spread?",
     "groups": "Groups?",
@@ -31,7 +33,9 @@ COLORS: dict[Severity, str] = {
 }
 MISMATCH = "labels", "problem"
 """The finding that every page shows, since all others are nonsense with it."""
-MOST_GROUPS = 4
+NOT_THERE = {"groups": "no groups", "time": "no times"}
+"""What a check lacks that was not tested."""
+MOST_FINDINGS = 3
 ROW_ARRAYS = ("logits", "labels", "groups", "clusters", "weights", "times")
 """Arrays of a data set that an audit needs."""
 
@@ -54,34 +58,36 @@ def rows_to_audit(data: Predictions) -> tuple[Predictions, Data]:
 
 
 def head(session: OpenSession) -> None:
-    """The verdict as headline, and the checks in a line with mark and number."""
+    """The verdict as headline, and the checks in a line with mark, number and the page that shows more."""
     found = audit_of(session)
     st.header(plain(found.verdict), anchor=False)
     with st.grid(len(TILES), min_column_width=130, gap="small"):
         for check, question in TILES.items():
             finding = found.of(check)
-            figure = finding.figure or finding.severity
+            figure = finding.figure or NOT_THERE.get(check, finding.severity)
             color = COLORS[finding.severity]
-            with st.container(border=True):
-                st.markdown(
-                    f":gray[{question}]  \n:{color}[**{MARKS[finding.severity]} {escape_markdown(figure)}**]"
-                )
+            with st.container(border=True, height="stretch", gap="xxsmall", key=f"tile/{check}"):
+                page_link(entry_of(finding.page).path, question)
+                st.markdown(f":{color}[**{MARKS[finding.severity]} {escape_markdown(figure)}**]")
 
 
 def findings(session: OpenSession) -> None:
-    """Problems and cautions as rows, the worst first; what is fine or untested is folded."""
+    """The worst three findings as rows, and all others folded in one line."""
     found = audit_of(session)
-    open_ones = [each for each in found.findings if each.severity in ("problem", "caution")]
-    for finding in open_ones:
-        if finding.check != "remedy":  # the verdict ends with it
-            st.markdown(line(finding))
-            show_groups(finding)
-    fine = [each for each in found.findings if each.severity == "fine"]
-    untested = [each for each in found.findings if each.severity == "untested"]
-    titles = [f"{word}: {listed([each.check for each in some])}" for word, some in
-              (("Fine", fine), ("not tested", untested)) if some]  # fmt: skip
+    # The verdict ends with the remedy.
+    others = [each for each in found.findings if each.check != "remedy"]
+    off = [each for each in others if each.severity in ("problem", "caution")]
+    for finding in off[:MOST_FINDINGS]:
+        st.markdown(line(finding))
+    rest = [each for each in others if each not in off[:MOST_FINDINGS]]
+    names = {
+        "Also": [each.check for each in off[MOST_FINDINGS:]],
+        "Fine": [each.check for each in rest if each.severity == "fine"],
+        "not tested": [each.check for each in rest if each.severity == "untested"],
+    }
+    titles = [f"{word}: {listed(checks)}" for word, checks in names.items() if checks]
     with st.expander("; ".join(titles)):
-        for finding in (*fine, *untested):
+        for finding in rest:
             st.markdown(line(finding))
 
 
@@ -95,17 +101,6 @@ def line(finding: Finding) -> str:
 def plain(sentence: str) -> str:
     """A sentence of the audit within Markdown, in which numbers keep their unit on one line."""
     return escape_markdown(sentence).replace(" %", f"{NO_BREAK}%")
-
-
-def show_groups(finding: Finding) -> None:
-    """The groups or periods of a finding with their joint intervals."""
-    lines = [
-        f"{escape_markdown(group.name)}: **{points(group.gap.value)} points** "
-        f"({points_between(group.gap.low, group.gap.high)}) · {plural(group.rows, 'row')}"
-        for group in finding.groups[:MOST_GROUPS]
-    ]
-    if lines:
-        st.caption("  \n".join(lines))
 
 
 def lead(session: OpenSession, page: str, *more: str) -> None:
@@ -124,3 +119,18 @@ def lead(session: OpenSession, page: str, *more: str) -> None:
 def is_usable(session: OpenSession) -> bool:
     """Whether a calibrator of these outputs is worth an export."""
     return audit_of(session).of("remedy").severity != "problem"
+
+
+def next_step(session: OpenSession) -> str:
+    """Name of the step that follows from the remedy: "labels", "weights", "groups", "fit" or "none"."""
+    found = audit_of(session)
+    if found.of("labels").severity == "problem":
+        return "labels"
+    off = found.of("weights").severity in ("problem", "caution")
+    if off and session.data.weights is not None and session.data.confirmed_weights is None:
+        return "weights"
+    if found.column:
+        return "groups"
+    if found.methods:
+        return "fit"
+    return "groups" if found.of("groups").severity == "problem" and is_usable(session) else "none"

@@ -60,7 +60,7 @@ def sentence(groups: Sequence[GroupFinding], view: View) -> str:
 
 def in_groups(session: OpenSession, fit: ShownFit) -> None:
     """Say in which groups a method is off, for data with groups."""
-    if session.test.groups is not None or session.test.metadata:
+    if session.test.group_columns():
         found = sentence(judged_groups(session, fit), session.view)
         st.markdown(f"**{literal(fit.title)} by group:** {plain(found)}")
 

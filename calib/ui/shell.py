@@ -63,6 +63,7 @@ ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none
 READABLE = f"""<style>
 [data-testid="stMainBlockContainer"] {{padding-top: 2.25rem}}
 [data-testid="stMainBlockContainer"] h1 {{padding: .4rem 0 .2rem}}
+[data-testid="stMainBlockContainer"] h2 {{padding: .3rem 0}}
 [data-testid="stHeader"] {{background: transparent}}
 @media (max-width: 768px) {{[data-testid="stMainBlockContainer"] {{padding-top: 3.25rem}}}}
 .js-plotly-plot .main-svg text {{fill: currentColor !important}}
@@ -70,6 +71,7 @@ button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][
 :focus-visible:not(input, textarea) {{outline: 2px solid {text_color(COLORS[1])} !important; outline-offset: 1px}}
 .st-key-cohort-clear button {{border-radius: 1rem; min-height: 0; padding: .1rem .7rem;
   background: light-dark(#FDEEE3,#4A2A14); color: light-dark(#8A3F00,#FFC9A0)}}
+[class*="st-key-tile-"] a {{padding: 0 !important; min-height: 0}}
 [data-testid="stCode"] .token {{color: inherit !important}}
 [data-testid="stCode"] .token.keyword {{color: {text_color(COLORS[1])} !important}}
 [data-testid="stCode"] .token.string {{color: {text_color(COLORS[2])} !important}}

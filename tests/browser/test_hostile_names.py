@@ -24,7 +24,7 @@ FITTED = ("temperature", "isotonic")
 PAGES = [entry.title for entries in MENU.values() for entry in entries]
 
 UPLOADS = {
-    "readings.csv": (unclear, "text=Open this way"),
+    "readings.csv": (unclear, "text=One question about"),
     "broken.npz": (mismatched, "[data-testid=stAlertContentError]"),
 }
 """Name of an upload that is not opened at once -> its content, and what is shown once it was read."""

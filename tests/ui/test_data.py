@@ -7,11 +7,12 @@ import io
 import numpy as np
 import pytest
 
+from calib.data import Predictions
 from calib.data.samples import SAMPLES
 from calib.ui.server.uploads import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import npz_bytes, simulate
-from tests.ui.conftest import SAMPLE, clean, click, facts, open_page, upload_file
+from tests.ui.conftest import SAMPLE, clean, click, open_page, said, upload_file
 
 
 def test_rows_with_nan_are_left_out_in_one_click() -> None:
@@ -21,13 +22,13 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     assert "3 rows of 300" in app.error[0].value
     click(app, "Do this")
     assert not app.error
-    assert facts(app)["Rows"] == "297"
+    assert "297 rows. Recognised as" in said(app)
 
 
 def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
     app = upload_file("broken.npz", b"version https://git-lfs.github.com/spec/v1\n", with_fits)
     assert "git-lfs" in app.error[0].value
-    assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
+    assert f"{SAMPLES[SAMPLE].n_rows:,} rows. Recognised as" in said(app)
     assert any("stays open" in caption.value for caption in app.caption)
     folded = {
         uploader.key for expander in app.expander for uploader in expander.get("file_uploader")
@@ -72,3 +73,58 @@ def test_every_uploader_refuses_what_is_larger(
         uploaders = open_page(page, session).get("file_uploader")
         assert uploaders
         assert {uploader.proto.max_upload_size_mb for uploader in uploaders} == {LARGEST} == {1024}
+
+
+@pytest.mark.parametrize("step", ["fit", "groups", "weights", "labels"])
+def test_one_primary_button_follows_from_the_remedy(step: str) -> None:
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.05, 0.6, 4000)
+    region = rng.choice(["north", "south"], 4000)
+    shift = {"fit": 0.1, "groups": np.where(region == "north", 0.1, -0.1) * (p > 0.15)}
+    happened = (rng.random(4000) < p + shift.get(step, 0.0)).astype(int)
+    about: dict[str, np.ndarray] = {}
+    if step == "groups":
+        about["groups"] = region
+    if step == "weights":
+        about["weights"] = np.where(happened == 1, 0.3, 1.0)
+    if step == "labels":
+        happened = 1 - happened
+    log_odds = np.log(p / (1 - p))
+    data = Predictions(
+        np.stack([0 * p, log_odds], axis=1),
+        happened,
+        class_names=("no", "yes"),
+        sha256=step,
+        **about,
+    )
+    session = OpenSession.from_data(data.decided(event="yes"))
+    app = open_page("app.py", session)
+    assert clean(app)
+    keys = {
+        "fit": "data/fit",
+        "groups": "data/groups",
+        "weights": "data/weigh",
+        "labels": "data/labels",
+    }
+    primary = [button.key for button in app.button if button.proto.type == "primary"]
+    assert primary == [keys[step]]
+    if step == "weights":
+        app.button(key="data/weigh").click().run()
+        assert clean(app)
+        assert app.session_state[SESSION].data.weight_kind == "sampling"
+    if step == "labels":
+        app.button(key="data/labels").click().run()
+        assert clean(app)
+        assert app.session_state["data/read as"]
+
+
+def test_the_line_of_columns_names_what_was_left_aside() -> None:
+    rows = "\n".join(
+        f"{k},{0.1 + 0.8 * (k % 9) / 9:.3f},{k % 3 // 2},a{k % 2},{k}" for k in range(200)
+    )
+    app = upload_file("loans.csv", f"id,p_default,default,region,note\n{rows}".encode())
+    assert clean(app)
+    (line,) = [part.label for part in app.expander if part.label.startswith("Read as: ")]
+    assert "is P(default)" in line
+    assert "groups region" in line.replace("\\", "")
+    assert "left aside" in line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from calib.ui.data.roles import ROLES as TITLES
 from calib.ui.link import entry_of, session_of
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, two_scores
-from tests.ui.conftest import clean, click, facts, group, open_page, said, upload_file
+from tests.ui.conftest import clean, click, group, open_page, said, upload_file
 
 LOANS = b"\n".join((ROOT / "sample_data" / "simulated-loans.csv").read_bytes().splitlines()[:401])
 """A table of 400 risks with everything beside the outputs: ids, clusters, weights and subgroups."""
@@ -42,17 +43,23 @@ def binary(loans_read: Predictions) -> OpenSession:
     return OpenSession.from_data(loans_read)
 
 
+def observed_rate(app: AppTest) -> float:
+    """The observed rate of the level, in percent."""
+    found = re.search(r"predicted, ([\d.]+)\u00a0% observed", said(app))
+    assert found is not None
+    return float(found[1])
+
+
 def test_the_event_is_swapped_in_one_click_and_back(binary: OpenSession) -> None:
     app = open_page("app.py", binary)
     assert "**Event:** default" in said(app)
-    rate = facts(app)["Observed rate"]
+    rate = observed_rate(app)
     app.button(key="data/swap").click().run()
     assert clean(app)
     swapped = app.session_state[SESSION]
     assert (swapped.data.event.column, swapped.data.event.name) == (0, "no default")
-    assert float(facts(app)["Observed rate"][:-2]) == pytest.approx(
-        100 - float(rate[:-2]), abs=0.11
-    )
+    assert observed_rate(app) == pytest.approx(100 - rate, abs=0.11)
+    assert "P(no default)" in " ".join(part.label for part in app.expander)
     assert (swapped.part, swapped.seed) == (binary.part, binary.seed)
     app.button(key="data/swap").click().run()
     assert app.session_state[SESSION].data.sha256 == binary.data.sha256
@@ -102,30 +109,53 @@ def grid(monkeypatch: pytest.MonkeyPatch) -> Grid:
     return found
 
 
-def test_a_table_with_two_readings_is_asked_and_opens_in_one_click(
+def test_a_table_with_two_readings_is_asked_and_opens_as_the_chosen_one(
     asked: AppTest, grid: Grid
 ) -> None:
     assert SESSION not in asked.session_state
-    cards = [button.label for button in asked.button if str(button.key).startswith("reading/")]
-    assert cards == ["Open this way"] * len(cards) and 2 <= len(cards) <= 3
+    (question,) = [radio for radio in asked.radio if str(radio.key).startswith("reading/")]
+    assert 2 <= len(question.options) <= 3 and question.value == 0
     shown = {column: ROLE[title] for column, title in grid.roles.items()}
     assert shown["churned"] == "outcome" and shown["customer"] == "ignore"
     assert sorted((shown["score_a"], shown["score_b"])) == ["ignore", "outputs"]
-    asked.button(key="reading/1").click().run()
+    question.set_value(1).run()
+    other = {column: ROLE[title] for column, title in grid.roles.items()}
+    assert other["score_a"] == shown["score_b"] and other["score_b"] == shown["score_a"]
+    click(asked, "Open")
     assert clean(asked)
     data = asked.session_state[SESSION].data
-    other = {role.column: role.role for role in data.roles}
-    assert {column for column in ("score_a", "score_b") if other[column] == "outputs"} == {
-        column for column in ("score_a", "score_b") if shown[column] == "ignore"
-    }
+    taken = {role.column: role.role for role in data.roles}
+    outputs = {column for column in ("score_a", "score_b") if taken[column] == "outputs"}
+    assert outputs == {column for column in ("score_a", "score_b") if shown[column] == "ignore"}
     assert (len(data), data.event.name) == (200, "churned")
+
+
+def test_weights_of_a_table_that_is_asked_about_count_where_that_is_switched_on(grid: Grid) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, 300)
+    table = pd.DataFrame(
+        {
+            "p_over": p.round(4),
+            "income": np.where(rng.random(300) < p, ">50K", "<=50K"),
+            "survey_weight": rng.uniform(100, 900, 300).round(2),
+        }
+    )
+    app = upload_file("census.csv", table.to_csv(index=False).encode())
+    assert any(radio.key.startswith("reading/") for radio in app.radio)
+    app.toggle(key="roles/weighted").set_value(True)
+    click(app, "Open")
+    assert clean(app)
+    data = app.session_state[SESSION].data
+    assert data.weight_kind == "sampling"
+    np.testing.assert_allclose(data.weights, table["survey_weight"])
+    assert data.event.name == ">50K"
 
 
 def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(
     asked: AppTest, grid: Grid
 ) -> None:
     grid.changes = {"score_a": "feature", "score_b": "model output", "age": "feature"}
-    click(asked, "Read with these roles")
+    click(asked, "Open")
     assert clean(asked)
     data = asked.session_state[SESSION].data
     chosen = {role.column: role.role for role in data.roles}

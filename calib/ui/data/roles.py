@@ -5,10 +5,9 @@ A choice of roles is remembered for tables with the same columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -44,8 +43,8 @@ DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_ki
 
 ASKED = ("ambiguous", "several_sheets")
 """Findings that are asked as a question instead of being told."""
-MOST_CARDS = 3
-"""Readings that are offered as cards; the grid beneath them says every other one."""
+MOST_READINGS = 3
+"""Readings that are offered; the grid beneath them says every other one."""
 EMPTY_CELL = "–"
 """What stands for a missing cell."""
 HEIGHT = 460
@@ -55,100 +54,101 @@ MOST_MODELS = 20
 
 
 def ask(reading: Reading) -> Mapping[str, Any]:
-    """Readings or sheets to choose from as cards; the choices of the one that was clicked, empty if none was."""
+    """Ask which reading of a table or which sheet is meant; the choices of the answer, empty until there is one."""
     inspection = reading.inspection
     if inspection is None:
         return {}
-    name = literal(inspection.arrays[0].file) if inspection.arrays else ""
-    found = inspection.readings[:MOST_CARDS]
-    if len(found) == 1:
-        st.markdown(
-            f"**One question about {name}.** It can perhaps be read like this, but too little says so."
-        )
-    elif found:
-        st.markdown(
-            f"**One question about {name}.** Which reading is meant? The likeliest comes first."
-        )
-    cards: list[tuple[Callable[[], object], Mapping[str, Any]]]
-    cards = [
-        (partial(_card, offered), Choices.from_roles(offered.roles).given()) for offered in found
-    ]
-    if sheets := [
-        finding.readings for finding in inspection.findings if finding.code == "several_sheets"
-    ]:
-        st.markdown(
-            "**One question about the file.** Several of its sheets hold a table. Which is meant?"
-        )
-        cards = [
-            (partial(st.markdown, literal(sheet, 200)), fix) for sheet, fix in sheets[0].items()
-        ]
-    cards = cards[:MOST_CARDS] if found else cards
-    clicked: Mapping[str, Any] = {}
-    with st.grid(MOST_CARDS, min_column_width=230, gap="small"):
-        for i, (draw, choices) in enumerate(cards):
-            with st.container(border=True, height="stretch"):
-                draw()
-                first: Literal["primary", "secondary"] = "primary" if i == 0 else "secondary"
-                if st.button("Open this way", key=f"reading/{i}", type=first):
-                    clicked = choices
-    return clicked
+    sheets = [each.readings for each in inspection.findings if each.code == "several_sheets"]
+    if sheets:
+        st.markdown("**Which sheet is meant?** Several of the file's sheets hold a table.")
+        clicked: Mapping[str, Any] = {}
+        for i, (sheet, fix) in enumerate(sheets[0].items()):
+            if st.button(literal(sheet, 200), key=f"reading/{i}"):
+                clicked = fix
+        return clicked
+    found = inspection.readings[:MOST_READINGS]
+    if not found:
+        return choosers(reading)
+    name = literal(inspection.arrays[0].file) if inspection.arrays else "the file"
+    sentences = [offered.sentence.rpartition(": ") for offered in found]
+    chosen = st.radio(
+        f"**One question about {name}:** what do its columns mean?",
+        range(len(found)),
+        format_func=lambda k: f"**{literal(sentences[k][0] or sentences[k][2], 200)}**",
+        captions=[_numbers(offered) for offered in found],
+        key=f"reading/{name}/{len(found)}",
+    )
+    return choosers(reading, offered=found[chosen])
 
 
-def _card(offered: TableReading) -> None:
-    what, colon, numbers = offered.sentence.rpartition(": ")
+def _numbers(offered: TableReading) -> str:
+    """Mean, observed rate and rows of a reading."""
+    _, colon, numbers = offered.sentence.rpartition(": ")
     figures = literal(numbers, 200).replace(", ", " · ") if colon else ""
-    st.markdown(f"**{literal(what or numbers, 200)}**  \n{figures}")
-    roles = [
-        f"{ROLES[role][0]}: {literal(_listed(value), 80)}"
-        for role, value in offered.roles.items()
-        if role in ("outcome", "outputs", "predicted")
-    ]
-    st.caption(f"{plural(offered.rows, 'row')}  \n" + "  \n".join(roles))
+    return " · ".join(filter(None, [figures, plural(offered.rows, "row")]))
 
 
-def _listed(value: str | Sequence[object]) -> str:
-    return value if isinstance(value, str) else ", ".join(map(str, value))
-
-
-def choosers(reading: Reading, data: Predictions | None = None) -> Mapping[str, Any]:
+def choosers(
+    reading: Reading, data: Predictions | None = None, offered: TableReading | None = None
+) -> Mapping[str, Any]:
     """Show every column of a table with its role and first cells in one grid; return the choices once applied.
 
-    Open where there is a question, folded where the table was read. Of data that a link brought back there are no
-    cells, only the roles.
+    Of data that a link brought back there are no cells, only the roles.
 
     Parameters
     ----------
     data : what is open, where nothing was read in this session.
+    offered : the reading whose roles are filled in.
     """
     inspection = reading.inspection
-    roles = roles_in_grid(inspection, data)
+    roles = roles_in_grid(inspection, data, offered)
     if not roles:
         return {}
     asked = inspection is not None and inspection.predictions is None
-    place = (
-        st.container()
-        if asked
-        else st.expander("Columns and their roles", icon=":material/view_column:")
-    )
-    with place:
+    weights = [name for name, (role, _) in roles.items() if role == "weight"]
+    weighted = False
+    with st.form("roles", border=False):
         if asked:
-            st.markdown("**Or say what each column is.** Click a role to change it.")
-        with st.form("roles", border=False):
-            grid = role_grid(roles, {} if inspection is None else inspection.rows)
-            with st.container(horizontal=True, vertical_alignment="center"):
-                applied = st.form_submit_button("Read with these roles", icon=":material/refresh:")
-                with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
-                    st.markdown(
-                        "\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values())
-                    )
-        if not applied:
-            return {}
-        role_of_title = {title: role for role, (title, _) in ROLES.items()}
-        chosen = dict(zip(roles, map(role_of_title.__getitem__, grid["role"]), strict=True))
-        if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
-            st.warning(f"No column is the {' and none the '.join(missing)}.")
-            return {}
-    return by_hand(chosen)
+            st.caption(_other_roles(roles))
+            if weights:
+                label = f"Count rows by {literal(weights[0])}, as sampling weights"
+                weighted = st.toggle(label, key="roles/weighted")
+        grid = role_grid(roles, {} if inspection is None else inspection.rows)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            applied = st.form_submit_button(
+                "Open" if asked else "Read with these roles",
+                type="primary" if asked else "secondary",
+                icon=":material/arrow_forward:" if asked else ":material/refresh:",
+            )
+            with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
+                st.markdown(
+                    "\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values())
+                )
+    if not applied:
+        return {}
+    role_of_title = {title: role for role, (title, _) in ROLES.items()}
+    chosen = dict(zip(roles, map(role_of_title.__getitem__, grid["role"]), strict=True))
+    if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
+        st.warning(f"No column is the {' and none the '.join(missing)}.")
+        return {}
+    changes = by_hand(chosen)
+    if offered is not None and chosen == {name: role for name, (role, _) in roles.items()}:
+        changes = dict(Choices.from_roles(offered.roles).given())
+    return {**changes, "weight_kind": "sampling"} if weighted else changes
+
+
+def _other_roles(roles: Mapping[str, tuple[str, str]]) -> str:
+    """What else was found in the table, and that each role can be changed."""
+    columns: dict[str, list[str]] = {}
+    for name, (role, _) in roles.items():
+        columns.setdefault(role, []).append(literal(name, 30))
+    parts = [
+        f"{ROLES[role][0]}: {', '.join(columns[role])}"
+        for role in ("weight", "group", "cluster", "time", "features")
+        if role in columns
+    ]
+    also = f"Also found: {'; '.join(parts)}. " if parts else ""
+    return f"{also}Columns of few values are compared as groups. Click a role to change it."
 
 
 def role_grid(
@@ -164,9 +164,10 @@ def role_grid(
             "column": [*roles],
             "role": [ROLES[role][0] for role, _ in roles.values()],
             **cells,
-            "reason": [reason or EMPTY_CELL for _, reason in roles.values()],
         }
     )
+    if any(reason for _, reason in roles.values()):
+        table["reason"] = [reason or EMPTY_CELL for _, reason in roles.values()]
     titles = [title for title, _ in ROLES.values()]
     columns = {
         "column": st.column_config.TextColumn("Column", width=130, pinned=True),
@@ -192,27 +193,32 @@ def _needed(reading: Reading) -> tuple[str, ...]:
 
 
 def roles_in_grid(
-    inspection: Inspection | None, data: Predictions | None = None
+    inspection: Inspection | None,
+    data: Predictions | None = None,
+    offered: TableReading | None = None,
 ) -> dict[str, tuple[str, str]]:
     """Return role and reason of every column; empty where there is no table.
 
     Parameters
     ----------
     data : what is open, where nothing was read in this session.
+    offered : the reading whose roles are filled in.
     """
     if inspection is not None:
-        return roles_of(inspection) if inspection.rows else {}
+        return roles_of(inspection, offered) if inspection.rows else {}
     return {} if data is None else _roles_in(data)
 
 
-def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
+def roles_of(
+    inspection: Inspection, offered: TableReading | None = None
+) -> dict[str, tuple[str, str]]:
     """Role and reason of every column: as the table was read, or as far as that came."""
     if inspection.predictions is not None and inspection.predictions.roles:
         return _roles_in(inspection.predictions)
     inferred = {
         role: getattr(inspection.choices, option) for role, option in OPTION_OF_ROLE.items()
     }
-    likely = inspection.readings[0].roles if inspection.readings else inferred
+    likely = inferred if offered is None else offered.roles
     roles = {
         column: role
         for role, value in likely.items()

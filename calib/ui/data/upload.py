@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from calib.canonical import KINDS, SCALES, describe_scale
@@ -25,7 +24,6 @@ from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.server.uploads import uploaders as several_files
 from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
 from calib.ui.text import add_notice, literal
-from calib.ui.widgets import draw_table
 
 SWITCHES = tuple(
     name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"]
@@ -205,20 +203,17 @@ def last_reading() -> Reading:
 
 
 def change_by_hand(reading: Reading) -> None:
-    """A folded form with every inferred option filled in; applying it reads the files again."""
+    """A form with every inferred option filled in; applying it reads the files again."""
     inspection = reading.inspection
     if inspection is None:
         return
-    with st.expander("What was inferred, to change by hand", icon=":material/tune:"):
-        draw_table(
-            pd.DataFrame(
-                [
-                    {"name": a.name, "shape": "×".join(map(str, a.shape)), "dtype": a.dtype}
-                    for a in inspection.arrays
-                ]
-            ),
-            height=min(38 + 35 * len(inspection.arrays), 250),
-        )
+    shapes = [
+        f"{array.name} ({'×'.join(map(str, array.shape))} {array.dtype})"
+        for array in inspection.arrays
+    ]
+    with st.popover("Scale, classes and files", icon=":material/tune:", type="tertiary"):
+        if not inspection.rows:
+            st.caption(literal("; ".join(shapes), 400))
         with st.form("choices", border=False):
             chosen = _form(inspection)
             if st.form_submit_button("Read again with these choices", icon=":material/refresh:"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,20 +12,20 @@ import streamlit as st
 
 from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS
 from calib.canonical import KINDS
-from calib.data import DataError, Finding, Predictions
+from calib.data import DataError, Finding, Inspection, Predictions
 from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
 from calib.diagnostics.diagram import diagram_parts
 from calib.evaluation import Evaluation
-from calib.formatting import escape_markdown, listed, percent, plural
+from calib.formatting import escape_markdown, listed, plural
 from calib.plots.reliability import explain_diagram, reliability_diagram, usual_scale
 from calib.plots.style import method_style, three_digits
 from calib.registry import METHODS
 from calib.ui import audit, fits
 from calib.ui.data import roles
-from calib.ui.data.upload import read_again
+from calib.ui.data.upload import change_by_hand, read_again
 from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offered_presets
 from calib.ui.server.uploads import uploader
@@ -41,11 +41,19 @@ WANTED = "roles/wanted"
 UNUSED = "unused"
 """The choice that leaves weights alone."""
 WEIGHTS = "data/weights"
+READ_AS = "data/read as"
+ROLE_TITLES = {"cluster": "clusters", "weight": "weights", "time": "times", "features": "features"}
+MOST_NAMED = 4
+"""Columns of a role that are named."""
 
 
-def overview(session: OpenSession) -> None:
-    """Open with the audit, then the way on and what was understood beside the raw model's reliability."""
-    data = session.shown
+def overview(session: OpenSession, reading: Reading | None) -> None:
+    """Open with the audit, then the way on and how the files were read beside the raw model's reliability.
+
+    Parameters
+    ----------
+    reading : of the open data; None where other files wait for an answer.
+    """
     whole = fits.on_all_rows(session)
     audit.head(session)
     facts, picture = st.columns([10, 11], gap="large")
@@ -54,20 +62,70 @@ def overview(session: OpenSession) -> None:
     with facts:
         audit.findings(session)
         next_step(session)
-        view_switch(session)
-        _facts(data, whole)
         if session.sample is not None:
-            st.info(
-                f"**What to look for.** {SAMPLES[session.sample].look_for}",
-                icon=":material/visibility:",
-            )
-        if (
-            session.reading.inspection is None
-        ):  # a sample, or brought back by a link: no files could be read anew
-            for finding in audit.audit_of(session).beyond(data.findings):
-                if finding.level != "info":
-                    show_finding(finding)
+            st.caption(f"**What to look for.** {SAMPLES[session.sample].look_for}")
+        how_it_was_read(session, reading)
+        counts = f"{len(session.calibration):,} and {len(session.whole_test):,}"
+        with st.expander(f"Calibration and test rows: {counts}"), session.all_rows():
+            split_controls(session)
+
+
+def how_it_was_read(session: OpenSession, reading: Reading | None) -> None:
+    """In one line what the columns were taken for; opened, how to change that; warnings and weights stand above."""
+    data = session.data
+    if reading is None or reading.inspection is None:
+        for finding in audit.audit_of(session).beyond(data.findings):
+            if finding.level != "info":
+                show_finding(finding)
+    else:
+        findings(reading, session)
+    weights_first = data.weight_kind is not None or audit.next_step(session) == "weights"
+    if data.weights is not None and weights_first:
+        _weights(data)
+    st.caption(f"{plural(len(data), 'row')}. Recognised as **{_kind(data)}**.")
+    with st.expander(f"Read as: {read_as(data)}", key=READ_AS, icon=":material/view_column:"):
+        view_switch(session)
         about_rows(session)
+        if data.weights is not None and not weights_first:
+            _weights(data)
+        if reading is not None:
+            more_findings(reading, session)
+            roles_by_hand(reading, data)
+
+
+def read_as(data: Predictions) -> str:
+    """What each column was taken for, and which were left aside."""
+    columns: dict[str, list[str]] = {}
+    for entry in data.roles:
+        columns.setdefault(entry.role, []).append(literal(entry.column, 30))
+    parts = [_outputs_in_words(data, columns.get("outputs", []))]
+    for role, title in ROLE_TITLES.items():
+        if role in columns:
+            parts.append(f"{title} {listed(columns[role][:MOST_NAMED])}{_and_more(columns[role])}")
+    if not columns:
+        arrays = {"groups": data.groups, "clusters": data.clusters, "weights": data.weights}
+        parts += [name for name, array in arrays.items() if array is not None]
+        return " · ".join(parts)
+    groups = [literal(name, 30) for name in data.group_columns()]
+    if groups:
+        parts.append(f"groups {listed(groups[:MOST_NAMED])}{_and_more(groups)}")
+    aside = [name for name in columns.get("ignore", []) if name not in groups]
+    left = f"left aside {listed(aside[:MOST_NAMED])}{_and_more(aside)}"
+    return " · ".join([*parts, left if aside else "nothing left aside"])
+
+
+def _outputs_in_words(data: Predictions, outputs: list[str]) -> str:
+    meaning = f"P({literal(data.event.name, 30)})" if data.event else _kind(data)
+    return f"{outputs[0]} is {meaning}" if len(outputs) == 1 else meaning
+
+
+def _and_more(names: list[str]) -> str:
+    return f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+
+
+def _kind(data: Predictions) -> str:
+    event = "the event" if data.event and data.event.column == 1 else "class 1"
+    return KINDS[data.kind].replace("class 1", event)
 
 
 def _reliability(whole: Evaluation) -> None:
@@ -80,24 +138,6 @@ def _reliability(whole: Evaluation) -> None:
     scale = usual_scale(parts.curve, view)
     draw = partial(reliability_diagram, parts, style, view=view, scale=scale)
     show_kept("data/reliability", draw, "reliability", explain_diagram(view, parts))
-
-
-def _facts(data: Predictions, whole: Evaluation) -> None:
-    """What was understood, in a few numbers."""
-    predicted, observed = whole.means
-    kind = KINDS[data.kind].replace(
-        "class 1", "the event" if data.event and data.event.column == 1 else "class 1"
-    )
-    facts = {
-        "Rows": f"{len(data):,}",
-        **({} if data.kind == "pairs" else {"Classes": f"{data.n_classes:,}"}),
-        whole.view.outcome.capitalize(): percent(observed),
-        whole.view.mean_said.capitalize(): percent(predicted),
-    }
-    with st.grid(2, min_column_width=130, gap="small"):
-        for label, value in facts.items():
-            st.metric(label, value)
-    st.markdown(f"Recognised as **{kind}**.")
 
 
 def about_rows(session: OpenSession) -> None:
@@ -113,8 +153,6 @@ def about_rows(session: OpenSession) -> None:
         )
     if data.features is not None:
         st.markdown(f":material/data_array: **Features:** {sentence(data, data.features)}")
-    if data.weights is not None:
-        _weights(data)
 
 
 def _event(data: Predictions) -> None:
@@ -198,10 +236,12 @@ def not_opened(reading: Reading) -> bool:
     inspection = reading.inspection
     if inspection is None or inspection.predictions is not None:
         return False
-    changes = roles.ask(reading)
     findings(reading)
-    if changes := changes or roles.choosers(reading):
+    changes = roles.ask(reading)
+    more_findings(reading)
+    if changes:
         read_again(reading, changes)
+    change_by_hand(reading)
     return True
 
 
@@ -214,7 +254,7 @@ def stays_open(session: OpenSession) -> None:
 
 
 def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
-    """The columns of the open table with their roles, folded; changed ones are read from the files.
+    """The columns of the open table with their roles; changed ones are read from the files.
 
     Data that a link brought back have none, since files are not kept: the table is then given once more.
     """
@@ -223,6 +263,7 @@ def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
         read_again(reading, changes)
     if changes and data is not None:
         st.session_state[WANTED] = data.sha256, changes
+    change_by_hand(reading)
     wanted = st.session_state.get(WANTED)
     if reading.upload or data is None or wanted is None or wanted[0] != data.sha256:
         return
@@ -236,46 +277,41 @@ def roles_by_hand(reading: Reading, data: Predictions | None) -> None:
 
 
 def findings(reading: Reading, session: OpenSession | None = None) -> None:
-    """Errors and warnings open; rows that were left out, and infos, folded; each with its one-click fixes."""
+    """Errors and warnings of the reading, each with its one-click fixes.
+
+    Parameters
+    ----------
+    session : the open data, whose audit has some of them as sentences of its own.
+    """
     inspection = reading.inspection
-    if inspection is None:
-        return
+    assert inspection is not None
     opened = inspection.predictions is not None
-    told = [finding for finding in inspection.findings if opened or finding.code not in roles.ASKED]
-    if opened and session is not None:
-        beyond = audit.audit_of(session).beyond(told)
-        for finding in told:
-            if finding not in beyond:  # the audit has its sentence
-                _fix_buttons(finding, reading)
-        told = beyond
-    for finding in told:
+    beyond = _beyond_audit(inspection, session)
+    for finding in inspection.findings:
+        if finding not in beyond and opened:
+            _fix_buttons(finding, reading)
+    for finding in beyond:
         if finding.level != "info" and finding.code not in LEFT_OUT:
             show_finding(finding)
             _fix_buttons(finding, reading)
             if finding.code == "several_models" and (not opened or not finding.fix):
                 roles.models(reading)
-    _folded(
-        "Rows left out",
-        "reason",
-        [finding for finding in told if finding.code in LEFT_OUT],
-        reading,
-    )
-    _folded(
-        "What was understood",
-        "note",
-        [finding for finding in told if finding.level == "info"],
-        reading,
-    )
 
 
-def _folded(title: str, noun: str, found: list[Finding], reading: Reading) -> None:
-    if found:
-        with st.expander(f"{title} ({plural(len(found), noun)})"):
-            for finding in found:
-                st.markdown(
-                    f"{LEVELS[finding.level][1]} {escape_markdown(f'{finding.message} {finding.action}')}"
-                )
-                _fix_buttons(finding, reading)
+def more_findings(reading: Reading, session: OpenSession | None = None) -> None:
+    """Rows that were left out and what else was understood, each with its one-click fixes."""
+    for finding in _beyond_audit(reading.inspection, session) if reading.inspection else ():
+        if finding.level == "info" or finding.code in LEFT_OUT:
+            text = escape_markdown(f"{finding.message} {finding.action}")
+            st.markdown(f"{LEVELS[finding.level][1]} {text}")
+            _fix_buttons(finding, reading)
+
+
+def _beyond_audit(inspection: Inspection, session: OpenSession | None) -> Sequence[Finding]:
+    """Findings but for those that are asked as a question, or that the audit of open data has."""
+    if inspection.predictions is None or session is None:
+        return [each for each in inspection.findings if each.code not in roles.ASKED]
+    return audit.audit_of(session).beyond(inspection.findings)
 
 
 def show_finding(finding: Finding) -> None:
@@ -311,7 +347,6 @@ def split_controls(session: OpenSession) -> None:
     data, given = session.data, False
     whole = len(data) - len(session.test)
     part = 0.5 if session.part is None else session.part
-    st.header("Calibration and test rows")
     form = st.form(
         f"split/{session.split_key}", border=False
     )  # another split begins with its own values
@@ -376,23 +411,45 @@ def split_controls(session: OpenSession) -> None:
 
 
 def next_step(session: OpenSession) -> None:
-    """The buttons that lead on: fit what is recommended and see it compared, in one click."""
+    """One primary button that follows from the remedy, and the ways to the calibrators."""
     names = offered_presets(session)["Recommended"]
+    step = audit.next_step(session)
     column = audit.audit_of(session).column
     names = [*names, *["by_group"] * bool(column)]
+    fit = f"Fit the {plural(len(names), 'recommended calibrator')} and compare them"
     with st.container(horizontal=True, vertical_alignment="center"):
+        if step == "weights":
+            refit = "Refit with weights" if session.specs else "Judge with weights"
+            st.button(refit, key="data/weigh", type="primary", on_click=refit_with_weights)
+        elif step == "groups":
+            if st.button("See the groups", key="data/groups", type="primary"):
+                go_to("pages/13_Groups.py")
+        elif step == "labels":
+            st.button("Check the labels", key="data/labels", type="primary", on_click=open_roles)
         if session.specs:
             page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")
         elif st.button(
-            f"Fit the {plural(len(names), 'recommended calibrator')} and compare them",
+            fit,
             key="data/fit",
-            type="primary" if audit.is_usable(session) else "secondary",
+            type="primary" if step == "fit" else "secondary",
             icon=":material/play_arrow:",
             help=f"{listed([METHODS[name].title for name in names])}.",
         ):
             fits.start([(name, {"column": column} if name == "by_group" else {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
+
+
+def refit_with_weights() -> None:
+    """Count rows by their sampling weights, in the judgement and in the fits that were asked for."""
+    before = list(current_session().specs.values())
+    decide(weight_kind="sampling")
+    fits.start([(spec.method, spec.params) for spec in before])
+
+
+def open_roles() -> None:
+    """Open the columns with their roles."""
+    st.session_state[READ_AS] = True
 
 
 def sentence(data: Predictions, features: np.ndarray) -> str:
