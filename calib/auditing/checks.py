@@ -18,6 +18,7 @@ from calib.auditing.findings import Finding, GroupFinding, Severity
 from calib.auditing.groups import PERIODS, TOLERANCE, Family, JudgedGroups, periods
 from calib.auditing.maps import departed_losses, log_loss, slope_estimate
 from calib.auditing.rows import AuditRows
+from calib.data.predictions import Predictions
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.recommendation import HARDLY
 from calib.evaluation.view import View
@@ -250,6 +251,12 @@ def describe_level(evaluation: Evaluation, subject: str = "The raw model") -> st
     return f"{subject}: {sentence[0].lower()}{sentence[1:]}"
 
 
+def describe_groups(evaluation: Evaluation, part: Predictions, subject: str) -> str:
+    """Describe the groups for which a method is off as the audit does; "" where it is for none."""
+    found = check_groups(Checked(AuditRows.from_evaluation(evaluation, part)))
+    return f"{subject} by group: {found.sentence}" if found.severity == "problem" else ""
+
+
 def check_spread(checked: Checked) -> Finding:
     """Predictions that are too extreme or too moderate."""
     if checked.knows_nothing:
@@ -350,7 +357,9 @@ def check_groups(checked: Checked) -> Finding:
     problems, cautions = judged.off("problem"), judged.off("caution")
     severity: Severity = "problem" if problems else "caution" if cautions else "fine"
     leading = judged.of_column(judged.leading) if judged.leading else []
-    sentence = sentences.groups(leading, problems, cautions, len(judged), judged.least_visible)
+    overall = float(checked.rows.level.value)
+    about = len(judged), judged.least_visible, overall
+    sentence = sentences.groups(leading, problems, cautions, *about)
     worst = tuple(_worst_named(leading, problems or cautions))
     figure = f"{len(problems)} of {len(judged)} off" if problems else f"none of {len(judged)} off"
     return Finding(

@@ -41,6 +41,8 @@ JOINT_GROUPS = 200
 JOINT_ROWS = 5_000
 MOST_SHARES = 5
 """Groups of a contrast."""
+SINGLE = 0.75
+"""Share of the error that groups of single columns may make; the rest is for their pairs."""
 POWER = 1.2816
 """Standard errors by which a true gap exceeds the least visible one in nine cases of ten."""
 
@@ -349,7 +351,7 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class JudgedGroups:
-    """Groups of single columns and pairs of them, two families with half of the error each."""
+    """Groups of single columns and pairs of them, two families that share the error."""
 
     single: Family
     pairs: Family
@@ -364,7 +366,7 @@ class JudgedGroups:
             period, _ = periods(rows.times, PERIODS_OF_PAIRS)
             joined += [period] if period is not None else []
         pairs = [first & second for first, second in combinations(joined, 2)]
-        return cls(Family(rows, single, 0.5), Family(rows, pairs, 0.5))
+        return cls(Family(rows, single, SINGLE), Family(rows, pairs, 1.0 - SINGLE))
 
     def __len__(self) -> int:
         return len(self.single) + len(self.pairs)

@@ -15,7 +15,7 @@ from calib.auditing.maps import affine_losses, binary_maps, log_loss
 from calib.calibrators._folds import deal
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
-from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.evaluation import Evaluation, frequency_scores
 from calib.evaluation.view import View, view_of
 from calib.metrics.estimate import Estimate, Rows
 from calib.metrics.recalibration import fit_logistic
@@ -207,26 +207,19 @@ class AuditRows:
 
     @cached_property
     def _frequencies(self) -> tuple[Floats, Floats, Floats]:
-        """Weighted count of each class, that of each row's own class and of all rows, both without the row."""
-        w, k = self.sample.weights, self.n_classes
-        own = np.ones(len(self)) if self.sample.kind == "frequency" else w
-        counts = np.bincount(self.labels, w, k) + 0.5
-        return counts, counts[self.labels] - own, w.sum() - own + k / 2.0
+        """Counts, NLL and Brier score of class frequencies."""
+        return frequency_scores(self.labels, self.n_classes, self.sample)
 
     @cached_property
     def frequency_loss(self) -> Floats:
         """(n,) the same of class frequencies, each row left out of its own."""
-        _, own, total = self._frequencies
-        return -np.log(own / total)
+        return self._frequencies[1]
 
     @cached_property
     def brier_difference(self) -> Floats:
         """(n,) Brier score of the model less that of class frequencies; of two classes that of one of them."""
-        counts, own, total = self._frequencies
-        squares = float(counts @ counts) - counts[self.labels] ** 2 + own**2
-        usual = squares / total**2 - 2.0 * own / total + 1.0
         model = np.einsum("ij,ij->i", self.probs, self.probs) - 2.0 * self.label_probs + 1.0
-        return (model - usual) / (2.0 if self.n_classes == 2 else 1.0)
+        return (model / 2.0 if self.n_classes == 2 else model) - self._frequencies[2]
 
     @cached_property
     def maps(self) -> tuple[Floats, Floats, Floats]:

@@ -220,11 +220,12 @@ def groups(
     cautions: Sequence[GroupFinding],
     n_judged: int,
     visible: float,
+    overall: float,
 ) -> str:
-    """Describe the groups that are off."""
+    """Describe the groups whose gap differs from that of all rows."""
     if not problems and not cautions:
         return (
-            f"None of {plural(n_judged, 'group')} differs from the rest; "
+            f"None of {plural(n_judged, 'group')} differs from the gap of all rows; "
             f"the smallest gap that could be seen is {100 * visible:.0f} points."
         )
     if not problems:
@@ -237,11 +238,12 @@ def groups(
     rest = [signed_group(group) for group in leading[1:3]]
     more = f" {listed(rest)}." if rest else ""
     last = f" Worst: {means(worst)}." if worst not in (first, *leading[:3]) else ""
-    return f"{means(first)}.{more}{last} {_off(len(problems), n_judged)}"
+    return f"{means(first)}.{more}{last} {_off(len(problems), n_judged, overall)}"
 
 
-def _off(n: int, n_judged: int) -> str:
-    return f"{n} of {plural(n_judged, 'group')} {'is' if n == 1 else 'are'} off."
+def _off(n: int, n_judged: int, overall: float) -> str:
+    verb = "differs" if n == 1 else "differ"
+    return f"{n} of {plural(n_judged, 'group')} {verb} from the gap of all rows, {points(overall)} points."
 
 
 def means(group: GroupFinding) -> str:

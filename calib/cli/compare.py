@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from calib.auditing.checks import describe_level
+from calib.auditing.checks import describe_groups, describe_level
 from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.cli import arguments, text
@@ -83,7 +83,7 @@ def compare(
         found = compare_methods(
             fits, learned, test, view or "event", relevant=matters, callback=show
         )
-    _say_comparison(answer, found, len(learned))
+    _say_comparison(answer, found, len(learned), test)
     answer.note(said_of_weights(test))
     answer.note(said_of_kind(data))
     answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
@@ -118,8 +118,10 @@ def compare(
     return answer.end()
 
 
-def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) -> None:
-    """The table of scores, what to take, and how far the raw model is off."""
+def _say_comparison(
+    answer: text.Answer, found: Comparison, n_calibration: int, test: Predictions
+) -> None:
+    """The table of scores, what to take, and how far the raw model is off, also for groups of the rows."""
     raw = found.evaluations[BASELINE]
     take = None
     if found.recommendation is not None:
@@ -136,6 +138,12 @@ def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) 
         model=text.means(raw),
     )
     answer.say(for_terminal(describe_level(raw)))
+    subjects = {BASELINE: "The raw model"}
+    if found.recommendation is not None and found.recommendation.method != BASELINE:
+        subjects[found.recommendation.method] = titles[found.recommendation.method]
+    for name, subject in subjects.items():
+        if by_group := describe_groups(found.evaluations[name], test, subject):
+            answer.say(for_terminal(by_group))
 
 
 def _relevant(given: str) -> tuple[str, float]:

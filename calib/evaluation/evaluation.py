@@ -268,6 +268,29 @@ def raw_model(data: Predictions) -> Calibrator:
     )
 
 
+def frequency_scores(labels: Ints, n_classes: int, sample: Rows) -> tuple[Floats, Floats, Floats]:
+    """Score class frequencies on each row, which is left out of its own.
+
+    Parameters
+    ----------
+    labels : (n,) in [0, n_classes).
+    sample : weights of the rows; one of a frequency stands for many, of which one is left out.
+
+    Returns
+    -------
+    tuple
+        (n_classes,) weighted counts plus 1/2, and the (n,) NLL and Brier score of the frequencies of the other rows.
+    """
+    w = sample.weights
+    own = np.ones(len(labels)) if sample.kind == "frequency" else w
+    counts = np.bincount(labels, w, n_classes) + 0.5
+    rest = counts.sum() - own
+    of_label = (counts[labels] - own) / rest
+    squares = (counts @ counts - counts[labels] ** 2 + (counts[labels] - own) ** 2) / rest**2
+    brier = squares - 2.0 * of_label + 1.0
+    return counts, -np.log(of_label), brier / 2.0 if n_classes == 2 else brier
+
+
 def class_frequencies(evaluation: Evaluation) -> Evaluation:
     """The class frequencies of the same rows as predictions, which a model must beat to be of use.
 
@@ -277,13 +300,7 @@ def class_frequencies(evaluation: Evaluation) -> Evaluation:
     labels = evaluation.labels
     k = evaluation.n_classes
     n = len(labels)
-    w = evaluation.rows.weights
-    own = np.ones(n) if evaluation.weight_kind == "frequency" else w
-    counts = np.bincount(labels, w, k) + 0.5
-    rest = counts.sum() - own
-    of_label = (counts[labels] - own) / rest
-    squares = (counts @ counts - counts[labels] ** 2 + (counts[labels] - own) ** 2) / rest**2
-    brier = squares - 2.0 * of_label + 1.0
+    counts, nll, brier = frequency_scores(labels, k, evaluation.rows)
     first = int(np.argmax(counts))
     confidence = float(counts[first] / counts.sum())
     common = np.argsort(-counts, kind="stable")[:TOP_K]
@@ -293,8 +310,8 @@ def class_frequencies(evaluation: Evaluation) -> Evaluation:
         np.full(n, first),
         labels,
         k,
-        -np.log(of_label),
-        brier / 2.0 if k == 2 else brier,
+        nll,
+        brier,
         np.isin(labels, common) if k > TOP_K else None,
         rest=np.full(n, 1.0 - confidence) if k == 2 else None,
         clusters=evaluation.clusters,

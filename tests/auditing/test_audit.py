@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
 import calib
-from calib.auditing.checks import Checked, check_level
+from calib.auditing.checks import Checked, check_level, describe_groups
 from calib.auditing.findings import Audit
 from calib.auditing.groups import (
     JudgedGroups,
@@ -460,3 +460,19 @@ def test_what_the_reading_noticed_is_not_said_twice(rng, tmp_path, capsys):
     assert "significantly better than chance" not in printed.out + printed.err
     good = audit(*calibrated(rng, 4000))
     assert good.beyond(data.findings) == list(data.findings)
+
+
+def test_the_gap_of_a_group_is_compared_with_that_of_all_rows_and_the_sentence_says_so(rng):
+    p, groups = rng.uniform(0.2, 0.7, 4000), rng.choice(["north", "south"], 4000)
+    happened = rng.random(4000) < p + np.where(groups == "north", 0.2, 0.06)
+    found = audit(p, happened, groups={"region": groups}).of("groups")
+    gap = 100 * (happened.mean() - p.mean())
+    assert f"2 of 2 groups differ from the gap of all rows, +{gap:.1f} points." in found.sentence
+    north = 100 * (happened - p)[groups == "north"].mean()
+    assert f"north +{north:.1f}" in found.sentence
+    data = replace(calib.from_outputs(p, happened), groups=groups)
+    evaluation = Evaluation.from_predictions(calib.calibrator("identity").fit(data), data)
+    said = describe_groups(evaluation, data, "The raw model")
+    assert said == f"The raw model by group: {found.sentence}"
+    fair = replace(data, groups=rng.permutation(groups))
+    assert describe_groups(evaluation, fair, "The raw model") == ""
