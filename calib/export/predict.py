@@ -520,8 +520,11 @@ def main(arguments=None):
             np.savez(given.out, **said)
             return
         write = write_table if given.out.suffix.lower() == ".csv" else write_lines
-        with given.out.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-            write(file, names, rows, as_columns(calibrator.record, said))
+        text = io.StringIO(
+            newline=""
+        )  # whole before the file is opened, which may be the one that was read
+        write(text, names, rows, as_columns(calibrator.record, said))
+        given.out.write_bytes(text.getvalue().encode("utf-8", errors="surrogateescape"))
     except (
         Exception
     ) as error:  # one line for a missing file, one that says nonsense, and a name that is none

@@ -202,6 +202,16 @@ def test_json_lines_hold_what_the_csv_holds(fitted, overconfident, tmp_path):
     )
 
 
+def test_a_table_that_cannot_be_written_leaves_the_file_as_it_was(fitted, tmp_path):
+    """Half a surrogate pair is JSON and no UTF-8; the results are to replace the table that was read."""
+    writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"))
+    lines = [json.dumps(ROWS[0]), json.dumps(ROWS[1] | {"id": "\ud800"})]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    with pytest.raises(SystemExit, match="UnicodeEncodeError"):
+        command(tmp_path, "t.jsonl", "t.jsonl")
+    assert (tmp_path / "t.jsonl").read_text() == "\n".join(lines)
+
+
 def test_other_endings_and_spreadsheets_are_named(fitted, overconfident, tmp_path, capsys):
     writer.save(fitted, tmp_path / "c.npz", class_names=list("abcd"))
     table = pd.DataFrame(ROWS)
