@@ -22,7 +22,7 @@ from calib.numerics import (
     blocks,
     less_row_maxima,
 )
-from calib.outputs import OutputFormat, learn_format
+from calib.outputs import OutputFormat, learn_format, warn_of_labels
 from calib.parameters import (
     check_declared,
     check_learned,
@@ -392,6 +392,10 @@ class Calibrator(Predictor, Displayed):
             logits, codes = outputs.logits, outputs.labels
         else:
             logits, codes, form = learn_format(outputs, labels, kind)
+            if (
+                kind == "auto"
+            ):  # members of a mean, folds and workers name the kind; their rows were checked
+                warn_of_labels(logits, codes, form)
         logits = self._hook_input(logits)
         if "sample_weight" in extras:
             extras["weights"] = extras.pop("sample_weight")

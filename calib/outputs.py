@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -25,9 +27,9 @@ from calib.canonical import (
     to_plain,
     zero_floor,
 )
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, CalibrationWarning
 from calib.formatting import listed, plural
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, log_softmax
 from calib.parameters import number_fault, shown
 from calib.records import unflatten
 
@@ -36,6 +38,18 @@ MOST_ROWS = 50_000
 
 PREFIXES = ("", "logit_", "logits_", "p_", "prob_", "score_")
 """Before the name of a class in the names of its columns."""
+
+CHANCE = 0.001
+"""How rarely labels that have nothing to do with the outputs may pass for good ones."""
+
+FEW_RANKED = 20
+"""Fewer rows than these say nothing about agreement."""
+
+RANKED_ROWS = 50_000
+RANKED_FIRST = 200_000
+RANKED = 2_000_000
+"""Rows whose outputs are ranked, and outputs, at first and where these leave a doubt; of more rows, some from the first
+to the last are taken."""
 
 FEW = 10
 """Numbers below which their range does not tell probabilities from logits."""
@@ -534,3 +548,74 @@ def _as_columns(values: list[str], columns: tuple[str, ...]) -> list[str]:
     ):
         return [values[order.index(k)] for k in range(len(columns))]
     return values
+
+
+# -- whether labels go with outputs ------------------------------------------------------------------------------------
+
+
+def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> tuple[float, float]:
+    """Probability that labels in random order have outputs that rank so high, and so low; both one-sided.
+
+    The statistic is the sum over rows of the rank, within its column, of the output of the label; logits become
+    log-probabilities first. Under random order it is a linear permutation statistic with known mean and variance,
+    close to normal (Hoeffding, 1951, "A combinatorial central limit theorem"). For two classes it is the rank-sum
+    test.
+
+    Of more rows than :data:`RANKED_ROWS`, or than give ``most`` outputs, some from all of them are taken.
+    """
+    n = min(len(labels), RANKED_ROWS, max(FEW_RANKED, most // outputs.shape[1]))
+    rows = np.linspace(0, len(labels) - 1, n).astype(np.int64)
+    values = outputs[rows]
+    labels = labels[rows]
+    if values.shape[1] == 1:
+        values = np.concatenate([-values, values], axis=1)
+    from scipy.stats import rankdata  # reading outputs to predict needs NumPy alone
+
+    ranks = np.asarray(
+        rankdata(log_softmax(values) if kind == "logits" else values, axis=0), dtype=np.float64
+    )
+    ranks -= ranks.mean(axis=0)
+    frequency = np.bincount(labels, minlength=ranks.shape[1]) / len(rows)
+    centred = ranks - (ranks @ frequency)[:, None]
+    variance = len(rows) / max(len(rows) - 1, 1) * float((centred**2 @ frequency).sum())
+    if not variance > 0:
+        return 1.0, 1.0
+    z = float(ranks[np.arange(len(rows)), labels].sum()) / math.sqrt(2 * variance)
+    return math.erfc(z) / 2, math.erfc(-z) / 2
+
+
+def disagreement(
+    outputs: Floats, kind: Kind, labels: Ints
+) -> tuple[Literal["inverted", "shuffled"] | None, float]:
+    """Return how labels disagree with outputs, None where they agree, and the p-value of :func:`rank_test`.
+
+    Two classes are inverted where the rank test rejects the other way. Fewer than 20 rows and labels of one class tell
+    nothing.
+    """
+    if len(labels) < FEW_RANKED or np.ptp(labels) == 0:
+        return None, 0.0
+    if rank_test(outputs, kind, labels, RANKED_FIRST)[0] <= CHANCE / 10:
+        return None, 0.0
+    high, low = rank_test(outputs, kind, labels)
+    if high <= CHANCE:
+        return None, high
+    inverted = max(outputs.shape[1], 2) == 2 and low <= CHANCE / 2 and kind != "pairs"
+    return "inverted" if inverted else "shuffled", high
+
+
+def warn_of_labels(logits: Floats, labels: Ints, form: OutputFormat) -> None:
+    """Warn of labels of one class, and of labels that the outputs do not rank; called by the fit."""
+    problem, chance = disagreement(logits, "logits", labels)
+    if len(labels) and np.ptp(labels) == 0:
+        text = f"All labels are {form.classes_[labels[0]]}: calibration takes rows of other classes too."
+    elif problem == "inverted":
+        first, second = form.classes_
+        text = f"The higher the output for {second}, the more labels are {first}: check the order of the columns."
+    elif problem == "shuffled":
+        text = (
+            f"The outputs rank the labels not significantly better than chance (rank test, p = {chance:.2g}): check "
+            "that both are in the same order."
+        )
+    else:
+        return
+    warnings.warn(text, CalibrationWarning, stacklevel=3)

@@ -11,14 +11,14 @@ import numpy as np
 
 from calib.apply.parts import Part, Progress, joined, no_progress, parts_of
 from calib.arrays import check_number
-from calib.data import Choices, Predictions, load
+from calib.data import Choices, Predictions
 from calib.data.build.labels import decode_labels
 from calib.data.build.part import check_rows, check_there, read_any
 from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import infer_label
 from calib.data.guess.names import class_names
 from calib.data.limits import MAX_BYTES
-from calib.data.loading import check_choices, findings_as_error
+from calib.data.loading import check_choices, findings_as_error, load_quietly
 from calib.data.read.base import Array
 from calib.data.read.files import open_source, reads_apart
 from calib.errors import Finding
@@ -183,7 +183,7 @@ def _loaded(rows: Any, labels: Array | None, choices: Choices) -> Predictions:
     """The rows that were drawn, an array or an Arrow table, as a data set; ``labels`` unless they lie in the table."""
     if isinstance(rows, np.ndarray):
         arrays = {"outputs": rows, "labels": labels}
-        return load(arrays, choices=replace(choices, outputs="outputs", labels="labels"))
+        return load_quietly(arrays, choices=replace(choices, outputs="outputs", labels="labels"))
     if labels is None:
-        return load(rows, choices=choices)
-    return load(rows, labels={"labels": labels}, choices=replace(choices, labels="labels"))
+        return load_quietly(rows, choices=choices)
+    return load_quietly(rows, labels={"labels": labels}, choices=replace(choices, labels="labels"))

@@ -14,7 +14,7 @@ from calib.auditing.findings import SEVERITIES, Audit, Finding
 from calib.auditing.remedy import remedy, severity_of_remedy, verdict
 from calib.auditing.rows import AuditRows, named_columns
 from calib.base import Progress, silent
-from calib.data.loading import from_outputs
+from calib.data.loading import predictions_from
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 
@@ -78,7 +78,7 @@ def audit(
     if isinstance(probs, Predictions):
         data = probs
     else:
-        data = from_outputs(probs, labels)
+        data = predictions_from(probs, labels)
         given = {"clusters": clusters, "weights": weights, "times": times}
         per_row = {
             name: _of_rows(name, values, len(data))

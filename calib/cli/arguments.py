@@ -17,10 +17,10 @@ from typer import Argument, BadParameter, Option
 
 from calib.base import Calibrator
 from calib.cli import text
-from calib.data import Choices, LoadOptions, Predictions, load
+from calib.data import Choices, LoadOptions, Predictions
 from calib.data.build.features import leak
 from calib.data.findings import InvalidUpload
-from calib.data.loading import check_choices
+from calib.data.loading import check_choices, load_quietly
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters
 from calib.errors import CalibrationError, Finding
@@ -163,7 +163,7 @@ class Given:
 
     def load(self, silent: bool = False) -> Predictions:
         """Read the data; warnings go to standard error, unless the command has its own way with them."""
-        data = load(self.file, self.options)
+        data = load_quietly(self.file, self.options)
         if not silent:
             say_warnings(data.findings)
         return data

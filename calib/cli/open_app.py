@@ -19,7 +19,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from calib.data import Predictions
-from calib.data.loading import from_outputs
+from calib.data.loading import predictions_from
 from calib.errors import CalibrationError, missing_package
 from calib.settings import studio
 
@@ -112,7 +112,7 @@ def open_app(
         If the port is taken, or the temporary folder cannot be used; the environment variable TMPDIR names another.
     """
     need_streamlit()
-    rows = from_outputs(data, labels, name=name, **options).identified()
+    rows = predictions_from(data, labels, name=name, **options).identified()
     if len(rows) < 2:
         raise CalibrationError(
             "The app splits the rows into two parts, and there is one row; give at least two."

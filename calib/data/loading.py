@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,8 @@ from calib.data.read.files import in_memory, open_file, open_source, reads_apart
 from calib.data.read.table import FIRST_ROWS
 from calib.data.roles import Question, TableReading
 from calib.data.upload import Files, align_files, guess_files, open_files, read_arrays
-from calib.errors import AmbiguousTable, DataError, Finding
+from calib.errors import AmbiguousTable, CalibrationWarning, DataError, Finding
+from calib.outputs import check_index
 
 T = TypeVar("T")
 
@@ -247,7 +249,7 @@ def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> 
     Returns
     -------
     Predictions
-        With what was noticed under ``findings``.
+        With what was noticed under ``findings``; those of level "warning" are Python warnings too.
 
     Raises
     ------
@@ -256,10 +258,24 @@ def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> 
     AmbiguousTable
         If a table can be read in several ways; its ``readings`` say in which, and what each would give.
     """
+    return _with_warnings(load_quietly(source, options, **changes))
+
+
+def load_quietly(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:
+    """:func:`load` for callers that display the findings."""
     inspection = inspect(source, options, **changes)
     if inspection.predictions is None:
         raise unusable(inspection.findings, inspection.readings)
     return inspection.predictions
+
+
+def _with_warnings(data: Predictions) -> Predictions:
+    """Warn of what may invalidate results, in the line that called :func:`load` or :func:`from_outputs`."""
+    for finding in data.findings:
+        if finding.level == "warning":
+            text = f"{finding.message} {finding.action}".strip()
+            warnings.warn(text, CalibrationWarning, stacklevel=3)
+    return data
 
 
 def load_models(
@@ -326,7 +342,7 @@ def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: st
     if isinstance(source, tuple) and hasattr(source[1], "seek"):
         source[1].seek(0)
     choices = Choices.from_roles(roles, options.choices)
-    return replace(load(source, options, choices=choices), name=name)
+    return replace(load_quietly(source, options, choices=choices), name=name)
 
 
 def from_outputs(
@@ -366,6 +382,20 @@ def from_outputs(
     DataError
         If they cannot be used; the text says why and what to do.
     """
+    found = predictions_from(data, labels, name=name, class_names=class_names, **changes)
+    return found if isinstance(data, Predictions) else _with_warnings(found)
+
+
+def predictions_from(
+    data: Any,
+    labels: Any = None,
+    *,
+    name: str | None = None,
+    class_names: Sequence[Any] | None = None,
+    **changes: Any,
+) -> Predictions:
+    """:func:`from_outputs` for callers that display the findings."""
+    check_index(data, labels)
     if (
         labels is None
         and isinstance(data, (tuple, list))
@@ -417,7 +447,7 @@ def from_outputs(
             "label_values" if texts and changes.get("label_values") is None else "class_names"
         ] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
-    found = load(source, **changes)
+    found = load_quietly(source, **changes)
     return replace(found, name=name or ("predictions" if in_memory(source) else found.name))
 
 

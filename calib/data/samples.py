@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.loading import load
+from calib.data.loading import load_quietly
 from calib.data.predictions import Predictions
 from calib.errors import DataError, Finding
 from calib.numerics import Floats, Ints, softmax
@@ -191,14 +191,14 @@ def load_sample(name: str) -> Predictions:
     sample = _sample(name)
     if sample.build is None:
         roles = {"group": sample.groups} if sample.groups else None
-        predictions = load(_find(sample.file), roles=roles)
+        predictions = load_quietly(_find(sample.file), roles=roles)
     else:
         logits, labels = sample.build()
         class_names = [f"class {k:03d}" for k in range(sample.n_classes)]
         packed = io.BytesIO()
         np.savez(packed, logits=logits, labels=labels, class_names=class_names)
         packed.seek(0)
-        predictions = load((f"{name}.npz", packed))
+        predictions = load_quietly((f"{name}.npz", packed))
     return replace(predictions, name=sample.title)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from calib.data.loading import from_outputs
+from calib.data.loading import predictions_from
 from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.evaluation.score_registry import SCORES, score_intervals
 from calib.evaluation.score_registry import scores as values_of
@@ -65,7 +65,7 @@ def scores(
         options = {**options, "kind": "pairs"}
     elif labels is not None and not options:
         probs, labels = check_scored(probs, labels)
-    data = from_outputs(probs, labels, **options)
+    data = predictions_from(probs, labels, **options)
     judged = Evaluation.from_predictions(raw_model(data), data)
     found = (
         score_intervals(judged)

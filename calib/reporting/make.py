@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from calib.base import Calibrator, Progress
 from calib.data import Predictions
-from calib.data.loading import from_outputs
+from calib.data.loading import predictions_from
 from calib.errors import CalibrationError
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import BASELINE, compare, table_of
@@ -145,7 +145,7 @@ def report(
     if data is None:
         data, labels = scored_pair(confidence=confidence, correct=correct)
         options["kind"] = "pairs"
-    rows = from_outputs(data, labels, name=name, **options)
+    rows = predictions_from(data, labels, name=name, **options)
     calibrators = _calibrators(rows, methods, random_state)
     if rows.kind != "pairs" and all(method.fitted for method in calibrators.values()):
         parts = rows.take([]), rows  # nothing is fitted on them

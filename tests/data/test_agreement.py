@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, rankdata
 
-from calib.data.build.checks import check_agreement, rank_test
+from calib.data.build.checks import check_agreement
+from calib.outputs import rank_test
 
 
 def simulated(seed, n, n_classes, strength):

@@ -16,19 +16,8 @@ from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.errors import Finding
 from calib.formatting import plural, row_numbers
-from calib.numerics import Floats, Ints, blocks, log_softmax, softmax
-
-CHANCE = 0.001
-"""How rarely labels that have nothing to do with the outputs may pass for good ones."""
-
-FEW = 20
-"""Fewer rows than these say nothing about agreement."""
-
-RANKED_ROWS = 50_000
-RANKED_FIRST = 200_000
-RANKED = 2_000_000
-"""Rows whose outputs are ranked, and outputs, at first and where these leave a doubt; of more rows, some from the first
-to the last are taken."""
+from calib.numerics import Floats, Ints, blocks, softmax
+from calib.outputs import CHANCE, disagreement
 
 FEW_ROWS, FEW_PER_CLASS = 200, 10
 """Below the first the interval of a calibration error is about as wide as the error."""
@@ -75,37 +64,6 @@ def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
     return outputs.argmax(axis=1)
 
 
-def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> tuple[float, float]:
-    """Probability that labels in random order have outputs that rank so high, and so low; both one-sided.
-
-    The statistic is the sum over rows of the rank, within its column, of the output of the label; logits become
-    log-probabilities first. Under random order it is a linear permutation statistic with known mean and variance,
-    close to normal (Hoeffding, 1951, "A combinatorial central limit theorem"). For two classes it is the rank-sum
-    test.
-
-    Of more rows than :data:`RANKED_ROWS`, or than give ``most`` outputs, some from all of them are taken.
-    """
-    n = min(len(labels), RANKED_ROWS, max(FEW, most // outputs.shape[1]))
-    rows = np.linspace(0, len(labels) - 1, n).astype(np.int64)
-    values = outputs[rows]
-    labels = labels[rows]
-    if values.shape[1] == 1:
-        values = np.concatenate([-values, values], axis=1)
-    from scipy.stats import rankdata  # reading outputs to predict needs NumPy alone
-
-    ranks = np.asarray(
-        rankdata(log_softmax(values) if kind == "logits" else values, axis=0), dtype=np.float64
-    )
-    ranks -= ranks.mean(axis=0)
-    frequency = np.bincount(labels, minlength=ranks.shape[1]) / len(rows)
-    centred = ranks - (ranks @ frequency)[:, None]
-    variance = len(rows) / max(len(rows) - 1, 1) * float((centred**2 @ frequency).sum())
-    if not variance > 0:
-        return 1.0, 1.0
-    z = float(ranks[np.arange(len(rows)), labels].sum()) / math.sqrt(2 * variance)
-    return math.erfc(z) / 2, math.erfc(-z) / 2
-
-
 def check_agreement(
     outputs: Floats, kind: Kind, labels: Ints, order: Order = (0, 1)
 ) -> Iterator[Finding]:
@@ -113,14 +71,8 @@ def check_agreement(
 
     Of two classes the ranks alone tell, since the accuracy of small risks is that of the larger class.
     """
-    n_classes = max(outputs.shape[1], 2)
-    counts = np.bincount(labels, minlength=n_classes)
-    if len(labels) < FEW or np.count_nonzero(counts) == 1:
-        return
-    if rank_test(outputs, kind, labels, RANKED_FIRST)[0] <= CHANCE / 10:
-        return
-    high, low = rank_test(outputs, kind, labels)
-    if high > CHANCE and n_classes == 2 and low <= CHANCE / 2 and kind != "pairs":
+    problem, chance = disagreement(outputs, kind, labels)
+    if problem == "inverted":
         first, second = order
         named = {"class_names": None} if isinstance(first, str) else {}
         yield warning(
@@ -131,10 +83,10 @@ def check_agreement(
             label_values=(second, first),
             **named,
         )
-    elif high > CHANCE:
+    elif problem == "shuffled":
         yield warning(
             "labels_shuffled",
-            f"The outputs rank the labels not significantly better than chance (one-sided rank test, p = {high:.2g}). "
+            f"The outputs rank the labels not significantly better than chance (one-sided rank test, p = {chance:.2g}). "
             "Labels in another order than the outputs, or shifted by a row, usually cause it, or a model that knows "
             "next to nothing.",
             "Save outputs and labels in one loop, without shuffling between them.",
