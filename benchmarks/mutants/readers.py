@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.measure import markdown
 from benchmarks.mutants.uploads import FORMS, Upload, upload
-from benchmarks.process_tree import Watch, family, resident_bytes
 from calib.data import Inspection, Predictions, inspect
-
-LOOK = 0.05
-"""Seconds between two looks at the memory."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +25,6 @@ class Answer:
     outcome : ``read``, the code of the first finding, or ``ended`` where the reader died of it.
     problem : what should not have been; empty where all was well.
     seconds : by the clock.
-    peak_bytes : the most that any of the processes was seen to hold meanwhile, above what it began with.
     """
 
     number: int
@@ -38,31 +32,6 @@ class Answer:
     outcome: str
     problem: str
     seconds: float
-    peak_bytes: int
-
-
-@dataclass
-class Peaks(Watch):
-    """The most that each of the processes below one was seen to hold above what it began with.
-
-    Attributes
-    ----------
-    peak_bytes : since the last :meth:`take`.
-    """
-
-    every: float = LOOK
-    _idle: dict[int, int] = field(default_factory=dict)
-
-    def take(self) -> int:
-        """The most since the last call."""
-        peak, self.peak_bytes = self.peak_bytes, 0
-        return peak
-
-    def look(self) -> None:
-        """Take note of what each holds now."""
-        for pid in family(self.pid):
-            held = resident_bytes(pid, workers=False)
-            self.peak_bytes = max(self.peak_bytes, held - self._idle.setdefault(pid, held))
 
 
 class Tracebacks(logging.Handler):
@@ -97,15 +66,14 @@ def open_all(numbers: Iterable[int], seed: int, minutes: float, n_threads: int) 
     def opened(number: int) -> Answer | None:
         if number % 1000 == 0:
             print(f"{number:,} ...", file=sys.stderr, flush=True)
-        return open_one(upload(number, seed), peaks, log) if time.monotonic() < until else None
+        return open_one(upload(number, seed), log) if time.monotonic() < until else None
 
-    with Peaks(os.getpid()) as peaks, Tracebacks() as log, ThreadPoolExecutor(n_threads) as threads:
+    with Tracebacks() as log, ThreadPoolExecutor(n_threads) as threads:
         return [answer for answer in threads.map(opened, numbers) if answer is not None]
 
 
-def open_one(made: Upload, peaks: Peaks, log: Tracebacks) -> Answer:
+def open_one(made: Upload, log: Tracebacks) -> Answer:
     """Open one; a traceback anywhere is a problem, and so are findings without words or data that break promises."""
-    peaks.take()
     started = time.monotonic()
     try:
         found = inspect((made.name, made.content), isolate=True)
@@ -120,7 +88,7 @@ def open_one(made: Upload, peaks: Peaks, log: Tracebacks) -> Answer:
         outcome, problem = "raised", f"{type(error).__name__}: {str(error)[:200]}"
     seconds = time.monotonic() - started
     problem = " ".join((problem or log.take()).split())
-    return Answer(made.number, made.form, outcome, problem, seconds, peaks.take())
+    return Answer(made.number, made.form, outcome, problem, seconds)
 
 
 def table(answers: list[Answer]) -> str:
@@ -135,12 +103,11 @@ def table(answers: list[Answer]) -> str:
                 f"{value:.2f}"
                 for value in (np.median(seconds), np.quantile(seconds, 0.99), max(seconds))
             )
-            most = max(a.peak_bytes for a in here) / 1e6
             ended = sum(a.outcome == "ended" for a in here)
             counts = (
                 f"{n:,}" for n in (len(here), read, len(here) - read - wrong - ended, ended, wrong)
             )
-            rows.append([form, *counts, *times, f"{most:,.0f}"])
+            rows.append([form, *counts, *times])
     return markdown(
         [
             "",
@@ -152,7 +119,6 @@ def table(answers: list[Answer]) -> str:
             "median s",
             "99 % s",
             "most s",
-            "most MB",
         ],
         rows,
     )

@@ -40,7 +40,7 @@ from calib.formatting import plural
 from calib.numerics import Floats, Ints, argmax_with_ties
 from calib.outputs import OutputFormat, Seen
 from calib.parameters import number_fault, shown
-from calib.records import COMPRESSIONS, LARGEST, arrays_of, without_arrays
+from calib.records import arrays_of, without_arrays
 from calib.registry import METHODS, registry_name
 
 __all__ = ["load"]
@@ -431,10 +431,6 @@ def load(path: str | Path) -> ExportedCalibrator:
         )
     if not path.is_file():
         raise CalibrationError(f"{path.name} was not found in {path.parent}.")
-    if path.stat().st_size > LARGEST:
-        raise CalibrationError(
-            f"{path.name} has {path.stat().st_size / 1e6:,.0f} MB; no export has over 1,074."
-        )
     content = path.read_bytes()
     with damage_in_words():
         if suffix == ".pkl":
@@ -452,17 +448,7 @@ def npz_in(content: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if NPZ not in archive.namelist():
             return content
-        member = archive.getinfo(NPZ)
-        if member.file_size > LARGEST:
-            raise CalibrationError(
-                f"{NPZ} in the bundle unpacks to more than 1 GB, which no calibrator does."
-            )
-        if member.compress_type not in COMPRESSIONS:
-            raise ValueError(f"{NPZ} in the bundle has the compression {member.compress_type}.")
-        with archive.open(member) as stream:
-            return stream.read(
-                member.file_size
-            )  # not what lies beyond, which `ZipFile.read` would unpack
+        return archive.read(NPZ)
 
 
 def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:

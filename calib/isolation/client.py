@@ -10,6 +10,7 @@ import atexit
 import fcntl
 import logging
 import os
+import pickle
 import shutil
 import signal
 import socket
@@ -23,7 +24,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_type_hints
 
 from calib.errors import CalibrationError, DataError, Finding
-from calib.isolation.codec import RequestWriter
 from calib.isolation.sandbox import Limits
 from calib.isolation.server import FAULT, STATUS, outcome_type
 from calib.records import BadRecord, read
@@ -169,6 +169,26 @@ def limits_for(size: int) -> Limits:
         cpu_seconds=int(min(CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1e6, MOST_CPU_SECONDS)),
         output=2 * data + (1 << 26),
     )
+
+
+class RequestWriter(pickle.Pickler):
+    """Pickles what a reader is asked; in place of a named file goes the number of a descriptor.
+
+    Parameters
+    ----------
+    to : where the pickle goes.
+    number : called with the name of a file and the file.
+    """
+
+    def __init__(self, to: BinaryIO, number: Callable[[str, BinaryIO], int]):
+        super().__init__(to)
+        self._number = number
+
+    def persistent_id(self, value: Any) -> tuple[str, int] | None:
+        """The name and the number of a file, which is a pair of a name and an open file; None for all else."""
+        if type(value) is tuple and len(value) == 2 and hasattr(value[1], "read"):
+            return value[0], self._number(*value)
+        return None
 
 
 class Files:

@@ -10,19 +10,21 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import pickle
 import selectors
 import signal
 import socket
 import struct
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from calib.errors import CalibrationError, DataError, Finding
-from calib.isolation.codec import RequestReader, write_answer
 from calib.isolation.logs import trace
 from calib.isolation.sandbox import missing_protections, restrict
+from calib.records import write
 
 STARTED = b"s"
 STATUS = struct.Struct("<i")
@@ -58,6 +60,19 @@ class Reader:
     pid: int
     connection: socket.socket
     alive: int
+
+
+class RequestReader(pickle.Unpickler):
+    """Undoes :class:`RequestWriter`, in the reader and before it opens any file."""
+
+    def __init__(self, asked: BinaryIO, descriptors: Sequence[int]):
+        super().__init__(asked)
+        self._descriptors = descriptors
+
+    def persistent_load(self, held: tuple[str, int]) -> tuple[str, BinaryIO]:
+        """The name and the file."""
+        name, number = held
+        return name, os.fdopen(self._descriptors[number], "rb")
 
 
 def serve(control: socket.socket) -> None:
@@ -108,7 +123,8 @@ def _read_and_end(descriptors: list[int], held: int, server: int) -> None:
     try:
         _let_go_of_all_but([*descriptors, held])
         request, answer, *files = descriptors
-        write_answer(answer, _outcome(request, files, server))
+        with os.fdopen(answer, "wb", closefd=False) as file:
+            write(file, _outcome(request, files, server))
         status = 0
     finally:
         os._exit(status)

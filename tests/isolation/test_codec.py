@@ -17,18 +17,16 @@ from hypothesis import strategies as st
 
 from calib import records
 from calib.data import Choices, LoadOptions
-from calib.isolation.codec import RequestReader, RequestWriter, write_answer
+from calib.isolation.client import RequestWriter
+from calib.isolation.server import RequestReader
 from calib.records import MAX_TEXT, MAX_VALUES, TEXT, BadRecord, read
 from tests.test_records import archive_of, npy
 
 
 def written(value: Any) -> bytes:
-    fd = os.memfd_create("answer")
-    try:
-        write_answer(fd, value)
-        return os.pread(fd, os.fstat(fd).st_size, 0)
-    finally:
-        os.close(fd)
+    file = io.BytesIO()
+    records.write(file, value)
+    return file.getvalue()
 
 
 def read_answer(content: bytes, expected: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import time
 import zlib
 
@@ -12,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from benchmarks.mutants.readers import Peaks, Tracebacks, open_one
+from benchmarks.mutants.readers import Tracebacks, open_one
 from benchmarks.mutants.uploads import upload
 from calib.data import inspect
 from tests.conftest import simulate
@@ -75,8 +74,8 @@ def test_a_file_that_ends_its_reader_is_refused(name, isolate):
 @pytest.mark.long
 def test_new_ones_are_read_or_refused_for_a_minute():
     until, number = time.monotonic() + 60, 0
-    with Peaks(os.getpid()) as peaks, Tracebacks() as log:
+    with Tracebacks() as log:
         while number < 16 or time.monotonic() < until:
-            answer = open_one(upload(number, seed=1), peaks, log)
+            answer = open_one(upload(number, seed=1), log)
             assert not answer.problem, (number, answer)
             number += 1

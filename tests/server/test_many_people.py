@@ -15,15 +15,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.many_people import SAMPLE, Size, come_and_go, fitted, outputs
-from benchmarks.process_tree import server
-from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
 from tests.server.conftest import serve
+from tests.server.visitor import Visitor, come_and_go, fitted, outputs
 
-SMALL = Size(
-    people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic")
-)
 RECONNECT_SECONDS = "12"
 
 pytestmark = [
@@ -47,12 +42,13 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
     folder = tmp_path_factory.mktemp("server")
     environment = {
         "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": RECONNECT_SECONDS,
+        "CALIB_WORKSPACE": str(folder / "workspace"),
         "CALIB_SESSION_GB": "0.08",
         "CALIB_UPLOADS_GB": "0.2",
         "CALIB_UPLOAD_MB": "70",
     }
-    with server(folder, **environment) as served:
-        yield served
+    with serve(folder / "log", **environment) as served:
+        yield served.url, served.pid
 
 
 @asynccontextmanager
@@ -60,7 +56,7 @@ async def visit(url: str, name: str, seed: int) -> AsyncIterator[Visitor]:
     """A visitor who has fitted temperature on data of this seed."""
     visitor = Visitor(url)
     await visitor.arrive()
-    await visitor.upload("upload/main", name, outputs(SMALL, seed))
+    await visitor.upload("upload/main", name, outputs(seed))
     await visitor.go("Fit")
     await visitor.choose("fit/methods", ["Temperature"])
     await visitor.click("fit/start")
@@ -166,7 +162,7 @@ async def test_a_hundred_who_come_and_go_leave_nothing_behind_and_hold_up_nobody
     url, pid = running
     here = Visitor(url)
     await here.arrive()
-    await here.click(f"sample/{SAMPLE}")
+    await here.click("sample/digits-cnn")
     await come_and_go(url, 10)
     before = threads(pid)
     seconds = await come_and_go(url, 100, here)

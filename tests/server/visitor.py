@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import io
 import re
 import time
 import uuid
@@ -12,11 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+import numpy as np
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+
+from tests.conftest import simulate
 
 ENDED = {ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
 """Ends of a run after which no other follows by itself."""
@@ -53,7 +57,6 @@ class Visitor:
     troubles: list[str] = field(default_factory=list)
     elements: dict[tuple[int, ...], Element] = field(default_factory=dict)
     timers: dict[str, tuple[float, float]] = field(default_factory=dict)
-    received_bytes: int = 0
     _line: ClientConnection | None = None
     _session: str = ""
     _query: str = ""
@@ -164,11 +167,6 @@ class Visitor:
             }
         self._look_for_trouble(what)
 
-    async def send(self, message: BackMsg) -> None:
-        """Send any message."""
-        assert self._line is not None
-        await self._line.send(message.SerializeToString())
-
     def head_of_an_upload(self, nbytes: int) -> bytes:
         """The beginning of a request that uploads so many bytes, up to its body."""
         return (
@@ -235,7 +233,6 @@ class Visitor:
     async def _receive(self) -> ForwardMsg:
         assert self._line is not None
         content = await asyncio.wait_for(self._line.recv(), PATIENCE)
-        self.received_bytes += len(content)
         message = ForwardMsg()
         message.ParseFromString(content)
         if message.WhichOneof("type") == "ref_hash":
@@ -316,3 +313,35 @@ class Visitor:
         answer.read()
         line.close()
         return answer.status
+
+
+def fitted(visitor: Visitor) -> int:
+    """How many fits the Fit page says are done."""
+    return sum(text.startswith("fitted in ") for text in visitor.texts())
+
+
+def outputs(seed: int) -> bytes:
+    """A file that nobody else has."""
+    logits, labels = simulate(300, 3, seed=seed)
+    file = io.BytesIO()
+    np.savez(file, logits=logits, labels=labels)
+    return file.getvalue()
+
+
+async def come_and_go(url: str, times: int, here: Visitor | None = None) -> list[float]:
+    """Open and close a page so many times; the seconds of the reruns that somebody else asked for meanwhile."""
+    over = asyncio.Event()
+
+    async def look() -> list[float]:
+        while here is not None and not over.is_set():
+            for page in ("Reliability", "Data"):
+                await here.go(page)
+        return [] if here is None else [run.seconds for run in here.runs if run.kind == "page"]
+
+    looking = asyncio.create_task(look())
+    for _ in range(times):
+        visitor = Visitor(url)
+        await visitor.arrive()
+        await visitor.leave()
+    over.set()
+    return await looking
