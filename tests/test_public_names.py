@@ -52,3 +52,18 @@ def test_results_are_documented_beside_the_functions_that_return_them(package):
 def test_a_result_has_a_place_on_the_page_of_its_function():
     assert "calib.metrics.decision_curve.NetBenefit" in result_classes("calib.metrics")
     assert "calib.export.runtime.ExportedCalibrator" in result_classes("calib.export.runtime")
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        *(("calib.calibrators", name) for name in PUBLIC["calib.calibrators"].split()),
+        *(
+            ("calib", name)
+            for name in ["Predictions", "audit", "compare", "ece", "from_outputs", "load"]
+        ),
+    ],
+)
+def test_it_has_an_example(package, name):
+    """The examples of all docstrings are run by tests/test_documents.py."""
+    assert ">>>" in public_names(package)[name].__doc__

@@ -127,6 +127,14 @@ class AutoCalibration(Calibrator):
     Rows are dealt to the folds at random. Those of a cluster stay in one fold, are drawn together, and count as one
     where rows are counted. With weights of rows only members that take them are tried, and a row's likelihood counts as
     often as its weight says.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = AutoCalibration().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     keep_accuracy: bool = param(

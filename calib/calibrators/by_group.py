@@ -141,6 +141,17 @@ class ByGroup(Calibrator):
 
     ``fit`` and ``predict_proba`` need ``groups``, a name or number a row; :class:`calib.Predictions` hold theirs, of
     which ``column`` chooses. Rows of an unknown or missing group have the shared map.
+
+    Examples
+    --------
+    >>> import calib
+    >>> rng = np.random.default_rng(0)
+    >>> risk, group = rng.uniform(0.1, 0.9, 2000), rng.choice(["north", "south"], 2000)
+    >>> happened = rng.random(2000) < np.where(group == "south", 0.6 * risk, risk)
+    >>> fitted = ByGroup().fit(risk, happened, groups=group)
+    >>> north, south = fitted.predict_proba([0.5, 0.5], groups=["north", "south"])[:, 1]
+    >>> bool(north > south + 0.1)
+    True
     """
 
     method: str = param(

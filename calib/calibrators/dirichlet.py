@@ -31,6 +31,14 @@ class DirichletCalibration(AffineScaling):
     that is no better by more than half a standard error. A class without calibration rows keeps its probability after
     temperature scaling, and K is the number of the others. Neither accuracy nor ranking is kept.
     ``fit(..., clusters=)`` keeps the rows of a cluster in one fold.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = DirichletCalibration().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     def _fit(

@@ -31,6 +31,14 @@ class EnsembleTemperatureScaling(Calibrator):
 
     The loss has several valleys: a coarse search over part of the rows finds the deepest one, and L-BFGS its lowest
     point.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = EnsembleTemperatureScaling().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     headline = ("temperature_", "weight_")

@@ -23,6 +23,14 @@ class HistogramBinning(StepMapCalibrator):
     mean probability in the bin; the number of bins and the strength of the smoothing have the greatest marginal
     likelihood (:func:`calib.calibrators.step_maps.smoothed_histograms`). Frequencies need not rise from bin to bin, so
     the predicted class can change.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = HistogramBinning().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     def _fit_map(self, log_odds: Floats, positives: Bools, weights: Floats | None) -> Map:

@@ -25,6 +25,11 @@ class Identity(Calibrator):
 
     Where a model's probabilities are exactly 0 the logits of its data hold the logarithm of a floor, which fits need.
     With that ``floor`` they are 0 again, so that scores are of what the model said.
+
+    Examples
+    --------
+    >>> Identity().fit([[0.7, 0.3], [0.4, 0.6]], [0, 1]).predict_proba([[0.8, 0.2]]).round(6).tolist()
+    [[0.8, 0.2]]
     """
 
     floor: float = param(

@@ -36,6 +36,14 @@ class OrderPreservingScaling(PenalisedScaling):
     is no better by more than half a standard error. ``fit(..., clusters=)`` keeps the rows of a cluster in one fold.
     The weights know ranks and no classes, so that a class without calibration rows is treated as any other, and for two
     classes this is temperature scaling.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = OrderPreservingScaling().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     traits: ClassVar[frozenset[str]] = PenalisedScaling.traits | {

@@ -65,6 +65,14 @@ class QuadraticScaling(LogisticCurves):
 
     The published map may fall: its vertex lies where data of the next month may be. Here its slope is kept at zero or
     above from the lowest to the highest calibration score, and the map goes on as a straight line beyond them.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = QuadraticScaling().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     map_type: ClassVar[type[Map]] = QuadraticMap

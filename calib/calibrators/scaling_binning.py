@@ -27,6 +27,14 @@ class ScalingBinning(OneVsRest):
     A bin holds about n / ``n_bins`` pairs: the one map that K classes share has K times as many bins, since only n of
     its K n pairs are of predicted classes, and these would all end up in one bin. The means rise from bin to bin, so
     that shared maps keep every prediction.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = ScalingBinning().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")

@@ -225,6 +225,14 @@ class SplineCalibration(OneVsRest):
 
     The penalty has the least log loss in five folds of the rows, whole clusters in one, and the map is refitted to all
     rows. Above 2,048 different scores the spline is fitted to pools of neighbours.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = SplineCalibration().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     traits: ClassVar[frozenset[str]] = frozenset({POSITIVE})

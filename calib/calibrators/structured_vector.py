@@ -126,6 +126,14 @@ class StructuredScaling(DiagonalScaling):
     of the others.
 
     ``fit(..., weights=)`` counts each row as often as its weight says; n is then the sum of the weights.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = StructuredScaling().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     smoothed: ClassVar[bool] = True
@@ -151,6 +159,14 @@ class StructuredMatrixScaling(AffineScaling):
     + K |b|^2``: the K (K - 1) weights between two classes weigh as much as the K of one. A class without calibration
     rows keeps its probability after temperature scaling, where the authors' code pushes it down; K is then the number
     of the others.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = StructuredMatrixScaling().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     smoothed: ClassVar[bool] = True

@@ -32,6 +32,14 @@ class VectorScaling(DiagonalScaling):
 
     ``fit(..., weights=)`` counts each row as often as its weight says, and ``fit(..., clusters=)`` keeps the rows of a
     cluster in one fold.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = VectorScaling().fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     def _fit(

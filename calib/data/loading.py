@@ -257,6 +257,14 @@ def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> 
         If the upload cannot be used; its ``findings`` say why and what to do.
     AmbiguousTable
         If a table can be read in several ways; its ``readings`` say in which, and what each would give.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"p_cat": [0.9, 0.2, 0.6], "p_dog": [0.1, 0.8, 0.4], "label": ["cat", "dog", "dog"]})
+    >>> data = load(table)
+    >>> data.class_names, data.labels.tolist()
+    (('cat', 'dog'), [0, 1, 1])
     """
     return _with_warnings(load_quietly(source, options, **changes))
 
@@ -381,6 +389,12 @@ def from_outputs(
     ------
     DataError
         If they cannot be used; the text says why and what to do.
+
+    Examples
+    --------
+    >>> data = from_outputs([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], ["no", "yes", "yes"])
+    >>> data.kind, data.class_names, data.labels.tolist()
+    ('probabilities', ('no', 'yes'), [0, 1, 1])
     """
     found = predictions_from(data, labels, name=name, class_names=class_names, **changes)
     return found if isinstance(data, Predictions) else _with_warnings(found)

@@ -115,6 +115,14 @@ class Predictions:
         How the outputs were written, see :data:`calib.canonical.SCALES`; None for the plain scale.
     metadata : mapping of str to ndarray of str of shape (n,)
         Every column of few values beside outcome and outputs, by its name: further subgroups of the rows.
+
+    Examples
+    --------
+    >>> import calib
+    >>> data = calib.load_sample("digits-cnn")
+    >>> calibration, test = data.split(0.5)
+    >>> len(data), len(calibration) + len(test), data.logits.shape
+    (1547, 1547, (1547, 10))
     """
 
     logits: Floats

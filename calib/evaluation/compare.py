@@ -145,6 +145,14 @@ def compare(
     CalibrationError
         If the methods are no calibrators by name, the two parts are not predictions of the same classes, or the test
         part has no rows.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> found = compare({"temperature": calib.calibrator("temperature")}, calibration, test)
+    >>> bool(found.evaluations["temperature"].row_nll.mean() < found.evaluations["identity"].row_nll.mean())
+    True
     """
     if not isinstance(calibrators, Mapping):
         raise CalibrationError(

@@ -113,6 +113,14 @@ class BayesIso(OneVsRest):
     The average over maps at up to 64 pools of scores (``knots``) is summed over all orders of picking, exact but for
     cells of the values, and nothing is sampled. The paper samples maps over all scores (``plain``), which degenerates
     with many pairs: one map gets all the weight.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5)
+    >>> fitted = BayesIso(n_maps=100).fit(calibration)
+    >>> calib.ece(fitted.predict_proba(test), test.labels) < 0.04  # of the raw model
+    True
     """
 
     scheme: str = param(

@@ -70,6 +70,13 @@ class GPCalib(Calibrator):
     step, but from there the objective does not find back. Of more than two classes logits more than 50, or five median
     gaps of the two largest, below the largest of their row are first cut at that: the softmax does not see them, the
     kernel would.
+
+    Examples
+    --------
+    >>> import calib
+    >>> fitted = GPCalib().fit(calib.load_sample("wine-forest"))
+    >>> fitted.predict_proba([[0.6, 0.3, 0.1]]).shape
+    (1, 3)
     """
 
     n_inducing: int = param(
