@@ -315,6 +315,6 @@ def said_of_weights(data: Predictions) -> str:
     else:
         counted = f"tell as much as {effective_sample_size(data.weights):,.0f} equal ones (Kish)"
     return (
-        f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. Fits, scores, intervals, figures and "
-        "decisions all count rows by their weights."
+        f"Weighted by {data.weight_kind}, these {len(data):,} rows {counted}. Fits, scores, intervals and "
+        "figures count rows by their weights; what does not says so."
     )

@@ -51,6 +51,12 @@ def literal(name: str, longest: int = 40) -> str:
     return escape_markdown(name if len(name) <= longest else name[: longest - 1] + "…") or "(empty)"
 
 
+def rows_count_once(weights: object) -> None:
+    """Say so under figures that leave the weights of the rows aside, where there are any."""
+    if weights is not None:
+        st.caption("Each row counts once here: the weights of the rows are not used.")
+
+
 def show_notes(notes: Iterable[str], first: str = "") -> None:
     """What else a person should know, such as how a fit ended: plain sentences, one a line, after a first line."""
     lines = [

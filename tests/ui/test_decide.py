@@ -21,7 +21,19 @@ from calib.numerics import softmax
 from calib.ui import fits
 from calib.ui.decide import act
 from calib.ui.session import OpenSession
-from tests.ui.conftest import charts, clean, facts, group, menu, open_page, said, table, unfold
+from tests.conftest import simulate
+from tests.ui.conftest import (
+    charts,
+    clean,
+    facts,
+    group,
+    menu,
+    open_page,
+    said,
+    table,
+    twice,
+    unfold,
+)
 
 PAGE = "pages/4_Decide.py"
 
@@ -243,3 +255,18 @@ def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut
         softmax(loans.calibration.logits)[:, 1], loans.calibration.labels == 1, probs, n_resamples=2
     )
     assert f"**{percent(known.rate.value)}**" in said(app)
+
+
+def test_what_leaves_weights_aside_says_so() -> None:
+    logits, labels = simulate(n=400)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 800)
+    plain, weighted = (
+        twice(logits, labels, **about)
+        for about in ({}, {"weights": weights, "weight_kind": "sampling"})
+    )
+    for question in ("Answer or hand over", "Prediction sets"):
+        for session, says in ((plain, False), (weighted, True)):
+            app = open_page("pages/4_Decide.py", session)
+            group(app, "decide/question").set_value(question).run()
+            assert clean(app)
+            assert ("Each row counts once here" in said(app)) is says

@@ -17,7 +17,7 @@ from calib.formatting import percent, plural
 from calib.ui.export import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import OpenSession
-from calib.ui.text import literal, percents
+from calib.ui.text import literal, percents, rows_count_once
 from calib.ui.widgets import segments
 
 SOURCES = {"known": "Known", "rows": "From rows without labels"}
@@ -28,6 +28,7 @@ def draw(session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs
     name = literal(session.view.event_name)
     column = session.view.column or 0
     old = float((session.calibration.labels == column).mean())
+    rows_count_once(session.test.confirmed_weights)
     source = segments("The new rate is", SOURCES, "known", "rate/source")
     found = None
     try:

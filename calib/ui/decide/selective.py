@@ -27,7 +27,7 @@ from calib.ui.decide.threshold import number_asked
 from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, intervals_of, ready, rows_to_predict
 from calib.ui.session import OpenSession
-from calib.ui.text import percents
+from calib.ui.text import percents, rows_count_once
 from calib.ui.widgets import segments, show_table
 
 Basis = Literal["error", "costs", "threshold"]
@@ -37,6 +37,7 @@ BASES: dict[Basis, str] = {"error": "Accepted error", "costs": "Costs", "thresho
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold of the confidence: the figure leads, four numbers follow."""
     said = st.container()
+    rows_count_once(session.test.confirmed_weights)
     with st.container(horizontal=True, gap="medium"):
         figure = st.container(width=threshold.PICTURE)
         controls = st.container(width=threshold.CONTROLS)

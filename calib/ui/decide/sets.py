@@ -19,7 +19,7 @@ from calib.ui.compare.answer import choose_one
 from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
-from calib.ui.text import percents
+from calib.ui.text import percents, rows_count_once
 from calib.ui.widgets import show_table
 
 COVERAGES = (0.9, 0.95, 0.99)
@@ -41,6 +41,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     widgets.folded(
         "Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found)
     )
+    rows_count_once(session.test.confirmed_weights)
     offer_decision(session, fit, "sets", sets=found.method.made)
 
 

@@ -40,7 +40,7 @@ from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, show_clickable
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import keep
-from calib.ui.text import binning_name, literal
+from calib.ui.text import binning_name, literal, rows_count_once
 from calib.ui.widgets import scale_of_probabilities, segments, show_table, whole_number
 
 THIRD = 300
@@ -169,6 +169,7 @@ def densities(chosen: list[ShownFit]) -> None:
     view = chosen[0].evaluation.view
     begin: Scale = "logit" if crowded(said) else "linear"
     scale = scale_of_probabilities(begin, f"confidence/scale/{begin}")
+    rows_count_once(chosen[0].evaluation.weights)
     with st.grid(3, min_column_width=THIRD, gap="small"):
         for fit in chosen:
             with st.container():

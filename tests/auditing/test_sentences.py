@@ -1,0 +1,218 @@
+"""Every number in the sentences of the audit and of a comparison, for the samples, by NumPy without calib."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize
+
+import calib
+from calib.auditing import Audit
+from calib.data.samples import SAMPLES
+from calib.evaluation.compare import Comparison
+
+SHORT = [name for name in SAMPLES if name != "simulated-1000"]
+NUMBER = r"([+\u2212]?\d[\d,]*(?:\.\d+)?)"
+
+
+def assert_shown(pattern: str, sentence: str, *values: float) -> None:
+    """The numbers at the places of # are these, to the last digit shown."""
+    places = re.escape(pattern).replace(r"\#", NUMBER).replace(r"\ ", r"\s")
+    found = re.search(places, sentence)
+    assert found, (pattern, sentence)
+    for text, value in zip(found.groups(), values, strict=True):
+        shown = float(text.replace("\u2212", "-").replace(",", ""))
+        decimals = len(text.partition(".")[2])
+        assert abs(shown - value) <= 0.5001 * 10.0**-decimals, (text, value, sentence)
+
+
+@cache
+def audited(name: str) -> tuple[calib.Predictions, Audit]:
+    data = calib.load_sample(name)
+    return data, calib.audit(data)
+
+
+def outcome(data: calib.Predictions) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Probabilities and whether they came true; of an event, of correct answers, or of the predicted class."""
+    if data.kind == "pairs":
+        return data.probs[:, 1], data.labels == 1, False
+    if data.event is not None:
+        return data.probs[:, data.event.column], data.labels == data.event.column, True
+    named = data.logits.argmax(axis=1)
+    return data.probs[np.arange(len(data)), named], named == data.labels, False
+
+
+def mean_error(values: np.ndarray, clusters: np.ndarray | None) -> float:
+    """Standard error of a mean over rows, by sums over clusters."""
+    away = values - values.mean()
+    if clusters is not None:
+        away = np.array([away[clusters == name].sum() for name in np.unique(clusters)])
+    m = len(away)
+    return float(np.sqrt((away**2).sum() * m / (m - 1)) / len(values))
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_level_and_rows(name):
+    data, found = audited(name)
+    p, y, is_event = outcome(data)
+    level = found.of("level").sentence
+    if is_event:
+        assert_shown("# % predicted, # % observed", level, 100 * p.mean(), 100 * y.mean())
+        if "O:E" in level:
+            assert_shown("O:E #", level, y.mean() / p.mean())
+    else:
+        means = 100 * p.mean(), 100 * y.mean()
+        assert_shown("mean confidence # %, accuracy # %", level, *means)
+        if "points" in level:
+            gap = 100 * (p.mean() - y.mean())
+            half = 1.959964 * 100 * mean_error(p - y, data.clusters)
+            ends = gap, gap - half, gap + half
+            assert_shown("# points (95 %: # to #)", level, *ends)
+    visible = 100 * 3.86 * mean_error(p - y, data.clusters)
+    rows = found.of("rows").sentence
+    counts = (len(data), y.sum()) if is_event else (len(data), (~y).sum())
+    word = "with the event" if is_event else "wrong"
+    assert_shown(f"# rows, # {word}: an overall gap of # points", rows, *counts, visible)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_skill(name):
+    data, found = audited(name)
+    p, y, _ = outcome(data)
+    sentence = found.of("skill").sentence
+    n, k = data.probs.shape
+    of_label = data.probs[np.arange(n), data.labels]
+    counts = np.bincount(data.labels, minlength=k)
+    without = (counts[data.labels] - 1 + 0.5) / (n - 1 + k / 2)
+    losses = -np.log(np.maximum(of_label, 1e-15)).mean(), -np.log(without).mean()
+    assert_shown("NLL # against #", sentence, *losses)
+    if "AUROC" in sentence:
+        above, below = p[y], p[~y]
+        pairs = (above[:, None] > below).mean() + 0.5 * (above[:, None] == below).mean()
+        assert_shown("AUROC #", sentence, pairs)
+    if "; accuracy" in sentence:
+        assert_shown("; accuracy # %", sentence, 100 * y.mean())
+    if "giving every" in sentence:
+        assert_shown("giving every", sentence)
+        assert_shown(" #\u00a0%: NLL", sentence, 100 * y.mean())
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_spread(name):
+    data, found = audited(name)
+    _, y, is_event = outcome(data)
+    z = data.logits - data.logits.max(axis=1, keepdims=True)
+    if is_event or data.kind == "pairs":
+        column = data.event.column if is_event else 1
+        s = z[:, column] - z[:, 1 - column]
+        slope = minimize(
+            lambda t: (np.logaddexp(0, t[0] + t[1] * s) - y * (t[0] + t[1] * s)).mean(),
+            np.array([0.0, 1.0]),
+            method="BFGS",
+            options={"gtol": 1e-9},
+        ).x[1]
+    else:
+        label = z[np.arange(len(z)), data.labels]
+
+        def pull(t: float) -> float:
+            weight = np.exp(t * z)
+            return float((label - (weight * z).sum(axis=1) / weight.sum(axis=1)).mean())
+
+        slope = brentq(pull, 1e-3, 50.0, xtol=1e-12)
+    assert_shown(": slope #" if is_event or data.kind == "pairs" else "logits #",
+                 found.of("spread").sentence, slope)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_ends_and_classes(name):
+    data, found = audited(name)
+    sentence = found.of("ends").sentence
+    largest = data.probs.max(axis=1)
+    of_label = data.probs[np.arange(len(data)), data.labels]
+    certain = largest >= 0.99
+    wrong = certain & (of_label < largest)
+    if certain.any():
+        plural = "prediction" if certain.sum() == 1 else "predictions"
+        assert_shown(f"# of # {plural}", sentence, wrong.sum(), certain.sum())
+        assert_shown("where # are expected", sentence, (1 - largest[certain]).sum())
+    assert ("No prediction" in sentence) is not certain.any()
+    zeros = int((of_label == 0.0).sum())
+    assert ("exactly 0" in sentence) is bool(zeros)
+    if "occurs" in found.of("classes").sentence:
+        named = data.logits.argmax(axis=1)
+        sentence = found.of("classes").sentence
+        column = next(k for k, c in enumerate(data.class_names) if sentence.startswith(f"{c} is"))
+        times = (named == column).sum(), (data.labels == column).sum()
+        off = 100 * (data.probs[:, column].mean() - (data.labels == column).mean())
+        assert_shown("predicted # times and occurs # times", sentence, *times)
+        assert_shown("off by # points", sentence, off)
+
+
+@pytest.mark.parametrize("name", ["simulated-loans", "simulated-answers"])
+def test_groups_and_weights(name):
+    data, found = audited(name)
+    p, y, is_event = outcome(data)
+    sign = 1 if is_event else -1
+    sentence = found.of("groups").sentence
+    if found.of("groups").severity == "problem":
+        assert_shown("gap of all rows, # points", sentence, sign * 100 * (y - p).mean())
+        for group in found.of("groups").groups:
+            rows = data.groups == group.name
+            values = sign * 100 * (y - p)[rows].mean(), 100 * p[rows].mean(), 100 * y[rows].mean()
+            if f"{group.name} +" in sentence:
+                assert_shown(f"{group.name} #", sentence, values[0])
+            np.testing.assert_allclose(
+                (100 * group.gap.value, 100 * group.predicted, 100 * group.observed), values
+            )
+    weights = found.of("weights").sentence
+    if data.weights is not None:
+        w = data.weights / data.weights.sum()
+        means = 100 * (w @ p), 100 * (w @ y), 100 * p.mean(), 100 * y.mean()
+        assert_shown("# % predicted, # % observed with them, # % predicted, # % observed without",
+                     weights, *means)  # fmt: skip
+    assert_shown("by # clusters", weights, len(np.unique(data.clusters)))
+
+
+@cache
+def compared(name: str) -> tuple[Comparison, dict[str, np.ndarray], calib.Predictions]:
+    first, second = calib.load_sample(name).split(0.5)
+    methods = {each: calib.calibrator(each) for each in ("temperature", "platt")}
+    found = calib.compare(methods, first, second)
+    probs = {each: made.predict_proba(second) for each, made in methods.items()}
+    return found, {"identity": second.probs, **probs}, second
+
+
+@pytest.mark.parametrize("name", ["digits-cnn", "clinic-tumours", "simulated-loans", "wine-forest"])
+def test_scores_and_recommendation(name):
+    found, probs, data = compared(name)
+    at = np.arange(len(data))
+    binary = data.event is not None
+    losses = {}
+    for method, p in probs.items():
+        truth = np.zeros_like(p)
+        truth[at, data.labels] = 1.0
+        losses[method] = -np.log(np.maximum(p[at, data.labels], 1e-15)).mean()
+        naive = {
+            "NLL": losses[method],
+            "Brier": ((p - truth) ** 2).sum(axis=1).mean() / (2.0 if binary else 1.0),
+            "accuracy": (p.argmax(axis=1) == data.labels).mean(),
+        }
+        rows = found.table[found.table.method == method].set_index("score")["value"]
+        for score, value in naive.items():
+            assert rows[score] == pytest.approx(value, abs=1e-7), (method, score)
+    answer = found.recommendation
+    assert answer is not None
+    chosen = answer.best if answer.method == "identity" else answer.method
+    gain = losses["identity"] - losses[chosen]
+    assert answer.gain.value == pytest.approx(gain, abs=1e-7)
+    text = str(answer)
+    if answer.verdict == "take":
+        moved = (probs[chosen].argmax(axis=1) != probs["identity"].argmax(axis=1)).mean()
+        if moved:
+            assert_shown("# % of the predicted classes change", text, 100 * moved)
+        if "It lowers" in text:
+            amount = re.search(r"by (\d[\d.]*(?:e-\d+)?)", text)
+            assert amount and float(amount[1]) == pytest.approx(gain, rel=0.01)
