@@ -9,6 +9,11 @@ from calib.metrics.calibration_error import debiased_ece, ece, smooth_ece
 from calib.metrics.corp_terms import corp
 from calib.metrics.cumulative import cumulative_test
 from calib.metrics.decision_curve import net_benefit
+from calib.metrics.judge_correction import (
+    corrected_rate,
+    judge_agreement,
+    rate_behind_errors,
+)
 from calib.metrics.risk_panel import risk_model
 from calib.metrics.scoring_rules import (
     accuracy,
@@ -29,12 +34,15 @@ __all__ = [
     "brier",
     "confidence_gap",
     "corp",
+    "corrected_rate",
     "cumulative_test",
     "debiased_ece",
     "ece",
+    "judge_agreement",
     "net_benefit",
     "nll",
     "overconfidence",
+    "rate_behind_errors",
     "risk_model",
     "smooth_ece",
     "top_k_accuracy",
