@@ -56,7 +56,6 @@ class View:
     is_: str = "is "
     over: str = "overconfident"
     under: str = "underconfident"
-    neither: str = "neither over- nor underconfident"
     too_high: str = "overconfident"
     too_low: str = "underconfident"
     overconfidence: str = "overconfidence"
@@ -67,7 +66,6 @@ class View:
     odds: str = "odds of its accuracy"
     p_wrong: str = "P(wrong)"
     p_right: str = "P(right)"
-    histogram: str = "how many predictions have which confidence"
     logit_limits: tuple[float, float] = (-4.0, 12.0)
     bands: tuple[float, ...] = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
     scores: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False, compare=False)
@@ -103,7 +101,6 @@ EVENT = View(
     is_="",
     over="overestimates the risk",
     under="underestimates the risk",
-    neither="neither over- nor underestimates the risk",
     too_high="risk overestimated",
     too_low="risk underestimated",
     overconfidence="overestimation of risk",
@@ -114,7 +111,6 @@ EVENT = View(
     odds="odds of the event",
     p_wrong="P(no event)",
     p_right="P(event)",
-    histogram="the risk of rows with the event (upwards) and of those without it (downwards), each on its own height",
     logit_limits=(-8.0, 8.0),
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     scores={

@@ -17,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from calib.formatting import plural
-from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.style import (
     GRID,
@@ -151,18 +149,9 @@ def whiskers(
     color: str,
     thickness: float = 2,
     width: float = 0,
-    ends: Limits | None = None,
 ) -> dict[str, Any]:
-    """Error bars from ``low`` to ``high`` around ``value``, for plotly's ``error_x`` or ``error_y``.
-
-    Parameters
-    ----------
-    ends : of the axis, at which they are cut.
-    """
+    """Error bars from ``low`` to ``high`` around ``value``, for plotly's ``error_x`` or ``error_y``."""
     value, low, high = (np.atleast_1d(np.asarray(part, dtype=float)) for part in (value, low, high))
-    if ends is not None:
-        low = np.clip(low, *ends)
-        high = np.clip(high, *ends)
     return {
         "type": "data",
         "symmetric": False,
@@ -212,32 +201,6 @@ def write(
     fig.add_annotation(text=text, x=x, y=y, showarrow=False, font_size=size, **place)
 
 
-def explain_open(fig: go.Figure, beyond: Bools, rates: Floats) -> None:
-    """Where bins lie beyond the ends of the axes, and are drawn open there, say so above the plot.
-
-    Parameters
-    ----------
-    beyond : (m,) of each bin.
-    rates : (m,) observed rates; log-odds have no place for 0 and 1.
-    """
-    if beyond.any():
-        why = (
-            "none or all of its rows" if np.isin(rates[beyond], (0, 1)).all() else "beyond the axis"
-        )
-        write(
-            fig,
-            f"open: {why} ({beyond.sum()} of {plural(len(beyond), 'bin')})",
-            0,
-            1,
-            size=11,
-            xref="x domain",
-            xanchor="left",
-            yref="y domain",
-            yanchor="bottom",
-            yshift=6,
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Counted:
     """A group of rows in a histogram.
@@ -270,9 +233,9 @@ def draw_counts(
     named: bool = True,
     **axis: Any,
 ) -> None:
-    """Draw one group of counts upwards, and a second one downwards, each on a height and with ticks of its own.
+    """Draw one group of counts upwards, and a second one downwards, on one square-root scale with a tick for each.
 
-    Groups differ in size by far; on one height, the smaller one could not be seen.
+    Groups differ in size by far; on a linear scale the smaller one could not be seen.
 
     Parameters
     ----------
@@ -287,12 +250,13 @@ def draw_counts(
     ticks = (
         {} if len(groups) > 1 else {0.0: "0"}
     )  # of two groups, a line is there, and a tick would touch the others
+    most = max(1.0, *(float(group.count.max(initial=0)) for group in groups))
     for group, side in zip(groups, (1, -1), strict=False):
-        highest = max(float(group.count.max(initial=0)), 1.0)
-        ticks[side * _round_count(highest) / highest] = f"{_round_count(highest):,}"
+        tick = _round_count(float(group.count.max(initial=0)))
+        ticks[side * np.sqrt(tick / most)] = f"{tick:,}"
         fig.add_bar(
             x=(places[:-1] + places[1:]) / 2,
-            y=side * group.count / highest,
+            y=side * np.sqrt(group.count / most),
             width=np.diff(places),
             name=group.name,
             yaxis=yaxis,
@@ -324,7 +288,7 @@ def draw_counts(
                 "zeroline": len(groups) > 1,
                 "zerolinecolor": GRID,
                 "fixedrange": True,
-                "title": {"text": "rows", "font_size": 12, "standoff": 4},
+                "title": {"text": "rows, √ scale", "font_size": 11, "standoff": 4},
                 **axis,
             }
         },

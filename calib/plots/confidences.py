@@ -24,7 +24,7 @@ _LEAST_LENGTH = 2.4
 def confidence_densities(
     histogram: ConfidenceHistogram, style: Style, title: str = "", view: View = TOP_LABEL
 ) -> go.Figure:
-    """Confidence of right predictions upwards and of wrong ones downwards, each group on its own height.
+    """Confidence of right predictions upwards and of wrong ones downwards, on one square-root scale.
 
     A good model has its wrong predictions at the left.
 

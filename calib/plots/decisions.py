@@ -278,7 +278,7 @@ _FADED = 0.35
 def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: str) -> go.Figure:
     """Rows by probability, in which it came true upwards and the others downwards, with the threshold as a line.
 
-    Rows on which nothing is done are faded. Each side has a height of its own, since there are few events. The line is
+    Rows on which nothing is done are faded. Both sides have one square-root scale, as events are few. The line is
     the only shape, ``shapes[0]``, and lies at the threshold in the units of the axis.
 
     Parameters

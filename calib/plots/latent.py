@@ -23,6 +23,7 @@ from calib.plots.annotations import (
     fill_between,
     label_line_ends,
     whiskers,
+    write,
 )
 from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits, span
 from calib.plots.style import (
@@ -32,6 +33,7 @@ from calib.plots.style import (
     Limits,
     Style,
     fade,
+    key_entry,
     one_each,
     plain,
     quiet,
@@ -54,7 +56,7 @@ def latent_function(
     """Posterior means with bands at 1 and 2 standard deviations, over the data they were learned from.
 
     The first fit has filled bands and whiskers on its inducing points; of the others, the outline of the wider band
-    and the places of the inducing points. A wide band is cut where the lines end.
+    and the places of the inducing points. The axis holds the bands of all.
 
     Parameters
     ----------
@@ -72,8 +74,8 @@ def latent_function(
         )
         if values is not None
     }
-    drawn = [values for _, each, _ in lines for values in (each.mean, _at_inducing(each)[0])]
-    limits = span(*drawn, *references.values(), pad=0.06)
+    bands = [edge for _, each, _ in lines for edge in _bands(each.mean, each.sd)[0]]
+    limits = span(*bands, *references.values(), pad=0.06)
     for later, (_, seen, look) in reversed(list(enumerate(lines))):
         _draw_bands(
             fig, seen.inputs, _bands(seen.mean, seen.sd), look, filled=not later, ends=limits
@@ -87,7 +89,7 @@ def latent_function(
     if "truth" in references:  # last: a good fit would hide it
         ends.append(_draw_reference(fig, curve, "truth", references["truth"], temperature_style))
     for line in reversed(lines):
-        _draw_inducing_points(fig, *line, first=line is lines[0], limits=limits)
+        _draw_inducing_points(fig, *line, first=line is lines[0])
     x_title = "logit z" if curve.space == "logits" else "probability p"
     y_title = f"latent g({x_title[-1]}), up to a shift"
     quiet(fig, height, alt=_described(lines, x_title, y_title))
@@ -168,16 +170,20 @@ def _draw_mean(
 
 
 def _draw_inducing_points(
-    fig: go.Figure, name: str, curve: LatentCurve, style: Style, *, first: bool, limits: Limits
+    fig: go.Figure, name: str, curve: LatentCurve, style: Style, *, first: bool
 ) -> None:
     x, (y, sd) = curve.inducing, _at_inducing(curve)
     (low2, high2), (low, high) = _bands(y, sd)
     narrow, wide = (
-        whiskers(y, a, b, style.color, thickness, width, limits)
+        whiskers(y, a, b, style.color, thickness, width)
         for a, b, thickness, width in ((low, high, 3, 0), (low2, high2, 1, 5))
     )
     if first:
         draw_marks(fig, x, y, style, size=1, error_y=wide)
+        key = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
+        write(
+            fig, key_entry("◇", "inducing points, ± 1 and 2 sd", style.color), 0, 1, size=11, **key
+        )
     told = carry(
         f"inducing point of {plain(name)} at {{input:.3r}}<br>{{value:.3r}}<br>1 sd: {{low:.3r}} to {{high:.3r}}"
         "<br>2 sd: {low_2_sd:.3r} to {high_2_sd:.3r}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,12 +19,11 @@ from calib.plots.annotations import (
     draw_counts,
     draw_line,
     draw_marks,
-    explain_open,
     fill_between,
     label_line_ends,
     whiskers,
 )
-from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits, span
+from calib.plots.axes import on_scale, probability_axis, probability_limits, span
 from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import (
     NEUTRAL,
@@ -74,6 +73,9 @@ _STEPS = 0.5
 _MAPS = (0.26, 1.0)
 _ROWS = (0.0, 0.17)
 
+MapScale = Literal["linear", "logit", "change"]
+"""Scale of maps: of probabilities, or map minus raw probability in points."""
+
 
 @dataclass(frozen=True, eq=False)
 class MapLine:
@@ -118,7 +120,7 @@ class MapPicture:
 def calibration_maps(
     picture: MapPicture,
     lines: Sequence[MapLine],
-    scale: Scale = "linear",
+    scale: MapScale = "linear",
     posterior: tuple[BayesIsoMap, Style] | None = None,
     title: str = "",
     height: int = 560,
@@ -128,7 +130,7 @@ def calibration_maps(
     Parameters
     ----------
     lines : the maps, each with its name at its right end.
-    scale : of the probabilities; "logit" gives those near 0 and 1 their room.
+    scale : "linear" or "logit" of the probabilities, or "change" for map minus raw probability in points.
     posterior : of a Bayes-Iso among the lines, with its style.
     """
     seen = picture.frequencies
@@ -138,27 +140,29 @@ def calibration_maps(
     across = min(axis.limits[0], float(places.min())), max(axis.limits[1], float(places.max()))
     x = axis.place(picture.log_odds)
     inside = (x >= across[0]) & (x <= across[1])
-    drawn = np.concatenate([seen.frequency, *(line.probs[inside] for line in lines)])
-    limits = probability_limits(drawn, scale)
-    up = partial(on_scale, scale=scale, limits=limits)
+    levels = [(seen.frequency, seen.score)]
+    levels += [(line.probs[inside], picture.log_odds[inside]) for line in lines]
+    limits = _map_limits(levels, scale)
+    up = partial(_map_place, scale=scale, limits=limits)
     fig = go.Figure()
     if posterior is not None:
         _draw_posterior(fig, *posterior, axis, across, up)
-    _draw_frequencies(fig, picture, places, limits, up)
+    _draw_frequencies(fig, picture, places, up)
     last = np.flatnonzero(inside)[-1]
     ends = []
     if picture.truth is not None:
         _draw_map(
             fig, picture, "truth", picture.truth, inside, up, Style(fade(TRUTH, 0.5)), 8, False
         )
-        ends.append(("truth", float(up(picture.truth[last])), TRUTH))
+        ends.append(("truth", float(up(picture.truth[last], picture.log_odds[last])), TRUTH))
     for line in lines:
         steps = bool((np.diff(line.probs) == 0).mean() > _STEPS)
         thin = Style(line.style.color, line.style.symbol, "dot")
         for name, probs in zip(("p0", "p1"), line.pair or (), strict=False):
             _draw_map(fig, picture, f"{line.name} {name}", probs, inside, up, thin, 1, True)
         _draw_map(fig, picture, line.name, line.probs, inside, up, line.style, 2, steps)
-        ends.append((line.name, float(up(line.probs[last])), line.style.color))
+        end = float(up(line.probs[last], picture.log_odds[last]))
+        ends.append((line.name, end, line.style.color))
     quiet(
         fig, height, alt=_alt(picture, lines), title=title, left=72 if scale == "logit" else 52
     )  # 0.000001 is long
@@ -173,14 +177,33 @@ def calibration_maps(
     ticks = (
         {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if axis.kind == "rank" else {"nticks": 9}
     )
-    vertical = probability_axis(scale, limits, 0.02)
+    title_up = f"probability of {name}"
+    if scale == "change":
+        title_up = "map minus raw, points"
+        vertical: dict[str, Any] = {"range": list(limits), "nticks": 7}
+    else:
+        vertical = probability_axis(scale, limits, 0.02)
     set_layout(
         fig,
         xaxis={"range": across, **ticks, "anchor": "y2", "title_text": TITLES[axis.kind]},
-        yaxis={**vertical, "domain": _MAPS, "title_text": f"probability of {name}"},
+        yaxis={**vertical, "domain": _MAPS, "title_text": title_up},
     )
     label_line_ends(fig, ends, vertical["range"])
     return fig
+
+
+def _map_place(probs: Floats, log_odds: Floats, scale: MapScale, limits: Limits) -> Floats:
+    """Places of probabilities on the vertical axis, at scores in log-odds."""
+    if scale == "change":
+        return np.clip(100 * (probs - sigmoid(log_odds)), *limits)
+    return on_scale(probs, scale, limits)
+
+
+def _map_limits(levels: Sequence[tuple[Floats, Floats]], scale: MapScale) -> Limits:
+    """Ends of the vertical axis, which hold all probabilities at their log-odds."""
+    if scale == "change":
+        return span(*(100 * (probs - sigmoid(at)) for probs, at in levels), pad=0.08, least=0.5)
+    return probability_limits(np.concatenate([probs for probs, _ in levels]), scale)
 
 
 def _draw_map(
@@ -204,7 +227,14 @@ def _draw_map(
     )
     shape = "hvh" if steps else "linear"
     draw_line(
-        fig, picture.axis.place(log_odds), up(probs), style, name, told, width=width, shape=shape
+        fig,
+        picture.axis.place(log_odds),
+        up(probs, log_odds),
+        style,
+        name,
+        told,
+        width=width,
+        shape=shape,
     )
 
 
@@ -215,23 +245,21 @@ def _draw_posterior(
     x = axis.place(posterior.log_odds)
     shown = (x >= across[0]) & (x <= across[1])
     low, high, mean = (part[shown] for part in (posterior.low, posterior.high, posterior.mean))
-    fill_between(fig, x[shown], up(low), up(high), fade(style.color, 0.2))
+    at = posterior.log_odds[shown]
+    fill_between(fig, x[shown], up(low, at), up(high, at), fade(style.color, 0.2))
     told = carry(
         "posterior mean {mean:.3r}<br>90 %: {low:.3r} to {high:.3r}",
-        log_odds=posterior.log_odds[shown],
+        log_odds=at,
         mean=mean,
         low=low,
         high=high,
     )
-    draw_marks(fig, x[shown], up(mean), Style("rgba(0,0,0,0)"), "posterior", told)
+    draw_marks(fig, x[shown], up(mean, at), Style("rgba(0,0,0,0)"), "posterior", told)
 
 
-def _draw_frequencies(
-    fig: go.Figure, picture: MapPicture, places: Floats, limits: Limits, up: Any
-) -> None:
+def _draw_frequencies(fig: go.Figure, picture: MapPicture, places: Floats, up: Any) -> None:
     seen = picture.frequencies
-    y, low, high = (up(part) for part in (seen.frequency, seen.low, seen.high))
-    beyond = (seen.frequency < limits[0]) | (seen.frequency > limits[1])
+    y, low, high = (up(part, seen.score) for part in (seen.frequency, seen.low, seen.high))
     told = carry(
         f"{{positives:,d}} of {{rows:,d}} {picture.rows} rows are {plain(picture.class_name)}<br>{{frequency:.3r}}"
         " (95 %: {low:.3r} to {high:.3r})",
@@ -250,10 +278,8 @@ def _draw_frequencies(
         "frequency",
         told,
         size=8,
-        symbol=np.where(beyond, "circle-open", "circle").tolist(),
         error_y=whiskers(y, low, high, NEUTRAL, 1.5, width=3),
     )
-    explain_open(fig, beyond, seen.frequency)
 
 
 def _alt(picture: MapPicture, lines: Sequence[MapLine]) -> str:

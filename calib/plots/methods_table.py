@@ -21,7 +21,7 @@ from calib.evaluation.comparison_table import (
 from calib.evaluation.describe import FREQUENCIES
 from calib.evaluation.score_registry import SCORES, Score, Unit
 from calib.evaluation.view import View
-from calib.formatting import percent
+from calib.formatting import NO_BREAK, percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.style import GLYPHS, GUIDE, NEUTRAL, Style, shorten, text_color
 
@@ -145,7 +145,7 @@ def _axis_head(main: Score, axis: _Axis) -> str:
         for line in axis.lines
         if 0 <= axis.place(axis.lines[line]) <= 100
     ]
-    return "<br>".join([f"{escape(main.title)}, 95 % joint", " ".join(lines)])
+    return "<br>".join([f"{escape(main.title)}, 95{NO_BREAK}% joint", " ".join(lines)])
 
 
 def _decimals(rows: Iterable[Difference]) -> int:
@@ -168,7 +168,7 @@ def _score_cell(
 
     hover = f"{SCORES[key].seen(view).title} {write(value.value)}"
     if math.isfinite(value.low + value.high):
-        hover += f" (95 %: {write(value.low)} to {write(value.high)})"
+        hover += f" (95{NO_BREAK}%: {write(value.low)} to {write(value.high)})"
     mark = ""
     if difference is not None and difference.verdict not in ("", REFERENCE):
         word = difference.verdict

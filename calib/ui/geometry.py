@@ -157,7 +157,7 @@ HOW_TO_READ = (
     "(shaded) where another class is nearer. Up is the accuracy there. Dots are test rows in bins of "
     "equally many, with 95\u00a0% Wilson intervals; lines are the two maps that geometric calibration can use, learned "
     "from calibration rows. A good map passes through the dots; where it is flat, separation adds no information. "
-    "Beneath: right predictions upwards, wrong ones downwards, each group on a height of its own. Fast separation is "
+    "Beneath: right predictions upwards, wrong ones downwards, on one square-root scale. Fast separation is "
     "half the difference of two distances; exact separation looks at all pairs of training inputs of the predicted "
     "and of other classes. Both give the radius of a zone and have the same sign; fast is never the larger in size."
 )

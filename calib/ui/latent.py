@@ -39,13 +39,13 @@ def against_temperature(outside: float | None) -> str:
     """Whether the line of one temperature lies in the band that is drawn; see ``LatentCurve.temperature_outside``."""
     if outside is None:
         return ""
-    where = f"inside the 95\u00a0% band at {percent(1 - outside, 0)}"
     if outside > SAME:
-        where = f"outside the 95\u00a0% band at {percent(outside, 0)}"
-    weights = "weights p\u00a0(1\u00a0−\u00a0p)"
-    return (
-        f"Temperature scaling, shifted to the same level, lies {where} of the logits ({weights})."
-    )
+        return (
+            f"One temperature cannot follow this curve: it leaves the 95\u00a0% band at {percent(outside, 0)} of the "
+            "logits that decide."
+        )
+    inside = percent(1 - outside, 0)
+    return f"One temperature follows this curve, in the 95\u00a0% band at {inside} of the logits that decide."
 
 
 def temperature_on_rows(curve: EffectCurve) -> str:
@@ -126,8 +126,9 @@ HOW_TO_READ = (
     "others the outline of the wider one. The dotted line is the prior mean: the outputs as they are, unless its name "
     "has a scale; the dashed one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 "
     "standard deviations. Only differences between latents matter, so all curves are shifted to agree where the data "
-    "decide a probability, and shown there. Below: histograms of the calibration inputs of true classes and of all "
-    "others, each scaled separately; the outermost cells hold all beyond."
+    "decide a probability, and shown there. A logit decides by its p\u00a0(1\u00a0−\u00a0p). Below: "
+    "the calibration inputs of true classes and of all others, on one square-root scale; the outermost cells hold all "
+    "beyond."
 )
 HOW_TO_READ_EFFECT = (
     "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "

@@ -32,11 +32,11 @@ from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import class_in_words, escape_markdown, listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import short_names
-from calib.plots.axes import Scale
 from calib.plots.maps import (
     EndRow,
     MapLine,
     MapPicture,
+    MapScale,
     calibration_maps,
     end_rows,
     member_rows,
@@ -45,12 +45,13 @@ from calib.plots.maps import (
 from calib.registry import METHODS, variant_of
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
+from calib.ui.compare.answer import recommended
 from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict
 from calib.ui.progress import fit_here
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit
 from calib.ui.text import literal
-from calib.ui.widgets import folded, scale_of_probabilities, segments
+from calib.ui.widgets import folded, segments
 
 MOST_NAMED = 4
 """Names in a sentence before they are counted instead."""
@@ -288,6 +289,7 @@ def show_members(fits: list[ShownFit]) -> None:
 
 POOLED = -1
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
+SCALES: dict[MapScale, str] = {"linear": "Linear", "logit": "Logit", "change": "Map minus raw"}
 RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
 
@@ -298,7 +300,7 @@ HOW_TO_READ = (
     "Wilson intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there "
     "is one, is the truth of simulated scores. The shaded band holds 90\u00a0% of Bayes-Iso's posterior maps. Thin "
     "dotted lines beside a map of Venn-Abers are its two probabilities, of a row counted as the other class and as "
-    "this one; they are no confidence interval. Beneath: the test rows' scores, each group on a height of its own."
+    "this one; they are no confidence interval. Beneath: the test rows' scores on one square-root scale."
 )
 HOW_TO_READ_ENDS = (
     "The 2.5\u00a0% of the test rows with the lowest and the highest score. The line is the share of the class among "
@@ -325,7 +327,11 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     with st.container(horizontal=True, gap="medium"):
         target = whose_map(calibration)
         with_map = [fit for fit in fits if has_class_map(fit.calibrator, target, calibration.kind)]
-        chosen = widgets.choose(with_map, "maps/methods", "Maps")
+        keys = [fit.key for fit in with_map if fit.key != RAW]
+        taken = recommended(fits)[1].key if len(fits) > 1 else RAW
+        begin = taken if taken in keys else next(iter(keys), RAW)
+        aside = [key for key in keys if key != begin]
+        chosen = widgets.choose(with_map, "maps/methods", "Maps", aside=aside)
     name = None if target is None else class_in_words(session.data.name_of(target))
     rows = rows_of_class(session, target)
     raw = judged(session, fits[0], target, rows)
@@ -460,8 +466,8 @@ def overlay(
     with st.container(horizontal=True, gap="medium"):
         begin: Place = "rank" if balanced else "log_odds"
         place = segments("Scores as", PLACES, begin, f"maps/place/{begin}")
-        usual: Scale = "linear" if balanced else "logit"
-        scale = scale_of_probabilities(usual, f"maps/scale/{usual}")
+        usual: MapScale = "linear" if balanced else "logit"
+        scale = segments("Probabilities", SCALES, usual, f"maps/scale/{usual}")
 
     def build() -> go.Figure:
         cells = rows.cells[place]

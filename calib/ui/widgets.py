@@ -369,18 +369,11 @@ def _listen(key: str, on_drag: Callable[[float], None]) -> None:
     _listener(key=name, data=key, on_place_change=dragged)
 
 
-def method_title(title: str, style: Style, more: str = "") -> None:
-    """A method's name after a dot in its colour, and more beneath it in grey."""
-    said = f'<div style="opacity:.7;font-size:.875rem">{escape(more)}</div>' if more else ""
+def method_title(title: str, style: Style) -> None:
+    """A method's name after a dot in its colour."""
     st.html(
-        f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>{said}'
+        f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>'
     )
-
-
-def selected_bins(event: Any) -> list[int]:
-    """Bin numbers of the points chosen in a figure whose points carry them as ``customdata``."""
-    points = (event or {}).get("selection", {}).get("points", [])
-    return [int(point["customdata"][0]) for point in points if point.get("customdata")]
 
 
 def show_table(table: pd.DataFrame | Styler, pinned: str = "", **looks: Any) -> None:

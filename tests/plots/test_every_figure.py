@@ -129,13 +129,27 @@ def test_bars_of_counts_stand_on_an_axis_of_counts(case) -> None:
         for trace in fig.data:
             if trace.type == "bar" and "count" in (trace.meta or {}).get("columns", ()):
                 axis, counts = axis_of(fig, "y", trace.yaxis), [row[2] for row in trace.customdata]
-                side = [(value, text) for value, text in zip(axis.tickvals, axis.ticktext, strict=True)
-                        if value * (min(trace.y) + max(trace.y)) > 0]  # fmt: skip
                 if max(counts) >= 1:
-                    ((value, text),) = side
-                    assert abs(value) == pytest.approx(
-                        int(text.replace(",", "")) / max(counts), rel=1e-4
-                    ), name
+                    ((value, text),) = [
+                        (value, text)
+                        for value, text in zip(axis.tickvals, axis.ticktext, strict=True)
+                        if value * (min(trace.y) + max(trace.y)) > 0
+                    ]
+                    tallest = max(abs(min(trace.y)), max(trace.y))
+                    share = int(text.replace(",", "")) / max(counts)
+                    assert abs(value) / tallest == pytest.approx(np.sqrt(share), rel=1e-4), name
+
+
+def test_both_halves_of_a_histogram_have_one_scale() -> None:
+    fig = drawn("one in 200")["threshold"]
+    per_row = {}
+    for trace in fig.data:
+        if trace.type == "bar":
+            counts = np.array([row[2] for row in trace.customdata], dtype=float)
+            heights = np.square(np.array(trace.y, dtype=float))[counts > 0]
+            per_row[trace.name] = heights / counts[counts > 0]
+    first, second = per_row.values()
+    np.testing.assert_allclose(np.r_[first, second], first[0], rtol=1e-4)
 
 
 def test_a_rare_event_has_its_bins_apart() -> None:

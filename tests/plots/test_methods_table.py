@@ -72,7 +72,7 @@ def test_rows_are_ordered_by_the_main_score_and_end_with_the_lines(table) -> Non
         value = float(re.search(r"\d+\.\d+", text)[0])
         assert value == pytest.approx(claim.value, abs=0.006)
         (hover, *_) = [attrs["title"] for tag, attrs in row if tag == "td" and "title" in attrs]
-        assert claim.verdict in hover and "95 %" in hover
+        assert claim.verdict in hover and "95\u00a0%" in hover
         assert "e-" not in text and "e-" not in hover, "no exponents"
 
 

@@ -156,6 +156,15 @@ def test_maps_lie_at_the_ranks_of_their_scores(picture, pairs) -> None:
     assert "<b>" not in fig.layout.yaxis.title.text
 
 
+def test_the_change_of_a_map_is_map_minus_raw_in_points(picture) -> None:
+    fig = calibration_maps(picture, [MapLine("half", STYLE, expit(GRID / 2))], "change")
+    (half,), (dots,) = traces(fig, "half"), traces(fig, "frequency")
+    np.testing.assert_allclose(half.y, 100 * (expit(GRID / 2) - expit(GRID)))
+    seen = picture.frequencies
+    np.testing.assert_allclose(dots.y, 100 * (seen.frequency - expit(seen.score)))
+    assert fig.layout.yaxis.range[0] < min(half.y) and max(half.y) < fig.layout.yaxis.range[1]
+
+
 @pytest.mark.parametrize("scale", ["linear", "logit"])
 def test_whiskers_are_the_intervals_of_the_frequencies(picture, scale) -> None:
     fig = calibration_maps(picture, [MapLine("raw", STYLE, expit(GRID))], scale)

@@ -336,7 +336,13 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
         posterior = posterior_map(BayesIso(n_maps=200).fit(two, labels))
     except CalibrationError:
         posterior = None
-    for kind, scale in (("rank", "linear"), ("log_odds", "logit"), ("probability", "linear")):
+    scales = (
+        ("rank", "linear"),
+        ("log_odds", "logit"),
+        ("probability", "linear"),
+        ("log_odds", "change"),
+    )
+    for kind, scale in scales:
         grid = np.linspace(log_odds.min(), log_odds.max() + 1e-9, 61)
         picture = map_picture(name, kind, grid, log_odds, positives, seen)
         lines = [MapLine(name, RAW, expit(grid)), MapLine("half", GP, expit(grid / 2))]

@@ -25,7 +25,7 @@ def test_one_fit_says_its_finding_first(fits_to_read: OpenSession) -> None:
     assert app.markdown[0].value.startswith("**GPcalib ")
     assert "GPcalib is least sure at confidences about" in said(app)
     assert "1 and 2 posterior standard deviations" in said(app)
-    assert "Temperature scaling" in app.markdown[0].value
+    assert "One temperature" in app.markdown[0].value
     assert len(charts(app)) == 1
     app = unfold(app, FOLDED)
     assert len(charts(app)) == 2

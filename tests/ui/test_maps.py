@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -26,11 +27,22 @@ PAGE = "pages/7_Calibration_maps.py"
 
 
 def opened(session: OpenSession) -> AppTest:
-    """The page, which has one figure at first sight, with its further questions."""
+    """The page with every map and its further questions; at first sight it has the raw model and one method."""
     app = open_page(PAGE, session)
     assert clean(app)
     assert len(charts(app)) == 1
+    choice = app.button_group(key="maps/methods")
+    assert len(choice.value) == 2 and choice.value[0] == "raw"
+    choice.set_value(["raw", *session.specs]).run()
     return unfold(app, "maps/ends")
+
+
+def test_the_change_in_points_is_a_view_of_the_maps(binary: OpenSession) -> None:
+    app = open_page(PAGE, binary)
+    app.button_group(key="maps/scale/linear").set_value("change").run()
+    assert clean(app)
+    (spec,) = [json.loads(chart.spec) for chart in charts(app)]
+    assert spec["layout"]["yaxis"]["title"]["text"] == "map minus raw, points"
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ def picture(
     widgets.show(
         fig,
         f"{page}-threshold",
-        f"Rows by {view.said}, {view.right} upwards and {view.wrong} downwards, each on its own height. Right of the "
+        f"Rows by {view.said}, {view.right} upwards and {view.wrong} downwards, on one square-root scale. Right of the "
         f"line is where to {action}: drag it, or type the threshold. Where nothing is done the rows are pale.",
         on_drag=lambda place: give(page, dragged_to(place, scale)),
     )
