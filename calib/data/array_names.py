@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -56,6 +56,13 @@ def first_named(names: Iterable[str], vocabulary: Sequence[str], *parts: Part | 
         if base in vocabulary and (not parts or part in parts)
     ]
     return min(found, key=lambda item: item[:2])[2] if found else None
+
+
+def named_arrays(
+    names: Iterable[str], sought: Mapping[str, tuple[Sequence[str], tuple[Part | None, ...]]]
+) -> dict[str, str | None]:
+    """Return for each role the name that comes first in its vocabulary, of its parts in their order."""
+    return {role: first_named(names, words, *parts) for role, (words, parts) in sought.items()}
 
 
 class Column(NamedTuple):

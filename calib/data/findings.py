@@ -46,14 +46,18 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: ORDER[finding.level]))
 
 
+def _line(text: str) -> str:
+    return text if text.isprintable() else one_line(text)
+
+
 def warning(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
     """Something that may invalidate results."""
-    return Finding("warning", code, one_line(reason), action, fix)
+    return Finding("warning", code, _line(reason), action, fix)
 
 
 def info(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
     """How something was read."""
-    return Finding("info", code, one_line(reason), action, fix)
+    return Finding("info", code, _line(reason), action, fix)
 
 
 def verb(n: int, singular: str, plural: str) -> str:

@@ -16,7 +16,6 @@ from calib.canonical import class_order
 from calib.data.build.predictions import build
 from calib.data.findings import Findings, InvalidUpload, in_order, shortened
 from calib.data.guess.files import SOURCE
-from calib.data.guess.names import class_names as names_in_common
 from calib.data.options import OPTIONS, Choices, LoadOptions, Source, names_in
 from calib.data.predictions import Predictions
 from calib.data.read.base import ArrayInfo, Contents, missing_packages
@@ -435,45 +434,19 @@ def predictions_from(
     name = None if name is None else str(name)
     if getattr(labels, "shape", ())[1:] == (1,):
         labels = np.asarray(labels)[:, 0]
-    columns = list(getattr(data, "columns", ()))
     names = None if class_names is None else tuple(map(str, class_names))
     texts = labels is not None and all(isinstance(label, str) for label in labels)
-    said = (
-        len(columns) > 1
-        and all(type(c) in (str, int) for c in columns)
-        and columns != [*range(len(columns))]
-    )
-    if labels is not None and said and changes.get("label_values") is None:
-        order = class_order([*map(str, columns)], names or ())
-        if order != sorted(order):
-            columns = [columns[place] for place in order]
-            data = data[columns]
-        called = names_in_common([*map(str, columns)])
-        full = tuple(map(str, columns))
-        values = _values_by_name(called, labels)
-        if values is not None:
-            changes["label_values"] = values
-            names = names or called
-        elif names is None:
-            names = full if texts and not {*labels}.isdisjoint(full) else called
+    columns = [*map(str, getattr(data, "columns", ()))]
+    settled = changes.get("label_values") is not None
+    if labels is not None and names is not None and columns and not settled:
+        order = class_order(columns, names)
+        data = data if order == sorted(order) else data[[data.columns[place] for place in order]]
+    if texts and names is None and not {*labels}.isdisjoint(columns):
+        names = tuple(columns)
     if names is not None:
-        changes[
-            "label_values" if texts and changes.get("label_values") is None else "class_names"
-        ] = names
+        changes["class_names"] = names
+        if texts and not settled:
+            changes["label_values"] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
     found = load_quietly(source, **changes)
     return replace(found, name=name or ("predictions" if in_memory(source) else found.name))
-
-
-def _values_by_name(called: Sequence[str], labels: Any) -> tuple[int, ...] | None:
-    """The label of each column, where columns are called by numbers or truth values that the labels hold.
-
-    None also where these are 0, 1, 2 and so on, which are places.
-    """
-    given = np.asarray(labels)
-    numbers = [{"false": "0", "true": "1"}.get(name.lower(), name) for name in called]
-    if given.ndim != 1 or given.dtype.kind not in "biuf" or not all(map(str.isdecimal, numbers)):
-        return None
-    values = tuple(map(int, numbers))
-    found = {*np.unique(given[np.isfinite(given)]).tolist()}
-    return values if found <= {*values} and values != (*range(len(values)),) else None

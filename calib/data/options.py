@@ -305,7 +305,25 @@ class Choices:
         list of str
             Each as often as it was chosen.
         """
-        return [name for option in options for name in names_in(getattr(self, option))]
+        chosen = [getattr(self, option) for option in options]
+        several = [(own,) if isinstance(own, str) else own or () for own in chosen]
+        return [name for names in several for name in names if name]
+
+    def columns(self, but: str = "") -> set[str]:
+        """The columns that have a role already.
+
+        Parameters
+        ----------
+        but : str, default ""
+            Option whose columns do not count.
+
+        Returns
+        -------
+        set of str
+            Their names.
+        """
+        options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"} - {but}
+        return {*self.names(*options)}
 
     def given(self) -> dict[str, object]:
         """The options that are not left to be inferred.
@@ -416,12 +434,13 @@ class LoadOptions:
                 f"choices must be calib.data.Choices; got {choices!r}. Give single options by name."
             )
         files = {name: changes.pop(name) for name in FILES if name in changes}
-        changed = Choices.from_roles(
-            {} if roles is None else roles, replace(choices or self.choices, **changes)
-        )
-        return replace(
-            self, **files, choices=changed, isolate=self.isolate if isolate is None else isolate
-        )
+        changed = choices or self.choices
+        if changes:
+            changed = replace(changed, **changes)
+        if roles is not None:
+            changed = Choices.from_roles(roles, changed)
+        apart = self.isolate if isolate is None else isolate
+        return replace(self, **files, choices=changed, isolate=apart)
 
     @property
     def files(self) -> dict[str, Source | None]:

@@ -24,7 +24,7 @@ from calib.data.guess.columns import spelled
 from calib.data.guess.question import infer_columns
 from calib.data.limits import MAX_ROWS
 from calib.data.loading import check_choices, findings_as_error, in_a_reader
-from calib.data.options import Choices, Source
+from calib.data.options import NOTHING, Choices, Source
 from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source, reads_apart
 from calib.data.read.top_k import read_as_pairs
@@ -53,28 +53,6 @@ class UnlabelledRows:
     outputs: Floats
     ids: Mapping[str, npt.NDArray[np.str_]]
     columns: tuple[str, ...] = ()
-
-
-def read_outputs(
-    source: Source, choices: Choices | None = None, isolate: bool | None = None
-) -> Floats:
-    """The outputs of :func:`read_rows` alone.
-
-    Parameters
-    ----------
-    source : str, Path or tuple
-        As for :func:`read_rows`.
-    choices : Choices or None, default None
-        As for :func:`read_rows`.
-    isolate : bool or None, default None
-        As for :func:`read_rows`.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-        As the model wrote them.
-    """
-    return read_rows(source, choices, isolate).outputs
 
 
 def read_rows(
@@ -135,11 +113,11 @@ def read_features(
     Parameters
     ----------
     source : str, Path or tuple
-        As for :func:`read_outputs`.
+        As for :func:`read_rows`.
     choices : Choices or None, default None
-        As for :func:`read_outputs`.
+        As for :func:`read_rows`.
     isolate : bool or None, default None
-        As for :func:`read_outputs`.
+        As for :func:`read_rows`.
     beside_outputs : bool, default True
         Whether the file also holds the model's outputs; otherwise it was given for the features.
 
@@ -208,6 +186,8 @@ def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Co
 
 def _infer_roles(contents: Contents, choices: Choices) -> tuple[Choices, tuple[ColumnRole, ...]]:
     """Infer the role of every array or column; the file need not hold labels."""
+    if choices.train_features is None:  # the calibrator brings the training set of the features
+        choices = replace(choices, train_features=NOTHING)
     if not contents.tabular:
         return infer_arrays(contents, choices, True), ()
     check_there(contents, choices.outputs)

@@ -59,7 +59,10 @@ def open_files(
             findings += (invalid.left_out(role),)
         else:
             findings += tuple(files[role].findings)
-    return files, replace(options.choices, **first.format_choices), findings
+    choices = options.choices
+    if first.format_choices:
+        choices = replace(choices, **first.format_choices)
+    return files, choices, findings
 
 
 def align_files(files: Files, choices: Choices) -> tuple[Files, Choices, Findings]:

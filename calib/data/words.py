@@ -69,25 +69,11 @@ PERHAPS_MISSING = _words("perhaps_missing")
 """Texts that stand for no value unless a class has that name; the second where there are more of them than classes."""
 NO_VALUE = MISSING | PERHAPS_MISSING
 
-KNOWN = (
-    EVENTS
-    | SUCCEEDS
-    | _words(
-        *(
-            "probability",
-            "score",
-            "models",
-            "percent",
-            "confidence",
-            "unsure",
-            "risk",
-            "predicted",
-            "class",
-        ),
-        *("truth", "label", "responses", "fails", "cluster", "group", "model", "weight", "body"),
-        *("earlier", "split", "time", "id", "text"),
-    )
-)
+_IN_NAMES = """
+    probability score models percent confidence unsure risk predicted class truth label responses fails
+    cluster group model weight body earlier split time id text
+"""
+KNOWN = EVENTS | SUCCEEDS | _words(*_IN_NAMES.split())
 """Every word that may stand in the name of a column."""
 
 LONG = frozenset(word for word in KNOWN if len(word) >= 5)

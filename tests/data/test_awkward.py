@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Choices, inspect, load, read_outputs
+from calib.data import Choices, inspect, load, read_rows
 from tests.data.conftest import cases, check_refused, check_repeatable, the
 
 NAMES = np.array(["ant", "bee", "cat", "dög"])
@@ -204,7 +204,7 @@ def test_the_predicted_class_is_no_output(make):
         data = load(path)
         np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-12)
         assert {role.role for role in data.roles if role.column == name} <= {"predicted", "ignore"}
-        np.testing.assert_allclose(read_outputs(path), make.probs, rtol=1e-15)
+        np.testing.assert_allclose(read_rows(path).outputs, make.probs, rtol=1e-15)
 
 
 def test_no_reading_without_rows_is_offered(make):

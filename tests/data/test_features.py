@@ -67,9 +67,13 @@ HOSTILE = [
 ]
 
 
+TRAINING = {"train_features": np.zeros((40, 3)), "train_labels": np.arange(40) % 4}
+"""Without a training set no features are read."""
+
+
 @cases("build, code", HOSTILE)
 def test_what_is_no_feature_is_left_out_and_the_rest_stays(make, build, code):
-    data = load(make.both(features=build(make)), drop_bad_rows=True)
+    data = load(make.both(features=build(make), **TRAINING), drop_bad_rows=True)
     assert data.features is None
     np.testing.assert_array_equal(data.logits, make.logits)
     finding = the(data, code)
@@ -80,7 +84,7 @@ def test_what_is_no_feature_is_left_out_and_the_rest_stays(make, build, code):
 def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
     features = rng.normal(size=(300, 3))
     features[[2, 5, 299], 1] = np.nan, np.inf, -np.inf
-    path = make.both(features=features)
+    path = make.both(features=features, **TRAINING)
     found = inspect(path)
     warning = the(found, "features_not_finite")
     assert "3 rows of 300 in features hold NaN, infinite or far too large values" in warning.message
@@ -96,7 +100,7 @@ def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
 def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large):
     features = rng.normal(size=(300, 3)).astype(dtype)
     features[0], features[1] = large, -large
-    data = load(make.both(features=features))
+    data = load(make.both(features=features, **TRAINING))
     assert (
         "2 rows of 300 in features" in the(data, "features_not_finite").message
         and data.features is None

@@ -20,7 +20,7 @@ import pytest
 from benchmarks.mutants.readers import wrong, wrong_words
 from benchmarks.mutations import Mutant, mutant
 from benchmarks.originals import originals
-from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
+from calib.data import Choices, DataError, inspect, load, read_features, read_rows
 from calib.errors import CalibrationError
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
@@ -182,9 +182,10 @@ def test_a_long_name_makes_no_long_sentence(make):
 def test_numbers_that_overflow_fill_no_log(make, role):
     values = np.ones((300, 4), np.longdouble) * np.arange(300)[:, None]
     values[5, 1] = np.longdouble("1e4000")
-    path = make.both(**{role: values})
+    training = {"train_features": np.eye(4), "train_labels": np.arange(4)}
+    path = make.both(**training, **{role: values})
     assert any("infinite" in finding.message for finding in inspect(path).findings)
-    (read_outputs if role == "logits" else read_features)(path)
+    (read_rows if role == "logits" else read_features)(path)
 
 
 def met(made: Mutant) -> tuple[str, str]:
@@ -197,7 +198,7 @@ def met(made: Mutant) -> tuple[str, str]:
         what
         for what, opened in {
             "load": lambda: load(source, choices=choices, **aside),
-            "outputs": lambda: read_outputs(source),
+            "outputs": lambda: read_rows(source).outputs,
             "features": lambda: read_features(aside.get("features", source)),
         }.items()
         if not in_words(opened)

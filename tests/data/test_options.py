@@ -13,7 +13,7 @@ from typer import BadParameter
 from calib import from_outputs
 from calib.active_learning import pool_from_predictions
 from calib.cli.arguments import parse_choice
-from calib.data import Choices, DataError, inspect, load, read_outputs
+from calib.data import Choices, DataError, inspect, load, read_rows
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, raw_model
 from calib.parameters import written
@@ -60,7 +60,7 @@ def test_is_refused_with_its_name_and_what_it_may_be(make):
         assert (error.level, error.code) == ("error", "choice")
         assert error.message.startswith(f"{name} was chosen as ") and expected in error.message
         with pytest.raises(DataError, match=name):
-            read_outputs(path, Choices(**{name: value}))
+            read_rows(path, Choices(**{name: value}))
     for floor in (0.0, 1.0, -0.1, float("nan")):  # even where none is needed
         assert inspect(path, choices=Choices(floor=floor)).findings[0].code == "floor"
     assert (

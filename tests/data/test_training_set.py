@@ -50,7 +50,6 @@ def test_a_training_set_is_read_and_said(whole, features, trained):
 
 def test_what_is_missing_is_named(make, arrays):
     for missing, code in (
-        (("train_features", "train_labels"), "features_alone"),
         (("features",), "training_set_alone"),
         (("train_labels",), "train_incomplete"),
         (("train_features",), "train_incomplete"),
@@ -155,8 +154,14 @@ def test_training_rows_among_the_features_are_counted(whole, features, trained):
 
 @pytest.mark.parametrize("name", ["feature_{}", "x{}", "Feature.{}"])
 def test_columns_of_a_table_by_prefix(make, features, name):
-    frame = make.frame(**{name.format(j + 1): features[:, j] for j in range(3)})
-    np.testing.assert_allclose(load(make.csv(frame)).features, features[:, :3], rtol=1e-12)
+    columns = [name.format(j + 1) for j in range(3)]
+    frame = make.frame(**dict(zip(columns, features.T[:3], strict=True)))
+    data = load(make.csv(frame), roles={"features": columns})
+    np.testing.assert_allclose(data.features, features[:, :3], rtol=1e-12)
+    assert the(data, "features_alone").action
+    trained = make.npz("trained.npz", train_features=np.ones((M, 3)), train_labels=np.arange(M) % 4)
+    inferred = load(make.csv(frame), train_features=trained)
+    np.testing.assert_allclose(inferred.features, features[:, :3], rtol=1e-12)
 
 
 # In files of their own.

@@ -21,7 +21,7 @@ import pytest
 import calib
 from calib.apply.sample import sample_rows
 from calib.data.read.files import reads_apart
-from calib.data.unlabelled import read_outputs
+from calib.data.unlabelled import read_rows
 from calib.errors import CalibrationError, DataError
 from calib.isolation import client
 from calib.isolation.client import Readers, isolated, limits_for
@@ -219,7 +219,7 @@ def test_hdf5_is_read_apart_unless_that_is_refused(tmp_path, monkeypatch):
         path.write_bytes(files[name])
     frame = pd.DataFrame(logits, columns=["p_0", "p_1", "p_2"])
     monkeypatch.setattr(h5py, "File", None)  # in this process
-    np.testing.assert_array_equal(read_outputs(paths["outputs"]), logits)
+    np.testing.assert_array_equal(read_rows(paths["outputs"]).outputs, logits)
     for found in (
         calib.load(paths["both"]),
         calib.load(("a.h5", files["both"])),

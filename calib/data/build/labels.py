@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
 from calib.data.guess.columns import spelled as as_text
-from calib.data.guess.names import plain_name
+from calib.data.guess.names import is_whole, plain_name
 from calib.data.limits import MAX_CLASSES
 from calib.data.options import Choices
 from calib.data.read.base import Array, distinct
@@ -234,6 +234,9 @@ def _order_of_numbers(
             label_values=usual,
         )
         return tuple(range(1, n_classes + 1)), (said,)
+    numbered = columns is not None and len(columns) == n_classes and all(map(is_whole, columns))
+    if columns is not None and numbered and {*map(str, values)} <= {*columns}:
+        return tuple(map(int, columns)), ()
     return usual, ()
 
 

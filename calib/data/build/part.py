@@ -48,6 +48,7 @@ class Part:
     class_names : the array that names the classes.
     train : train_features and train_labels.
     roles : role of each column of a table.
+    unused : arrays or columns without a role.
     """
 
     outputs: Floats
@@ -60,6 +61,7 @@ class Part:
     class_names: tuple[str, ...] | None = None
     train: dict[str, Array] = field(default_factory=dict)
     roles: tuple[ColumnRole, ...] = ()
+    unused: tuple[str, ...] = ()
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Part:
         """Return the same without the rows that are not kept; labels stay whole."""
@@ -101,7 +103,7 @@ def read_part(
     outputs = as_floats(values, outputs_name)
     if is_table and not has_percent_sign(contents, columns[0]):
         ask_whether_percent(outputs, choices)
-    names = None if choices.class_names else read_class_names(contents)
+    names = read_class_names(contents)
     per_row = [*ROW_ROLES, "features", "split", "predicted"]
     if choices.kind == "pairs":
         per_row.remove("predicted")
@@ -109,16 +111,18 @@ def read_part(
         truth = correct_answers(truth, predicted, labels_name, choices.event)
         names = names or ("wrong", "correct")
     rows, left_out = read_rows(contents, len(outputs), {r: getattr(choices, r) for r in per_row})
+    metadata, unused = read_metadata(contents, choices, roles, len(outputs))
     part = Part(
         outputs,
         truth,
         outputs_name,
         labels_name,
         rows,
-        read_metadata(contents, choices, roles, len(outputs)),
+        metadata,
         class_names(columns) if is_table else None,
         names,
         roles=roles,
+        unused=unused,
     )
     training = {r: name for r in FEATURE_FILES[1:] if (name := getattr(choices, r))}
     train, unread = read_training(contents, training)
@@ -182,20 +186,23 @@ def read_rows(
 
 def read_metadata(
     contents: Contents, choices: Choices, roles: Sequence[ColumnRole], n_rows: int
-) -> dict[str, Array]:
-    """Read the columns that are kept as further subgroups, or the arrays of few values that have no other role."""
+) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Read the columns of few values that are kept as further subgroups; return them and what is left aside."""
     if contents.tabular:
         kept = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
-        return {name: contents.read(name) for name in kept}
+        left = tuple(role.column for role in roles if role.role == "ignore")
+        return {name: contents.read(name) for name in kept}, left
     used = {str(name) for value in choices.given().values() for name in _as_tuple(value)}
-    metadata = {}
-    for array in contents.arrays:
-        if array.shape != (n_rows,) or array.name in used or "float" in array.dtype:
+    metadata: dict[str, Array] = {}
+    free = [array for array in contents.arrays if array.name not in used]
+    for array in free:
+        if array.shape != (n_rows,) or "float" in array.dtype:
             continue
         values = contents.read(array.name)
         if 2 <= len(distinct(values)[0]) <= MOST_VALUES:
             metadata[array.name] = values
-    return metadata
+    names = (*metadata, class_names_in(contents))
+    return metadata, tuple(array.name for array in free if array.name not in names)
 
 
 def _as_tuple(value: object) -> tuple[object, ...]:
@@ -223,15 +230,19 @@ def read_any(contents: Contents, name: Any) -> Array:
 
 def read_class_names(contents: Contents) -> tuple[str, ...] | None:
     """Read the array that names the classes; None in tables and where there is none."""
-    if contents.tabular:
-        return None
-    name = first_named(contents.names, CLASS_NAMES, None)
-    others = first_named(contents.names, LABELS, None) != "classes"
-    if name is None and "classes" in contents and others:
-        name = "classes"  # scikit-learn's classes_, beside labels of another name
+    name = None if contents.tabular else class_names_in(contents)
     if name is None:
         return None
     return tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
+
+
+def class_names_in(contents: Contents) -> str | None:
+    """Return the array of a file that names the classes."""
+    name = first_named(contents.names, CLASS_NAMES, None)
+    others = first_named(contents.names, LABELS, None) != "classes"
+    if name is None and "classes" in contents and others:
+        return "classes"  # scikit-learn's classes_, beside labels of another name
+    return name
 
 
 def display_name(contents: Contents, name: Any) -> str:

@@ -25,7 +25,7 @@ from calib.data.build.part import Part
 from calib.data.build.rows import ROW_ROLES, row_fields
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
-from calib.data.guess.names import has
+from calib.data.guess.names import has, is_whole
 from calib.data.options import NOTHING, OPTION_OF_ROLE, Choices
 from calib.data.predictions import Predictions
 from calib.data.roles import ColumnRole
@@ -61,9 +61,7 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
     if form.scale is not None:
         own = part.outputs if part.outputs.dtype == np.float64 else None
         part = replace(part, outputs=to_plain(part.outputs, form.scale, out=own))
-    columns = part.column_names
-    if columns is None and part.labels.dtype.kind == "U":
-        columns = part.class_names
+    columns = part.column_names or names_of_labels(part)
     labels, order, of_labels = decode_labels(
         part.labels, n_classes, columns, part.labels_name, choices, is_table
     )
@@ -115,6 +113,7 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         *of_training,
         *of_metadata,
         *missing_weights(fields, part.roles, choices),
+        *left_aside(part),
     )
     data = Predictions(
         logits,
@@ -130,6 +129,15 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         roles=roles_in_use(part.roles, fields),
     )
     return data, settled(choices, data)
+
+
+def names_of_labels(part: Part) -> tuple[str, ...] | None:
+    """Return the names of the classes of arrays where labels may be called so: texts, or numbers of these names."""
+    names = part.class_names
+    if names is None or part.labels.dtype.kind == "U":
+        return names
+    numbers = tuple({"false": "0", "true": "1"}.get(name.lower(), name) for name in names)
+    return numbers if all(map(is_whole, numbers)) else None
 
 
 def settled(choices: Choices, data: Predictions) -> Choices:
@@ -174,6 +182,11 @@ def missing_weights(
     reason = f"Weights of the kind {choices.weight_kind} were announced, but none were found.{held}"
     action = "Name the column that holds them, as with weights='exposure'."
     return (warning("weights", reason, action),)
+
+
+def left_aside(part: Part) -> Findings:
+    """Name the arrays or columns of the file that have no role, in one line."""
+    return (info("left_aside", f"Left aside: {listed(part.unused)}."),) if part.unused else ()
 
 
 def roles_in_use(

@@ -1,6 +1,7 @@
-"""Which column of a table is what: a role and a reason for each, or the question which reading is meant.
+"""Guess the role of each column or array, with a reason, or the question which reading is meant.
 
-``columns`` looks at names and values, ``outputs`` finds columns that belong together,
-``direction`` tells of which class one column speaks, ``rules`` has the rules in the order they apply, ``beside`` gives
-the other columns their roles.
+``columns`` looks at names and values, ``outputs`` finds columns that belong together, ``direction`` tells which class
+one column is the probability of, ``table`` finds outcome and outputs, ``beside`` gives the other columns their roles,
+``question`` asks where several readings are plausible. ``arrays`` names the arrays of a file, ``roles`` does that
+for the files of one upload.
 """

@@ -18,6 +18,7 @@ from calib.data.array_names import (
     canonical,
     feature_names,
     first_named,
+    named_arrays,
 )
 from calib.data.build.rows import ROLE_NAMES, ROW_ROLES
 from calib.data.findings import InvalidUpload, listed
@@ -67,16 +68,24 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
             test_outputs = test_labels = None
     # Where there is one part only, features of its rows may still be called x_test beside x_train.
     others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
-    inferred: dict[str, Any] = {
-        "split": first_named(names, SPLIT, None, "calibration"),
-        "features": first_named(names, FEATURES, part, None, *others),
-        "train_features": first_named(names, FEATURES, "train"),
-        "train_labels": first_named(names, LABELS, "train"),
-        **{name: first_named(names, role.names, part, None) for name, role in ROW_ROLES.items()},
+    sought: dict[str, Any] = {
+        "split": (SPLIT, (None, "calibration")),
+        "features": (FEATURES, (part, None, *others)),
+        "train_features": (FEATURES, ("train",)),
+        "train_labels": (LABELS, ("train",)),
+        **{name: (role.names, (part, None)) for name, role in ROW_ROLES.items()},
     }
-    inferred = {name: value for name, value in inferred.items() if getattr(choices, name) is None}
-    found: dict[str, Any] = {"outputs": outputs, "labels": labels}
-    return replace(choices, **found, test_outputs=test_outputs, test_labels=test_labels, **inferred)
+    left = {role: where for role, where in sought.items() if getattr(choices, role) is None}
+    inferred: dict[str, Any] = {
+        "outputs": outputs,
+        "labels": labels,
+        "test_outputs": test_outputs,
+        "test_labels": test_labels,
+        **named_arrays(names, left),
+    }
+    if choices.train_features is None and inferred["train_features"] is None:
+        inferred["features"] = choices.features  # no method uses them without a training set
+    return replace(choices, **inferred)
 
 
 def ask_which_experiment(contents: Contents) -> None:

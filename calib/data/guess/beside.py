@@ -12,7 +12,6 @@ from calib.data.array_names import PARTS, SPLIT, feature_names
 from calib.data.build.rows import ROW_ROLES, times_of
 from calib.data.guess.columns import FEW, Column
 from calib.data.guess.names import is_anonymous, tokens
-from calib.data.guess.outputs import columns_in
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.roles import ColumnRole, Role
 
@@ -49,7 +48,8 @@ def is_time(column: Column) -> bool:
 def is_coded(column: Column) -> bool:
     """It holds codes that repeat, or repeated numbers named as the id of something."""
     words = tokens(column.name)
-    is_id = len(words) > 1 and words[-1] in w.ID and (words[-1] == "id" or column.low > 1)
+    is_id = words == ("id",) or (len(words) > 1 and words[-1] in w.ID)
+    is_id = is_id and (words[-1] == "id" or column.low > 1)
     is_id = is_id and column.is_whole and not column.is_counter
     codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
     return column.says in ("", "id", "cluster") and _repeats(column, 0.6) and (codes or is_id)
@@ -123,7 +123,9 @@ BESIDE = (
 
 def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
     """The choices with every column beside outcome and outputs that has a role."""
-    free = {name: column for name, column in columns.items() if name not in columns_in(chosen)}
+    taken = chosen.columns()
+    free = {name: column for name, column in columns.items() if name not in taken}
+    inferred: dict[str, Any] = {}
     of_body = any(column.words & w.BODY for column in columns.values())
     classes = {
         value
@@ -132,7 +134,8 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
         for value in columns[name].values
     }
     for rule in BESIDE:
-        if getattr(chosen, rule.option) is not None or (rule.option == "weights" and of_body):
+        known = rule.option in inferred or getattr(chosen, rule.option) is not None
+        if known or (rule.option == "weights" and of_body):
             continue
         fit = [column for column in free.values() if rule.holds(column)]
         fit = [
@@ -142,18 +145,17 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
             rule.holds is is_coded and len(fit) > 1
         )  # it is open which of them hold rows together
         if fit and not several_codes:
-            found: Any = min(fit, key=lambda column: (len(column.values), column.name)).name
-            chosen = replace(chosen, **{rule.option: found})
+            found = min(fit, key=lambda column: (len(column.values), column.name)).name
+            inferred[rule.option] = found
             del free[found]
-    if chosen.features is None:
+    if chosen.features is None and chosen.train_features is not None:
         numbers = [
             name for name, column in free.items() if column.numbers is not None and column.values
         ]
-        features = feature_names(numbers) or tuple(
+        inferred["features"] = feature_names(numbers) or tuple(
             name for name, column in free.items() if is_feature(column)
         )
-        chosen = replace(chosen, features=features)
-    return chosen
+    return replace(chosen, **inferred)
 
 
 def column_roles(
@@ -172,7 +174,7 @@ def column_roles(
     reasons : of outcome, outputs and prediction, by option.
     n_rows : of the table, of which the columns may hold some alone.
     """
-    by_hand = columns_in(given)
+    by_hand = given.columns()
     role_of = {
         name: role
         for role, option in OPTION_OF_ROLE.items()

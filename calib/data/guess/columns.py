@@ -231,7 +231,9 @@ def _is_of_things(column: Column) -> bool:
         (word for word in reversed(tokens(column.name)) if len(word) > 1 and not word.isdecimal()),
         "",
     )
-    named = bool(known_words(last) & (w.CLUSTER | w.ID)) and not column.words & w.TIME
+    things = w.CLUSTER | w.ID
+    ends = any(last and word.endswith(last) for word in column.words & things)
+    named = (ends or bool(known_words(last) & things)) and not column.words & w.TIME
     return named and column.names_classes and len(column.values) > 2
 
 

@@ -97,17 +97,13 @@ def is_whole(name: str) -> bool:
     return name.strip().removeprefix("-").isdecimal()
 
 
+@lru_cache(maxsize=2**14)
 def plain_name(name: str) -> str:
     """A name without case and separators, with accents in one way, since columns and labels spell them differently."""
     text = unicodedata.normalize("NFC", name)
     if is_whole(name):
         return text.strip()
     return "".join(c for c in text.lower() if c.isalnum()) or text
-
-
-def plain_names(names: Sequence[str]) -> list[str]:
-    """Names without case and separators."""
-    return [plain_name(name) for name in names]
 
 
 def class_names(names: Sequence[str]) -> tuple[str, ...]:

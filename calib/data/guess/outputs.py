@@ -9,8 +9,8 @@ from functools import cached_property
 from calib.canonical import ONE_COLUMN
 from calib.data import words as w
 from calib.data.guess.columns import FEW, Column, row_sums
-from calib.data.guess.names import class_names, known_words, plain_name, plain_names, tokens
-from calib.data.options import OPTION_OF_ROLE, Choices, names_in
+from calib.data.guess.names import class_names, known_words, plain_name, tokens
+from calib.data.options import Choices, names_in
 
 MOST_TOKENS = 6
 """Words of a name that are looked at for what differs."""
@@ -42,7 +42,7 @@ class Outputs:
     @cached_property
     def plain(self) -> frozenset[str]:
         """The classes without case and separators."""
-        return frozenset(plain_names(self.classes))
+        return frozenset(map(plain_name, self.classes))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,8 +107,9 @@ class Outputs:
 
     def _labels(self, values: Sequence[str]) -> set[str]:
         """The labels without words for a missing one, unless a column is called so."""
-        labels = zip(values, plain_names(values), strict=True)
-        return {plain for v, plain in labels if plain in self.plain or v.strip() not in w.NO_VALUE}
+        known = self.plain
+        named = [value for value in values if value.strip() not in w.NO_VALUE]
+        return {*map(plain_name, named)} | ({*map(plain_name, values)} & known)
 
 
 def outputs_of(columns: Sequence[Column], stem: str = "", classes: Sequence[str] = ()) -> Outputs:
@@ -129,7 +130,7 @@ class Candidates:
     """
 
     def __init__(self, columns: Mapping[str, Column], chosen: Choices):
-        taken = columns_in(chosen, "outputs")
+        taken = chosen.columns(but="outputs")
         self._kind, self._given = chosen.kind, [columns[name] for name in names_in(chosen.outputs)]
         self._free = [column for column in columns.values() if column.name not in taken]
         self._patterns = by_pattern(self._free)
@@ -182,12 +183,6 @@ class Candidates:
             ):
                 key = tuple(column.name for column in columns), stem
                 yield self._known.setdefault(key, self._known.get(key) or outputs_of(columns, stem))
-
-
-def columns_in(chosen: Choices, but: str = "") -> set[str]:
-    """The columns that have a role already, another one than that of an option."""
-    options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"} - {but}
-    return {*chosen.names(*options)}
 
 
 def by_class(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outputs]:

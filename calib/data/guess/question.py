@@ -15,7 +15,7 @@ from calib.data.guess.beside import names_models, with_others
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import auroc, event_value
 from calib.data.guess.names import about, class_names, tokens
-from calib.data.guess.outputs import Candidates, columns_in
+from calib.data.guess.outputs import Candidates
 from calib.data.guess.table import (
     Guess,
     Reading,
@@ -32,6 +32,7 @@ from calib.data.words import (
     CORRECT,
     DID_NOT,
     EVENTS,
+    JUDGE,
     LABEL,
     PERCENT,
     PROBABILITY,
@@ -71,7 +72,9 @@ def infer_columns(
     if not found.is_clear:
         raise ask(contents, found, n_rows)
     read = found.choices(choices)
-    used = {*columns_in(choices, "groups"), *names_in(read.labels), *names_in(read.outputs)}
+    if read.drop_bad_rows is None and is_judged(found.readings[0]):
+        read = replace(read, drop_bad_rows=True)
+    used = {*choices.columns(but="groups"), *names_in(read.labels), *names_in(read.outputs)}
     models = [
         name for name, column in found.columns.items() if names_models(column) and name not in used
     ]
@@ -99,6 +102,12 @@ def infer_columns(
         for r in found.roles
     ]
     return read, tuple(roles), pooled
+
+
+def is_judged(reading: Reading) -> bool:
+    """Return whether a judge's score stands beside labels of people, who label only some rows."""
+    words = {*tokens(reading.outputs.stem)}
+    return bool(words & JUDGE) and reading.outcome is not None and not reading.outcome.known.all()
 
 
 def nothing_to_read(

@@ -43,7 +43,9 @@ def guess_roles(
         choices = infer_arrays(contents, choices, labels is not None)
     if labels is not None and not choices.labels:
         choices = replace(choices, labels=infer_label(labels))
-    check_names(contents, choices, labels)
+    check_names(
+        contents, choices, labels
+    )  # an array that was chosen may also be inferred for another role
     return choices, roles, findings
 
 

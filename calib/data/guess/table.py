@@ -40,7 +40,7 @@ from calib.data.guess.names import (
     share_a_word,
     tokens,
 )
-from calib.data.guess.outputs import Candidates, Outputs, columns_in
+from calib.data.guess.outputs import Candidates, Outputs
 from calib.data.guess.problems import Problem, problem_of
 from calib.data.options import Choices
 from calib.data.read.base import Array
@@ -57,6 +57,9 @@ SURE_OUTCOME, SURE_OUTPUTS = 7, 3
 
 YES_OR_NO = "two values that say yes and no"
 """Reason that is not enough by itself."""
+
+LEVEL = "_LEVEL_"
+"""Column in which SAS writes the label whose probability its scores are."""
 
 ALIKE = 0.9
 """Agreement of another column with the outcome, as a share of that of the named one, from which it is asked."""
@@ -319,7 +322,7 @@ def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Co
     """Columns that may be the outcome; no constant, time, id or group unless it lists the classes."""
     if isinstance(chosen.labels, str) and chosen.labels:
         return [columns[chosen.labels]]
-    taken = columns_in(chosen, "labels")
+    taken = chosen.columns(but="labels")
     free = [column for column in columns.values() if column.name not in taken]
     spoken = any(column.says == "predicted" for column in free)
     fit = [
@@ -363,6 +366,9 @@ def directions(
         yield reading
         return
     event, strength = event_of(outcome, reading.score)
+    level = columns.get(LEVEL)
+    if level is not None and len(level.values) == 1 and level.values[0] in outcome.values:
+        event, strength = level.values[0], "named"
     if strength == "likely" and chosen.labels and chosen.outputs:
         strength = "named"
     for value in (event, *(value for value in outcome.values if value != event)):
@@ -426,7 +432,7 @@ def predicted_column(
     """The column of predicted classes: chosen, or named so with labels in common, or the only one with these labels."""
     if chosen.predicted is not None:
         return columns.get(chosen.predicted)
-    taken = {outcome.name, *outputs.names, *columns_in(chosen, "predicted")}
+    taken = {outcome.name, *outputs.names, *chosen.columns(but="predicted")}
     free = [c for c in columns.values() if c.name not in taken and {*c.values} & {*outcome.values}]
     found = [column for column in free if column.says == "predicted"]
     if not found and outputs.is_single and len(outcome.values) > 2 and outcome.numbers is None:

@@ -11,7 +11,9 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
+from calib.data.array_names import OUTPUTS, canonical
 from calib.data.findings import InvalidUpload, shortened
+from calib.data.guess.names import class_names
 from calib.data.limits import RESAVE, check_count
 from calib.data.read.base import Array, ArrayInfo, Contents, check_size, reading
 from calib.errors import reason
@@ -39,10 +41,11 @@ class Arrays(Contents):
 
 
 def open_npy(name: str, file: BinaryIO) -> Arrays:
-    """A file with a single array, named after the file."""
+    """Open a file with a single array, named after the file."""
     size = file.seek(0, 2)
     file.seek(0)
-    shape, dtype = npy_header(file, name, size)
+    with reading(name):
+        shape, dtype = npy_header(file, name, size)
     check_dtype(dtype, name)
 
     def read() -> Array:
@@ -54,46 +57,43 @@ def open_npy(name: str, file: BinaryIO) -> Arrays:
 
 
 def open_npz(name: str, file: BinaryIO) -> Arrays:
-    """The .npy members of a zip archive."""
+    """Open the .npy members of a zip archive."""
     with reading(name):
         archive = zipfile.ZipFile(file)
-    members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-    check_count(len(members), name)
+        members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+        check_count(len(members), name)
+        return Arrays(name, [npz_member(archive, member, name) for member in members])
 
-    def listed(member: zipfile.ZipInfo) -> tuple[ArrayInfo, Read]:
-        key = member.filename.removesuffix(".npy")
-        what = f"{key} in {name}"
-        with reading(what), archive.open(member) as stream:
-            shape, dtype = npy_header(
-                stream, what, member.file_size
-            )  # the directory bounds what is unpacked
 
-        def read() -> Array:
-            check_dtype(dtype, what)
-            check_size(prod(shape) * dtype.itemsize, what)
-            with archive.open(member) as stream:
-                return plain_text(npy_format.read_array(stream, allow_pickle=False))
+def npz_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: str
+) -> tuple[ArrayInfo, Read]:
+    """Return shape and type of one member of an archive, and the function that reads it."""
+    key = member.filename.removesuffix(".npy")
+    what = f"{key} in {file}"
+    with archive.open(member) as stream:  # the directory bounds what is unpacked
+        shape, dtype = npy_header(stream, what, member.file_size)
 
-        return ArrayInfo(key, shape, "object" if dtype.hasobject else str(dtype)), read
+    def read() -> Array:
+        check_dtype(dtype, what)
+        check_size(prod(shape) * dtype.itemsize, what)
+        with archive.open(member) as stream:
+            return plain_text(npy_format.read_array(stream, allow_pickle=False))
 
-    return Arrays(name, [listed(member) for member in members])
+    return ArrayInfo(key, shape, "object" if dtype.hasobject else str(dtype)), read
 
 
 def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of a .npy array as its header declares them, which is never evaluated as code.
+    """Return shape and type of a .npy array as its header declares them, which is never evaluated as code.
 
     Parameters
     ----------
     size : bytes that are there, header included.
     """
-    with reading(what):
-        version = npy_format.read_magic(file)
-        read = (
-            npy_format.read_array_header_1_0
-            if version == (1, 0)
-            else npy_format.read_array_header_2_0
-        )
-        shape, _, dtype = read(file)
+    version = npy_format.read_magic(file)
+    old = version == (1, 0)
+    read = npy_format.read_array_header_1_0 if old else npy_format.read_array_header_2_0
+    shape, _, dtype = read(file)
     nbytes = prod(shape) * dtype.itemsize
     there = size - file.tell()
     if dtype.itemsize <= 0 or any(n < 0 for n in shape) or nbytes >= 2**63:
@@ -211,6 +211,9 @@ def linked(what: str) -> InvalidUpload:
 
 INPUT = "The input"
 
+NAMES = "class_names"
+"""Array that holds the columns of a table of outputs, which name the classes."""
+
 
 def open_arrays(given: Mapping[Any, Any]) -> Arrays:
     """Arrays and tensors by name, as of a file of NumPy's; loading changes copies of them.
@@ -220,31 +223,40 @@ def open_arrays(given: Mapping[Any, Any]) -> Arrays:
     InvalidUpload
         For what is no array, and for two tables of pandas whose rows are called differently.
     """
-    labelled = {str(name): value.index for name, value in given.items() if is_labelled(value)}
-    first = next(iter(labelled.values()), None)
-    if other := next((name for name, index in labelled.items() if not index.equals(first)), None):
+    indexed = {
+        str(name): value.index
+        for name, value in given.items()
+        if hasattr(getattr(value, "index", None), "equals")
+    }
+    first = next(iter(indexed.values()), None)
+    if other := next((name for name, index in indexed.items() if not index.equals(first)), None):
         raise InvalidUpload(
             "index",
-            f"{next(iter(labelled))} and {other} have different indexes, so their rows may not belong together.",
+            f"{next(iter(indexed))} and {other} have different indexes, so their rows may not belong together.",
             "Align them by their index, or give arrays in one order with to_numpy().",
         )
     arrays = {
         str(name): as_array(value, str(name)) for name, value in given.items() if value is not None
     }
+    if NAMES not in arrays:
+        for name, value in given.items():
+            columns = column_names(value)
+            if canonical(str(name)).base in OUTPUTS and arrays[str(name)].shape[1:] == (
+                len(columns),
+            ):
+                arrays[NAMES] = np.array(columns, dtype=np.str_)
     listed = [
         (ArrayInfo(name, a.shape, str(a.dtype)), partial(np.array, a)) for name, a in arrays.items()
     ]
     return Arrays(INPUT, listed)
 
 
-def is_labelled(value: Any) -> bool:
-    """Return whether a value of pandas has names for its rows that are not their numbers."""
-    index: Any = getattr(value, "index", None)
-    return hasattr(index, "equals") and [*index[:FIRST]] != [*range(len(index))][:FIRST]
-
-
-FIRST = 100
-"""Names of rows that show whether they count these."""
+def column_names(value: Any) -> tuple[str, ...]:
+    """Return the columns of a table in memory without what they have in common; empty where they have no names."""
+    columns = getattr(value, "column_names", None)  # pyarrow calls its arrays columns
+    names = [*map(str, getattr(value, "columns", ()) if columns is None else columns)]
+    numbered = names == [str(k) for k in range(len(names))]
+    return () if len(names) < 2 or numbered else class_names(names)
 
 
 def as_array(value: Any, name: str) -> Array:

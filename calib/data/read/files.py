@@ -233,6 +233,8 @@ def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
 
 def in_memory(source: Any) -> bool:
     """Whether a source is a table or a dictionary of arrays in memory and not a file."""
+    if isinstance(source, (str, Path, tuple)):
+        return False
     rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
     return (
         isinstance(source, Mapping)
@@ -249,7 +251,7 @@ def reads_apart(isolate: bool | None, *sources: Source | None) -> bool:
     """
     files = [source for source in sources if source is not None and not in_memory(source)]
     if isolate is None:
-        return FILTER not in missing_protections() and any(map(_is_hdf5, files))
+        return any(map(_is_hdf5, files)) and FILTER not in missing_protections()
     return isolate and bool(files)
 
 

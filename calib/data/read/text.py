@@ -25,8 +25,7 @@ def open_text(name: str, content: bytes, choices: Choices) -> Table:
     encoding = choices.encoding or infer_encoding(content)
     with reading(name):
         dialect = infer_dialect(content, encoding, choices, name)
-    check_count(len(dialect.names), name)
-    with reading(name):
+        check_count(len(dialect.names), name)
         table = parse(content, encoding, dialect, name, bool(choices.drop_bad_rows))
         table = without_empty(table)
         contents = open_columns(name, table, choices, dialect.decimal, dialect.certain)

@@ -49,6 +49,9 @@ def read_as_pairs(
     """
     if choices.kind not in (None, "pairs") or choices.outputs not in (None, CONFIDENCE):
         return contents, {}, ()
+    bases = {canonical(name).base for name in contents.names}
+    if bases.isdisjoint(VALUES) or bases.isdisjoint(INDICES):
+        return contents, {}, ()
     values, indices, rest = (first_named(contents.names, n, None) for n in (VALUES, INDICES, REST))
     if values is None or indices is None or not _is_top_k(contents, values, indices):
         return contents, {}, ()

@@ -207,7 +207,7 @@ def test_dates_in_any_usual_form_are_times_and_text_of_few_values_groups():
         ("patient_id", AGE, "cluster"),
         ("subject", [f"S{k % 20}" for k in range(N)], "cluster"),
         ("sample_weight", RISK + 0.1, "weight"),
-        ("mean texture", RNG.normal(size=N), "features"),
+        ("mean texture", RNG.normal(size=N), "ignore"),
         ("key", [f"K{k * 7919 % 1000}" for k in range(N)], "id"),
         ("constant", np.ones(N), "ignore"),
         ("split", np.array(["cal", "test"])[AGE % 2], "split"),

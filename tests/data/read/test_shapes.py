@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import calib
@@ -135,9 +136,58 @@ def test_columns_called_by_signed_labels_belong_to_them_whatever_their_order():
 def test_tables_of_pandas_whose_rows_are_called_differently_are_not_put_side_by_side():
     probs = pd.DataFrame({"p_0": 1 - RISK, "p_1": RISK}, index=np.arange(N) + 10)
     labels = pd.Series(HAPPENED.astype(int), index=np.arange(N)[::-1] + 10)
-    with pytest.raises(calib.DataError, match="different indexes"):
+    with pytest.raises(calib.CalibrationError, match="index"):
         calib.from_outputs(probs, labels)
+    reset = labels.reset_index(drop=True)
+    with pytest.raises(calib.DataError, match="different indexes"):  # numbered anew or not
+        calib.load({"outputs": probs, "labels": reset})
     np.testing.assert_array_equal(calib.from_outputs(probs, labels.to_numpy()).labels, HAPPENED)
     np.testing.assert_array_equal(
         calib.from_outputs(probs, labels.set_axis(probs.index)).labels, HAPPENED
     )
+
+
+def test_tables_of_outputs_beside_labels_are_matched_by_the_names_of_their_columns():
+    probs = RNG.dirichlet([1, 1, 1], size=N)
+    drawn = np.array([RNG.choice(3, p=row) for row in probs])
+    names = np.array(["cat", "dog", "ant"])
+    right = (probs.argmax(axis=1) == drawn).mean()
+    frame = pd.DataFrame(probs, columns=[f"p_{name}" for name in names])
+    for table in (frame, pa.Table.from_pandas(frame)):
+        data = calib.load({"outputs": table, "labels": names[drawn]})
+        assert data.class_names == ("cat", "dog", "ant") and data.accuracy == pytest.approx(right)
+    turned = pd.DataFrame(probs[:, ::-1], columns=["p_2", "p_1", "p_0"])
+    assert calib.load({"outputs": turned, "labels": drawn}).accuracy == pytest.approx(right)
+
+
+def test_sas_writes_the_label_whose_probability_its_score_is():
+    status = np.where(HAPPENED, "good", "bad")
+    table = pd.DataFrame({"status": status, "P": RISK, "_LEVEL_": "good"})
+    data = calib.load(table)
+    np.testing.assert_array_equal(data.labels == data.class_names.index("good"), HAPPENED)
+    np.testing.assert_allclose(data.probs[:, data.class_names.index("good")], RISK, atol=1e-9)
+    assert inspect(table.assign(_LEVEL_="bad")).predictions is None  # the data speak against it
+
+
+def test_rows_without_a_label_of_people_are_left_out_beside_the_score_of_a_judge():
+    human = np.where(np.arange(N) % 5 == 0, HAPPENED.astype(float), np.nan)
+    data = calib.load(pd.DataFrame({"judge_score": RISK, "human_passed": human}))
+    np.testing.assert_array_equal(data.labels, HAPPENED[::5])
+    assert the(data, "rows_left_out").message.startswith("240 rows of 300 have no label")
+
+
+@pytest.mark.parametrize("name", ["sampling_unit", "id", "hospital", "patient"])
+def test_numbers_of_units_that_repeat_are_clusters(name):
+    units = RNG.integers(1, 50, N)
+    data = calib.load(pd.DataFrame({name: units, "risk": RISK, "y": HAPPENED.astype(int)}))
+    np.testing.assert_array_equal(data.clusters, units.astype(str))
+
+
+def test_what_is_left_aside_is_listed_and_inputs_without_a_training_set_are():
+    inputs = {"age": RNG.normal(size=N), "income": RNG.normal(size=N)}
+    table = pd.DataFrame({"risk": RISK, "y": HAPPENED.astype(int), **inputs})
+    arrays = {"probs": np.c_[1 - RISK, RISK], "labels": HAPPENED.astype(int), **inputs}
+    for source in (table, arrays):
+        data = calib.load(source)
+        assert data.features is None
+        assert the(data, "left_aside").message == "Left aside: age, income."
