@@ -21,6 +21,7 @@ import numpy as np
 
 FORMAT = 1
 LARGEST = 2**30  # characters of a cell
+MOST_STEPS = 80  # of a calibrator, those inside others counted; the longest export has 48
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 CODE_PAGES = ("cp1252", "cp1251", "cp932", "gb18030", "big5", "cp949")
 PREFIXES = ("", "logit_", "logits_", "p_", "prob_", "score_")  # before the names of classes
@@ -177,6 +178,12 @@ class Calibrator:
     def __init__(self, arrays):
         """Of the arrays in the file: the record, which is JSON, names the others by ``$array`` in their places."""
         text = arrays.pop("record").tobytes()
+        plain = json.dumps(json.loads(text), ensure_ascii=False)
+        plain.encode()  # fails for half of a two-part character
+        if (count := plain.count('"step": ')) > MOST_STEPS:
+            raise Refused(
+                f"The calibrator has {count:,} steps, and no export over {MOST_STEPS}; export it again."
+            )
         self.record = json.loads(
             text, object_hook=lambda x: arrays.pop(x["$array"]) if "$array" in x else x
         )

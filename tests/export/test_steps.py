@@ -10,6 +10,7 @@ import pytest
 
 import calib
 from benchmarks.exports import FORMS, fits, near_steps, simulated
+from calib.calibrators.auto import candidates
 from calib.canonical import ONE_COLUMN
 from calib.errors import CalibrationError
 from calib.export import predict, writer
@@ -21,7 +22,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.export.torch_module import torch_source
 from calib.numerics import softmax
 from calib.registry import METHODS
-from tests.conftest import outputs_of
+from tests.conftest import outputs_of, simulate
 from tests.export.test_onnx import run as run_onnx
 from tests.export.test_torch_module import module_of
 
@@ -120,6 +121,14 @@ def test_two_absent_classes_keep_what_temperature_gives(method):
     np.testing.assert_allclose(
         run(made.steps(), logits), made.predict_proba(logits), rtol=0, atol=1e-10
     )
+
+
+def test_some_dozen_steps_more_are_loaded_than_the_longest_export_has():
+    """A mean of all members of Auto, on outputs that become logits in four steps."""
+    logits, labels = simulate(n=1500)
+    members = [calib.calibrator(name).fit(logits, labels).steps() for name in candidates(4)]
+    longest = 1 + sum(str(steps).count("'step': ") for steps in members) + 4
+    assert longest + 12 <= predict.MOST_STEPS <= longest + 48
 
 
 def test_what_has_no_steps_says_so_and_that_the_pickle_is_there():
