@@ -195,7 +195,7 @@ def facts(report: Report) -> list[Block]:
         blocks.insert(
             0, "These data are simulated: drawn from known distributions, not predicted by a model."
         )
-    noticed = report.data.findings
+    noticed = list(report.data.findings)
     if report.audit is not None:
         noticed = report.audit.beyond(noticed)
     if noticed:
