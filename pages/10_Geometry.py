@@ -14,7 +14,7 @@ from calib.ui.widgets import folded
 
 def body() -> None:
     """Draw the page."""
-    session = open_session()
+    session = open_session("digits-cnn")
     opening = st.container()
     fits = shown_fits(session)
     kind = choose_kind()

@@ -10,7 +10,7 @@ from calib.ui.shell import open_session, page
 
 def body() -> None:
     """Draw the page."""
-    session = open_session()
+    session = open_session("digits-cnn")
     rows = Rows.of(session)
     jobs = simulations()
     headline(rows, jobs)

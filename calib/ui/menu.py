@@ -112,7 +112,9 @@ def draw_menu(session: OpenSession | None) -> None:
                 if missing := entry.missing(session):
                     left_out.append(f"- **{entry.title_for(session)}** needs {missing}.")
                 else:
-                    page_link(entry.path, entry.title_for(session), entry.icon, width="stretch")
+                    closed = session is None and entry.path != "app.py"
+                    title = entry.title_for(session)
+                    page_link(entry.path, title, entry.icon, width="stretch", disabled=closed)
     if left_out:
         with st.popover(
             f"{plural(len(left_out), 'page')} left out", type="tertiary", icon=":material/block:"

@@ -20,6 +20,7 @@ from calib.formatting import escape_markdown, plural
 from calib.isolation.logs import trace, without_data
 from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
+from calib.ui.data.upload import open_sample
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
 from calib.ui.menu import Entry, draw_menu, entries, entry_of
@@ -269,17 +270,27 @@ def view_switch(session: OpenSession) -> None:
     )
 
 
-def need_data() -> None:
+def need_data(sample: str = "simulated-loans") -> None:
     """Say that no data are open, with the button that opens some."""
-    st.info("No data are open yet. Upload your model's outputs, or try a sample in one click.")
-    page_link("app.py", "Open data", ":material/upload_file:")
+    st.info(
+        "No data are open yet. Upload your model's outputs, or look at this page with a sample."
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Open a sample here",
+            key="need/sample",
+            type="primary",
+            on_click=open_sample,
+            args=(sample,),
+        )
+        page_link("app.py", "Open data", ":material/upload_file:")
 
 
-def open_session() -> OpenSession:
+def open_session(sample: str = "simulated-loans") -> OpenSession:
     """What the visitor has open, which a page asks for once; where nothing is open, say so and draw no more."""
     session = find_session()
     if session is None:
-        need_data()
+        need_data(sample)
         st.stop()
     return session
 

@@ -26,6 +26,9 @@ def test_without_data_a_page_says_so_and_leads_to_it(path: str) -> None:
     app = open_page(path)
     assert clean(app)
     assert "No data are open yet" in said(app)
+    app.button(key="need/sample").click().run()
+    assert clean(app)
+    assert "No data are open yet" not in said(app)
 
 
 @pytest.mark.parametrize("path", one_of(PAGES, "pages/2_Compare.py"))
@@ -126,6 +129,9 @@ def test_the_first_page_invites_and_its_figure_is_of_the_sample() -> None:
     assert not app.exception
     assert app.title[0].value == QUESTION
     assert len(app.get("plotly_chart")) == 1
+    links = {link.proto.label: link.proto.disabled for link in app.sidebar.get("page_link")}
+    assert [title for title, closed in links.items() if not closed] == ["Data"]
+    assert len(links) == len(menu.entries())
     assert {f"sample/{name}" for name in SAMPLES} <= {button.key for button in app.button}
 
 

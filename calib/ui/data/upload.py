@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -48,10 +48,10 @@ def show_limits() -> None:
     st.caption(f"Never run as code. {kept}")
 
 
-def gallery() -> None:
+def gallery(leave_out: Collection[str] = ()) -> None:
     """The samples, each one click from its result; what each shows is told by a pointer on it."""
     with st.grid(2, min_column_width=230, gap="xsmall"):
-        for sample in SAMPLES.values():
+        for sample in [each for name, each in SAMPLES.items() if name not in leave_out]:
             st.button(
                 sample.title,
                 key=f"sample/{sample.name}",
