@@ -60,9 +60,12 @@ class Estimate:
 
     Attributes
     ----------
-    value : a number, or (k,).
-    influence : (units,), or (units, k), what each independent unit adds; the sum of squares is the variance.
-    degrees : of freedom of Student's t by which intervals are made; infinite for the normal distribution.
+    value : float or array of shape (k,)
+        The statistic.
+    influence : array of shape (units,) or (units, k)
+        What each independent unit adds; the sum of squares is the variance.
+    degrees : float
+        Degrees of freedom of Student's t by which intervals are made; infinite for the normal distribution.
     """
 
     value: Any
@@ -91,7 +94,18 @@ class Estimate:
         )
 
     def critical(self, level: float = 0.95) -> float:
-        """Half the width of a central interval, in standard errors."""
+        """Half the width of a central interval, in standard errors.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which intervals hold the truth.
+
+        Returns
+        -------
+        float
+            A quantile of the normal or of Student's distribution.
+        """
         from scipy.special import ndtri, stdtrit
 
         check_level(level)
@@ -103,8 +117,19 @@ class Estimate:
 
         It is a quantile of the largest of k normal deviations that vary together as the statistics do, which are as
         many sums of the influences times normal draws (the multiplier bootstrap); with few units they are divided by a
-        chi draw for Student's t. Statistics that do not vary are left out. ``errors`` are (k,) standard errors in place
-        of those of the statistics.
+        chi draw for Student's t. Statistics that do not vary are left out.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which all intervals hold their truths.
+        errors : array of shape (k,), optional
+            Standard errors in place of those of the statistics.
+
+        Returns
+        -------
+        float
+            The quantile, in standard errors.
         """
         single = self.critical(level)
         spread = self.error if errors is None else errors
@@ -132,9 +157,19 @@ class Estimate:
 
         Parameters
         ----------
-        scale : on which it is symmetric; None for the statistic's own.
-        critical : half its width in standard errors, in place of that of ``level``.
-        error : standard error in place of the statistic's own, as that of a fitted model.
+        level : float
+            Probability with which intervals hold the truth.
+        scale : Scale, optional
+            Where it is symmetric; the statistic's own scale if left out.
+        critical : float, optional
+            Half its width in standard errors, in place of that of ``level``.
+        error : float, optional
+            Standard error in place of the statistic's own, as that of a fitted model.
+
+        Returns
+        -------
+        Interval
+            Value, low and high end; NaN where they are not known.
         """
         error = float(self.error) if error is None else error
         value = float(self.value)

@@ -30,11 +30,22 @@ class CorrectedRate(Estimate):
 
     Attributes
     ----------
-    by_judge, by_people : the judge's rate over all rows, and people's over the labelled ones, uncorrected.
-    power : how far the judge is followed, lambda in [0, 1]; NaN where strata correct.
-    n_labelled, n_unlabelled : rows.
-    p_value : of the rank test that labelled rows have the judge's scores of the others; 1 where all are labelled.
-    n_strata : of the judge's score, by which labelled rows are weighed where they are no random part; else 0.
+    value : float
+        The corrected rate.
+    influence : array of shape (n_units,)
+        What each independent unit, a row or a cluster, adds to it.
+    degrees : float
+        Degrees of freedom of its interval.
+    by_judge, by_people : Estimate
+        The judge's rate over all rows, and people's over the labelled ones, uncorrected.
+    power : float
+        How far the judge is followed, lambda in [0, 1]; NaN where strata correct.
+    n_labelled, n_unlabelled : int
+        Numbers of rows.
+    p_value : float
+        Of the rank test that labelled rows have the judge's scores of the others; 1 where all are labelled.
+    n_strata : int
+        Strata of the judge's score by which labelled rows are weighed where they are no random part; else 0.
     """
 
     by_judge: Estimate
@@ -64,6 +75,16 @@ class CorrectedRate(Estimate):
 
         The variance with m of M rows labelled is taken as ``a (1 - r (M - m) / M) / m`` with the share r of the labels'
         variance that the judge knows, as PPI++ has it at the best lambda.
+
+        Parameters
+        ----------
+        share_of_width : float
+            Width of the interval wanted, as a share of that of this one.
+
+        Returns
+        -------
+        int or None
+            Labelled rows in all.
         """
         m, total = self.n_labelled, self.n_labelled + self.n_unlabelled
         now = float(self.error) ** 2
@@ -88,12 +109,22 @@ def corrected_rate(
 
     Parameters
     ----------
-    judge : (n,) verdicts 0 and 1, or probabilities of the outcome.
-    labels : (n,) 0 and 1, or booleans; NaN, None or a blank where nobody judged.
-    clusters : (n,) what rows that belong together share.
-    calibrate : whether f is Platt's map of the judge's score, each labelled row's fitted to the other folds
-        (Zrnic and Candes, Cross-prediction-powered inference, PNAS 2024).
-    random_state : of the folds.
+    judge : array-like of shape (n,)
+        Verdicts 0 and 1, or probabilities of the outcome.
+    labels : array-like of shape (n,)
+        0 and 1, or booleans; NaN, None or a blank where nobody judged.
+    clusters : array-like of shape (n,), optional
+        What rows that belong together share.
+    calibrate : bool
+        Take for f Platt's map of the judge's score, each labelled row's fitted to the other folds (Zrnic and Candes,
+        Cross-prediction-powered inference, PNAS 2024).
+    random_state : int
+        Seed of the folds.
+
+    Returns
+    -------
+    CorrectedRate
+        The rate with what it was made of; print it for a sentence.
 
     Raises
     ------
@@ -161,8 +192,17 @@ def judge_agreement(judge: Any, labels: Any, clusters: Any = None) -> dict[str, 
 
     Parameters
     ----------
-    judge : (n,) verdicts 0 and 1, or probabilities, of which one half and more pass.
-    labels, clusters : as in :func:`corrected_rate`.
+    judge : array-like of shape (n,)
+        Verdicts 0 and 1, or probabilities, of which one half and more pass.
+    labels : array-like of shape (n,)
+        0 and 1, or missing, as in :func:`corrected_rate`.
+    clusters : array-like of shape (n,), optional
+        What rows that belong together share.
+
+    Returns
+    -------
+    dict of str to Estimate
+        ``sensitivity``, ``specificity`` and ``kappa``.
 
     Examples
     --------
@@ -204,8 +244,15 @@ def rate_behind_errors(rate: Estimate, sensitivity: Estimate, specificity: Estim
 
     Parameters
     ----------
-    rate : the judge's rate over the rows of interest.
-    sensitivity, specificity : of the judge, over the same labelled rows, as :func:`judge_agreement` has them.
+    rate : Estimate
+        The judge's rate over the rows of interest.
+    sensitivity, specificity : Estimate
+        Of the judge, over the same labelled rows, as :func:`judge_agreement` has them.
+
+    Returns
+    -------
+    Estimate
+        The rate behind the judge's, with the errors of all three.
 
     Raises
     ------

@@ -128,7 +128,7 @@ class LatentFunction(gpflow.models.SVGP):
             compile=True,
         )
 
-    def maximum_log_likelihood_objective(self) -> tf.Tensor:
+    def maximum_log_likelihood_objective(self) -> tf.Tensor:  # type: ignore[override]
         """Expected log-likelihood minus the divergence from the prior, in nats."""
         nodes, points = slice(0, self._n_nodes), slice(self._n_nodes, None)
         shift, spread = self.predict_f(self._inputs, full_cov=self._full_covariance)
