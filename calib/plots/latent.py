@@ -181,9 +181,7 @@ def _draw_inducing_points(
     if first:
         draw_marks(fig, x, y, style, size=1, error_y=wide)
         key = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
-        write(
-            fig, key_entry("◇", "inducing points, ± 1 and 2 sd", style.color), 0, 1, size=11, **key
-        )
+        write(fig, key_entry("◇", "inducing points ± 1, 2 sd", style.color), 0, 1, size=11, **key)
     told = carry(
         f"inducing point of {plain(name)} at {{input:.3r}}<br>{{value:.3r}}<br>1 sd: {{low:.3r}} to {{high:.3r}}"
         "<br>2 sd: {low_2_sd:.3r} to {high_2_sd:.3r}",

@@ -39,7 +39,7 @@ CSS = """
 .methods thead th { opacity: .75; font-size: .8rem; }
 .methods td { text-align: right; padding: 0 8px; white-space: nowrap; }
 .methods thead th.score { text-align: right; }
-.methods td.dots { padding: 0; width: 38%; }
+.methods td.dots { padding: 0; width: 38%; min-width: 110px; }
 .methods tbody tr { border-top: 1px solid rgba(128,132,150,.25); }
 .methods tbody tr.chosen { background: rgba(63,151,206,.16); }
 .methods tr[data-fit] { cursor: pointer; }
@@ -51,14 +51,19 @@ CSS = """
 .methods .mark { display: inline-block; width: 1em; text-align: left; }
 @media (max-width: 640px) { .methods .more { display: none; } .methods td, .methods th { padding-left: 4px; } }
 """
+SHARED = " (shared map)"
+"""End of a title, left out of a name unless another method has the rest."""
 _PIXELS = 34
 """Height of a row."""
-_LONGEST = 20
+_LONGEST = 22
 """Letters of a name."""
 _FAR = 4.0
 """Methods further from the best than so many times the usual distance lie beyond the axis."""
-_LINES = {"raw": (NEUTRAL, "0"), "frequencies": (GUIDE, "2 4")}
-"""Colour and dash of the lines of the raw model and of class frequencies."""
+_LINES = {
+    "raw": (NEUTRAL, "0", "┃ raw"),
+    "frequencies": (GUIDE, "2 4", "┊ class frequencies"),
+}
+"""Colour, dash and name of the lines of the raw model and of class frequencies."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,10 @@ def methods_table(
             scores.append(f'<td class="{"more" if place % 2 else "score"}" {text}</td>')
         joint = next((row for row in methods if row.method == method), None)
         dots = _dots(axis, joint, styles.get(method), cells[method][main.key].value)
-        head = _name(titles[method], styles.get(method), clickable and joint is not None)
+        short = titles[method].removesuffix(SHARED)
+        if list(titles.values()).count(short):
+            short = titles[method]
+        head = _name(short, styles.get(method), clickable and joint is not None)
         kind = "chosen" if method == chosen else "line" if joint is None else ""
         fit = f' data-fit="{escape(method)}"' if clickable and joint is not None else ""
         rows.append(
@@ -138,14 +146,9 @@ def _heads(keys: Sequence[str], view: View) -> str:
 
 def _axis_head(main: Score, axis: _Axis) -> str:
     """Name the axis and its lines."""
-    names = {"raw": "raw", "frequencies": "class frequencies"}
-    marks = {"raw": "┃", "frequencies": "┊"}
-    lines = [
-        f'<span style="color:{text_color(_LINES[line][0])}">{marks[line]} {names[line]}</span>'
-        for line in axis.lines
-        if 0 <= axis.place(axis.lines[line]) <= 100
-    ]
-    return "<br>".join([f"{escape(main.title)}, 95{NO_BREAK}% joint", " ".join(lines)])
+    shown = [_LINES[line] for line, at in axis.lines.items() if 0 <= axis.place(at) <= 100]
+    lines = [f'<span style="color:{text_color(color)}">{name}</span>' for color, _, name in shown]
+    return f"{escape(main.title)}, 95{NO_BREAK}%{NO_BREAK}joint<br>{' '.join(lines)}"
 
 
 def _decimals(rows: Iterable[Difference]) -> int:
@@ -214,7 +217,7 @@ def _dots(axis: _Axis, row: Difference | None, style: Style | None, value: Inter
         place = axis.place(at)
         under_text = beyond and abs(place - np.clip(x, 0, 100)) < 35
         if 0 <= place <= 100 and not under_text:
-            color, dash = _LINES[line]
+            color, dash, _ = _LINES[line]
             parts.append(
                 f'<line x1="{place:.2f}%" x2="{place:.2f}%" y1="0" y2="{_PIXELS}" stroke="{color}" '
                 f'stroke-dasharray="{dash}"/>'

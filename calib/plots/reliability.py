@@ -42,7 +42,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.corp import CorpCurve
+    from calib.diagnostics.corp import ConsistencyBand, CorpCurve
     from calib.diagnostics.reliability import ReliabilityCurve
 
 SIDE = 520
@@ -50,7 +50,7 @@ SIDE = 520
 BEFORE_AFTER_HEIGHT = 440
 RARE = 0.02
 """Observed rate below which an event's diagram has axes of log-odds."""
-_LEFT, _RIGHT = 58, 14
+_LEFT, _RIGHT = 58, 22
 _ROWS_PIXELS = 96
 _GAP_PIXELS = 44
 _CELLS = 50
@@ -142,7 +142,7 @@ def reliability_diagram(
     alt = _describe(curve, f" of {title}" if title else "", view)
     quiet(fig, diagram_height(side), alt=alt, title=title, left=_LEFT, right=_RIGHT)
     if band:
-        _draw_band(fig, parts, place)
+        _draw_band(fig, parts.band, place)
     draw_diagonal(fig, scale, limits)
     if behind is not None:
         grey = Style(NEUTRAL)
@@ -277,8 +277,7 @@ def draw_rows(
     return round(float(rows @ (1 - inside)))
 
 
-def _draw_band(fig: go.Figure, parts: DiagramParts, place: Any) -> None:
-    band = parts.band
+def _draw_band(fig: go.Figure, band: ConsistencyBand, place: Any) -> None:
     x, low, high = map(place, (band.confidence, band.low, band.high))
     fill_between(fig, x, low, high, fade(NEUTRAL, 0.22))
     hover = carry(

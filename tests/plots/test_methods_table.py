@@ -105,3 +105,11 @@ def test_a_hostile_name_is_text_and_a_confidence_alone_has_no_nll(table) -> None
     html = methods_table(hostile, STYLES, EVENT, clickable=True)
     assert "<b onclick" not in html and "&lt;b onclick" in html
     assert "–" in html
+
+
+def test_the_end_of_a_title_is_left_out_unless_two_would_be_alike(table) -> None:
+    names = {"Beta": "Isotonic (shared map)", "Temperature": "Temperature (shared map)"}
+    html = Rows(methods_table(table.replace({"title": names}), STYLES, TOP_LABEL))
+    written = " ".join(html.texts)
+    assert "Isotonic (shared map)" in written, "there is another Isotonic"
+    assert "Temperature" in written and "Temperature (shared map)" not in written
