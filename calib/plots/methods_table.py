@@ -223,9 +223,9 @@ def _dots(axis: _Axis, row: Difference | None, style: Style | None, value: Inter
                 f'stroke-dasharray="{dash}"/>'
             )
     if beyond:
-        at, anchor, text = ("2%", "start", "←") if x < 0 else ("98%", "end", "→")
+        edge, anchor, text = ("2%", "start", "←") if x < 0 else ("98%", "end", "→")
         parts.append(
-            f'<text x="{at}" y="{_PIXELS / 2 + 4:g}" text-anchor="{anchor}" font-size="12" fill="currentColor">'
+            f'<text x="{edge}" y="{_PIXELS / 2 + 4:g}" text-anchor="{anchor}" font-size="12" fill="currentColor">'
             f"{value.value:.2g} {text}</text>"
         )
     elif row is not None and style is not None and math.isfinite(x):

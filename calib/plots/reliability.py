@@ -77,7 +77,7 @@ def common_limits(diagrams: Sequence[DiagramParts], scale: Scale = "linear") -> 
     for parts in diagrams:
         curve = parts.curve
         large = curve.count >= _LARGE * curve.n
-        low = curve.low[large] if scale == "linear" else []
+        low = curve.low[large] if scale == "linear" else np.empty(0)
         ends += [curve.confidence, curve.accuracy, low, curve.high[large], _most_rows(parts.rows)]
     return probability_limits(np.concatenate(ends), scale)
 
@@ -232,7 +232,8 @@ def draw_rows(
     int
         Number of rows beyond the ends of the axis, which are not drawn.
     """
-    grid = np.linspace(*on_scale(np.array(limits), scale, limits), _CELLS + 1)
+    low, high = on_scale(np.array(limits), scale, limits)
+    grid = np.linspace(low, high, _CELLS + 1)
     places = edges if scale == "linear" else log_odds_of(edges, LEAST / 1000)
     clipped = np.clip(places, grid[0], grid[-1])
     inside = np.diff(clipped) / np.diff(places)

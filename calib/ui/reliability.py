@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -139,7 +139,7 @@ def diagram_of(fit: ShownFit, options: Options) -> DiagramParts:
 
 def error_of(fit: ShownFit, options: Options) -> Interval:
     """The ECE with its interval."""
-    compute = partial(
+    compute: Callable[..., Any] = partial(
         ece, clusters=fit.evaluation.clusters, weights=fit.evaluation.weights, ci=True
     )
     key = ("ece", fit.key, options.target)
