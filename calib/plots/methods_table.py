@@ -36,7 +36,7 @@ CSS = """
 .methods { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
 .methods th { font-weight: 400; text-align: left; padding: 6px 8px; }
 .methods th[scope=row] { white-space: nowrap; }
-.methods thead th { opacity: .75; font-size: .8rem; }
+.methods thead th { font-size: .8rem; }
 .methods td { text-align: right; padding: 0 8px; white-space: nowrap; }
 .methods thead th.score { text-align: right; }
 .methods td.dots { padding: 0; width: 38%; min-width: 110px; }
@@ -44,7 +44,7 @@ CSS = """
 .methods tbody tr.chosen { background: rgba(63,151,206,.16); }
 .methods tr[data-fit] { cursor: pointer; }
 .methods tr[data-fit]:hover { background: rgba(128,132,150,.12); }
-.methods tr.line { font-style: italic; opacity: .8; }
+.methods tr.line { font-style: italic; }
 .methods button { all: unset; cursor: pointer; white-space: nowrap; }
 .methods button:focus-visible { outline: 2px solid #3F97CE; outline-offset: 2px; }
 .methods svg { display: block; }
