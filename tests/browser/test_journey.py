@@ -50,7 +50,7 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(
     ).to_be_visible()  # the page follows by itself
     expect(main.get_by_test_id("stProgress")).to_have_count(0)
     settle(page)
-    expect(page.locator(".js-plotly-plot")).to_have_count(3)  # two diagrams, and the differences
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)  # the diagram
     no_trouble(page)
     answer = main.get_by_test_id("stMarkdownContainer").filter(has_text=ANSWER).first.inner_text()
     menu.get_by_role("link", name="Export", exact=True).click()
