@@ -31,7 +31,7 @@ log = logging.getLogger("calib.store")
 T = TypeVar("T")
 
 DAY = 86_400.0
-"""Seconds."""
+"""Seconds of a day; a clock that jumps by more stops the deletion of old data."""
 IN_USE = 1200.0
 """Seconds after its last use in which a link makes no room for others; an open page uses its link more often."""
 BUSY = 30.0
@@ -44,11 +44,14 @@ PART = ".part"
 """Ending of a file that is being written."""
 SWEEP_SECONDS = 3600.0
 """Between two looks at what is to be deleted."""
+LARGEST_STEP = 0.25
+"""Largest step of the store's own time, in the time that unused data stay."""
 # Of a link that was deleted, name and time stay.
 _SETUP = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS uses(link TEXT PRIMARY KEY, time REAL, live INTEGER);
 CREATE TABLE IF NOT EXISTS holds(key TEXT, link TEXT, PRIMARY KEY(key, link));
+CREATE TABLE IF NOT EXISTS clock(id INTEGER PRIMARY KEY, own REAL, wall REAL);
 COMMIT;
 """
 
@@ -143,16 +146,22 @@ class Store:
         """Delete links and what no other link leads to, all or nothing; the links are never written again."""
         with self._transaction() as db:
             self._drop(db, names)
-            rows = [(name, time.time()) for name in names]
+            rows = [(name, self._time(db)) for name in names]
             db.executemany("INSERT INTO uses VALUES (?, ?, 0)", rows)
 
     def sweep(self) -> None:
-        """Delete the links unused for too many days, with what no other leads to."""
+        """Delete the links unused for too many days, with what no other leads to.
+
+        Two times must say so: the store's own, and the clock's since the link's file was written. A clock that was
+        wrong for a while spoils one of them.
+        """
         with self._transaction() as db:
             self._rebuild(db)
-            oldest = time.time() - self.max_days * DAY
-            unused = db.execute("SELECT link FROM uses WHERE time < ?", (oldest,)).fetchall()
-            self._drop(db, [name for (name,) in unused])
+            most = self.max_days * DAY
+            unused = db.execute(
+                "SELECT link FROM uses WHERE time < ?", (self._time(db) - most,)
+            ).fetchall()
+            self._drop(db, [name for (name,) in unused if _age(self._links / name) > most])
 
     def make_room(self, need: int = 0) -> bool:
         """Delete the links unused for longest, but none that is in use, until so many bytes more have room.
@@ -164,14 +173,22 @@ class Store:
         oldest = "SELECT link FROM uses WHERE live AND time < ? ORDER BY time LIMIT 1"
         while self._nbytes() + need > self.max_bytes:
             with self._transaction() as db:
-                if (link := _one(db, oldest, time.time() - IN_USE)) is None:
+                if (link := _one(db, oldest, self._time(db) - IN_USE)) is None:
                     return False
                 self._drop(db, link)
         return True
 
+    def _time(self, db: sqlite3.Connection) -> float:
+        """The store's own time in seconds: it goes on with the clock, but never back, and never far at once."""
+        now = time.time()
+        own, wall = _one(db, "SELECT own, wall FROM clock") or (now, now)
+        own += min(max(now - wall, 0.0), LARGEST_STEP * self.max_days * DAY)
+        db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (own, now))
+        return float(own)
+
     def _use(self, db: sqlite3.Connection, name: str, keys: Collection[str]) -> None:
         """Count a link as used, and as leading to some records."""
-        db.execute("INSERT OR REPLACE INTO uses VALUES (?, ?, 1)", (name, time.time()))
+        db.execute("INSERT OR REPLACE INTO uses VALUES (?, ?, 1)", (name, self._time(db)))
         db.executemany("INSERT OR IGNORE INTO holds VALUES (?, ?)", [(key, name) for key in keys])
 
     def _drop(self, db: sqlite3.Connection, names: Collection[str]) -> None:
@@ -242,7 +259,7 @@ class Store:
                     "PRAGMA synchronous = EXTRA"
                 )  # a power cut takes back nothing that was committed
                 db.execute("PRAGMA secure_delete = ON")
-                if not _one(db, "SELECT 1 FROM sqlite_master WHERE name = 'holds'"):
+                if not _one(db, "SELECT 1 FROM sqlite_master WHERE name = 'clock'"):
                     db.executescript(_SETUP)
                 yield db
         except sqlite3.Error as error:
@@ -336,12 +353,17 @@ def in_words(error: BaseException) -> str:
 
 
 def _sweep_often(store: Store) -> None:
-    """Delete what is old, every hour."""
-    while True:
+    """Delete what is old, every hour, until the clock jumps: then it is not known what is old."""
+    asleep = time.time()
+    while abs(time.time() - asleep) < DAY:
         try:
             if store.root.exists():
                 store.sweep()
                 store.make_room()
         except OSError as error:
             log.error("the store could not be tidied\n%s", trace(error))
+        asleep = time.time()
         time.sleep(SWEEP_SECONDS)
+    log.error(
+        "the clock jumped by more than a day: nothing is deleted for its age until the next start"
+    )

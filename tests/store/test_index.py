@@ -12,7 +12,7 @@ import pytest
 
 from calib.records import BadRecord
 from calib.store.contents import Entry
-from calib.store.index import ABANDONED, NotKept, Store
+from calib.store.index import ABANDONED, NotKept, Store, _sweep_often
 from tests.store.conftest import Clock, link_to, name_of
 
 MEGABYTE = 10**6
@@ -171,6 +171,50 @@ def test_what_is_in_use_makes_no_room(store: Store, clock: Clock) -> None:
     assert there(store) == {"1"}
 
 
+@pytest.mark.parametrize("days", [31, -20_000, 20_000])
+def test_a_clock_that_was_wrong_when_a_server_started_deletes_nothing(
+    store: Store, clock: Clock, days: float
+) -> None:
+    """The first sweep of a server whose clock was 31 days ahead deleted everything."""
+    link_to(store, 1, "1")
+    put(store, 1)
+    for _ in range(3):
+        clock.jump(days)
+        store.sweep()
+        clock.jump(-days)
+        store.sweep()
+    assert there(store) == {"1"} and entry_of(store, 1) is not None
+
+
+def test_what_was_stored_while_the_clock_stood_in_1970_goes_after_days_without_use(
+    store: Store, clock: Clock
+) -> None:
+    """The first sweep after the clock was set deleted it."""
+    today, clock.now = clock.now, 86_400.0
+    link_to(store, 1, "1")
+    put(store, 1)
+    for path in (store.root / "links", store.root / "records"):
+        for file in path.iterdir():
+            os.utime(file, (86_400, 86_400))
+    clock.now = today
+    clock.run(20)
+    assert there(store) == {"1"}
+    clock.run(31)
+    assert there(store) == set() and files(store) == 0
+
+
+def test_what_only_one_of_two_times_calls_old_stays(store: Store, clock: Clock) -> None:
+    link_to(store, 1, "1")
+    put(store, 1)
+    clock.jump(-100)
+    clock.run(
+        40
+    )  # of the store's own time; the clock has not yet come to when the file was written
+    assert there(store) == {"1"}
+    clock.run(91)
+    assert there(store) == set()
+
+
 @pytest.mark.parametrize(
     "spoil", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "empty"]
 )
@@ -208,6 +252,34 @@ def test_a_record_whose_link_is_lost_too_is_its_next_owners_and_goes_as_others_d
     assert there(store) == {"2"}
     clock.run(31)
     assert files(store) == 0
+
+
+@pytest.mark.parametrize(("days", "sweeps"), [(-2, 1), (2, 1), (400, 1), (0.5, 3)])
+def test_a_clock_that_jumps_stops_the_sweeps_and_the_log_says_so(
+    store: Store,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    days: float,
+    sweeps: int,
+) -> None:
+    link_to(store, 1)
+    swept: list[Store] = []
+
+    def sleep(seconds: float) -> None:
+        clock.now += seconds
+        clock.jump(days)
+        if len(swept) == 3:
+            clock.jump(9)
+
+    monkeypatch.setattr(Store, "sweep", lambda store: swept.append(store))
+    monkeypatch.setattr("calib.store.index.time.sleep", sleep)
+    _sweep_often(store)
+    assert len(swept) == sweeps
+    assert (
+        "the clock jumped by more than a day: nothing is deleted for its age until the next start"
+        in caplog.text
+    )
 
 
 def test_files_of_dead_processes_go_by_their_age(store: Store) -> None:
