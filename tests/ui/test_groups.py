@@ -69,8 +69,8 @@ def test_a_cohort_restricts_the_pages_until_its_chip_is_clicked(queue: Engine) -
     assert len(session.test) == part.sum()
     np.testing.assert_array_equal(session.data.labels[session.test_numbers - 1], test.labels[part])
     nll = evaluate(softmax(test.logits[part]), test.labels[part]).row_nll.mean()
-    shown = " ".join(element.proto.body for element in app.get("html"))
-    assert f"{nll:.3g}" in shown
+    (methods,) = [element.proto.json for element in app.get("bidi_component")]
+    assert f"{nll:.3f}" in methods
 
     app.button(key="cohort/clear").click().run()
     assert session.test is session.whole_test
