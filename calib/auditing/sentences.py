@@ -46,7 +46,7 @@ NO_SHARED_MAP = "One map for all rows does not correct this; keep the probabilit
 FREE = "A map of free shape corrects this, such as isotonic regression."
 CLASS_OFFSETS = "A map with an offset for each class corrects this, such as vector scaling."
 TEMPERATURE = "Temperature scaling corrects this."
-PLATT = "A map with intercept and slope corrects this, such as Platt scaling; temperature alone has no intercept."
+PLATT = "A map with intercept and slope corrects this, such as Platt scaling."
 
 
 def area(interval: Interval) -> str:

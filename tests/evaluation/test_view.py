@@ -19,7 +19,7 @@ from calib.evaluation.studies import repeat_task
 from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
 from calib.metrics import ece
 from calib.metrics.estimate import Rows
-from calib.metrics.risk_measures import auroc
+from calib.metrics.scoring_rules import auroc_interval
 from calib.registry import calibrator
 from tests.conftest import compare_evaluations
 
@@ -162,7 +162,7 @@ def test_a_rare_event_is_ranked_by_auroc_and_average_precision_in_place_of_the_a
     probs, happened = np.stack([1 - risk, risk], axis=1), (rng.random(1500) < risk).astype(int)
     one = evaluate(probs, happened).seen(EVENT)
     found = scored_on(one).intervals()
-    panel = auroc(risk, happened == 1, Rows.with_outcome(happened == 1))
+    panel = auroc_interval(risk, happened == 1, Rows.with_outcome(happened == 1))
     assert found["AUROC"].value == pytest.approx(panel.value, rel=1e-12)
     np.testing.assert_allclose(found["AUROC"][1:], panel[1:], atol=0.015)  # DeLong's
     low, high = found["average precision"][1:]
