@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from importlib.util import find_spec
 from typing import Any
 
 import streamlit as st
@@ -29,12 +30,16 @@ from calib.ui.widgets import declared, segments
 DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
 
 CHOSEN = "fit/methods"
+OF_GPFLOW = ("engine", "kernel")
+"""Parameters that need GPflow for any but their defaults."""
 
 
 def device_choice(methods: list[str]) -> str:
     """Ask once where the methods are fitted, where there is a GPU that any of them can use."""
     able = [METHODS[name].title for name in methods if METHODS[name].uses_device]
     if not able or not gpu_present():
+        if able:
+            st.caption("No GPU was found here: all fits run on the CPU.")
         return "auto"
     chosen = segments(
         "Device",
@@ -57,9 +62,15 @@ def parameter_widgets(
     The device is chosen for all methods together, see :func:`device_choice`.
     """
     chosen = {}
+    names = {f.name for f in fields(cls)} - {"device"}
+    if names.issuperset(OF_GPFLOW) and find_spec("gpflow") is None:
+        names -= {*OF_GPFLOW}
+        st.caption(
+            'NumPy fits it. GPflow, with other kernels, needs: pip install "calib-studio[gp]".'
+        )
     columns = st.columns(2)
     shown = sorted(
-        (f for f in fields(cls) if f.name != "device"), key=lambda f: f.name == "random_state"
+        (f for f in fields(cls) if f.name in names), key=lambda f: f.name == "random_state"
     )
     for i, f in enumerate(shown):
         with columns[i % 2]:

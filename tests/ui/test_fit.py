@@ -85,6 +85,20 @@ def test_one_choice_of_a_device_reaches_the_methods_that_use_it(
     }  # fmt: skip
 
 
+def test_without_gpflow_its_engine_and_kernels_are_not_offered(
+    with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parameters, "gpu_present", lambda: False)
+    app = open_page(FIT, with_sample)
+    offered = {"param/gpcalib/engine", "param/gpcalib/kernel"}
+    keys = {element.key for element in (*app.selectbox, *app.get("button_group"))}
+    assert offered <= keys and "No GPU was found here" in said(app)
+    monkeypatch.setattr(parameters, "find_spec", lambda name: None)
+    app = open_page(FIT, with_sample)
+    keys = {element.key for element in (*app.selectbox, *app.get("button_group"))}
+    assert not offered & keys and 'pip install "calib-studio[gp]"' in said(app)
+
+
 def test_another_split_has_the_same_fits_and_going_back_finds_the_first(
     queue: Engine, with_sample: OpenSession, three: list[str]
 ) -> None:
