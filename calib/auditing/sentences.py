@@ -290,10 +290,7 @@ def rows(rows: AuditRows, events: int, visible: float) -> str:
 
 def by_group(column: str, gain: Estimate) -> str:
     """Describe the gain of a map for each group."""
-    return (
-        f"One map for each value of {one_line(column)} corrects that, by {number(gain.value)} nats a row: "
-        f'fit "by_group" with column="{one_line(column)}".'
-    )
+    return f"A map for each value of {one_line(column)} (by_group) corrects that, by {number(gain.value)} nats a row."
 
 
 def do_not_use(rows: AuditRows, nothing: bool) -> str:

@@ -20,8 +20,8 @@ PIXELS = 32
 """Height of a row."""
 DROP = 0.22
 """Marks are drawn at ``place + DROP``, beneath the row's text."""
-COLUMNS = (("points", 112), ("rows", 60), ("events", 8))
-"""Columns of numbers at the right, with the distance of their right end from that of the figure in pixels."""
+COLUMNS = (("points", 50), ("rows", 102), ("events", 154))
+"""Columns of numbers right of the axis, with the distance of their right end from it in pixels."""
 TOO_LOW = Style(COLORS[1])
 TOO_HIGH = Style(COLORS[3])
 FINE = Style(GUIDE)
@@ -67,7 +67,8 @@ def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figu
     frame_rows(fig, labels, alt=alt, pixels=PIXELS, drop=DROP)
     texts += [_text(name, -1, shift) for name, shift in _columns(view)]
     fig.layout.annotations = [*fig.layout.annotations, *texts]
-    set_layout(fig, margin_t=30, height=fig.layout.height - 12)
+    right = _columns(view)[-1][1] + 8  # pixels
+    set_layout(fig, margin_t=30, margin_r=right, height=fig.layout.height - 12)
     set_x(fig, title_text=f"{title}, points (95\u00a0% joint over {n_judged:,} groups)")
     return fig
 
@@ -81,7 +82,7 @@ def style_of(group: GroupFinding, view: View) -> Style:
 
 
 def _columns(view: View) -> tuple[tuple[str, int], ...]:
-    return COLUMNS if view.is_event else tuple((name, shift - 52) for name, shift in COLUMNS[:2])
+    return COLUMNS if view.is_event else COLUMNS[:2]
 
 
 def _axis(view: View) -> str:
@@ -94,7 +95,7 @@ def _text(text: str, place: float, shift: int) -> dict[str, Any]:
         "x": 1,
         "xref": "paper",
         "xanchor": "right",
-        "xshift": -shift,
+        "xshift": shift,
         "y": max(place, 0),
         "yshift": 12 if place >= 0 else 28,
         "yanchor": "middle",

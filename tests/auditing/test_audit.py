@@ -263,7 +263,7 @@ def test_a_model_that_is_fair_on_average_is_wrong_by_group(rng):
     assert {group.name for group in found.of("groups").groups[:2]} == {"Female", "Male"}
     assert "Female × Black" in {group.name for group in found.of("groups").groups}
     assert found.verdict.startswith("Right on average, wrong for ")
-    assert "One map for each value of sex" in found.verdict
+    assert "A map for each value of sex" in found.verdict
 
 
 def test_every_further_column_of_a_table_is_judged(rng, tmp_path):
