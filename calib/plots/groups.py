@@ -68,8 +68,8 @@ def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figu
     texts += [_text(name, -1, shift) for name, shift in _columns(view)]
     fig.layout.annotations = [*fig.layout.annotations, *texts]
     right = _columns(view)[-1][1] + 8  # pixels
-    set_layout(fig, margin_t=30, margin_r=right, height=fig.layout.height - 12)
-    set_x(fig, title_text=f"{title}, points (95\u00a0% joint over {n_judged:,} groups)")
+    set_layout(fig, margin_t=30, margin_r=right, margin_b=60, height=fig.layout.height + 4)
+    set_x(fig, title_text=f"{title}, points<br>(95\u00a0% joint over {n_judged:,} groups)")
     return fig
 
 

@@ -24,9 +24,7 @@ from calib.formatting import plural
 if TYPE_CHECKING:
     import pyarrow as pa
 
-POSITIONS, ID_NAMES, ID_ENDINGS = map(
-    listed_words, ("array_positions", "array_ids", "id_endings")
-)
+POSITIONS, ID_NAMES, ID_ENDINGS = map(listed_words, ("array_positions", "array_ids", "id_endings"))
 """Names of columns of ids; ``POSITIONS`` may count the rows of one file, and say nothing of those of another."""
 
 
@@ -85,9 +83,7 @@ def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
         )
     partners = pc.indices_nonzero(pc.is_valid(theirs)).take(partner.take(rows))
     alone = [(first.name, len(ids) - len(rows)), (second.name, len(theirs) - len(rows))]
-    reason = (
-        f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}."
-    )
+    reason = f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}."
     finding = info("joined", reason)
     if k := sum(n for _, n in alone):
         without_partner = " and ".join(f"{plural(n, 'row')} of {file}" for file, n in alone if n)
@@ -97,9 +93,7 @@ def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
             f"{verb(k, 'was', 'were')} left out; {plural(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one.",
             "Check that both files hold the same rows.",
         )
-    return Joined(
-        first.taken(rows), second.taken(partners, without), rows, names[0], (finding,)
-    )
+    return Joined(first.taken(rows), second.taken(partners, without), rows, names[0], (finding,))
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
@@ -124,7 +118,9 @@ def is_id(name: str) -> bool:
     scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)
     if scores or base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES):
         return False
-    return base in (*ID_NAMES, *POSITIONS) or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
+    return base in (*ID_NAMES, *POSITIONS) or (
+        bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id")
+    )
 
 
 def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[pa.Array, pa.Array]:

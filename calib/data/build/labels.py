@@ -157,7 +157,10 @@ def label_texts(
     if values.dtype.kind != "b" and any(odd):
         n = int(np.array(odd)[positions].sum())
         raise fractional(f"{name} holds {plural(n, 'fraction')}, such as {texts[odd.index(True)]}")
-    numbers = [float(cell) if isinstance(cell, str) and text else cell for cell, text in zip(cells, texts, strict=True)]
+    numbers = [
+        float(cell) if isinstance(cell, str) and text else cell
+        for cell, text in zip(cells, texts, strict=True)
+    ]
     return [str(int(n)) if text else "" for n, text in zip(numbers, texts, strict=True)], True
 
 

@@ -85,7 +85,9 @@ def positive_weights(weights: Array) -> tuple[Floats | None, Findings]:
     n = int(bad.sum())
     reason = "All weights are zero, so they were left out."
     if n:
-        faults = f"{n:,} of {len(weights):,} weights {verb(n, 'is', 'are')} no number from 0 upwards"
+        faults = (
+            f"{n:,} of {len(weights):,} weights {verb(n, 'is', 'are')} no number from 0 upwards"
+        )
         reason = f"{faults} ({row_numbers(bad)}), so all weights were left out."
     return None, (warning("weights", reason, "Choose another column as the weight."),)
 
