@@ -86,7 +86,8 @@ def check_agreement(
     elif problem == "shuffled":
         yield warning(
             "labels_shuffled",
-            f"The outputs rank the labels not significantly better than chance (one-sided rank test, p = {chance:.2g}). "
+            f"The outputs rank the labels not significantly better than chance "
+            f"(one-sided rank test, p = {chance:.2g}). "
             "Labels in another order than the outputs, or shifted by a row, usually cause it, or a model that knows "
             "next to nothing.",
             "Save outputs and labels in one loop, without shuffling between them.",

@@ -31,7 +31,7 @@ from calib.data.predictions import Predictions
 from calib.data.roles import ColumnRole
 from calib.data.words import WEIGHT
 from calib.formatting import plural, row_numbers
-from calib.numerics import Floats, Ints
+from calib.numerics import Ints
 
 Bools = npt.NDArray[np.bool_]
 

@@ -182,7 +182,7 @@ def row_fields(
 
 
 def calibration_rows(split: Array) -> npt.NDArray[np.bool_] | None:
-    """Return the mask of calibration rows from booleans, 0 and 1, or words such as val and test; None where it is open."""
+    """Return the mask of calibration rows from booleans, 0 and 1, or words such as val and test; None where open."""
     values, positions = np.unique(split, return_inverse=True)
     if split.ndim != 1 or len(values) != 2:
         return None
