@@ -29,7 +29,7 @@ from calib.canonical import (
 )
 from calib.errors import CalibrationError, CalibrationWarning
 from calib.formatting import listed, plural
-from calib.numerics import Floats, Ints, log_softmax
+from calib.numerics import Floats, Ints, log_softmax, midranks
 from calib.parameters import number_fault, shown
 from calib.records import unflatten
 
@@ -569,11 +569,8 @@ def rank_test(outputs: Floats, kind: Kind, labels: Ints, most: int = RANKED) -> 
     labels = labels[rows]
     if values.shape[1] == 1:
         values = np.concatenate([-values, values], axis=1)
-    from scipy.stats import rankdata  # reading outputs to predict needs NumPy alone
-
-    ranks = np.asarray(
-        rankdata(log_softmax(values) if kind == "logits" else values, axis=0), dtype=np.float64
-    )
+    compared = log_softmax(values) if kind == "logits" else values
+    ranks = np.stack([midranks(column) for column in compared.T], axis=1)
     ranks -= ranks.mean(axis=0)
     frequency = np.bincount(labels, minlength=ranks.shape[1]) / len(rows)
     centred = ranks - (ranks @ frequency)[:, None]

@@ -12,7 +12,7 @@ import pytest
 import calib
 from calib.arrays import as_array
 from calib.errors import CalibrationError
-from calib.numerics import softmax
+from calib.numerics import midranks, softmax
 
 LOGITS = np.array([[0.5, -1.0, 2.0], [1.5, 0.0, -2.0], [0.25, 3.0, 1.0], [-1.0, 0.5, 0.75]])
 LABELS = np.array([2, 0, 1, 1])
@@ -119,3 +119,10 @@ def test_half_precision_widens_what_sums_may_miss_and_rows_are_divided_by_them()
 def test_what_is_no_probability_is_refused(given, says):
     with pytest.raises(CalibrationError, match=says):
         calib.logits(given)
+
+
+def test_midranks_are_those_of_scipy(rng):
+    from scipy.stats import rankdata
+
+    for values in (rng.normal(size=500), rng.integers(0, 7, 500) / 7, np.zeros(3), np.empty(0)):
+        np.testing.assert_array_equal(midranks(values), rankdata(values))

@@ -49,7 +49,9 @@ def group_names(groups: Array) -> tuple[Texts | None, Findings]:
     """Return the subgroup of each row as text, ``(missing)`` where it is empty; None for an identifier."""
     values, places = distinct(groups)
     if len(values) > MAX_GROUPS:
-        reason = f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left out."
+        reason = (
+            f"The groups were left out: more than {MAX_GROUPS:,} different values are no groups."
+        )
         return None, (warning("too_many_groups", reason, "Choose another column as groups."),)
     texts = values.astype(np.str_)
     gone = np.isnan(values) if values.dtype.kind == "f" else np.char.strip(texts) == ""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calib.data import words as w
 from calib.data.guess.columns import Column
 from calib.data.guess.names import about, is_anonymous, share_a_word, tokens
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, midranks
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
 """Label of each column, that of a single column's event last; None for the usual order, 0 before 1."""
@@ -134,13 +134,11 @@ def auroc(score: Floats, happened: npt.NDArray[np.bool_]) -> tuple[float, float]
 
     Both are NaN and 0 where one class is missing.
     """
-    from scipy.stats import rankdata
-
     n = int(happened.sum())
     m = len(happened) - n
     if not n or not m:
         return math.nan, 0.0
-    ranks = np.asarray(rankdata(score))
+    ranks = midranks(score)
     area = float((ranks[happened].sum() - n * (n + 1) / 2) / (n * m))
     deviation = math.sqrt(float(ranks.var(ddof=1)) / (n * m * (n + m)))
     return area, (area - 0.5) / deviation if deviation > 0 else 0.0
