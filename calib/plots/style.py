@@ -58,7 +58,7 @@ GLYPHS = {
     "star": "★", "pentagon": "⬟", "hexagon": "⬢", "triangle-left": "◀", "triangle-right": "▶", "hourglass": "⧗",
     "triangle-ne": "◥", "triangle-sw": "◣", "star-diamond": "✦", "triangle-se": "◢", "bowtie": "⧓",
     "diamond-tall": "⬧", "triangle-nw": "◤", "hexagram": "✶", "diamond-wide": "⬥", "star-square": "✸",
-    "octagon": "⬣",
+    "octagon": "◉",
 }  # fmt: skip
 """Plotly's markers, each with a letter like it, which stands before a method's name."""
 SYMBOLS = tuple(GLYPHS)
