@@ -55,9 +55,9 @@ COLORS = (
 )  # fmt: skip
 GLYPHS = {
     "circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "cross": "✚", "x": "✖", "triangle-down": "▼",
-    "star": "★", "pentagon": "⬟", "hexagon": "⬢", "triangle-left": "◀", "triangle-right": "▶", "hourglass": "⧗",
+    "star": "★", "pentagon": "⬟", "hexagon": "⬢", "triangle-left": "◀", "triangle-right": "▶", "hourglass": "⋈",
     "triangle-ne": "◥", "triangle-sw": "◣", "star-diamond": "✦", "triangle-se": "◢", "bowtie": "⧓",
-    "diamond-tall": "⬧", "triangle-nw": "◤", "hexagram": "✶", "diamond-wide": "⬥", "star-square": "✸",
+    "diamond-tall": "♦", "triangle-nw": "◤", "hexagram": "✶", "diamond-wide": "◈", "star-square": "✸",
     "octagon": "◉",
 }  # fmt: skip
 """Plotly's markers, each with a letter like it, which stands before a method's name."""
