@@ -106,7 +106,7 @@ def fitted_classes(page: Page, server: str) -> None:
     parts = ("features", "train_features", "train_labels")
     file = npz_bytes(logits=data.logits, **given, **{name: getattr(data, name) for name in parts})
     upload(page, server, f"{FILE}.npz", file)
-    expect(page.get_by_test_id("stMetric").filter(has_text="Classes")).to_contain_text("4")
+    expect(page.get_by_test_id("stMain").get_by_text("4 classes").first).to_be_visible()
     go(page, "Fit")
     for switched in set(recommended(data)) ^ set(FITTED):
         page.get_by_role("button", name=METHODS[switched].title, exact=True).click()
