@@ -62,7 +62,7 @@ def test_a_link_outlives_refreshes_and_the_server(
     page.get_by_test_id("stMain").get_by_role(
         "link", name=re.compile("^Next")
     ).click()  # not one of the menu's
-    shows_what_was_open(page, "Over- and underconfidence")
+    shows_what_was_open(page, "Groups")
     assert token(page) == mine
 
     restart()
