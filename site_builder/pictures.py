@@ -40,7 +40,9 @@ def draw_script(folders_up: int) -> str:
 
 def picture(method: Method) -> tuple[str, str]:
     """The picture as HTML that plotly's script draws, and a sentence that says what is seen in it."""
-    if method.needs:
+    if "groups" in method.needs:
+        fig, said = _groups(method)
+    elif method.needs:
         fig, said = _separation(method)
     elif NEEDS_CLASSES in method.cls.traits:
         fig, said = _dots(method)
@@ -115,6 +117,35 @@ def _dots(method: Method) -> tuple[go.Figure, str]:
         f"150 rows, before and after {method.title}, fitted to {N_FITTED:,} other rows with its defaults: circles are "
         "class 1, squares class 2, diamonds class 3. There is no single line, because a class's probability depends on "
         "all logits of the row."
+    )
+
+
+def _groups(method: Method) -> tuple[go.Figure, str]:
+    """The map of each of two groups, one of which is riskier than the model says."""
+    rng = np.random.default_rng(0)
+    risk = sigmoid(rng.normal(-1, 1, 4 * N_FITTED))
+    region = rng.choice(["north", "south"], len(risk))
+    happened = rng.random(len(risk)) < np.where(region == "south", risk**0.6, risk)
+    made = method.cls().fit(risk, happened, groups=region)
+    grid = np.linspace(0.01, 0.99, 200)
+    fig = go.Figure()
+    fig.add_shape(
+        type="line", x0=0, x1=1, y0=0, y1=1, line={"color": GUIDE, "width": 1, "dash": "dot"}
+    )
+    for k, name in enumerate(("north", "south")):
+        probs = made.predict_proba(grid, groups=np.full(len(grid), name))[:, 1]
+        fig.add_scatter(
+            x=grid, y=probs, name=name, mode="lines", line={"color": COLORS[k + 1], "width": 2}
+        )
+    _frame_of(
+        fig,
+        f"Maps of two simulated groups by {method.title}.",
+        "risk of the model",
+        "after calibration",
+    )
+    return fig, (
+        f"Simulated data: {len(risk):,} rows in two regions, of which the south is riskier than the model says. "
+        "Each line is the map of one region, fitted with the defaults: north is blue, south green."
     )
 
 

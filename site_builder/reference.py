@@ -63,9 +63,9 @@ def _page(name: str) -> str:
 
 
 def _place(package: str, name: str) -> str:
-    """Where a public name is documented: ``calib.calibrator`` is a stub for type checkers, and a function elsewhere."""
-    return (
-        "calib.registry.calibrator"
-        if (package, name) == ("calib", "calibrator")
-        else f"{package}.{name}"
-    )
+    """Where a public name is documented: what is imported when it is first used stands in a module of its own."""
+    if (package, name) == ("calib", "calibrator"):  # a stub for type checkers
+        return "calib.registry.calibrator"
+    if package == "calib.calibrators":
+        return f"{getattr(import_module(package), name).__module__}.{name}"
+    return f"{package}.{name}"

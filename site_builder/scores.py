@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from calib import metrics
 from calib.evaluation import SCORES, Score
 from calib.evaluation.score_registry import EVENT_RATE
+from calib.metrics.calibration_error import classwise_ece
+from calib.metrics.scoring_rules import sharpness
 from site_builder.docstrings import markdown
 from site_builder.methods import formula
 
@@ -138,6 +140,11 @@ PAGES = {
     ),
 }
 """By the function."""
+PARTS = {
+    "classwise_ece": (classwise_ece, '`calib.ece(probs, labels, of="classwise")`'),
+    "sharpness": (sharpness, "`calib.scores(probs, labels)`"),
+}
+"""Scores whose functions are not public, with the call that gives them."""
 TITLES = {
     "corp": "CORP decomposition",
     "classwise_ece": "Class-wise ECE",
@@ -190,7 +197,11 @@ def _overview() -> str:
 def _page(name: str) -> str:
     page = PAGES[name]
     # What comes before the sections of the docstring; the whole stands in the reference.
-    words = (inspect.getdoc(getattr(metrics, name)) or "").partition("\nParameters\n")[0]
+    function, call = PARTS.get(name) or (
+        getattr(metrics, name),
+        f"[`calib.metrics.{name}`](../api/calib.metrics.md#calib.metrics.{name})",
+    )
+    words = (inspect.getdoc(function) or "").partition("\nParameters\n")[0]
     return "\n\n".join([
         f"# {_title(name)}",
         "\n".join(f"- **{SCORES[key].title}**: {SCORES[key].meaning}" for key in page.keys),
@@ -199,7 +210,7 @@ def _page(name: str) -> str:
         page.conventions,
         "## How it is computed here",
         markdown(words),
-        f"Parameters and errors: [`calib.metrics.{name}`](../api/calib.metrics.md#calib.metrics.{name}).",
+        f"Parameters and errors: {call}.",
         *(["## How differences are judged"] if page.keys else []),
         "\n".join(["| score | better | range | smallest relevant difference | claimed |", "|---|---|---|--:|---|",
                    *(_row(SCORES[key]) for key in page.keys)]) if page.keys else "",
