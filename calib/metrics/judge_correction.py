@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.arrays import as_array, check_of_rows
 from calib.calibrators._folds import FOLDS, deal, row_units
+from calib.calibrators.by_group import MISSING
 from calib.errors import CalibrationError
 from calib.formatting import percent, plural
 from calib.metrics.estimate import Estimate, Rows, degrees_of
@@ -285,7 +286,7 @@ def _labels(labels: Any, n: int) -> Floats:
     known = {0: 0.0, 1: 1.0, "0": 0.0, "1": 1.0}
     outcome = np.full(n, np.nan)
     for row, value in enumerate(values):
-        if value is None or value == "" or value != value:
+        if str(value) in MISSING:
             continue
         if value not in known:
             raise CalibrationError(

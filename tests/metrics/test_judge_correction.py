@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calib.errors import CalibrationError
@@ -54,7 +55,7 @@ def test_a_judge_who_knows_nothing_is_not_followed():
     assert rate.labels_for() == pytest.approx(4 * 200, rel=0.1)  # the error falls by the root
 
 
-@pytest.mark.parametrize("missing", [None, "", float("nan")])
+@pytest.mark.parametrize("missing", [None, "", float("nan"), pd.NA])
 def test_labels_of_any_writing_are_taken(missing):
     _, verdict, _, labels = judged(30, 50)
     written = [missing if np.isnan(label) else str(int(label)) for label in labels]
