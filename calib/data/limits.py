@@ -1,4 +1,4 @@
-"""How large an upload may be, as configured."""
+"""Limits on the size of an upload, as configured."""
 
 from __future__ import annotations
 

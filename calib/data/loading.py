@@ -29,14 +29,14 @@ from calib.outputs import check_index
 T = TypeVar("T")
 
 APART = os.name == "posix"
-"""Whether this system can have files read by a process of their own."""
+"""True where files can be read by a process of their own."""
 
 
 def check_choices(choices: Choices) -> None:
     """Refuse a value of the wrong type, or one that is not allowed, as InvalidUpload that says what it may be."""
-    for name, value in choices.given().items():
-        values = OPTIONS[name]["type"]
-        if not values.fits(value):
+    for name, declared in OPTIONS.items():
+        value, values = getattr(choices, name), declared["type"]
+        if value is not None and not values.fits(value):
             reason = (
                 f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}."
             )
@@ -66,7 +66,7 @@ def unusable(findings: Sequence[Finding], readings: Sequence[TableReading]) -> D
 
 @dataclass(frozen=True)
 class Inspection:
-    """What an upload holds and how it was understood.
+    """Contents of an upload and how they were understood.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def _isolated(source: Source, options: LoadOptions) -> Inspection:
 
 
 def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
-    """What a task gives in a process of its own; see :func:`calib.isolation.client.isolated`."""
+    """Return the result of a task in a process of its own; see :func:`calib.isolation.client.isolated`."""
     if not APART:
         raise InvalidUpload(
             "isolation",
@@ -209,6 +209,8 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
 
 def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
     """The first cells of each column of a table, as text of a few characters; nothing for files of arrays."""
+    if not contents.tabular:
+        return {}
     try:
         sample = contents.sample()
     except InvalidUpload:  # which was said where it was read

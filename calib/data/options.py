@@ -1,4 +1,4 @@
-"""What can be said about an upload by hand: the files it consists of, and how they are read."""
+"""Options of reading: the files of an upload, and how they are read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Source = (
 pandas or polars, an Arrow table, a list of dictionaries), or arrays and tensors by name, as in an npz file."""
 
 WeightKind = Literal["sampling", "frequency", "exposure"]
-"""What weights mean, which decides how they enter an interval; without it they are never applied."""
+"""Meaning of weights, which decides how they enter an interval; without it they are never applied."""
 
 WEIGHT_KINDS: dict[WeightKind, str] = {
     "sampling": "one over the probability that the row was drawn",
@@ -61,7 +61,7 @@ def names_in(chosen: Columns | None) -> tuple[str, ...]:
 
 
 class ValueType(NamedTuple):
-    """What values an option takes: how a sentence calls them, whether a value fits, and what written text means."""
+    """Type of an option: its name in sentences, the test of a value, and the parser of written text."""
 
     expected: str
     fits: Callable[[Any], bool]
@@ -69,7 +69,7 @@ class ValueType(NamedTuple):
 
 
 def _of(*types: type) -> Callable[[Any], bool]:
-    """Whether a value is of one of these types; a truth value is no number."""
+    """Return a test for values of these types; a truth value is no number."""
     return lambda value: isinstance(value, types) and (not isinstance(value, bool) or bool in types)
 
 
@@ -147,7 +147,7 @@ OPTION_OF_ROLE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """How to read an upload. None means "infer"; an :class:`Inspection` holds what was inferred.
+    """Options of reading an upload. None means "infer"; an :class:`Inspection` holds the inferred ones.
 
     Every option is declared here once, with the values it takes and how the page calls it.
 
@@ -305,9 +305,7 @@ class Choices:
         list of str
             Each as often as it was chosen.
         """
-        chosen = [getattr(self, option) for option in options]
-        several = [(own,) if isinstance(own, str) else own or () for own in chosen]
-        return [name for names in several for name in names if name]
+        return [name for option in options for name in names_in(getattr(self, option))]
 
     def columns(self, but: str = "") -> set[str]:
         """The columns that have a role already.
@@ -336,6 +334,9 @@ class Choices:
         return {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
 
 
+INFERRED = Choices()
+"""Everything left to be inferred."""
+
 ONE_COLUMN_OPTIONS = ("labels", "predicted", "clusters", "weights", "times", "split")
 """Options that name one column of a table."""
 
@@ -345,7 +346,7 @@ OPTIONS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Choi
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """What :func:`calib.load` and :func:`calib.data.inspect` take beside the file with the model's outputs.
+    """Files beside the model's outputs, and options, of :func:`calib.load` and :func:`calib.data.inspect`.
 
     Every file is declared here once; the command line makes an option of each and the page a place to upload it,
     both with its help. A file that is not given is None: what it would hold is looked for in the first file.
@@ -452,4 +453,4 @@ FILES: dict[str, str] = {f.name: f.metadata["help"] for f in fields(LoadOptions)
 """The files beside the first one by name, each with its help, in the order of the command line and the page."""
 
 FEATURE_FILES = ("features", "train_features", "train_labels")
-"""Those of them that only some methods need."""
+"""Files that only some methods need."""

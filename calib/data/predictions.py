@@ -193,7 +193,7 @@ class Predictions:
         return self.labels == 1 if self.kind == "pairs" else None
 
     def name_of(self, column: int) -> str:
-        """What sentences call the class of a column: the event by its name, every other class by its label.
+        """Return the name of a class for sentences: that of the event, or the label of another class.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ BEND = 4.0
 """Logit above which the simulated model begins to exaggerate."""
 
 CURVATURE = 0.06
-"""How fast it exaggerates: the factor of the squared excess over :data:`BEND`."""
+"""Factor of the squared excess over :data:`BEND`."""
 
 
 def exaggerate(logits: Floats) -> Floats:
@@ -159,7 +159,7 @@ KNOWN: dict[str, dict[str, Any]] = {
         "true_latent": undo_exaggeration,
     },
 }
-"""What is known of simulated samples, and how one is made."""
+"""Known functions of simulated samples, and the maker of one."""
 
 SAMPLES: dict[str, Sample] = {
     name: Sample(name, **said, **KNOWN.get(name, {}))

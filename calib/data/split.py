@@ -177,7 +177,7 @@ def _spread(stratum: Ints, n_rows: Ints, generator: np.random.Generator) -> Ints
 def said_of_clusters(
     calibration: npt.NDArray[Any] | None, test: npt.NDArray[Any] | None, asked: int | None = None
 ) -> str:
-    """How a split treats clusters, in one sentence; "" for data without clusters.
+    """Describe how a split treats clusters, in one sentence; "" for data without clusters.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from calib.data.build.features import Features, as_features
 from calib.data.build.part import (
     as_floats,
     check_there,
+    class_names_in,
     display_name,
     read_any,
     read_class_names,
@@ -97,9 +98,9 @@ def read_rows(
         ids = {
             name: names for name in naming if (names := _names_of_rows(contents, name)) is not None
         }
-        return UnlabelledRows(
-            found, ids, columns if contents.tabular else read_class_names(contents) or ()
-        )
+        if not contents.tabular:
+            columns = read_class_names(contents, class_names_in(contents)) or ()
+        return UnlabelledRows(found, ids, columns)
 
 
 def read_features(

@@ -70,10 +70,11 @@ def align_files(files: Files, choices: Choices) -> tuple[Files, Choices, Finding
     files = dict(files)
     ids = choices.ids
     findings: Findings = ()
-    of_test = replace(choices, outputs=choices.test_outputs, labels=choices.test_labels)
-    for role, of_labels, of_part in ((SOURCE, "labels", choices), ("test", "test_labels", of_test)):
-        if role not in files:
-            continue
+    parts = [(SOURCE, "labels", choices)]
+    if "test" in files:
+        of_test = replace(choices, outputs=choices.test_outputs, labels=choices.test_labels)
+        parts.append(("test", "test_labels", of_test))
+    for role, of_labels, of_part in parts:
         pairs, options, more = read_as_pairs(files[role], files.get(of_labels), of_part)
         findings += more
         if pairs is not files[role]:

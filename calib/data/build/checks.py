@@ -40,9 +40,8 @@ def check_outputs(
     ----------
     order : the label of each column.
     """
-    if len(outputs) > 1 and all(
-        (outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)
-    ):
+    same = len(outputs) > 1 and bool((outputs[-1] == outputs[0]).all())
+    if same and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)):
         # Constant outputs agree with the labels by chance alone, and no other order helps.
         reason = f"All {plural(len(outputs), 'row')} of {name} are the same: the outputs do not depend on the input."
         action = (
@@ -109,14 +108,11 @@ def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iter
     if (in_order[:-1] < in_order[1:]).all():
         return
     order = np.argsort(key, kind="stable")
-    first = order[:-1]
-    second = order[1:]
-    same = np.flatnonzero(key[first] == key[second])
-    first = first[same]
-    second = second[same]
+    pairs = np.column_stack([order[:-1], order[1:]])
+    pairs = pairs[key[pairs[:, 0]] == key[pairs[:, 1]]]
+    first, second = pairs.T
     equal = np.isfinite(key[first]) & (outputs[first] == outputs[second]).all(axis=1)
-    first = first[equal]
-    second = second[equal]
+    first, second = pairs[equal].T
     probs = softmax(to_canonical(outputs[second], kind))
     agree_by_chance = math.exp(np.log((probs**2).sum(axis=1)).sum())
     if (labels[first] != labels[second]).any() or agree_by_chance > CHANCE:

@@ -41,7 +41,7 @@ LEAK = "training_rows"
 """Code of the finding that training rows are among the rows to judge."""
 
 RANGES_DIFFER = 100
-"""How many times wider than the narrowest column the widest may be before it dominates every distance."""
+"""Largest ratio of the ranges of two columns; the wider dominates every distance beyond it."""
 
 
 def as_features(array: Array, name: str) -> tuple[Features, Findings]:
@@ -286,7 +286,7 @@ def check_leak(own: Hashes, trained: Hashes) -> tuple[Finding, ...]:
 
 
 def leak(findings: Iterable[Finding]) -> str:
-    """What :func:`check_leak` found, to be repeated beside scores; empty where it found nothing."""
+    """Return the finding of :func:`check_leak` as text, to be repeated beside scores; empty without one."""
     return next(
         (f"{finding.message} {finding.action}" for finding in findings if finding.code == LEAK), ""
     )

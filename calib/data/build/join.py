@@ -112,7 +112,7 @@ def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, st
 
 
 def is_id(name: str) -> bool:
-    """Whether a column's name says that it holds an id, and nothing else."""
+    """Return whether a column's name is that of an id and of nothing else."""
     base = canonical(name).base
     parts = tokens(name)
     scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)

@@ -25,7 +25,7 @@ WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?")
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
 
 FEW_NAMES = 100
-"""So many columns are compared with the beginnings of labels; more have other names."""
+"""Most columns that are compared with the beginnings of labels."""
 
 OFTEN = 0.05
 """Share of rows from which a label that belongs to no column is no slip."""
@@ -203,7 +203,7 @@ def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
 
 
 def _are_numbers(values: Array, present: Sequence[str], named: set[str]) -> bool:
-    """Whether labels are numbers rather than names; classes may be called ``True`` or ``0.5``."""
+    """Return whether labels are numbers and no names; classes may be called ``True`` or ``0.5``."""
     if values.dtype.kind != "U":
         return values.dtype.kind != "b" or not set(present) <= named
     fractions = set(present) <= named and not all(map(WHOLE.fullmatch, present))
@@ -324,7 +324,7 @@ def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | No
 
 
 def is_missing(value: Any, called: Collection[str] = (), words: Collection[str] = MISSING) -> bool:
-    """Whether a label is missing: an empty text, NaN or infinite, or a text that says so and is no class's name.
+    """Return whether a label is missing: empty, NaN, infinite, or a word such as ``NA`` that names no class.
 
     ``called`` are names of classes without case and separators.
     """

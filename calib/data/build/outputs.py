@@ -62,14 +62,14 @@ AS_LOG_ODDS = {"Log-odds, as they are": {"scale": PLAIN, "kind": "binary_log_odd
 
 @dataclass(frozen=True)
 class Form:
-    """What outputs are once on the plain scale, and the scale that they are written on; None for the plain one."""
+    """Kind of outputs on the plain scale, and the scale they are written on; None for the plain one."""
 
     kind: Kind
     scale: Scale | None = None
 
     @property
     def in_words(self) -> str:
-        """What they are read as, for a sentence."""
+        """Kind or scale for a sentence."""
         return KINDS[self.kind] if self.scale in (None, 1.0) else describe_scale(self.scale)
 
 
@@ -197,8 +197,8 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> tuple[Form, Fin
     scale, sure = choices.scale, True
     if scale is None and not inside and given not in ("logits", "binary_log_odds"):
         values = looked_at(outputs)
-        column = next(iter(names_in(choices.outputs)), name)
         if single:
+            column = next(iter(names_in(choices.outputs)), name)
             scale, sure = of_column(values, column, given in IN_UNIT)
         else:
             scale = of_rows(values, name)
@@ -263,7 +263,7 @@ def of_rows(values: Floats, name: str) -> Scale | None:
 
 
 def are_logs(values: Floats) -> bool:
-    """Whether rows are logarithms of probabilities, whose exponentials sum to one."""
+    """Return whether rows are logarithms of probabilities, whose exponentials sum to one."""
     if not values.size or values.shape[1] == 1:
         return False
     unit = unit_of(values)
@@ -363,7 +363,7 @@ def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
 
 
 def check_sums(outputs: Floats, name: str) -> Findings:
-    """What is to be said of rows of values between 0 and 1 that do not sum to one; refuse them where most are far off.
+    """Warn of rows of values between 0 and 1 that do not sum to one; refuse them where most are far off.
 
     Values rounded to d digits are off by at most K / 2 units of the last one, in sum, and by about the root of K.
     """

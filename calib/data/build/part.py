@@ -65,8 +65,6 @@ class Part:
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Part:
         """Return the same without the rows that are not kept; labels stay whole."""
-        if keep.all():
-            return self
         if not keep.any():
             rows = plural(len(keep), "row")
             reason = f"None of {rows} can be used: values or labels are missing."
@@ -96,14 +94,15 @@ def read_part(
     if labels is None:
         outputs_name = display_name(contents, choices.outputs)
         labels_name = display_name(contents, choices.labels)
-    columns = names_in(choices.outputs)
+    columns = names_in(choices.outputs) if is_table else ()
     values = read_any(contents, columns if is_table else choices.outputs)
     truth, findings = row_labels(read_any(labels or contents, choices.labels), values, labels_name)
     values, more = rows_by_classes(values, len(truth), outputs_name, labels_name)
     outputs = as_floats(values, outputs_name)
     if is_table and not has_percent_sign(contents, columns[0]):
         ask_whether_percent(outputs, choices)
-    names = read_class_names(contents)
+    naming = None if is_table else class_names_in(contents)
+    names = read_class_names(contents, naming)
     per_row = [*ROW_ROLES, "features", "split", "predicted"]
     if choices.kind == "pairs":
         per_row.remove("predicted")
@@ -111,7 +110,7 @@ def read_part(
         truth = correct_answers(truth, predicted, labels_name, choices.event)
         names = names or ("wrong", "correct")
     rows, left_out = read_rows(contents, len(outputs), {r: getattr(choices, r) for r in per_row})
-    metadata, unused = read_metadata(contents, choices, roles, len(outputs))
+    metadata, unused = read_metadata(contents, choices, roles, len(outputs), naming)
     part = Part(
         outputs,
         truth,
@@ -185,14 +184,18 @@ def read_rows(
 
 
 def read_metadata(
-    contents: Contents, choices: Choices, roles: Sequence[ColumnRole], n_rows: int
+    contents: Contents,
+    choices: Choices,
+    roles: Sequence[ColumnRole],
+    n_rows: int,
+    naming: str | None,
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """Read the columns of few values that are kept as further subgroups; return them and what is left aside."""
+    """Read columns of few values as further subgroups; return them, and all without a role but names of classes."""
     if contents.tabular:
         kept = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
         left = tuple(role.column for role in roles if role.role == "ignore")
         return {name: contents.read(name) for name in kept}, left
-    used = {str(name) for value in choices.given().values() for name in _as_tuple(value)}
+    used = choices.columns() | {*choices.names(*FEATURE_FILES)}
     metadata: dict[str, Array] = {}
     free = [array for array in contents.arrays if array.name not in used]
     for array in free:
@@ -201,12 +204,8 @@ def read_metadata(
         values = contents.read(array.name)
         if 2 <= len(distinct(values)[0]) <= MOST_VALUES:
             metadata[array.name] = values
-    names = (*metadata, class_names_in(contents))
-    return metadata, tuple(array.name for array in free if array.name not in names)
-
-
-def _as_tuple(value: object) -> tuple[object, ...]:
-    return value if isinstance(value, tuple) else (value,)
+    named = (*metadata, naming)
+    return metadata, tuple(array.name for array in free if array.name not in named)
 
 
 def read_training(
@@ -228,9 +227,8 @@ def read_any(contents: Contents, name: Any) -> Array:
     return contents.read_columns(name) if isinstance(name, tuple) else contents.read(name)
 
 
-def read_class_names(contents: Contents) -> tuple[str, ...] | None:
-    """Read the array that names the classes; None in tables and where there is none."""
-    name = None if contents.tabular else class_names_in(contents)
+def read_class_names(contents: Contents, name: str | None) -> tuple[str, ...] | None:
+    """Read the array that names the classes; None where there is none."""
     if name is None:
         return None
     return tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
@@ -239,10 +237,10 @@ def read_class_names(contents: Contents) -> tuple[str, ...] | None:
 def class_names_in(contents: Contents) -> str | None:
     """Return the array of a file that names the classes."""
     name = first_named(contents.names, CLASS_NAMES, None)
-    others = first_named(contents.names, LABELS, None) != "classes"
-    if name is None and "classes" in contents and others:
-        return "classes"  # scikit-learn's classes_, beside labels of another name
-    return name
+    if name is not None or "classes" not in contents.by_name:
+        return name
+    # scikit-learn's classes_, beside labels of another name
+    return "classes" if first_named(contents.names, LABELS, None) != "classes" else None
 
 
 def display_name(contents: Contents, name: Any) -> str:
@@ -380,8 +378,7 @@ def concatenated(
         part.labels.reshape(-1) if part.labels.size == len(part.labels) else part.labels
         for part in (first, second)
     ]
-    is_text = [part.dtype.kind == "U" for part in labels]
-    if labels[0].shape[1:] != labels[1].shape[1:] or is_text[0] != is_text[1]:
+    if len({(array.shape[1:], array.dtype.kind == "U") for array in labels}) == 2:
         raise InvalidUpload(
             "labels_differ",
             f"{first.labels_name} holds {labels[0].dtype} of shape {labels[0].shape}, but "

@@ -73,9 +73,10 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         "bad features": bad_features,
     }
     keep, of_rows = rows_to_keep(dropped, choices)
-    part = part.take(keep)
     codes = labels.codes[keep]
-    features = None if features is None else features[keep] if not keep.all() else features
+    if not keep.all():
+        part = part.take(keep)
+        features = None if features is None else features[keep]
     check_plain(part.outputs, kind, what)
 
     is_usual = [*order] == [*range(n_classes)] and choices.label_values is None

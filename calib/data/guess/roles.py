@@ -13,7 +13,7 @@ from calib.data.findings import Findings, InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays, infer_label
 from calib.data.guess.names import plain_name
 from calib.data.guess.question import infer_columns
-from calib.data.options import FEATURE_FILES, NOTHING, Choices, Columns, names_in
+from calib.data.options import FEATURE_FILES, INFERRED, NOTHING, Choices, Columns, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole
 
@@ -34,7 +34,9 @@ def guess_roles(
     InvalidUpload
         Where no reading is clearly meant, with the readings as a question; or where there is none.
     """
-    check_names(contents, choices, labels)
+    by_hand = choices != INFERRED
+    if by_hand:
+        check_names(contents, choices, labels)
     roles: Roles = ()
     findings: Findings = ()
     if contents.tabular:
@@ -43,9 +45,8 @@ def guess_roles(
         choices = infer_arrays(contents, choices, labels is not None)
     if labels is not None and not choices.labels:
         choices = replace(choices, labels=infer_label(labels))
-    check_names(
-        contents, choices, labels
-    )  # an array that was chosen may also be inferred for another role
+    if by_hand:  # an array that was chosen may also be inferred for another role
+        check_names(contents, choices, labels)
     return choices, roles, findings
 
 

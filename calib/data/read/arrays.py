@@ -1,140 +1,20 @@
-"""Files of arrays: npz and npy by NumPy, HDF5 by h5py; and arrays and tensors that are in memory already."""
+"""HDF5 files by h5py, and arrays and tensors that are in memory already."""
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from math import prod
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.lib import format as npy_format
 
 from calib.data.array_names import OUTPUTS, canonical
 from calib.data.findings import InvalidUpload, shortened
 from calib.data.guess.names import class_names
 from calib.data.limits import RESAVE, check_count
-from calib.data.read.base import Array, ArrayInfo, Contents, check_size, reading
+from calib.data.read.base import Array, ArrayInfo, Arrays, Read, check_size, plain_text, reading
 from calib.errors import reason
-
-Read = Callable[[], Array]
-
-
-class Arrays(Contents):
-    """Arrays by their names, each of which is read when it is asked for.
-
-    Parameters
-    ----------
-    arrays : shape and type of each array, and the function that reads it.
-    """
-
-    def __init__(self, name: str, arrays: Sequence[tuple[ArrayInfo, Read]]):
-        super().__init__(name, tuple(info for info, _ in arrays))
-        self._reads = {info.name: read for info, read in arrays}
-
-    def _read(self, name: str, what: str) -> Array:
-        return self._reads[name]()
-
-
-# NumPy's files.
-
-
-def open_npy(name: str, file: BinaryIO) -> Arrays:
-    """Open a file with a single array, named after the file."""
-    size = file.seek(0, 2)
-    file.seek(0)
-    with reading(name):
-        shape, dtype = npy_header(file, name, size)
-    check_dtype(dtype, name)
-
-    def read() -> Array:
-        check_size(prod(shape) * dtype.itemsize, name)
-        file.seek(0)
-        return plain_text(npy_format.read_array(file, allow_pickle=False))
-
-    return Arrays(name, [(ArrayInfo(name.removesuffix(".npy"), shape, str(dtype)), read)])
-
-
-def open_npz(name: str, file: BinaryIO) -> Arrays:
-    """Open the .npy members of a zip archive."""
-    with reading(name):
-        archive = zipfile.ZipFile(file)
-        members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-        check_count(len(members), name)
-        return Arrays(name, [npz_member(archive, member, name) for member in members])
-
-
-def npz_member(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: str
-) -> tuple[ArrayInfo, Read]:
-    """Return shape and type of one member of an archive, and the function that reads it."""
-    key = member.filename.removesuffix(".npy")
-    what = f"{key} in {file}"
-    with archive.open(member) as stream:  # the directory bounds what is unpacked
-        shape, dtype = npy_header(stream, what, member.file_size)
-
-    def read() -> Array:
-        check_dtype(dtype, what)
-        check_size(prod(shape) * dtype.itemsize, what)
-        with archive.open(member) as stream:
-            return plain_text(npy_format.read_array(stream, allow_pickle=False))
-
-    return ArrayInfo(key, shape, "object" if dtype.hasobject else str(dtype)), read
-
-
-def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type of a .npy array as its header declares them, which is never evaluated as code.
-
-    Parameters
-    ----------
-    size : bytes that are there, header included.
-    """
-    version = npy_format.read_magic(file)
-    old = version == (1, 0)
-    read = npy_format.read_array_header_1_0 if old else npy_format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    nbytes = prod(shape) * dtype.itemsize
-    there = size - file.tell()
-    if dtype.itemsize <= 0 or any(n < 0 for n in shape) or nbytes >= 2**63:
-        declared = f"{what} declares items of {dtype.itemsize} bytes and the shape {shortened(str(shape))}."
-        raise InvalidUpload("dtype", declared, RESAVE)
-    if nbytes > there and not dtype.hasobject:
-        reason_ = f"{what} says it has the shape {shape}, {nbytes:,} bytes, but only {there:,} are there. "
-        reason_ += "The copy or download was probably cut off."
-        raise InvalidUpload("truncated", reason_, "Copy or download the file again.")
-    return shape, dtype
-
-
-def check_dtype(dtype: np.dtype[Any], what: str) -> None:
-    """Refuse items that are Python objects (they would need unpickling) or records."""
-    if dtype.hasobject:
-        why = f"{what} holds Python objects, which would have to be unpickled; that can run code, so it is never done. "
-        action = "Save numbers as array.astype('float32') and strings as array.astype('str')."
-        why += "Rows of different lengths or a list of strings usually cause it."
-        raise InvalidUpload("object_dtype", why, action)
-    if dtype.names is not None or dtype.subdtype is not None:
-        fields = f"{what} is a structured array with the fields {', '.join(dtype.names or ('0',))[:200]}."
-        action = (
-            "Save each field as its own array: numpy.savez(file, logits=..., labels=a['label'])."
-        )
-        raise InvalidUpload("structured_dtype", fields, action)
-
-
-LAST_LETTER = 0x10FFFF
-
-
-def plain_text(array: Array) -> Array:
-    """An array whose bytes are text in UTF-8; numbers that are no letters become U+FFFD, or no text can be made."""
-    if array.dtype.kind == "S":
-        return np.char.decode(array, "utf-8", "replace")
-    if array.dtype.kind == "U":
-        codes = array.reshape(-1, order="A").view(
-            np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
-        )
-        codes[(codes > LAST_LETTER) | ((codes >= 0xD800) & (codes <= 0xDFFF))] = 0xFFFD
-    return array
-
 
 # HDF5.
 

@@ -1,26 +1,36 @@
-"""What all readers share: how large an array may be, the list of what a file holds, and errors in words."""
+"""An open file and its arrays, which all readers share, with limits and errors; and NumPy's own files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from math import prod
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib import format as npy_format
 
 from calib.data.findings import InvalidUpload, shortened
-from calib.data.limits import MAX_BYTES, check_count, megabytes
+from calib.data.limits import MAX_BYTES, RESAVE, check_count, megabytes
 from calib.errors import Finding, missing_package, reason
 from calib.numerics import blocks
 
 Array = npt.NDArray[Any]
+Read = Callable[[], Array]
 
 
-def check_size(nbytes: int, what: str) -> None:
+def place_in(file: str, array: str) -> str:
+    """Name of an array for a sentence; that of its file where it is the only one."""
+    return f"{shortened(array)} in {file}" if array else file
+
+
+def check_size(nbytes: int, file: str, array: str = "") -> None:
     """Refuse what is larger than may be read; what is larger still has no room in the process that reads it."""
     if nbytes > MAX_BYTES:
+        what = place_in(file, array)
         raise InvalidUpload(
             "too_large",
             f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(MAX_BYTES)} are allowed.",
@@ -77,7 +87,7 @@ class Contents:
         self.by_name = {array.name: array for array in arrays}
 
     def __contains__(self, name: object) -> bool:
-        """Whether the file holds an array of this name."""
+        """Return whether the file holds an array of this name."""
         return name in self.by_name
 
     def info(self, name: str) -> ArrayInfo:
@@ -92,13 +102,13 @@ class Contents:
         InvalidUpload
             If it cannot be read safely, or is larger than may be read.
         """
-        what = self.name if len(self.arrays) == 1 else f"{shortened(name)} in {self.name}"
-        with reading(what):
-            array = self._read(name, what)
-        check_size(array.nbytes, what)
+        place = self.name, name if len(self.arrays) > 1 else ""
+        with reading(*place):
+            array = self._read(name)
+            check_size(array.nbytes, *place)
         return array
 
-    def _read(self, name: str, what: str) -> Array:
+    def _read(self, name: str) -> Array:
         raise NotImplementedError
 
     def sample(self) -> dict[str, Array]:
@@ -115,8 +125,8 @@ class Contents:
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Turn any exception of a library on a broken file into InvalidUpload.
+def reading(file: str, array: str = "") -> Iterator[None]:
+    """Turn any exception of a library on a broken file, or one of its arrays, into InvalidUpload.
 
     The parsers of zip, HDF5, Parquet and CSV raise dozens of types on broken bytes, so all are caught here, and nowhere
     else.
@@ -126,10 +136,11 @@ def reading(what: str) -> Iterator[None]:
     except (InvalidUpload, ModuleNotFoundError):
         raise
     except MemoryError as error:
-        reason_ = f"There is not enough memory to read {what}."
+        reason_ = f"There is not enough memory to read {place_in(file, array)}."
         raise InvalidUpload("too_large", reason_, "Save fewer rows.") from error
     except Exception as error:
-        raise damaged(what, reason(error)[:160] or type(error).__name__) from error
+        why = reason(error)[:160] or type(error).__name__
+        raise damaged(place_in(file, array), why) from error
 
 
 def damaged(what: str, why: str) -> InvalidUpload:
@@ -172,3 +183,118 @@ def distinct(values: Array) -> tuple[Array, npt.NDArray[np.intp]]:
         places[rows] = [numbers.setdefault(text, len(numbers)) for text in values[rows].tolist()]
     found, order = np.unique(np.array([*numbers], dtype=values.dtype), return_inverse=True)
     return found, order.reshape(-1)[places]
+
+
+class Arrays(Contents):
+    """Arrays by their names, each of which is read when it is asked for.
+
+    Parameters
+    ----------
+    arrays : shape and type of each array, and the function that reads it.
+    """
+
+    def __init__(self, name: str, arrays: Sequence[tuple[ArrayInfo, Read]]):
+        super().__init__(name, tuple(info for info, _ in arrays))
+        self._reads = {info.name: read for info, read in arrays}
+
+    def _read(self, name: str) -> Array:
+        return self._reads[name]()
+
+
+# NumPy's files.
+
+
+def open_npy(name: str, file: BinaryIO) -> Arrays:
+    """Open a file with a single array, named after the file."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    with reading(name):
+        shape, dtype = npy_header(file, name, size)
+    check_dtype(dtype, name)
+
+    def read() -> Array:
+        check_size(prod(shape) * dtype.itemsize, name)
+        file.seek(0)
+        return plain_text(npy_format.read_array(file, allow_pickle=False))
+
+    return Arrays(name, [(ArrayInfo(name.removesuffix(".npy"), shape, str(dtype)), read)])
+
+
+def open_npz(name: str, file: BinaryIO) -> Arrays:
+    """Open the .npy members of a zip archive."""
+    with reading(name):
+        archive = zipfile.ZipFile(file)
+        members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+        check_count(len(members), name)
+        return Arrays(name, [npz_member(archive, member, name) for member in members])
+
+
+def npz_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: str
+) -> tuple[ArrayInfo, Read]:
+    """Return shape and type of one member of an archive, and the function that reads it."""
+    key = member.filename.removesuffix(".npy")
+    what = f"{key} in {file}"
+    with archive.open(member) as stream:  # the directory bounds what is unpacked
+        shape, dtype = npy_header(stream, what, member.file_size)
+
+    def read() -> Array:
+        check_dtype(dtype, what)
+        check_size(prod(shape) * dtype.itemsize, what)
+        with archive.open(member) as stream:
+            return plain_text(npy_format.read_array(stream, allow_pickle=False))
+
+    return ArrayInfo(key, shape, "object" if dtype.hasobject else str(dtype)), read
+
+
+def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type of a .npy array as its header declares them, which is never evaluated as code.
+
+    Parameters
+    ----------
+    size : bytes that are there, header included.
+    """
+    version = npy_format.read_magic(file)
+    old = version == (1, 0)
+    read = npy_format.read_array_header_1_0 if old else npy_format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    nbytes = prod(shape) * dtype.itemsize
+    there = size - file.tell()
+    if dtype.itemsize <= 0 or any(n < 0 for n in shape) or nbytes >= 2**63:
+        declared = f"{what} declares items of {dtype.itemsize} bytes and the shape {shortened(str(shape))}."
+        raise InvalidUpload("dtype", declared, RESAVE)
+    if nbytes > there and not dtype.hasobject:
+        reason_ = f"{what} says it has the shape {shape}, {nbytes:,} bytes, but only {there:,} are there. "
+        reason_ += "The copy or download was probably cut off."
+        raise InvalidUpload("truncated", reason_, "Copy or download the file again.")
+    return shape, dtype
+
+
+def check_dtype(dtype: np.dtype[Any], what: str) -> None:
+    """Refuse items that are Python objects (they would need unpickling) or records."""
+    if dtype.hasobject:
+        why = f"{what} holds Python objects, which would have to be unpickled; that can run code, so it is never done. "
+        action = "Save numbers as array.astype('float32') and strings as array.astype('str')."
+        why += "Rows of different lengths or a list of strings usually cause it."
+        raise InvalidUpload("object_dtype", why, action)
+    if dtype.names is not None or dtype.subdtype is not None:
+        fields = f"{what} is a structured array with the fields {', '.join(dtype.names or ('0',))[:200]}."
+        action = (
+            "Save each field as its own array: numpy.savez(file, logits=..., labels=a['label'])."
+        )
+        raise InvalidUpload("structured_dtype", fields, action)
+
+
+LAST_LETTER = 0x10FFFF
+
+
+def plain_text(array: Array) -> Array:
+    """An array whose bytes are text in UTF-8; numbers that are no letters become U+FFFD, or no text can be made."""
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8", "replace")
+    if array.dtype.kind == "U":
+        codes = array.reshape(-1, order="A").view(
+            np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
+        )
+        codes[(codes > LAST_LETTER) | ((codes >= 0xD800) & (codes <= 0xDFFF))] = 0xFFFD
+    return array

@@ -71,7 +71,7 @@ NAME = "The table"
 
 
 def is_pandas(source: Any) -> bool:
-    """Whether a source is a pandas DataFrame; pandas is not imported for that."""
+    """Return whether a source is a pandas DataFrame, without importing pandas."""
     return type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns")
 
 

@@ -1,4 +1,4 @@
-"""How a text table is written: encoding, delimiter, decimal sign, lines above the table, and the names of its columns.
+"""Form of a text table: encoding, delimiter, decimal sign, lines above the table, and the names of its columns.
 
 All are inferred from the first megabyte.
 """
@@ -15,7 +15,7 @@ from calib.data.array_names import LABELS, canonical
 from calib.data.findings import InvalidUpload
 from calib.data.options import Choices
 from calib.data.read.nested import parsed
-from calib.data.read.numerals import CODE, Sign, are_numbers, decimal_sign, is_number
+from calib.data.read.numerals import CODE, Sign, decimal_sign, is_number
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
@@ -116,7 +116,7 @@ def with_savetxt_header(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 SPLITS = (",", ";", "\t", r"\s+")
-"""What stands between the names and numbers of numpy.savetxt."""
+"""Separators between names or numbers of numpy.savetxt."""
 
 
 def cells_of(lines: list[str], delimiter: str) -> list[list[str]]:
@@ -151,7 +151,7 @@ def infer_encoding(content: bytes) -> str:
 
 
 def is_encoded(content: bytes, encoding: str) -> bool:
-    """Whether bytes are text in an encoding."""
+    """Return whether bytes are text in an encoding."""
     try:
         codecs.decode(content, encoding)
     except UnicodeError:
@@ -203,12 +203,12 @@ def infer_delimiter(lines: list[str], file: str) -> str:
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell holds a number, or several values such as ``[0.1, 0.9]``."""
+    """Return whether a cell holds a number, or several values such as ``[0.1, 0.9]``."""
     return bool(cell.strip()) and (is_number(cell) or isinstance(parsed(cell), (list, dict)))
 
 
 def lines_above(texts: list[str], rows: list[list[str]]) -> int:
-    """How many lines stand above the table.
+    """Return the number of lines above the table.
 
     Whatever has fewer filled cells than most lines, or the same text twice, where the first other line holds names and
     the next one values; else comments, and lines with at most half as many filled cells as most have.
@@ -237,7 +237,7 @@ def lines_above(texts: list[str], rows: list[list[str]]) -> int:
 
 
 def infer_header(rows: list[list[str]]) -> bool:
-    """Whether the first line names the columns.
+    """Return whether the first line names the columns.
 
     It is text above numbers, or 0, 1, 2, ... as pandas writes it; above text it holds the name of a label, or none of
     the values of those columns that repeat few.
@@ -249,9 +249,7 @@ def infer_header(rows: list[list[str]]) -> bool:
     below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
     for name, cells in zip(first, below, strict=True):
         filled = [cell for cell in cells if cell]
-        others = [
-            cell for cell, plain in zip(filled, are_numbers(filled), strict=True) if not plain
-        ]
+        others = [cell for cell in filled if not is_number(cell)]
         values = len(cells) - len(others) + sum(map(is_value, others))
         if not is_value(name) and any(cells) and 2 * values > len(cells):
             return True

@@ -80,7 +80,7 @@ def chosen_sheet(
 
 
 def has_numbers(sheet: ReadOnlyWorksheet) -> bool:
-    """Whether a row below the first one holds a number."""
+    """Return whether a row below the first one holds a number."""
     rows = islice(filled_rows(sheet, HEAD), 1, None)
     return any(is_number(str(cell)) for row in rows for cell in row if cell not in EMPTY)
 

@@ -18,8 +18,8 @@ from typing import IO, Any, BinaryIO, Literal
 from calib.data.findings import InvalidUpload, shortened
 from calib.data.limits import MAX_TEXT, MAX_UPLOAD, check_count, megabytes
 from calib.data.options import Choices, Source
-from calib.data.read.arrays import open_arrays, open_hdf5, open_npy, open_npz
-from calib.data.read.base import Contents, reading
+from calib.data.read.arrays import open_arrays, open_hdf5
+from calib.data.read.base import Contents, open_npy, open_npz, reading
 from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
 from calib.data.read.dialect import UTF_16, as_text, infer_encoding
 from calib.data.read.excel import open_spreadsheet
@@ -43,14 +43,14 @@ SIGNATURES: dict[bytes, Format] = {
     b"\xff\xff\xff\xff": "arrow",
     HDF5: "hdf5",
 }
-"""What a file of each format begins with; zip archives are told apart by what is in them."""
+"""First bytes of each format; zip archives are recognised by their members."""
 
 PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
 PICKLES = (
     *(b"\x80" + bytes([version]) for version in (2, 3, 4, 5)),
     *(b"\x78" + bytes([level]) for level in (0x01, 0x5E, 0x9C, 0xDA)),
 )
-"""What binary pickles begin with; by the last four those of joblib, which packs them with zlib."""
+"""First bytes of binary pickles; the last four are those of joblib, which packs them with zlib."""
 
 SAVE_CSV = "Save it as csv, npz or Parquet."
 OTHERS = {
@@ -232,7 +232,7 @@ def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
 
 
 def in_memory(source: Any) -> bool:
-    """Whether a source is a table or a dictionary of arrays in memory and not a file."""
+    """Return whether a source is a table or a dictionary of arrays in memory."""
     if isinstance(source, (str, Path, tuple)):
         return False
     rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
@@ -323,7 +323,8 @@ LONGEST_NAME = 120
 
 def shown_name(path: str | Path) -> str:
     """A file's name for sentences: one line that stays short, with the ending that says what it should hold."""
-    name = one_line(Path(path).name) or "The file"
+    name = Path(path).name
+    name = (name if name.isprintable() else one_line(name)) or "The file"
     ending = PurePath(name).suffix[-12:]
     return (
         name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending

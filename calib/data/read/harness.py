@@ -20,7 +20,7 @@ MOST_CHOICES = 1000
 
 
 def is_harness_sample(row: Any) -> bool:
-    """Whether an object has the keys of a logged sample."""
+    """Return whether an object has the keys of a logged sample."""
     known = isinstance(row, dict) and "target" in row and ("doc" in row or "doc_id" in row)
     return known and any(key in row for key in RESPONSES)
 

@@ -28,7 +28,7 @@ Columns = list[tuple[str, "pa.ChunkedArray"]]
 """Names with their columns; a name may stand there twice."""
 
 VALUES = ("score", "prob", "probability", "confidence", "value")
-"""What programs call the number beside a label."""
+"""Names of the number beside a label."""
 
 HEAD = 4096
 """Rows of which one shows what the cells of a column of text hold."""
@@ -63,15 +63,13 @@ def open_columns(
             break
         columns = opened(paired([by_label(*column) for column in columns]), name)
     nested = {own: kind_of(column) for own, column in columns if pa.types.is_nested(column.type)}
-    left = [f"{own} ({kind})" for own, kind in nested.items() if kind]
-    if left:
+    nested = {own: kind for own, kind in nested.items() if kind}
+    if left := [f"{own} ({kind})" for own, kind in nested.items()]:
         findings.append(info("nested", f"Nested values of {name} were left out: {listed(left)}."))
     table = pa.table([column for _, column in columns], names=[own for own, _ in columns])
     contents = Table(name, table, bool(choices.drop_bad_rows))
-    contents.findings, contents.nested = (
-        findings,
-        {own: kind for own, kind in nested.items() if kind},
-    )
+    contents.findings = findings
+    contents.nested = nested
     return contents
 
 
@@ -90,7 +88,7 @@ def without_views(table: pa.Table) -> pa.Table:
 
 
 def kind_of(column: pa.ChunkedArray) -> str:
-    """What nested values are that no role can use; "" for lists of equally many numbers."""
+    """Describe nested values that no role can use; "" for lists of equally many numbers."""
     import pyarrow.compute as pc
 
     if not is_numbers(column):
@@ -100,12 +98,12 @@ def kind_of(column: pa.ChunkedArray) -> str:
 
 
 def is_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds lists of numbers."""
+    """Return whether a column holds lists of numbers."""
     return cells_of(column.type) == "list" and cells_of(column.type.value_type) == "number"
 
 
 def width_of(column: pa.ChunkedArray) -> int:
-    """How many numbers each list of a column holds; 0 for other columns, and where that differs."""
+    """Return the length of the lists of numbers in a column; 0 for other columns, and where it differs."""
     import pyarrow.compute as pc
 
     widths = (
@@ -206,7 +204,7 @@ BETWEEN = re.compile(r"[\s,;|]+")
 
 
 def parsed(cell: str) -> Any:
-    """What a cell holds: JSON, a list or a dictionary as Python prints it, or numbers; else its text.
+    """Parse a cell: JSON, a list or a dictionary as Python prints it, or numbers; else its text.
 
     ``[0.1 0.9]`` as NumPy prints it, ``0.1 0.9`` and ``0.1;0.9`` are numbers.
     """

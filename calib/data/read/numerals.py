@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Sign = Literal[".", ","]
 
 BLANKS = " '’\u00a0\u2009\u202f"
-"""What separates thousands and is never a decimal sign."""
+"""Separators of thousands that are never a decimal sign."""
 
 CODE = re.compile(r"\s*(0\d+|\d{16,})\s*")
 """Digits that name something, such as 007: as a number they would be written in another way."""
@@ -26,7 +26,7 @@ HEAD = 200
 """Rows of a column of text that show whether it may hold numbers at all."""
 
 UNITS = {"%": 100.0, "‰": 1000.0}
-"""What a number before each of these is divided by."""
+"""Divisor of a number by the unit after it."""
 
 EMPTY = r"^(?i:-|–|n/?a|#n/a|nan|null|none|\\N)?$"
 
@@ -65,16 +65,11 @@ def from_fractions(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell holds a number by either decimal sign, or nothing."""
+    """Return whether a cell holds a number by either decimal sign, or nothing."""
     return any(
         re.match(form, cell.strip())
         for form in (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$")
     )
-
-
-def are_numbers(cells: list[str]) -> list[bool]:
-    """Return which cells hold a number by either decimal sign, or nothing."""
-    return [is_number(cell) for cell in cells]
 
 
 def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:

@@ -139,7 +139,7 @@ def open_records(rows: Iterable[Any], choices: Choices, name: str = "The table")
 
 
 def is_first_choice(contents: Table) -> bool:
-    """Whether scores are those of the likeliest of some labels: none is below the share of each if all were alike."""
+    """Return whether scores are those of the likeliest label: none is below one over the number of labels."""
     import pyarrow.compute as pc
 
     if contents.cells != {"label": "text", "score": "number"}:

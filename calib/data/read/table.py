@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.findings import InvalidUpload, shortened, verb
-from calib.data.read.base import Array, ArrayInfo, Contents, check_size, reading
+from calib.data.read.base import Array, ArrayInfo, Contents, check_size, place_in, reading
 from calib.formatting import plural
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ FIRST_ROWS = 8
 """Rows that are shown where somebody is to say what the columns are."""
 
 Cells = Literal["text", "number", "truth", "date", "nothing", "list", "other"]
-"""What the cells of a column hold."""
+"""Content of the cells of a column."""
 
 
 def cells_of(kind: Any) -> Cells:
-    """What the cells of a column of an Arrow type hold, whether or not it is a dictionary of them."""
+    """Return the content of the cells of an Arrow type; of a dictionary, that of its values."""
     from pyarrow import types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -91,7 +91,7 @@ class Table(Contents):
         return found
 
     def sample(self) -> dict[str, Array]:
-        """Some rows from all of the table, at most :data:`SAMPLE_ROWS`, to tell the columns by.
+        """Return rows from all of the table, at most :data:`SAMPLE_ROWS`, by which columns are recognised.
 
         Numbers, booleans, text cut after :data:`SAMPLE_TEXT` characters, or dates; missing text is empty, missing
         numbers and whatever is none of these are NaN.
@@ -103,10 +103,11 @@ class Table(Contents):
                 self._sample = {name: sampled(self.column(name), rows) for name in self.names}
         return dict(self._sample)
 
-    def _read(self, name: str, what: str) -> Array:
+    def _read(self, name: str) -> Array:
         """Numbers, booleans, texts, dates as texts, or lists of equally many numbers as (n, k)."""
         import pyarrow as pa
 
+        what = place_in(self.name, name if len(self.names) > 1 else "")
         cells = self.cells[name]
         column = self.column(name)
         if cells == "list":

@@ -17,8 +17,7 @@ from calib.data.array_names import CLASS_NAMES, LABELS, canonical, first_named
 from calib.data.findings import Findings, InvalidUpload, info, warning
 from calib.data.guess.arrays import infer_label
 from calib.data.options import Choices
-from calib.data.read.arrays import Arrays
-from calib.data.read.base import Array, ArrayInfo, Contents
+from calib.data.read.base import Array, ArrayInfo, Arrays, Contents
 from calib.data.words import listed_words
 from calib.errors import Finding
 from calib.formatting import plural

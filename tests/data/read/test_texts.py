@@ -7,8 +7,7 @@ import pytest
 
 from calib.data import inspect
 from calib.data.limits import MAX_CLASSES
-from calib.data.read.arrays import plain_text
-from calib.data.read.base import distinct
+from calib.data.read.base import distinct, plain_text
 from tests.conftest import npz_bytes
 from tests.data.conftest import csv_bytes
 
