@@ -208,12 +208,7 @@ def _now(shift: CalibrationShift, subject: str) -> str:
     view = shift.view
     facts = f"{view.mean_said} {percent(shift.said)}, {view.outcome} {percent(shift.outcome)}"
     if _beyond(gap):
-        way = view.over if gap.value > 0 else view.under
-        near, far = sorted((abs(gap.low), abs(gap.high)))
-        return (
-            f"{subject} {view.is_}**{way} by {100 * abs(gap.value):.1f} points** on the new data "
-            f"({points_between(near, far, sign=False)}): {facts}."
-        )
+        return f"{describe_gap(subject, gap, view)}: {facts}."
     if ece.low > 0:
         return (
             f"{subject} is **miscalibrated on the new data** at some values of the {view.said}, though not on "
@@ -223,6 +218,21 @@ def _now(shift: CalibrationShift, subject: str) -> str:
         f"**No significant miscalibration of {subject}**: {facts}. With {shift.n:,} rows the joint interval of the gap "
         f"is {100 * gap.low:+.1f} to {100 * gap.high:+.1f} points."
     )
+
+
+def describe_gap(subject: str, gap: Interval, view: View) -> str:
+    """Describe predictions that are too high or too low on average, with their interval."""
+    near, far = sorted((abs(gap.low), abs(gap.high)))
+    size = f"{100 * abs(gap.value):.1f} points"
+    ends = points_between(near, far, sign=False)
+    too_high = gap.value > 0
+    if view.is_event and too_high:
+        return f"{subject} **overestimates the risk by {size}** on the new data ({ends})"
+    if view.is_event:
+        return f"{subject} **underestimates the risk by {size}** on the new data ({ends})"
+    if too_high:
+        return f"{subject} is **overconfident by {size}** on the new data ({ends})"
+    return f"{subject} is **underconfident by {size}** on the new data ({ends})"
 
 
 def _changed(shift: CalibrationShift) -> str:

@@ -33,7 +33,6 @@ class View:
     event_name : what happens, as in the data; empty in the other views.
     said, outcome : what is said of a row on average, and what it should equal; ``marks`` means the same where
         there is less room.
-    is_ : the verb before ``over`` and ``under``, with a blank behind it; empty where these hold one.
     odds : what the ratio o / u of a calibrated method equals.
     logit_limits : ends of a grid of log-odds.
     bands : edges of bands of the probability.
@@ -46,23 +45,15 @@ class View:
     said: str = "confidence"
     outcome: str = "accuracy"
     mean_said: str = "mean confidence"
-    the_outcome: str = "its accuracy"
     marks: tuple[str, str] = ("confidence", "accuracy")
     outcome_of_row: str = "correct"
     right: str = "right"
     wrong: str = "wrong"
     right_rows: str = "correct predictions"
     wrong_rows: str = "wrong predictions"
-    is_: str = "is "
-    over: str = "overconfident"
-    under: str = "underconfident"
     too_high: str = "overconfident"
     too_low: str = "underconfident"
-    overconfidence: str = "overconfidence"
-    underconfidence: str = "underconfidence"
     over_and_under: str = "Over- and underconfidence"
-    over_meaning: str = "mean confidence where the method is wrong"
-    under_meaning: str = "mean of 1 − confidence where the method is right"
     odds: str = "odds of its accuracy"
     p_wrong: str = "P(wrong)"
     p_right: str = "P(right)"
@@ -91,23 +82,15 @@ EVENT = View(
     said="predicted risk",
     outcome="observed rate",
     mean_said="mean predicted risk",
-    the_outcome="the observed rate",
     marks=("predicted", "observed"),
     outcome_of_row="event",
     right="with the event",
     wrong="without the event",
     right_rows="rows with the event",
     wrong_rows="rows without the event",
-    is_="",
-    over="overestimates the risk",
-    under="underestimates the risk",
     too_high="risk overestimated",
     too_low="risk underestimated",
-    overconfidence="overestimation of risk",
-    underconfidence="underestimation of risk",
     over_and_under="Over- and underestimation",
-    over_meaning="mean predicted risk of the rows without the event",
-    under_meaning="mean of 1 − predicted risk over the rows with the event",
     odds="odds of the event",
     p_wrong="P(no event)",
     p_right="P(event)",

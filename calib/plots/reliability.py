@@ -166,11 +166,10 @@ def explain_diagram(view: View, parts: DiagramParts | None = None) -> str:
     """Explain a reliability diagram; with its parts also the terms of its Brier score."""
     text = (
         f"Each dot is a group of predictions: {view.mean_said} (across) against {view.outcome} (up), with its "
-        "95\u00a0% Wilson interval. On the dotted diagonal both are equal; below it the method "
-        f"{view.is_}{view.over}, above it {view.is_}{view.under}. The grey band holds 95\u00a0% of the dots of a "
-        "calibrated model. The line is isotonic regression (CORP), without bins; its outermost steps rest on few "
-        f"predictions. Beneath are all rows, and in colour those {view.right}, on one square-root scale, with the "
-        f"{view.mean_said} (dashed) and the {view.outcome} (solid)."
+        "95\u00a0% Wilson interval. On the dotted diagonal both are equal; below it predictions are too high, above "
+        "it too low. The grey band holds 95\u00a0% of the dots of a calibrated model. The line is isotonic regression "
+        "(CORP), without bins; its outermost steps rest on few predictions. Beneath are all rows, and in colour those "
+        f"{view.right}, on one square-root scale, with the {view.mean_said} (dashed) and the {view.outcome} (solid)."
     )
     if parts is None:
         return text
@@ -415,7 +414,7 @@ def _describe(curve: ReliabilityCurve, of: str, view: View) -> str:
     return (
         f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {view.mean_said}"
         f" {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
-        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, {SCORES['ECE'].seen(view).title}"
+        f" too {'high' if gap > 0 else 'low'} by {three_digits(abs(gap))}, {SCORES['ECE'].seen(view).title}"
         f" {three_digits(curve.ece)}."
     )
 

@@ -13,6 +13,7 @@ from calib.diagnostics.shift import (
     CalibrationShift,
     calibration_shift,
     combined,
+    describe_gap,
     joint_level,
     off,
     recorded_scores,
@@ -20,7 +21,7 @@ from calib.diagnostics.shift import (
 )
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.evaluation import evaluate
-from calib.evaluation.view import EVENT
+from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, View
 from calib.formatting import percent
 from calib.metrics.bootstrap import Interval, wilson_interval
 
@@ -136,6 +137,20 @@ def test_words_when_it_has_become_overconfident() -> None:
     assert "NLL rose" in changed
     assert gain == "On the new data its NLL does not differ significantly from the raw model's."
     assert off(found)
+
+
+@pytest.mark.parametrize(
+    ("view", "value", "claim"),
+    [
+        (EVENT, 0.03, "Platt **overestimates the risk by 3.0 points**"),
+        (EVENT, -0.03, "Platt **underestimates the risk by 3.0 points**"),
+        (TOP_LABEL, 0.03, "Platt is **overconfident by 3.0 points**"),
+        (PAIRS, -0.03, "Platt is **underconfident by 3.0 points**"),
+    ],
+)
+def test_a_gap_is_described_with_its_sign_in_words(view: View, value: float, claim: str) -> None:
+    gap = Interval(value, value - 0.02, value + 0.02)
+    assert describe_gap("Platt", gap, view) == f"{claim} on the new data (1.0 to 5.0)"
 
 
 def test_right_on_average_but_nowhere_else_is_off() -> None:

@@ -81,6 +81,17 @@ def test_the_raw_model_stands_behind_on_the_same_axes(parts, rng) -> None:
             assert limits[0] <= values.min() and values.max() <= limits[1]
 
 
+@pytest.mark.parametrize("view", [EVENT, TOP_LABEL])
+@pytest.mark.parametrize(("predicted", "direction"), [(0.7, "high"), (0.4, "low")])
+def test_the_text_of_a_diagram_names_the_direction_of_its_gap(view, predicted, direction) -> None:
+    parts = diagram_parts(np.full(100, predicted), np.arange(100) < 50)
+    gap = abs(predicted - 0.5)
+    assert (
+        f", too {direction} by {gap:.3f}, "
+        in reliability_diagram(parts, STYLE, view=view).layout.meta["alt"]
+    )
+
+
 def test_scores_of_few_levels_have_a_dot_for_each_and_a_share_of_0_stands_at_its_end(rng) -> None:
     levels = np.array([0.0, 0.1, 0.3, 0.5, 0.8, 1.0])
     risk = np.repeat(levels, [200, 3, 90, 40, 7, 60])

@@ -21,7 +21,7 @@ from calib.diagnostics.over_under import (
     theorem_of_all,
 )
 from calib.diagnostics.subgroups import subgroups
-from calib.evaluation import Evaluation
+from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.view import View
 from calib.formatting import class_in_words, number, percent, plural, points, points_between
 from calib.metrics.binning import BINNINGS
@@ -97,19 +97,17 @@ def _ratio(result: OverUnder, view: View) -> str:
     """The ratio o / u against the odds, or why there is none."""
     if not result.n_wrong:
         none = f"{plural(result.n_right, 'prediction')} is {view.wrong}"
-        missing = f"{view.overconfidence} o"
-        return f"none of {none}, so its {missing}, the ratio o / u and the odds it should equal do not exist."
+        return f"none of {none}, so o, the ratio o / u and the odds it should equal do not exist."
     if not result.n_right:
         none = f"{plural(result.n_wrong, 'prediction')} is {view.right}"
-        missing = f"{view.underconfidence} u"
-        return f"none of {none}, so its {missing} and the ratio o / u do not exist."
+        return f"none of {none}, so u and the ratio o / u do not exist."
     if math.isnan(result.ratio.value):
         return f"its {view.said} is 1 for all {view.right_rows} (u = 0), so the ratio o / u does not exist."
     value, low, high = map(number, result.ratio)
     accuracy = percent(result.n_right / (result.n_right + result.n_wrong))
     return (
         f"its ratio o / u is {value} ({low} to {high}), and would be {number(result.odds.value)} if calibrated: the "
-        f"odds of {view.the_outcome} of {accuracy}."
+        f"{view.odds} ({accuracy})."
     )
 
 
@@ -123,8 +121,8 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
             "ratio-of-over-to-under",
             f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
             f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
-            f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
-            f"{view.is_}{view.under}; the faint line between them is the rest to correct.",
+            "A dot to the right of its bar means predictions that are too high, one to the left too low; the faint "
+            "line between them is the rest to correct.",
         )
     with right:
         cells = [
@@ -139,9 +137,12 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
             for name, result, _ in rows
         ]
         show_table(pd.DataFrame(cells), "method")
+        over, under = (
+            SCORES[key].seen(view).meaning for key in ("overconfidence", "underconfidence")
+        )
         st.caption(
-            f"o: {view.over_meaning}; u: {view.under_meaning}. Calibration fixes their ratio; at that ratio, smaller "
-            "o and u mean better discrimination."
+            f"o: {over} u: {under} Calibration fixes their ratio; at that ratio, smaller o and u mean better "
+            "discrimination."
         )
 
 
