@@ -17,7 +17,7 @@ from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.canonical import SAME, Kind
 from calib.data.samples import true_map
-from calib.diagnostics.frequencies import Frequencies, frequencies
+from calib.diagnostics.histograms import Frequencies, frequencies
 from calib.diagnostics.judgement import TEST, rows_to_judge
 from calib.diagnostics.reliability import default_bins
 from calib.metrics.bootstrap import Interval, share_interval

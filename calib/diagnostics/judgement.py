@@ -15,9 +15,13 @@ import numpy as np
 from calib.base import Calibrator, Progress, groups_for
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.diagnostics.corp import ConsistencyBand, CorpCurve
-from calib.diagnostics.diagram import DiagramParts, evaluation_diagram
-from calib.diagnostics.reliability import ReliabilityCurve
+from calib.diagnostics.reliability import (
+    ConsistencyBand,
+    CorpCurve,
+    DiagramParts,
+    ReliabilityCurve,
+    evaluation_diagram,
+)
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation

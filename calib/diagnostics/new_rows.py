@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from calib.data.predictions import Predictions
-from calib.diagnostics.diagram import DiagramParts, evaluation_diagram
 from calib.diagnostics.histograms import ConfidenceHistogram, confidence_histogram
+from calib.diagnostics.reliability import DiagramParts, evaluation_diagram
 from calib.diagnostics.shift import CalibrationShift, calibration_shift, combined
 from calib.diagnostics.shift_data import judge
 from calib.evaluation import Evaluation, score_intervals

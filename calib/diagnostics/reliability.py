@@ -1,12 +1,13 @@
-"""Reliability in bins: mean confidence against accuracy."""
+"""Reliability diagrams: dots of bins, isotonic regression without bins (CORP), consistency band, counts of rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from calib.evaluation import Evaluation
 from calib.formatting import number, percent, plural
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import drawn_units, effective_count, wilson_interval
@@ -20,7 +21,14 @@ from calib.metrics.confidence import (
     target_pair,
     weighted_mean,
 )
-from calib.numerics import Floats, Ints
+from calib.metrics.corp_terms import (
+    Decomposition,
+    calibrated_outcomes,
+    corp,
+    ordered_cells,
+    recalibrate,
+)
+from calib.numerics import Floats, Ints, sigmoid
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,3 +191,179 @@ def independent_rows(
 def default_bins(n: int) -> int:
     """Number of equal-mass bins for a picture of n rows: about n^(1/3), so that both bias and noise shrink."""
     return max(2, round(n ** (1.0 / 3.0)))
+
+
+MAX_POINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class CorpCurve:
+    """Steps of the isotonic regression of outcomes on confidences.
+
+    Attributes
+    ----------
+    confidence : (m,) first and last confidence of each step, non-decreasing; at most 200 points.
+    accuracy : (m,) accuracy of the step, non-decreasing.
+    count : (m,) rows in the step.
+    parts : decomposition of the Brier score of the confidences.
+    n : number of rows.
+    """
+
+    confidence: Floats
+    accuracy: Floats
+    count: Ints
+    parts: Decomposition
+    n: int
+
+
+def corp_curve(
+    probs: Any, labels: Any, target: int | None = None, weights: Any = None
+) -> CorpCurve:
+    """CORP reliability diagram (Dimitriadis, Gneiting and Jordan 2021, figure 2).
+
+    Each step pools as many rows as monotonicity asks for, so that there are no bins to choose. Where there are more
+    than 100 steps, points are left out evenly.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    target : a class k, for p_k against label k; None for the predicted class.
+    weights : (n,) weight of each row, or None.
+    """
+    pair = target_pair(probs, labels, target)
+    if weights is not None:
+        weights = weights / weights.mean()
+    again = recalibrate(*pair, weights)
+    first = np.flatnonzero(np.r_[True, np.diff(again.frequency) > 0])
+    last = np.r_[first[1:], len(again.frequency)] - 1
+    count = np.round(np.add.reduceat(again.count, first)).astype(np.int64)
+    point = np.stack([first, last], axis=1).ravel()
+    step = np.repeat(np.arange(len(first)), 2)
+    kept = np.r_[True, np.diff(point) > 0]
+    if kept.sum() > MAX_POINTS:
+        kept = np.unique(np.linspace(0, len(point) - 1, MAX_POINTS).astype(np.int64))
+    point = point[kept]
+    step = step[kept]
+    return CorpCurve(
+        again.confidence[point],
+        again.frequency[point],
+        count[step],
+        corp(*pair, weights=weights),
+        len(pair[0]),
+    )
+
+
+N_SAMPLES = 400
+MAX_CELLS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistencyBand:
+    """Range of the accuracy under perfect calibration, point by point (Bröcker and Smith 2007).
+
+    A curve that leaves a band of level .95 here and there says little; one that leaves it for long is miscalibrated.
+
+    Attributes
+    ----------
+    confidence : (m,) non-decreasing.
+    low, high : (m,) the middle ``level`` of the accuracies that chance gives a calibrated model; NaN where unknown.
+    level : how much of them.
+    """
+
+    confidence: Floats
+    low: Floats
+    high: Floats
+    level: float
+
+
+def binned_consistency(
+    curve: ReliabilityCurve, confidence: Floats, level: float = 0.95, weights: Floats | None = None
+) -> ConsistencyBand:
+    """Band of the accuracies in the bins of a curve made from these (n,) confidences.
+
+    With weights chance is that of as many equal rows as tell the same in each bin.
+    """
+    fine = ordered_cells(confidence, MAX_CELLS)
+    pairs, cell = np.unique(curve.bin_of_row * (fine.max() + 1) + fine, return_inverse=True)
+    _, _, right = calibrated_outcomes(confidence, cell, N_SAMPLES)
+    first = np.searchsorted(pairs // (fine.max() + 1), np.arange(len(curve.count)))
+    drawn = np.add.reduceat(right, first, axis=1) / curve.count
+    if weights is not None:
+        bins = curve.bin_of_row
+        m = len(curve.count)
+        mean = np.bincount(bins[bins >= 0], confidence[bins >= 0], m) / curve.count
+        rows = independent_rows(bins, m, confidence > 0.5, weights=weights)
+        drawn = curve.confidence + (drawn - mean) * np.sqrt(curve.count / rows)
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
+    return ConsistencyBand(curve.confidence, low, high, level)
+
+
+LEVELS = 20
+"""Most distinct scores that have a dot of their own."""
+COUNT_EDGES = np.unique(np.r_[np.linspace(0.0, 1.0, 501), sigmoid(np.linspace(-14.0, 14.0, 281))])
+"""Probabilities between which rows are counted, fine enough for linear axes and for log-odds."""
+
+
+@dataclass(frozen=True, eq=False)
+class DiagramParts:
+    """Contents of a reliability diagram of one model.
+
+    Attributes
+    ----------
+    curve : mean confidence and accuracy in bins, or of each level where scores have at most 20.
+    band : consistency band (95 %) of a calibrated model at these dots.
+    line : isotonic regression (CORP).
+    rows, right : counts between ``COUNT_EDGES`` of all rows, and of those that are correct or have the event.
+    """
+
+    curve: ReliabilityCurve
+    band: ConsistencyBand
+    line: CorpCurve
+    rows: Ints
+    right: Ints
+
+
+def diagram_parts(
+    confidence: Floats,
+    correct: Bools,
+    n_bins: int | None = None,
+    binning: str = "equal_mass",
+    clusters: Any = None,
+    weights: Any = None,
+    target: int | None = None,
+) -> DiagramParts:
+    """Compute all that a reliability diagram shows.
+
+    Parameters
+    ----------
+    confidence, correct : (n,) probabilities and outcomes.
+    n_bins : number of bins; None takes the levels of scores where there are at most 20, else about the third root of n.
+    binning : as for :func:`calib.reliability_curve`.
+    clusters, weights : (n,) of each row, or None.
+    target : class whose probability is shown, for the titles of the axes.
+    """
+    n_levels = len(np.unique(confidence)) if n_bins is None and binning == "equal_mass" else 0
+    by_level = 0 < n_levels <= LEVELS
+    curve = reliability_curve(
+        confidence,
+        correct,
+        # k-means with a centre for each distinct value has a bin for each.
+        n_bins=n_levels if by_level else n_bins or default_bins(len(correct)),
+        binning="kmeans" if by_level else binning,
+        clusters=clusters,
+        weights=weights,
+    )
+    curve = replace(curve, binning="levels" if by_level else binning, target=target)
+    return DiagramParts(
+        curve,
+        binned_consistency(curve, confidence, weights=weights),
+        corp_curve(confidence, correct, weights=weights),
+        np.histogram(confidence, COUNT_EDGES)[0],
+        np.histogram(confidence[np.asarray(correct, dtype=bool)], COUNT_EDGES)[0],
+    )
+
+
+def evaluation_diagram(evaluation: Evaluation) -> DiagramParts:
+    """Contents of the diagram that pages and reports show before anything is chosen."""
+    return diagram_parts(*evaluation.pair, clusters=evaluation.clusters, weights=evaluation.weights)

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from calib.calibrators.geometric import MAPS, SuccessMap, fit_success_map
 from calib.calibrators.geometric.search import TrainingSet, exact, nearest
-from calib.diagnostics.frequencies import Frequencies, frequencies
-from calib.diagnostics.histograms import SidedCounts, sided_counts
+from calib.diagnostics.histograms import Frequencies, SidedCounts, frequencies, sided_counts
 from calib.diagnostics.reliability import default_bins
 from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import Floats, Ints, softmax

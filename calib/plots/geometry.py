@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.frequencies import Frequencies
-from calib.diagnostics.histograms import SidedCounts
+from calib.diagnostics.histograms import Frequencies, SidedCounts
 from calib.numerics import Floats
 from calib.plots.annotations import (
     Counted,

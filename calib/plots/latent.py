@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.latent import LatentCurve
-from calib.diagnostics.latent_effect import EffectCurve
+from calib.diagnostics.latent import EffectCurve, LatentCurve
 from calib.formatting import plural
 from calib.numerics import Floats
 from calib.plots.annotations import (

@@ -45,7 +45,7 @@ from calib.plots.style import (
 if TYPE_CHECKING:
     from calib.calibrators.bayes_iso import BayesIsoMap
     from calib.diagnostics.calibration_maps import Place, ScoreAxis
-    from calib.diagnostics.frequencies import Frequencies
+    from calib.diagnostics.histograms import Frequencies
     from calib.metrics.bootstrap import Interval
 
 

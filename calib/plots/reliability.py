@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.diagram import COUNT_EDGES, DiagramParts
+from calib.diagnostics.reliability import COUNT_EDGES, DiagramParts
 from calib.evaluation import SCORES
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brief, percent
@@ -42,8 +42,7 @@ from calib.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from calib.diagnostics.corp import ConsistencyBand, CorpCurve
-    from calib.diagnostics.reliability import ReliabilityCurve
+    from calib.diagnostics.reliability import ConsistencyBand, CorpCurve, ReliabilityCurve
 
 SIDE = 520
 """Pixels of a diagram's width, of which its square has all but the margins."""
@@ -119,7 +118,7 @@ def reliability_diagram(
 
     Parameters
     ----------
-    parts : of :func:`calib.diagnostics.diagram.diagram_parts`.
+    parts : of :func:`calib.diagnostics.reliability.diagram_parts`.
     style : of the method.
     view : names of the axes.
     behind : of the raw model, drawn in grey behind the method.

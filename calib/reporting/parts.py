@@ -14,9 +14,8 @@ from markupsafe import Markup
 from calib.auditing.findings import MARKS as SEVERITIES
 from calib.auditing.findings import Audit
 from calib.calibrators.backend import device_of
-from calib.diagnostics.diagram import evaluation_diagram
-from calib.diagnostics.gaps import gap_sentence
-from calib.diagnostics.subgroups import subgroups
+from calib.diagnostics.gaps import gap_sentence, subgroups
+from calib.diagnostics.reliability import evaluation_diagram
 from calib.evaluation import SCORES
 from calib.evaluation.comparison_table import (
     MARKS,

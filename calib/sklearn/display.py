@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from calib.arrays import as_array, as_numbers
-from calib.diagnostics.diagram import DiagramParts, diagram_parts
-from calib.diagnostics.reliability import ReliabilityCurve
+from calib.diagnostics.reliability import DiagramParts, ReliabilityCurve, diagram_parts
 from calib.errors import CalibrationError, missing_package
 from calib.evaluation import SCORES
 from calib.evaluation.view import EVENT, TOP_LABEL, View

@@ -15,7 +15,6 @@ import numpy as np
 
 from calib.base import Calibrator, extras_for
 from calib.data import Predictions
-from calib.diagnostics.diagram import DiagramParts
 from calib.diagnostics.judgement import (
     Judgement,
     arrays_to_judge,
@@ -25,6 +24,7 @@ from calib.diagnostics.judgement import (
     judge_fitted,
     raw_on_all_rows,
 )
+from calib.diagnostics.reliability import DiagramParts
 from calib.engine import NO_DATA, Data, Engine, FitSpec, Job, QueueFull, TaskSpec
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation

@@ -11,8 +11,15 @@ import streamlit as st
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
-from calib.diagnostics.latent import LatentCurve, latent_curve, of_rows
-from calib.diagnostics.latent_effect import EffectCurve, EffectStudy, GroupChange, study_effect
+from calib.diagnostics.latent import (
+    EffectCurve,
+    EffectStudy,
+    GroupChange,
+    LatentCurve,
+    latent_curve,
+    of_rows,
+    study_effect,
+)
 from calib.formatting import escape_markdown, listed, number, percent, plural
 from calib.plots.annotations import short_names
 from calib.plots.axes import crowded

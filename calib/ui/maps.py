@@ -25,7 +25,7 @@ from calib.diagnostics.calibration_maps import (
     judged_map,
     most_by_chance,
 )
-from calib.diagnostics.frequencies import Frequencies
+from calib.diagnostics.histograms import Frequencies
 from calib.diagnostics.judgement import both_parts
 from calib.engine import Data
 from calib.evaluation.view import TOP_LABEL, View

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.diagram import DiagramParts, diagram_parts
-from calib.diagnostics.reliability import default_bins
+from calib.diagnostics.reliability import DiagramParts, default_bins, diagram_parts
 from calib.evaluation import SCORES
 from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.view import TOP_LABEL, View

@@ -20,7 +20,7 @@ from calib.diagnostics.calibration_maps import (
     judged_map,
     posterior_map,
 )
-from calib.diagnostics.frequencies import frequencies
+from calib.diagnostics.histograms import frequencies
 from calib.diagnostics.judgement import arrays_to_judge, both_parts
 from calib.evaluation.evaluation import raw_model
 from calib.metrics.bootstrap import wilson_interval

@@ -11,7 +11,6 @@ import pytest
 
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.diagnostics.diagram import evaluation_diagram
 from calib.diagnostics.judgement import (
     arrays_to_judge,
     class_pair,
@@ -21,6 +20,7 @@ from calib.diagnostics.judgement import (
     state_of,
     views_of,
 )
+from calib.diagnostics.reliability import evaluation_diagram
 from calib.engine import Fitted
 from calib.evaluation import Evaluation
 from calib.evaluation.score_registry import scored_on

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from calib.calibrators.gpcalib import GPCalib
-from calib.diagnostics.latent import latent_curve
-from calib.diagnostics.latent_effect import (
+from calib.diagnostics.latent import (
     ConfidenceEffect,
     changes,
     confidence_effect,
     effect_curve,
+    latent_curve,
 )
 from calib.numerics import softmax
 from tests.conftest import simulate

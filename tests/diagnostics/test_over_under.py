@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from scipy.stats import norm, t
 
 from calib import metrics
-from calib.diagnostics.gaps import by_band, gaps_by_group
+from calib.diagnostics.gaps import by_band, gaps_by_group, subgroups
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_one
 from calib.diagnostics.reliability import independent_rows
-from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate
 from calib.metrics.bootstrap import wilson_interval

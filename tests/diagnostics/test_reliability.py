@@ -11,9 +11,13 @@ from sklearn.isotonic import IsotonicRegression
 
 import calib
 from calib import metrics
-from calib.diagnostics.corp import binned_consistency, corp_curve
 from calib.diagnostics.histograms import LOGIT_LIMITS, confidence_histogram
-from calib.diagnostics.reliability import default_bins, reliability_curve
+from calib.diagnostics.reliability import (
+    binned_consistency,
+    corp_curve,
+    default_bins,
+    reliability_curve,
+)
 from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.sklearn import ReliabilityDisplay

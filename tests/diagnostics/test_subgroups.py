@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.gaps import GroupGap, gap_sentence
+from calib.diagnostics.gaps import GroupGap, gap_sentence, subgroups
 from calib.diagnostics.group_panels import MEASURES, group_panels
-from calib.diagnostics.subgroups import subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval

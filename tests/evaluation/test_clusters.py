@@ -9,10 +9,10 @@ import pytest
 
 import calib
 from calib.data import Predictions
+from calib.diagnostics.gaps import subgroups
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
-from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.score_registry import scored_on, scores
 from calib.metrics.bootstrap import effective_count, groups_of_units, wilson_interval

@@ -14,12 +14,9 @@ import calib
 from calib import metrics
 from calib.data import Predictions
 from calib.decisions import Costs, change, outcome_of
-from calib.diagnostics.corp import corp_curve
-from calib.diagnostics.diagram import evaluation_diagram
-from calib.diagnostics.gaps import by_band
+from calib.diagnostics.gaps import by_band, subgroups
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
-from calib.diagnostics.reliability import reliability_curve
-from calib.diagnostics.subgroups import subgroups
+from calib.diagnostics.reliability import corp_curve, evaluation_diagram, reliability_curve
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate, score_intervals, scores
 from calib.evaluation.comparison_table import said_of_weights

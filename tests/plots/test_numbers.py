@@ -11,9 +11,8 @@ from scipy.special import expit, logit
 from calib.auditing.findings import GroupFinding
 from calib.diagnostics.binning import binning_picture
 from calib.diagnostics.calibration_maps import balanced_edges, class_pairs
-from calib.diagnostics.frequencies import frequencies
 from calib.diagnostics.gaps import by_band
-from calib.diagnostics.histograms import threshold_counts
+from calib.diagnostics.histograms import frequencies, threshold_counts
 from calib.diagnostics.over_under import over_under_confidence
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.evaluation.view import EVENT, TOP_LABEL

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from calib.diagnostics.diagram import diagram_parts
+from calib.diagnostics.reliability import diagram_parts
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.numerics import softmax
 from calib.plots.annotations import figure_data

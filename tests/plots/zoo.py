@@ -21,14 +21,17 @@ from calib.diagnostics.calibration_maps import (
     posterior_map,
     score_axis,
 )
-from calib.diagnostics.diagram import diagram_parts
-from calib.diagnostics.frequencies import Frequencies, frequencies
 from calib.diagnostics.gaps import by_band, gaps_by_group
-from calib.diagnostics.histograms import confidence_histogram, sided_counts, threshold_counts
-from calib.diagnostics.latent import LatentCurve
-from calib.diagnostics.latent_effect import EffectCurve
+from calib.diagnostics.histograms import (
+    Frequencies,
+    confidence_histogram,
+    frequencies,
+    sided_counts,
+    threshold_counts,
+)
+from calib.diagnostics.latent import EffectCurve, LatentCurve
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
-from calib.diagnostics.reliability import reliability_curve
+from calib.diagnostics.reliability import diagram_parts, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
 from calib.diagnostics.separation import success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests

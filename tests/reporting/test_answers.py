@@ -7,9 +7,8 @@ import pytest
 import calib
 from calib.data.samples import load_sample
 from calib.decisions.judgement import certify_and_judge
-from calib.diagnostics.gaps import gap_sentence
+from calib.diagnostics.gaps import gap_sentence, subgroups
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
-from calib.diagnostics.subgroups import subgroups
 from calib.evaluation.compare import compare
 from calib.formatting import brackets, number, percent, points, round_percent
 from calib.reporting import Report, Source, html

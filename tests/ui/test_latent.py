@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.data.samples import load_sample
-from calib.diagnostics.latent_effect import ConfidenceEffect, EffectStudy, changes, effect_curve
+from calib.diagnostics.latent import ConfidenceEffect, EffectStudy, changes, effect_curve
 from calib.engine import Engine
 from calib.ui.latent import finding, least_sure
 from calib.ui.session import OpenSession

@@ -17,7 +17,7 @@ from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
-from calib.diagnostics.diagram import diagram_parts
+from calib.diagnostics.reliability import diagram_parts
 from calib.evaluation import Evaluation
 from calib.formatting import escape_markdown, listed, plural
 from calib.plots.reliability import explain_diagram, reliability_diagram, usual_scale

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.data import Predictions
-from calib.diagnostics.gaps import GroupGaps, by_band, gap_sentence
+from calib.diagnostics.gaps import GroupGaps, by_band, gap_sentence, subgroups
 from calib.diagnostics.histograms import confidence_histogram
 from calib.diagnostics.over_under import (
     OverUnder,
@@ -20,7 +20,6 @@ from calib.diagnostics.over_under import (
     table_cells,
     theorem_of_all,
 )
-from calib.diagnostics.subgroups import subgroups
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.view import View
 from calib.formatting import class_in_words, number, percent, plural, points, points_between
