@@ -10,6 +10,7 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.binning import bin_edges, binned, bins_of, equal_width_index
 from calib.metrics.bootstrap import (
+    Groups,
     Interval,
     cut,
     folded,
@@ -24,6 +25,7 @@ from calib.metrics.confidence import (
     check_scored_classes,
     check_weights,
     scikit_words,
+    score,
     scored_pair,
 )
 from calib.metrics.estimate import Rows
@@ -202,10 +204,7 @@ def _interval(
 ) -> Interval:
     """Reflected bootstrap interval of the mean over columns of their errors, in bins that do not move."""
     n = len(columns[0][1])
-    if n < 2:
-        raise CalibrationError(
-            "An interval needs at least 2 rows; got 1. Leave out ci=True, or give more rows."
-        )
+    _check_several(n)
     weights = check_weights(weights, n)
     kind: Literal["sampling"] | None = None if weights is None else "sampling"
     rows = Rows.with_outcome(columns[0][1], weights, kind, clusters)
@@ -272,16 +271,18 @@ def _least(threshold: float | str | None, n_classes: int) -> float | None:
     return least or None
 
 
-@scikit_words
+@score
 def debiased_ece(
     probs: Any = None,
     labels: Any = None,
-    n_bins: int = 15,
-    binning: str = "equal_mass",
     *,
     confidence: Any = None,
     correct: Any = None,
-) -> float:
+    n_bins: int = 15,
+    binning: str = "equal_mass",
+    clusters: Any = None,
+    ci: bool = False,
+) -> float | Interval:
     """L2 calibration error without the bias of finite bins (Kumar, Liang and Ma 2019).
 
     ``sqrt(max(0, sum_b count_b / n * (gap_b^2 - a_b (1 - a_b) / (count_b - 1))))`` over the bins of at least two rows,
@@ -292,32 +293,70 @@ def debiased_ece(
     ----------
     probs, labels : array_like
         Probabilities and labels as for :func:`ece`: of two classes the event's count.
+    confidence, correct : array_like of shape (n,) or None, default None
+        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
     n_bins : int, default 15
         Number of bins.
     binning : {"equal_width", "equal_mass", "kmeans", "imax"}, default "equal_mass"
         How bins are made; those of equal mass are the authors'.
-    confidence, correct : array_like of shape (n,) or None, default None
-        Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
+    clusters : array_like of shape (n,) or None, default None
+        What rows that belong together share; the interval draws whole clusters.
+    ci : bool, default False
+        Whether to return the 95 % interval too: squared errors of resamples in the same bins, about their mean,
+        reflected at the square of the estimate.
 
     Returns
     -------
-    float
-        From 0 to 1.
+    float or Interval
+        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``.
 
     Raises
     ------
     CalibrationError
-        For unknown options or arrays that do not fit together.
+        For unknown options or arrays that do not fit together, and for the interval of a single row.
+
+    Examples
+    --------
+    >>> import calib
+    >>> risk = np.linspace(0.05, 0.95, 1000)
+    >>> happened = np.random.default_rng(0).random(1000) < risk
+    >>> calib.metrics.debiased_ece(risk, happened) < calib.ece(risk, happened, norm=2, binning="equal_mass")
+    True
     """
-    bins = bins_of(*scored_pair(probs, labels, confidence, correct), n_bins, binning)
-    noisy = bins.count > 1
-    accuracy = bins.outcome[noisy]
-    noise = accuracy * (1.0 - accuracy) / (bins.count[noisy] - 1)
-    squares = (bins.value[noisy] - accuracy) ** 2 - noise
-    return float(max(bins.count[noisy] @ squares / bins.count.sum(), 0.0) ** 0.5)
+    predicted, observed = scored_pair(probs, labels, confidence, correct)
+    _, index = binned(predicted, n_bins, binning, None)
+    n_index = int(index.max()) + 1
+    columns = (None, predicted - observed, observed)
+    square = float(debiased_square(*(np.bincount(index, part, n_index) for part in columns)))
+    value = max(square, 0.0) ** 0.5
+    if not ci:
+        return value
+    _check_several(len(observed))
+    groups = groups_of_units(len(observed), clusters)
+    counts = groups.counts(N_RESAMPLES)
+    sums = (counts @ groups.sums_by(index, n_index, part) for part in columns)
+    drawn = debiased_square(*sums)
+    reflected = square + drawn.mean() - drawn  # resampling adds the noise of bins once more
+    return interval_of_draws(value, np.sqrt(np.maximum(reflected, 0.0)), low=0.0, high=1.0)
 
 
-@scikit_words
+def debiased_square(count: Any, excess: Any, right: Any) -> Floats:
+    """Squared calibration error without the noise of bins, from sums over each of them on the last axis."""
+    rows = np.where(count > 1, count, 2.0)
+    accuracy = right / rows
+    squares = (excess / rows) ** 2 - accuracy * (1.0 - accuracy) / (rows - 1.0)
+    return np.asarray(np.where(count > 1, count * squares, 0.0).sum(axis=-1) / count.sum(axis=-1))
+
+
+def _check_several(n: int) -> None:
+    """Refuse the interval of a single row."""
+    if n < 2:
+        raise CalibrationError(
+            "An interval needs at least 2 rows; got 1. Leave out ci=True, or give more rows."
+        )
+
+
+@score
 def smooth_ece(
     probs: Any = None,
     labels: Any = None,
@@ -325,7 +364,9 @@ def smooth_ece(
     *,
     confidence: Any = None,
     correct: Any = None,
-) -> float:
+    clusters: Any = None,
+    ci: bool = False,
+) -> float | Interval:
     """Smooth ECE, which has no bins (Błasiok and Nakkiran 2023), as relplot computes it.
 
     ``smECE_s`` is the mean size of the residuals, correct minus confidence, smoothed over the confidence by a Gaussian
@@ -341,39 +382,65 @@ def smooth_ece(
         Weight of each row; None counts all alike.
     confidence, correct : array_like of shape (n,) or None, default None
         Confidences in predictions and whether these were right, in place of ``probs`` and ``labels``.
+    clusters : array_like of shape (n,) or None, default None
+        What rows that belong together share; the interval draws whole clusters.
+    ci : bool, default False
+        Whether to return the 95 % interval too: from the lower end of the reflected bootstrap to the upper end of the
+        percentiles. The width of the smoothing adapts to each of 1,000 resamples, which neither end alone follows; both
+        together held the truth in at least 97 of 100 simulated samples of 500 and 2,000 rows. It takes about a second.
 
     Returns
     -------
-    float
-        From 0 to 1.
+    float or Interval
+        From 0 to 1; with ``ci`` its ``value``, ``low`` and ``high``.
 
     Raises
     ------
     CalibrationError
-        For arrays that do not fit together.
-    """
-    from scipy.fft import dct, idct
-    from scipy.optimize import brentq
+        For arrays that do not fit together, and for the interval of a single row.
 
+    Examples
+    --------
+    >>> import calib
+    >>> always = np.full(100, 0.8)
+    >>> round(calib.metrics.smooth_ece(always, np.arange(100) < 60), 3)
+    0.2
+    """
     confidence, correct = scored_pair(probs, labels, confidence, correct)
     checked = check_weights(weights, len(confidence))
     weight = np.ones(len(confidence)) if checked is None else checked
     place = confidence * SMOOTH_STEPS
     left = np.minimum(place.astype(np.int64), SMOOTH_STEPS - 1)
+    n_points = SMOOTH_STEPS + 1
 
-    def spectrum(values: Floats) -> Floats:
-        cells = np.bincount(left, values * (left + 1 - place), SMOOTH_STEPS + 1)
-        cells += np.bincount(left + 1, values * (place - left), SMOOTH_STEPS + 1)
-        return np.asarray(dct(cells, type=1))
+    def spread(groups: Groups, values: Floats) -> Floats:
+        below = groups.sums_by(left, n_points, values * (left + 1 - place))
+        return np.asarray(below + groups.sums_by(left + 1, n_points, values * (place - left)))
 
-    residuals = spectrum(weight * (correct - confidence))
-    rows = spectrum(weight)
+    columns = (weight * (correct - confidence), weight)
+    together = Groups(np.zeros(len(correct), np.int64), 1)
+    value = _smooth_error(*(spread(together, part)[0] for part in columns))
+    if not ci:
+        return value
+    _check_several(len(correct))
+    groups = groups_of_units(len(correct), clusters)
+    counts = groups.counts(N_RESAMPLES)
+    residuals, rows = (counts @ spread(groups, part) for part in columns)
+    drawn = np.array([_smooth_error(*sums) for sums in zip(residuals, rows, strict=True)])
+    low = interval_of_draws(value, reflect(value, drawn), low=0.0).low
+    return Interval(value, low, interval_of_draws(value, drawn, high=1.0).high)
+
+
+def _smooth_error(residuals: Floats, rows: Floats) -> float:
+    """Fixed point of the smoothed residuals' mean size, from sums of residuals and weights at the grid's points."""
+    from scipy.fft import dct, idct
+    from scipy.optimize import brentq
+
+    waves = dct(np.stack([residuals, rows]), type=1)
     frequency = np.pi * np.arange(SMOOTH_STEPS + 1)
 
     def error(width: float) -> float:
-        damping = np.exp(-0.5 * (frequency * width) ** 2)
-        smoothed = idct(damping * residuals, type=1)
-        density = idct(damping * rows, type=1)
+        smoothed, density = idct(np.exp(-0.5 * (frequency * width) ** 2) * waves, type=1)
         return float(np.abs(smoothed).sum() / density.sum())
 
     if error(1.0 / SMOOTH_STEPS) <= 1.0 / SMOOTH_STEPS:

@@ -100,7 +100,7 @@ def debiased_by_loop(confidence, correct, n_bins):
 @given(rows, st.sampled_from([1, 2, 4, 8]))
 def test_the_debiased_error_subtracts_the_variance_of_each_accuracy(rows, n_bins):
     confidence, correct = pair(rows)
-    found = metrics.debiased_ece(confidence, correct, n_bins, "equal_width")
+    found = metrics.debiased_ece(confidence, correct, n_bins=n_bins, binning="equal_width")
     assert found == pytest.approx(debiased_by_loop(confidence, correct, n_bins), abs=1e-8)
 
 
@@ -109,7 +109,7 @@ def test_the_debiased_error_of_few_rows_is_that_of_many(rng):
     for _ in range(300):
         confidence = rng.choice([0.5, 0.7, 0.9], 90)
         correct = rng.random(90) < confidence - 0.2
-        squares.append(metrics.debiased_ece(confidence, correct, 3) ** 2)
+        squares.append(metrics.debiased_ece(confidence, correct, n_bins=3) ** 2)
     assert np.mean(squares) == pytest.approx(
         0.04, abs=0.004
     )  # with its noise the squared error would be 0.046

@@ -29,6 +29,7 @@ SCORES = {
     "signed gap": lambda p, y, **about: metrics.confidence_gap(p, y, signed=True, **about),
     "over": metrics.overconfidence,
     "under": metrics.underconfidence,
+    "smooth ECE": metrics.smooth_ece,
 }
 
 
@@ -103,6 +104,43 @@ def test_intervals_hold_the_truth():
         low, high = metrics.confidence_gap(risk, rng.random(200) < risk, signed=True, ci=True)[1:]
         held += low <= 0.0 <= high
     assert held >= 182  # of 95 % of 200, four standard errors less
+
+
+@pytest.mark.parametrize("true_error", [0.0, 0.082944])
+def test_the_interval_of_the_debiased_error_holds_the_truth(true_error):
+    """The second truth is that of four million rows of risks p of events that happen in p^1.3."""
+    held = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        risk = rng.beta(2, 3, 1000)
+        happened = rng.random(1000) < (risk**1.3 if true_error else risk)
+        interval = metrics.debiased_ece(risk, happened, ci=True)
+        assert interval.value == metrics.debiased_ece(risk, happened)
+        held += interval.low <= true_error <= interval.high
+    assert held >= 86  # of 95 % of 100, four standard errors less
+
+
+def test_the_interval_of_the_debiased_error_draws_whole_clusters():
+    thrice = np.repeat([RISK, EVENT], 3, axis=1)
+    rows = np.repeat(np.arange(600), 3)
+    alone = metrics.debiased_ece(*thrice, ci=True)
+    clustered = metrics.debiased_ece(*thrice, clusters=rows, ci=True)
+    assert clustered.high - clustered.low > 1.3 * (alone.high - alone.low)
+    with pytest.raises(CalibrationError, match="at least 2 rows; got 1"):
+        metrics.debiased_ece([0.3], [0], ci=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("power", "true_error"), [(1.0, 0.0), (1.3, 0.081217)])
+def test_the_interval_of_the_smooth_error_holds_the_truth(power, true_error):
+    """The second truth is that of four million rows."""
+    held = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        risk = rng.beta(2, 3, 500)
+        low, high = metrics.smooth_ece(risk, rng.random(500) < risk**power, ci=True)[1:]
+        held += low <= true_error <= high
+    assert held >= 24  # of 95 % of 30, four standard errors less
 
 
 WITH_WEIGHTS = {
