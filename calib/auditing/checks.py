@@ -1,8 +1,10 @@
 """The checks of an audit, one function each: from the rows to a finding, in the order in which an expert asks.
 
 A check is a function of :class:`~calib.auditing.rows.AuditRows` that returns a
-:class:`~calib.auditing.findings.Finding`; an entry of ``CHECKS`` runs it. A "problem" needs a 99 % interval that
-excludes what is fine, and a size that matters; a "caution" a 95 % interval. Quantities of one check are judged jointly.
+:class:`~calib.auditing.findings.Finding`; an entry of ``CHECKS`` runs it. A "problem" needs an interval that excludes
+what is fine, and a size that matters; a "caution" a 95 % interval. Quantities of one check are judged jointly, and the
+checks share an error of 5 % (Bonferroni): half is for groups, and level, spread, shape, ends, classes and time share
+the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +17,15 @@ import numpy as np
 
 from calib.auditing import sentences
 from calib.auditing.findings import Finding, GroupFinding, Severity
-from calib.auditing.groups import PERIODS, TOLERANCE, Family, JudgedGroups, periods
+from calib.auditing.groups import (
+    GROUPS_ERROR,
+    MODEL_ERROR,
+    PERIODS,
+    TOLERANCE,
+    Family,
+    JudgedGroups,
+    periods,
+)
 from calib.auditing.maps import departed_losses, log_loss, slope_estimate
 from calib.auditing.rows import AuditRows
 from calib.data.predictions import Predictions
@@ -30,6 +40,8 @@ from calib.metrics.risk_measures import observed_to_expected
 from calib.metrics.scoring_rules import auroc_interval
 from calib.numerics import Floats
 
+CHECK_ERROR = (MODEL_ERROR - GROUPS_ERROR) / 6
+"""Probability with which one check other than groups finds a problem in a calibrated model."""
 POINT = 0.01
 SHARE_OF_RATE = 0.1
 """Of an event's rate, the tolerance of its level where that is less than a point."""
@@ -47,8 +59,8 @@ LEAST_OF_CLASS = 20
 CLASS_TOLERANCE = 0.005
 MOST_OUTPUTS = 5_000_000
 """Outputs up to which the slope on the logits is of all rows; of four times as many no class is judged."""
-LEAST_VISIBLE = 3.86
-"""Standard errors of the least gap that a 99 % interval shows with a power of 90 %."""
+LEAST_VISIBLE = 4.15
+"""Standard errors of the least gap that is a problem with a power of 90 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +132,11 @@ class Checked:
 
 
 def excludes(
-    estimate: Estimate, fine: float = 0.0, tolerance: float = 0.0, size: float = 0.0
+    estimate: Estimate,
+    fine: float = 0.0,
+    tolerance: float = 0.0,
+    size: float = 0.0,
+    error: float = CHECK_ERROR,
 ) -> Severity:
     """Severity of one quantity.
 
@@ -128,11 +144,12 @@ def excludes(
     ----------
     fine : value that is fine; so is what lies within ``tolerance`` of it.
     size : distance from ``fine`` up to which it does not matter.
+    error : probability with which what is fine is a problem.
     """
     value = float(estimate.value)
     if not np.isfinite(value) or not np.isfinite(float(estimate.error)):
         return "untested"
-    surely, likely = (estimate.interval(level) for level in (0.99, 0.95))
+    surely, likely = (estimate.interval(level) for level in (1.0 - error, 0.95))
     if abs(value - fine) > size and not surely.low - tolerance <= fine <= surely.high + tolerance:
         return "problem"
     return "fine" if likely.low <= fine <= likely.high else "caution"
@@ -145,7 +162,7 @@ def check_labels(checked: Checked) -> Finding:
         return Finding("labels", "caution", sentences.REPEATED)
     if rows.is_binary:
         area = auroc_interval(rows.predicted, rows.observed, rows.sample)
-        if auroc_interval(rows.predicted, rows.observed, rows.sample, 0.99).high < 0.5:
+        if auroc_interval(rows.predicted, rows.observed, rows.sample, 1.0 - CHECK_ERROR).high < 0.5:
             return Finding(
                 "labels", "problem", sentences.inverted(area), area, figure=sentences.area(area)
             )
@@ -294,7 +311,10 @@ def check_ends(checked: Checked) -> Finding:
     certain = confidence >= CERTAIN
     wrong = rows.label_probs < confidence
     n_wrong, expected = int((certain & wrong).sum()), float((1.0 - confidence[certain]).sum())
-    rare = bool(poisson.sf(n_wrong - 1, max(expected, 1e-12)) < 0.01) and n_wrong > expected + 3.0
+    rare = (
+        bool(poisson.sf(n_wrong - 1, max(expected, 1e-12)) < CHECK_ERROR)
+        and n_wrong > expected + 3.0
+    )
     excess = rows.sample.mean_of(certain * (wrong - (1.0 - confidence)))
     zeros = int((rows.label_probs == 0.0).sum())
     levels = len(np.unique(rows.predicted))
@@ -327,9 +347,17 @@ def check_classes(checked: Checked) -> Finding:
     away = rows.probs[:, judged] - happened
     mean = w @ away / rows.sample.total
     estimate = rows.sample.estimate(mean, (away - mean) / rows.sample.total)
-    surely, likely = (estimate.joint_critical(level) * estimate.error for level in (0.99, 0.95))
+    squared = w if rows.sample.kind == "frequency" else w**2
+    chance = squared @ (rows.probs[:, judged] * (1.0 - rows.probs[:, judged]))
+    least = np.sqrt(chance) / rows.sample.total  # a class that seldom occurs varies too little
+    error = CHECK_ERROR / 2.0  # the other half is for the gain of offsets
+    surely, likely = (
+        estimate.joint_critical(level) * np.maximum(estimate.error, least)
+        for level in (1.0 - error, 0.95)
+    )
     gain = rows.gain(rows.slope_loss, rows.affine_loss)
-    matters = rows.has_offsets and gain.value > 0 and excludes(gain, size=GAIN) == "problem"
+    offsets = gain.value > 0 and excludes(gain, size=GAIN, error=error) == "problem"
+    matters = rows.has_offsets and offsets
     off = (np.abs(mean) > surely) & (np.abs(mean) > CLASS_TOLERANCE)
     severity: Severity = (
         "problem"
@@ -383,14 +411,14 @@ def check_time(checked: Checked) -> Finding:
     found, rank = periods(rows.times, PERIODS)
     if found is None:
         return Finding("time", "untested", sentences.ONE_TIME, page="Monitoring")
-    family = Family(rows, [found], PERIODS / (PERIODS + 1.0))
+    family = Family(rows, [found], PERIODS / (PERIODS + 1.0), CHECK_ERROR)
     centred = rank - rows.sample.mean(rank)
     squares = float(rows.sample.weights @ centred**2)
     away = rows.residual - float(rows.level.value)
     slope = float(rows.sample.weights @ (centred * away)) / squares
     trend = rows.sample.estimate(slope, centred * (away - slope * centred) / squares)
     alpha = 1.0 / (PERIODS + 1.0)
-    drifts = [not _holds(trend.interval(1.0 - error * alpha)) for error in (0.01, 0.05)]
+    drifts = [not _holds(trend.interval(1.0 - error * alpha)) for error in (CHECK_ERROR, 0.05)]
     problems = [family.finding(j) for j in family.off("problem")]
     cautions = [family.finding(j) for j in family.off("caution")]
     severity: Severity = "fine"

@@ -41,7 +41,11 @@ JOINT_GROUPS = 200
 JOINT_ROWS = 5_000
 MOST_SHARES = 5
 """Groups of a contrast."""
-SINGLE = 0.75
+MODEL_ERROR = 0.05
+"""Probability with which a calibrated model has any problem."""
+GROUPS_ERROR = MODEL_ERROR / 2
+"""The same of its groups, of which there are the most."""
+SINGLE = 0.9
 """Share of the error that groups of single columns may make; the rest is for their pairs."""
 POWER = 1.2816
 """Standard errors by which a true gap exceeds the least visible one in nine cases of ten."""
@@ -144,11 +148,13 @@ class Family:
     rows : all rows.
     partitions : of which each group with enough rows is judged.
     share : of the error that this family may make.
+    error : probability with which all families find a problem where there is none.
     """
 
     rows: AuditRows
     partitions: Sequence[Partition]
     share: float
+    error: float = GROUPS_ERROR
 
     @cached_property
     def _cells(self) -> dict[str, npt.NDArray[Any]]:
@@ -248,9 +254,10 @@ class Family:
         return inside, overall
 
     @cached_property
-    def critical(self) -> dict[float, Floats]:
-        """:meth:`joint_critical` at 95 % and 99 %."""
-        return {level: self.joint_critical(level) for level in (0.95, 0.99)}
+    def critical(self) -> dict[str, Floats]:
+        """:meth:`joint_critical` of cautions, at 95 %, and of problems."""
+        levels = {"caution": 0.95, "problem": 1.0 - self.error}
+        return {severity: self.joint_critical(level) for severity, level in levels.items()}
 
     def joint_critical(self, level: float) -> Floats:
         """(k,) half the width of joint intervals in standard errors, at ``1 - (1 - level) * share``."""
@@ -304,8 +311,8 @@ class Family:
     @cached_property
     def severities(self) -> list[str]:
         """Severity of each judged group."""
-        surely = (self.strength > self.critical[0.99]) & (np.abs(self.differences) > TOLERANCE)
-        likely = self.strength > self.critical[0.95]
+        surely = (self.strength > self.critical["problem"]) & (np.abs(self.differences) > TOLERANCE)
+        likely = self.strength > self.critical["caution"]
         return [
             "problem" if a else "caution" if b else "fine"
             for a, b in zip(surely, likely, strict=True)
@@ -315,7 +322,10 @@ class Family:
         """One judged group with the joint interval of its own gap."""
         cells = self._cells
         part = self.partitions[cells["partition"][j]]
-        gap, half = float(cells["gap"][j]), float(self.critical[0.95][j] * cells["own_error"][j])
+        gap, half = (
+            float(cells["gap"][j]),
+            float(self.critical["caution"][j] * cells["own_error"][j]),
+        )
         return GroupFinding(
             part.names[cells["cell"][j]],
             int(cells["rows"][j]),
@@ -346,7 +356,7 @@ class Family:
     @property
     def least_visible(self) -> float:
         """The smallest difference that would be a problem in nine cases of ten, in the group where it is smallest."""
-        return float(((self.critical[0.99] + POWER) * self._cells["error"]).min())
+        return float(((self.critical["problem"] + POWER) * self._cells["error"]).min())
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,8 @@ def audit(
     """Conclude from held-out predictions what is wrong with them, and what corrects it.
 
     Asks in the order of an expert: do outputs and labels belong together, are they better than class frequencies, right
-    on average, too extreme, wrong in shape, at the ends, by class, by group, over time. A "problem" needs a 99 %
-    interval and a size that matters.
+    on average, too extreme, wrong in shape, at the ends, by class, by group, over time. A "problem" needs a
+    size that matters, and calibrated outputs have any in at most 5 % of sets.
 
     Parameters
     ----------

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 import calib
-from calib.auditing.checks import Checked, check_level, describe_groups
+from calib.auditing.checks import CHECK_ERROR, Checked, check_level, describe_groups, excludes
 from calib.auditing.findings import Audit
 from calib.auditing.groups import (
     JudgedGroups,
@@ -31,6 +32,7 @@ from calib.cli import main
 from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
+from calib.metrics.estimate import Estimate
 from calib.numerics import log_softmax, sigmoid, softmax
 from calib.registry import calibrator
 
@@ -148,7 +150,7 @@ def test_a_group_of_whole_clusters_has_the_error_of_cluster_sums(rng):
     size = (region == "north").sum()
     error = np.sqrt(np.square(own).sum()) / size
     half = family.finding(0).gap.high - gap
-    assert half / family.critical[0.95][0] == pytest.approx(error * 1.04, rel=0.05)
+    assert half / family.critical["caution"][0] == pytest.approx(error * 1.04, rel=0.05)
 
 
 def test_columns_become_groups_by_their_values(rng):
@@ -476,3 +478,20 @@ def test_the_gap_of_a_group_is_compared_with_that_of_all_rows_and_the_sentence_s
     assert said == f"The raw model by group: {found.sentence}"
     fair = replace(data, groups=rng.permutation(groups))
     assert describe_groups(evaluation, fair, "The raw model") == ""
+
+
+def test_the_checks_share_an_error_of_five_percent(rng):
+    p, happened = calibrated(rng, 3000)
+    groups = {name: rng.choice(["north", "south", "west"], 3000) for name in "ab"}
+    judged = JudgedGroups.from_rows(rows_of(p, happened, groups=groups))
+    assert judged.single.share + judged.pairs.share == pytest.approx(1.0)
+    shared = (judged.single, judged.pairs)
+    others = {"level", "spread", "shape", "ends", "classes", "time"}
+    assert judged.single.error + len(others) * CHECK_ERROR == pytest.approx(0.05)
+    for family in shared:
+        most = norm.ppf(1.0 - family.error * family.share / (2 * len(family)))
+        assert (family.critical["problem"] <= most + 1e-9).all()
+    half = float(norm.ppf(1.0 - CHECK_ERROR / 2.0))
+    just = Estimate(half * 1.01, np.array([1.0]))
+    assert excludes(just) == "problem"
+    assert excludes(replace(just, value=half * 0.99)) == "caution"

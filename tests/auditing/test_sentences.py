@@ -71,7 +71,7 @@ def test_level_and_rows(name):
             half = 1.959964 * 100 * mean_error(p - y, data.clusters)
             ends = gap, gap - half, gap + half
             assert_shown("# points (95 %: # to #)", level, *ends)
-    visible = 100 * 3.86 * mean_error(p - y, data.clusters)
+    visible = 100 * 4.15 * mean_error(p - y, data.clusters)
     rows = found.of("rows").sentence
     counts = (len(data), y.sum()) if is_event else (len(data), (~y).sum())
     word = "with the event" if is_event else "wrong"
