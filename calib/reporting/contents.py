@@ -302,7 +302,7 @@ def _facts(
         "content": f"{plural(len(data), 'row')}, {plural(data.n_classes, 'class', 'classes')}, {KINDS[data.kind]}",
         "accuracy": f"{percent(data.accuracy)} over all rows",
         "calibration rows": _rows(calibration, view),
-        "test rows": f"{_rows(test, view)}; every number here was measured on them",
+        "test rows": f"{_rows(test, view)}; all numbers are of these, the audit alone of all rows",
         "split": _split(data, len(calibration), source),
         "SHA-256 of the content": data.sha256 or "unknown",
     }

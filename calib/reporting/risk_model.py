@@ -94,6 +94,7 @@ def models_of(report: Report) -> list[Model]:
 def _first(report: Report, models: list[Model]) -> Iterator[Block]:
     raw = models[0].panel
     last = models[-1].panel
+    tested = f" on {plural(report.n_test, 'test row')}" if report.n_calibration else ""
     if len(models) > 1:
         found = [
             Tile(
@@ -105,11 +106,11 @@ def _first(report: Report, models: list[Model]) -> Iterator[Block]:
             for key in FIRST
         ]
         weighted = ", weighted" if models[0].method.evaluation.weights is not None else ""
-        said = f"From the raw model to {models[-1].title}{weighted}, with the 95 % interval of the second."
+        said = f"From the raw model to {models[-1].title}{weighted}{tested}, with the 95 % interval of the second."
         yield Tiles(found, f"{said} A calibrated model has an O:E and a slope of 1.")
-    yield finding(models[0], f"The model's risks of “{report.view.event_name}”")
+    yield finding(models[0], f"The model's risks of “{report.view.event_name}”{tested}")
     if len(models) > 1:
-        yield finding(models[-1], f"After {models[-1].title}")
+        yield finding(models[-1], f"After {models[-1].title}{tested}")
     chosen = (
         ""
         if report.recommendation is None

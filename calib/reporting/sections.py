@@ -34,9 +34,15 @@ def sections(report: Report) -> Iterator[Section]:
         about = f"{_about(report)} {parts.of_weights(report)}".strip()
         opening = Section("answer", "Calibration of", about, list(_first(report)))
     assert report.audit is not None
-    yield replace(opening, blocks=[report.audit.verdict, *opening.blocks])
+    rows, tested = "all rows", ""
+    verdict = report.audit.verdict
+    if report.n_calibration:
+        rows = f"all {plural(report.n_calibration + report.n_test, 'row')}"
+        tested = f"; all other numbers are of {plural(report.n_test, 'test row')}"
+        verdict = f"On {rows}: {verdict}"
+    yield replace(opening, blocks=[verdict, *opening.blocks])
     found = [parts.findings_table(report.audit)]
-    yield Section("audit", "Audit", "every check of the raw model on all rows", found)
+    yield Section("audit", "Audit", f"every check of the raw model on {rows}{tested}", found)
     of_checklist = ", TRIPOD+AI 5, 7, 8 and 11" if view.is_event else ""
     yield Section(
         "data-section",

@@ -164,7 +164,7 @@ def test_few_events_are_said_and_judged_by_nothing():
     page = Reading(html(report_of(small(80, rate=0.03))))
     verdict = page.text.split("Net benefit")[0]
     assert (
-        "The model's risks of “died”: Too few events" in verdict
+        "The model's risks of “died” on 40 test rows: Too few events" in verdict
         and "Calibration slope is" not in verdict
     )
 
@@ -223,3 +223,18 @@ def test_hostile_names_are_text_and_nothing_is_fetched():
     )
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert "\x00" not in without and "\u202e" not in without
+
+
+def test_slopes_of_all_rows_and_of_test_rows_stand_beside_their_rows():
+    data = small()
+    _, test = data.split(0.5)
+    page = Reading(html(report_of(data, "platt")))
+    of_all, of_test = (
+        number(risk_model(part.probs[:, 1], part.labels)["slope"].value) for part in (data, test)
+    )
+    assert of_all != of_test
+    assert page.cells("panel")["Calibration slope"]["Uncalibrated"].startswith(of_test)
+    assert f"slope {of_all}" in str(page.tables["findings"])
+    assert "On all 240 rows: " in page.text
+    assert "every check of the raw model on all 240 rows; all other numbers" in page.text
+    assert "The model's risks of “died” on 120 test rows: " in page.text
