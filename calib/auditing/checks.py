@@ -269,9 +269,9 @@ def describe_level(evaluation: Evaluation, subject: str = "The raw model") -> st
 
 
 def describe_groups(evaluation: Evaluation, part: Predictions, subject: str) -> str:
-    """Describe the groups for which a method is off as the audit does; "" where it is for none."""
+    """Describe the groups for which a method is off as the audit does; "" where none is judged."""
     found = check_groups(Checked(AuditRows.from_evaluation(evaluation, part)))
-    return f"{subject} by group: {found.sentence}" if found.severity == "problem" else ""
+    return "" if found.severity == "untested" else f"{subject} by group: {found.sentence}"
 
 
 def check_spread(checked: Checked) -> Finding:

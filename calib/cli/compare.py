@@ -144,6 +144,8 @@ def _say_comparison(
     for name, subject in subjects.items():
         if by_group := describe_groups(found.evaluations[name], test, subject):
             answer.say(for_terminal(by_group))
+    if by_group:
+        answer.say("Each group by itself, of all rows: calib audit FILE.")
 
 
 def _relevant(given: str) -> tuple[str, float]:

@@ -477,7 +477,11 @@ def test_the_gap_of_a_group_is_compared_with_that_of_all_rows_and_the_sentence_s
     said = describe_groups(evaluation, data, "The raw model")
     assert said == f"The raw model by group: {found.sentence}"
     fair = replace(data, groups=rng.permutation(groups))
-    assert describe_groups(evaluation, fair, "The raw model") == ""
+    found = audit(p, happened, groups={"region": fair.groups}).of("groups")
+    assert found.severity != "problem"
+    said = describe_groups(evaluation, fair, "The raw model")
+    assert said == f"The raw model by group: {found.sentence}"
+    assert describe_groups(evaluation, replace(data, groups=None), "The raw model") == ""
 
 
 def test_the_checks_share_an_error_of_five_percent(rng):

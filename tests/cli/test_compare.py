@@ -103,3 +103,24 @@ def test_labels_of_a_test_set_in_files_of_their_own(folder, overconfident):
         files.replace("a.npy --labels", "--labels", 1).split()
         == shlex.split(reading.command())[5:11]
     )
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.2], ids=["fair", "off"])
+def test_groups_stand_in_a_line_where_the_file_has_a_column_of_them(
+    tmp_path, monkeypatch, capsys, rng, shift
+):
+    monkeypatch.chdir(tmp_path)
+    p = rng.uniform(0.3, 0.6, 3000)
+    region = rng.choice(["north", "south"], 3000)
+    defaulted = (rng.random(3000) < p + shift * np.where(region == "north", 1, -1)).astype(int)
+    table = pd.DataFrame({"p_default": p, "defaulted": defaulted, "region": region})
+    table.to_csv("loans.csv", index=False)
+    assert run_line("compare loans.csv --methods temperature --read groups=region") == 0
+    lines = capsys.readouterr().out.splitlines()
+    (found,) = (line for line in lines if line.startswith("The raw model by group: "))
+    assert ("2 of 2 groups differ" if shift else "None of 2 groups differs") in found
+    assert "Each group by itself, of all rows: calib audit FILE." in lines
+    table.drop(columns="region").to_csv("loans.csv", index=False)
+    assert run_line("compare loans.csv --methods temperature") == 0
+    printed = capsys.readouterr().out
+    assert "by group" not in printed and "calib audit" not in printed
