@@ -20,7 +20,7 @@ from calib.decisions.set_scores import SetScores, fit_and_judge_sets, sets_chang
 from calib.diagnostics.judgement import rows_to_judge
 from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, blocks, softmax
 
 Sets = Judged[PredictionSets, SetScores]
 Certified = Judged[Guarantee, AnswerScores | None]
@@ -49,14 +49,11 @@ class CostsBeside:
     ----------
     raw, method : of each; the raw model's own where no method is looked at.
     saved : mean cost of a row with the raw model minus that with the method, paired by row.
-    moved : (k, 3) most probable class by the method, action (-1: handed over) and number of rows, the most first, of
-        rows where the two differ.
     """
 
     raw: ClassDecision
     method: ClassDecision
     saved: Interval
-    moved: Ints
 
 
 def costs_beside_raw(
@@ -65,21 +62,14 @@ def costs_beside_raw(
     """Bayes actions of both methods on the test rows among a worker's arrays, which chose nothing."""
     test = _test_of(data)
     about = row_arrays(test)
-    before, _ = _by_costs(raw, rule, test)
-    after, predicted = _by_costs(fitted, rule, test)
-    moved = after.actions != predicted
-    pairs, rows = np.unique(
-        np.column_stack([predicted, after.actions])[moved], axis=0, return_counts=True
-    )
-    order = np.argsort(-rows, kind="stable")
+    before = _by_costs(raw, rule, test)
+    after = _by_costs(fitted, rule, test)
     saved = costs_saved(after.actions, before.actions, test.labels, rule, **about)
-    return CostsBeside(before, after, saved, np.column_stack([pairs, rows])[order])
+    return CostsBeside(before, after, saved)
 
 
-def _by_costs(
-    fitted: Calibrator, rule: CostMatrix, test: Predictions
-) -> tuple[ClassDecision, Ints]:
-    """The decision of one method, and the most probable classes."""
+def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> ClassDecision:
+    """The decision of one method."""
     check_classes(rule, test.n_classes)
     actions, predicted = (np.empty(len(test), dtype=np.int64) for _ in range(2))
     expected = np.empty(len(test))
@@ -89,9 +79,7 @@ def _by_costs(
         probs = fitted.probs_from_logits(test.logits[rows], inside)
         actions[rows], expected[rows] = rule.decide_with_cost(probs)
         predicted[rows] = np.argmax(probs, axis=1)
-    return judge_actions(
-        actions, expected, predicted, test.labels, rule, **row_arrays(test)
-    ), predicted
+    return judge_actions(actions, expected, predicted, test.labels, rule, **row_arrays(test))
 
 
 def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> NewRate:

@@ -272,7 +272,7 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
     with st.grid(6, min_column_width=150, gap="small"):
         settings = {name: draw(name) for name in FIRST}
         n_shuffles = widgets.whole_number(
-            "shuffles",
+            "Shuffles",
             1,
             MOST_SHUFFLES,
             ENOUGH,

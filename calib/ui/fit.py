@@ -1,4 +1,4 @@
-"""Parts of the Fit page: presets, methods, widgets of their declared parameters, the device and the start."""
+"""Parts of the Fit page: presets, the table of methods with their parameters, the device and the start."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from calib.base import Calibrator, can_learn
 from calib.calibrators.backend import DEVICES, gpu_present
 from calib.calibrators.by_group import PROTECTED
 from calib.data import Predictions
-from calib.formatting import listed, plural
+from calib.formatting import listed, number, plural, signed
 from calib.registry import (
     METHODS,
     missing_arrays,
@@ -25,11 +26,13 @@ from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
 from calib.ui.progress import job_list, offered_presets
 from calib.ui.session import OpenSession
-from calib.ui.widgets import declared, segments
+from calib.ui.widgets import declared, put, segments
 
 DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
 
 CHOSEN = "fit/methods"
+TITLE, SUMMARY = 190, 290
+"""Pixels of the columns of the table; on a phone they stand beneath each other."""
 OF_GPFLOW = ("engine", "kernel")
 """Parameters that need GPflow for any but their defaults."""
 
@@ -83,61 +86,98 @@ def parameter_widgets(
 
 
 def choose_and_start(session: OpenSession) -> None:
-    """Draw the choice among the methods that the data allow, the button, and beneath it how far the fits are."""
+    """Draw the table of the methods that the data allow, the button, and beneath it how far the fits are."""
     data = session.data
     offered = offered_presets(session)
     chosen = st.session_state.setdefault(CHOSEN, offered["Recommended"])
     if not set(chosen) <= set(offered["All"]):  # other data were open, with all that these lack
         _choose([name for name in chosen if name in offered["All"]])
+    chosen = st.session_state[CHOSEN]
     with st.container(horizontal=True):
-        for preset, names in offered.items():
+        for preset, names in {**offered, "None": []}.items():
             st.button(
-                f"{preset} ({len(names)})",
+                f"{preset} ({len(names)})" if names else preset,
                 key=f"fit/preset/{preset}",
                 on_click=_choose,
                 args=(names,),
             )
-    methods = st.pills(
-        "Methods",
-        offered["All"],
-        selection_mode="multi",
-        key=CHOSEN,
-        format_func=lambda name: METHODS[name].title,
-        persist_state="session",
-    )
+    results = results_by_method(session)
+    rest = [name for name in offered["All"] if name not in offered["Recommended"]]
+    device = device_choice(chosen)
+    params: dict[str, dict[str, Any]] = {}
+    with st.container(border=True, gap="xsmall"):
+        for name in offered["Recommended"]:
+            _method(session, name, results.get(name, ""), params)
+        with st.expander(f"More methods ({len(rest)})", key="fit/more"):
+            for name in rest:
+                _method(session, name, results.get(name, ""), params)
     _left_out(data)
     if session.drawn:
         st.caption(session.drawn)
-    if few := few_rows(methods, len(session.calibration)):
+    if few := few_rows(chosen, len(session.calibration)):
         st.warning(few, icon=":material/warning:")
     if data.weights is not None and data.confirmed_weights is None:
         st.caption("These rows have weights, which are not applied: say on Data what they mean.")
-    button = st.container()  # its parameters stand below the fits
-    job_list(session)
-    st.header("What they do, and their parameters")
-    device = device_choice(methods)
-    params = {}
-    columns = list(data.group_columns())
-    with st.container(gap="xsmall"):
-        for name in methods:
-            method = METHODS[name]
-            with st.expander(f"**{method.title}** — {method.summary}", key=f"fit/fold/{name}"):
-                st.caption(f"{method.paper}. When not to use it: {method.avoid}")
-                if "groups" in method.needs:
-                    st.caption(PROTECTED)
-                params[name] = parameter_widgets(method.cls, name, columns)
-            if method.uses_device:
-                params[name]["device"] = device
-        _others([name for name in offered["All"] if name not in methods])
-    button.button(
-        f"Fit {plural(len(methods), 'calibrator')}",
+    for name in params:
+        if METHODS[name].uses_device:
+            params[name]["device"] = device
+    st.button(
+        f"Fit {plural(len(chosen), 'calibrator')}",
         key="fit/start",  # its label changes with the choice; without a key each label would be another button
         type="primary",
         icon=":material/play_arrow:",
-        disabled=not methods,
+        disabled=not chosen,
         on_click=fits.start,
-        args=(list(params.items()),),
+        args=([(name, params[name]) for name in chosen if name in params],),
     )
+    job_list(session)
+
+
+def _method(
+    session: OpenSession, name: str, result: str, params: dict[str, dict[str, Any]]
+) -> None:
+    """A row of the table: choice, summary, time with the change of the NLL, and on a click notes and parameters."""
+    method = METHODS[name]
+    key = f"fit/use/{name}"
+    put(key, name in st.session_state[CHOSEN])
+
+    def choose() -> None:
+        others = [other for other in st.session_state[CHOSEN] if other != name]
+        _choose([*others, name] if st.session_state[key] else others)
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width=TITLE, gap="xxsmall"):
+            chosen = st.checkbox(f"**{method.title}**", key=key, on_change=choose)
+            st.caption(result or ("about a second" if method.fast else "seconds to minutes"))
+        with st.container(width=SUMMARY):
+            st.markdown(method.summary)
+        with st.popover("Notes", icon=":material/tune:", type="tertiary", key=f"fit/fold/{name}"):
+            st.caption(f"{method.paper}. When not to use it: {method.avoid}")
+            if "groups" in method.needs:
+                st.caption(PROTECTED)
+            if chosen:
+                columns = list(session.data.group_columns())
+                params[name] = parameter_widgets(method.cls, name, columns)
+            else:
+                st.caption("Choose the method to see its parameters.")
+
+
+def results_by_method(session: OpenSession) -> dict[str, str]:
+    """Time and change of the NLL against the raw model on the test rows, of the best finished fit of each method."""
+    if not any(job.calibrator for job in fits.jobs()):
+        return {}
+    raw, *finished = fits.shown_fits(session)
+    best: dict[str, tuple[float, str]] = {}
+    for fit in finished:
+        text = f"{number(fit.fit_seconds, 2)} s"
+        change = np.inf
+        if fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
+            mean = fit.evaluation.rows.mean
+            change = mean(fit.evaluation.row_nll) - mean(raw.evaluation.row_nll)
+            text += f" · NLL {signed(change, 2).replace('-', '−')}"
+        if fit.method not in best or change < best[fit.method][0]:
+            best[fit.method] = change, text
+    return {name: text for name, (_, text) in best.items()}
 
 
 def few_rows(methods: Sequence[str], n_rows: int) -> str:
@@ -157,15 +197,6 @@ def few_rows(methods: Sequence[str], n_rows: int) -> str:
 def _choose(methods: list[str]) -> None:
     """Put a preset's methods into the selection."""
     st.session_state[CHOSEN] = methods
-
-
-def _others(names: Sequence[str]) -> None:
-    """What the methods that are not chosen do, a line for each."""
-    if names:
-        with st.expander("What the methods not chosen do"):
-            st.markdown(
-                "\n".join(f"- **{METHODS[name].title}**: {METHODS[name].summary}" for name in names)
-            )
 
 
 def _left_out(data: Predictions) -> None:

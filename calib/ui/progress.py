@@ -30,16 +30,20 @@ ICONS = {
 def job_list(session: OpenSession) -> None:
     """Draw the visitor's fits; the list refreshes itself, up to twice a second, while one runs or may be tried again.
 
-    Buttons rerun the list alone: a rerun of the whole page from here would race with the timer, and what stands below
-    the list could be lost.
+    Buttons rerun the list alone.
     """
     if session.specs:
-        waiting = any(job.calibrator is None for job in fits.jobs())
-        st.fragment(_job_list, run_every=refresh_interval(0.5) if waiting else None)()
+        jobs = fits.jobs()
+        waiting = any(job.calibrator is None for job in jobs)
+        every = refresh_interval(0.5) if waiting else None
+        st.fragment(_job_list, run_every=every)(_ended(jobs))
 
 
-def _job_list() -> None:
+def _job_list(ended: int) -> None:
+    """The list; the whole page, whose table shows results, instead where more fits have ended."""
     jobs = fits.jobs()
+    if _ended(jobs) > ended:
+        st.rerun()
     show_pending_notices()
     with st.container(border=True, gap="xsmall"):
         if any(job.calibrator for job in jobs):

@@ -33,6 +33,17 @@ BUILT = "calib_built"
 """Files built while no data are open, in Streamlit's session state."""
 HALF = 495
 """Pixels: two figures and the menu fill a window of 1500."""
+PARAMETERS = {
+    "random_state": "Seed",
+    "share_classes": "One map for all classes",
+    "normalize": "Rows sum to one",
+    "n_inducing": "Number of inducing points",
+    "n_draws": "Number of draws",
+    "max_iter": "Most iterations",
+    "n_bins": "Number of bins",
+    "n_maps": "Number of maps",
+}
+"""Labels of parameters whose names are abbreviated; others are their names."""
 LONG_NAME, WIDEST_NAME = 18, 220
 """Characters of a name in a table's first column that its width is set by, and the most pixels of it."""
 
@@ -199,7 +210,7 @@ def declared(
     ----------
     title : of each of its choices, if it has any.
     """
-    label = name.replace("_", " ")
+    label = PARAMETERS.get(name, name.replace("_", " ").capitalize())
     low = meta.get("low")
     high = meta.get("high")
     looks: dict[str, Any] = {"key": key, "help": meta.get("help"), "persist_state": "session"}

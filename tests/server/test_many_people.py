@@ -58,7 +58,8 @@ async def visit(url: str, name: str, seed: int) -> AsyncIterator[Visitor]:
     await visitor.arrive()
     await visitor.upload("upload/main", name, outputs(seed))
     await visitor.go("Fit")
-    await visitor.choose("fit/methods", ["Temperature"])
+    await visitor.click("fit/preset/None")
+    await visitor.check("fit/use/temperature")
     await visitor.click("fit/start")
     until = time.monotonic() + 300
     while not fitted(visitor):

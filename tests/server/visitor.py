@@ -97,11 +97,9 @@ class Visitor:
         """Press a button, by its key."""
         await self.run(key, WidgetState(id=self.widget(key), trigger_value=True))
 
-    async def choose(self, key: str, options: list[str]) -> None:
-        """Choose among pills, by their key and titles."""
-        state = WidgetState(id=self.widget(key))
-        state.string_array_value.data.extend(options)
-        await self.run(key, state)
+    async def check(self, key: str) -> None:
+        """Tick a box, by its key."""
+        await self.run(key, WidgetState(id=self.widget(key), bool_value=True))
 
     async def upload(self, key: str, name: str, content: bytes) -> None:
         """Give a file to an uploader, by its key: to the endpoint first, then to the page."""

@@ -229,9 +229,6 @@ def test_costs_of_classes_are_those_of_counting(session: OpenSession) -> None:
         1000 * matrix[labels, chosen].mean() for chosen in (actions, probs.argmax(axis=1))
     )
     assert f"**{number(paid)}** instead of **{number(plain)}**" in app.markdown[0].value
-    unfold(app, "decide/moved")
-    assert clean(app)
-    assert table(app, "action")["rows"].sum() == (actions != probs.argmax(axis=1)).sum()
 
 
 def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from calib.calibrators.by_group import PROTECTED
 from calib.data.samples import load_sample
 from calib.engine import Engine
+from calib.formatting import signed
+from calib.numerics import softmax
+from calib.registry import calibrator
 from calib.ui import fit as parameters
 from calib.ui import fits
 from calib.ui.progress import offered_presets
@@ -72,7 +76,8 @@ def test_one_choice_of_a_device_reaches_the_methods_that_use_it(
         parameters, "gpu_present", lambda: True
     )  # the page sees one, wherever the fits run
     app = open_page(FIT, with_sample)
-    group(app, "fit/methods").set_value(["temperature", "isotonic", "vector", "gpcalib"]).run()
+    app.session_state["fit/methods"] = ["temperature", "isotonic", "vector", "gpcalib"]
+    app.run()
     assert group(app, "fit/device").value == "auto"
     group(app, "fit/device").set_value("gpu").run()
     assert (
@@ -120,6 +125,30 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     assert not app.exception
     assert [title.value for title in app.title] == ["Compare"]
     assert asked == {name: {} for name in offered_presets(with_sample)["Recommended"]}
+
+
+def test_the_table_of_methods_says_time_and_change_of_the_nll_and_takes_a_choice(
+    with_sample: OpenSession, queue: Engine, asked: dict[str, dict[str, object]]
+) -> None:
+    key = next(iter(fit(queue, with_sample, ("temperature", {})).specs))
+    app = open_page(FIT, with_sample)
+    assert clean(app)
+    calibration, test = with_sample.calibration, with_sample.test
+    fitted = calibrator("temperature").fit(calibration.logits, calibration.labels)
+    rows = np.arange(len(test.labels))
+    raw, after = (
+        -np.log(probs[rows, test.labels]).mean()
+        for probs in (softmax(test.logits), fitted.predict_proba(test.logits))
+    )
+    change = signed(after - raw, 2).replace("-", "−")
+    assert f"NLL {change}" in said(app) and key in with_sample.specs
+    app.button(key="fit/preset/None").click().run()
+    assert app.button(key="fit/start").disabled
+    app.checkbox(key="fit/use/platt").check().run()
+    app.checkbox(key="fit/use/beta").check().run()
+    app.checkbox(key="fit/use/platt").uncheck().run()
+    app.button(key="fit/start").click().run()
+    assert list(asked) == ["beta"]
 
 
 @pytest.fixture

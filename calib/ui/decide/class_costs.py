@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from calib.decisions.class_costs import ClassDecision
-from calib.decisions.rules import HAND_OVER, HANDED_OVER, CostMatrix
+from calib.decisions.rules import CostMatrix
 from calib.diagnostics.judged_decisions import CostsBeside, costs_beside_raw
 from calib.errors import CalibrationError
 from calib.formatting import class_in_words, number, percent, plural, safe_cell, with_interval
@@ -29,7 +28,6 @@ from calib.ui.widgets import show_table
 MOST_CLASSES = 100
 """Classes up to which the page offers a matrix."""
 EDITOR = "decide/cost matrix"
-MOST_MOVED = 10
 OF_ROWS = 1000.0
 """Costs are said of so many rows."""
 CELL = 78
@@ -47,13 +45,9 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         said.warning(str(error), icon=":material/warning:")
         return
     found = decision_of(session, fits[0], fit, rule)
-    names = session.data.class_names
     with said:
         words(fit, found, is_zero_one(rule))
     numbers(fits[0], fit, found)
-    if len(found.moved):
-        drawn = partial(moved, names, found)
-        widgets.folded("Which decisions change?", "decide/moved", drawn)
     offer_decision(session, fit, "class costs", rule)
 
 
@@ -182,27 +176,6 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
         f"Judged on {plural(n, 'test row')}. Brackets are 95\u00a0% intervals, and differences are paired by row. "
         "Where a cost is far above the one that the method expects, its probabilities are overconfident."
     )
-
-
-def moved(names: tuple[str, ...], found: CostsBeside) -> None:
-    """From which class to which action rows move, the most first."""
-    called = [*map(class_in_words, names)]
-    shown = found.moved[:MOST_MOVED].tolist()
-    table = pd.DataFrame(
-        {
-            "most probable class": [called[first] for first, _, _ in shown],
-            "action": [
-                HANDED_OVER if action == HAND_OVER else called[action] for _, action, _ in shown
-            ],
-            "rows": [rows for _, _, rows in shown],
-        }
-    )
-    show_table(table, "most probable class")
-    if len(found.moved) > MOST_MOVED:
-        rest = int(found.moved[MOST_MOVED:, 2].sum())
-        st.caption(
-            f"{plural(len(found.moved) - MOST_MOVED, 'other pair')} with {plural(rest, 'row')} are left out."
-        )
 
 
 def _with_ends(interval: Interval) -> str:
