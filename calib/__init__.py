@@ -4,7 +4,7 @@
   ``logits``; ``Predictions``.
 - Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``.
 - Judgement: ``audit``, ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
-  ``Audit``, ``Comparison``.
+  ``audit_tasks``; ``Audit``, ``Comparison``.
 - What follows: ``decisions``, ``report``, ``open_app``, ``export``, ``runtime``.
 - Errors: ``CalibrationError``, ``CalibrationWarning``, ``FitCancelled``; of data ``DataError``, ``AmbiguousTable``.
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from calib.metrics import ece
     from calib.registry import METHODS
     from calib.reporting.make import report
+    from calib.tasks import audit_tasks
     from calib.typed import calibrator
 
 __version__ = "0.1.0"
@@ -68,6 +69,7 @@ _NAMES = {
     "metrics.calibration_error": ("ece",),
     "registry": ("METHODS", "calibrator"),
     "reporting.make": ("report",),
+    "tasks": ("audit_tasks",),
 }
 _MODULES = {
     "decisions": "decisions",
@@ -89,6 +91,7 @@ __all__ = [
     "FitCancelled",
     "Predictions",
     "audit",
+    "audit_tasks",
     "calibrator",
     "compare",
     "decisions",

@@ -1,0 +1,7 @@
+"""Several prediction problems over the same rows: questions, labels or models of one file, judged together."""
+
+from calib.tasks.audit import audit_tasks
+from calib.tasks.reading import tasks_of
+from calib.tasks.tasks import Tasks
+
+__all__ = ["Tasks", "audit_tasks", "tasks_of"]

@@ -1,0 +1,104 @@
+"""Tasks: several data sets over shared rows, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from calib.data import Predictions
+from calib.errors import CalibrationError
+from calib.formatting import aligned, one_line, percent
+from calib.numerics import Ints
+
+TaskKind = Literal["questions", "labels", "models"]
+"""What the tasks of a file are."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tasks(Mapping[str, Predictions]):
+    """Several prediction problems over shared rows, as a mapping of names to Predictions.
+
+    Attributes
+    ----------
+    kind : {"questions", "labels", "models"}
+        What the tasks are.
+    predictions : mapping of str to Predictions
+        Each task that can be judged, in the order of the file.
+    rows : mapping of str to ndarray of int
+        Shared row of each row of such a task.
+    clusters : ndarray of int of shape (n_rows,)
+        Independent unit of each shared row: its cluster, or the row itself.
+    reasons : mapping of str to str
+        Why each other task cannot be judged, such as "no labels".
+    left_out : mapping of str to mapping of str to int
+        Rows of every task that are not used: "refused", "no answer" and "no label".
+    """
+
+    kind: TaskKind
+    predictions: Mapping[str, Predictions]
+    rows: Mapping[str, Ints]
+    clusters: Ints
+    reasons: Mapping[str, str]
+    left_out: Mapping[str, Mapping[str, int]]
+
+    def __getitem__(self, name: str) -> Predictions:
+        """The data set of a task.
+
+        Raises
+        ------
+        CalibrationError
+            If the task cannot be judged.
+        KeyError
+            If there is none of this name.
+        """
+        if name in self.reasons:
+            raise CalibrationError(f"Task {name!r} cannot be judged: {self.reasons[name]}.")
+        return self.predictions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.predictions)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.predictions
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of shared rows."""
+        return len(self.clusters)
+
+    def units(self, name: str) -> Ints:
+        """Independent unit of each row of a task.
+
+        Parameters
+        ----------
+        name : str
+            The task.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers that all tasks share.
+        """
+        units: Ints = self.clusters[self.rows[name]]
+        return units
+
+    def __repr__(self) -> str:
+        lines = [("task", "rows", "classes", "accuracy", "left out")]
+        for name, data in self.predictions.items():
+            size = (f"{len(data):,}", str(data.n_classes), percent(data.accuracy))
+            lines.append((one_line(name), *size, self._left_out(name)))
+        for name, reason in self.reasons.items():
+            lines.append((one_line(name), "", "", reason, self._left_out(name)))
+        units = len(np.unique(self.clusters))
+        clusters = "" if units == self.n_rows else f", {units:,} clusters"
+        head = f"<Tasks: {self.kind} over {self.n_rows:,} rows{clusters}>"
+        return "\n".join([head, *aligned(lines)])
+
+    def _left_out(self, name: str) -> str:
+        return ", ".join(f"{count:,} {why}" for why, count in self.left_out[name].items() if count)

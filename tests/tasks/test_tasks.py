@@ -1,0 +1,205 @@
+"""Several problems in one file: what is read, and what is said of all of them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, norm
+
+import calib
+from calib.tasks import tasks_of
+
+
+def calibrated(rng: np.random.Generator, n: int, k: int, shared: float = 0.5) -> pd.DataFrame:
+    """k calibrated labels a row, whose outcomes vary together as ``shared`` makes them."""
+    common = rng.normal(size=(n, 1))
+    noise = np.sqrt(shared) * common + np.sqrt(1 - shared) * rng.normal(size=(n, k))
+    p = np.round(rng.beta(2, 3, (n, k)), 3)
+    happened = norm.cdf(noise) < p
+    names = [f"label{j}" for j in range(k)]
+    scores = pd.DataFrame(p, columns=[f"{name}_p" for name in names])
+    return pd.concat([pd.DataFrame(happened.astype(int), columns=names), scores], axis=1)
+
+
+def log(n: int = 120, seed: int = 0) -> list[dict]:
+    """Rows of a log with a yes-no question, a choice with refusals, a question without labels."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        p = float(np.round(rng.random(), 2))
+        q = np.round(rng.dirichlet([1, 1, 1]), 3).tolist()
+        choice = {"type": "choice", "name": "dep", "choice": "abc"[int(np.argmax(q))]}
+        choice["probabilities"] = [
+            {"value": v, "probability": w} for v, w in zip("abc", q, strict=True)
+        ]
+        if i % 10 == 0:
+            choice = {"type": "refusal", "name": "dep", "refusal": "no"}
+        urgent = {"type": "predicate", "name": "urgent", "probability": p}
+        other = {"type": "predicate", "name": "other", "probability": 1 - p}
+        labels = {"urgent": bool(rng.random() < p), "dep": "abc"[rng.integers(3)]}
+        rows.append({"id": f"t{i}", "answers": [urgent, choice, other], "labels": labels})
+    return rows
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("shape", ["list", "object"])
+def test_a_log_of_decisions_holds_a_task_for_each_question(tmp_path, shape):
+    rows = log()
+    path = write(tmp_path / "log.jsonl", rows)
+    if shape == "object":
+        for row in rows:
+            row["answers"] = {answer.pop("name"): answer for answer in row["answers"]}
+            if "probabilities" in row["answers"]["dep"]:
+                listed = row["answers"]["dep"]["probabilities"]
+                row["answers"]["dep"]["probabilities"] = {
+                    each["value"]: each["probability"] for each in listed
+                }
+        write(path, rows)
+    tasks = tasks_of(path)
+    assert (tasks.kind, [*tasks], tasks.n_rows) == ("questions", ["urgent", "dep"], 120)
+    assert tasks.reasons == {"other": "no labels"}
+    assert tasks.left_out["dep"] == {"refused": 12, "no answer": 0, "no label": 0}
+    assert (len(tasks["urgent"]), len(tasks["dep"])) == (120, 108)
+    assert tasks["dep"].class_names == ("a", "b", "c")
+    labels = [row["labels"]["dep"] for i, row in enumerate(rows) if i % 10]
+    assert ["abc"[label] for label in tasks["dep"].labels] == labels
+    assert tasks.rows["dep"].tolist() == [i for i in range(120) if i % 10]
+    assert "12 refused" in repr(tasks)
+    with pytest.raises(calib.CalibrationError, match="no labels"):
+        tasks["other"]
+
+
+def test_a_long_table_shares_rows_by_id(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"r{i}", task, a, round(float(rng.uniform(0.5, 1)), 3), b)
+        for i in range(60)
+        for task in ("x", "y")
+        for a, b in [rng.choice(["yes", "no"], 2)]
+    ]
+    table = pd.DataFrame(rows, columns=["id", "question", "answer", "confidence", "label"])
+    tasks = tasks_of(table.sample(frac=1, random_state=0))
+    assert (tasks.kind, {*tasks}, tasks.n_rows) == ("questions", {"x", "y"}, 60)
+    mean = (table.answer == table.label).groupby(table.question).mean()
+    assert {name: data.correct.mean() for name, data in tasks.items()} == pytest.approx({**mean})
+    assert {*tasks.units("x")} == {*tasks.units("y")} == {*range(60)}
+
+
+def test_pairs_of_names_and_two_models_of_one_outcome():
+    rng = np.random.default_rng(1)
+    table = calibrated(rng, 80, 3)
+    assert [*tasks_of(table)] == ["label0", "label1", "label2"]
+    names = {"label0": "gpt_correct", "label0_p": "gpt_confidence"}
+    names |= {"label1": "other_correct", "label1_p": "other_confidence"}
+    tasks = tasks_of(table.drop(columns=["label2", "label2_p"]).rename(columns=names))
+    assert (tasks.kind, [*tasks]) == ("models", ["gpt", "other"])
+    np.testing.assert_array_equal(tasks["gpt"].correct, table["label0"] == 1)
+    models = pd.DataFrame(
+        {"outcome": table.label0, "logistic_p": table.label0_p, "forest_p": table.label1_p}
+    )
+    tasks = tasks_of(models)
+    assert (tasks.kind, len(tasks), tasks.n_rows) == ("models", 2, 80)
+    for data in tasks.values():
+        np.testing.assert_array_equal(data.labels, table.label0)
+
+
+def test_tasks_that_cannot_be_judged_have_reasons():
+    table = calibrated(np.random.default_rng(2), 60, 4)
+    table["label1"] = 1
+    table["label2_p"] = 0.25
+    table["label3"] = table["label3"].where(np.arange(60) < 19)
+    tasks = tasks_of(table)
+    reasons = {"label1": "one value, 1", "label2": "constant score"}
+    assert tasks.reasons == reasons | {"label3": "19 rows, fewer than 20"}
+    audit = calib.audit_tasks(tasks)
+    assert [row.reason for row in audit] == ["", *tasks.reasons.values()]
+    assert audit.to_frame().shape == (4, 11)
+
+
+def test_an_id_twice_is_refused_with_both_lines(tmp_path):
+    rows = log()
+    rows[7]["id"] = "t2"
+    with pytest.raises(calib.DataError, match=r"Lines 3 and 8 of log.jsonl have the same id, 't2'"):
+        tasks_of(write(tmp_path / "log.jsonl", rows))
+    table = calibrated(np.random.default_rng(0), 40, 2)
+    table.insert(0, "id", [*range(39), 5])
+    table.to_csv(tmp_path / "labels.csv", index=False)
+    with pytest.raises(calib.DataError, match=r"Lines 7 and 41 of labels.csv"):
+        tasks_of(tmp_path / "labels.csv")
+
+
+def test_a_table_of_one_problem_is_refused():
+    with pytest.raises(calib.DataError, match="one problem, or none"):
+        tasks_of(calibrated(np.random.default_rng(0), 40, 1))
+
+
+@pytest.mark.parametrize("cluster", [None, "person"])
+def test_figures_are_those_of_plain_sums(cluster):
+    table = calibrated(np.random.default_rng(3), 600, 3)
+    table["person"] = [f"p{i // 4}" for i in range(600)]
+    audit = calib.audit_tasks(tasks_of(table, cluster=cluster))
+    width = []
+    for row in audit:
+        p, y = table[f"{row.task}_p"].to_numpy(), table[row.task].to_numpy()
+        chosen = np.where(y, p, 1 - p)
+        rate = y.mean()
+        assert (row.stated, row.observed) == pytest.approx((p.mean(), rate))
+        assert row.nll == pytest.approx(-np.log(chosen).mean())
+        assert row.base_nll == pytest.approx(
+            -rate * np.log(rate) - (1 - rate) * np.log(1 - rate), abs=0.01
+        )
+        d = p - y
+        if cluster is None:
+            error = d.std(ddof=1) / np.sqrt(600)
+        else:
+            sums = (d - d.mean()).reshape(150, 4).sum(axis=1) / 600
+            error = np.sqrt((sums**2).sum() * 150 / 149)
+        error = max(error, np.sqrt((p * (1 - p)).sum()) / 600)
+        width.append((row.gap.high - row.gap.low) / 2 / error)
+    single, bonferroni = norm.ppf(0.975), norm.ppf(1 - 0.025 / 3)
+    assert np.ptp(width) < 1e-9
+    assert single < width[0] < bonferroni + 0.02
+    assert not audit.miscalibrated
+
+
+def test_a_task_that_is_off_is_named_and_stands_first():
+    table = calibrated(np.random.default_rng(4), 1000, 5)
+    table["label3_p"] = (table["label3_p"] + 0.2).clip(upper=1)
+    audit = calib.audit_tasks(tasks_of(table))
+    assert audit.miscalibrated == ("label3",)
+    assert audit.tasks[0].task == "label3"
+    assert str(audit).splitlines()[1].startswith("label3")
+
+
+def test_few_events_have_the_exact_interval_of_the_rate():
+    table = calibrated(np.random.default_rng(5), 400, 2)
+    table["label0_p"] = np.linspace(0.005, 0.015, 400)
+    table["label0"] = (np.arange(400) < 9).astype(int)
+    row = next(row for row in calib.audit_tasks(tasks_of(table)) if row.task == "label0")
+    lowest = row.stated - row.gap.high
+    highest = row.stated - row.gap.low
+    tail = binom.cdf(
+        9, 400, highest
+    )  # two tasks together: between Bonferroni's tail and one task's
+    assert 0.0125 - 1e-3 < tail < 0.025
+    assert binom.sf(8, 400, lowest) <= tail * (1 + 1e-6)
+    assert row.gap.low < 0 < row.gap.high
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [60, 400])
+def test_calibrated_tasks_are_seldom_named(n):
+    rng = np.random.default_rng(0)
+    draws = 200
+    named = sum(
+        bool(calib.audit_tasks(tasks_of(calibrated(rng, n, 40))).miscalibrated)
+        for _ in range(draws)
+    )
+    assert named / draws <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / draws)
