@@ -39,7 +39,7 @@ Source = (
 pandas or polars, an Arrow table, a list of dictionaries), or arrays and tensors by name, as in an npz file."""
 
 WeightKind = Literal["sampling", "frequency", "exposure"]
-"""Meaning of weights, which decides how they enter an interval; without it they are never applied."""
+"""Meaning of weights, which decides how they enter an interval."""
 
 WEIGHT_KINDS: dict[WeightKind, str] = {
     "sampling": "one over the probability that the row was drawn",
@@ -179,7 +179,7 @@ class Choices:
     kind : str or None
         Logits, probabilities, log-probabilities, or a single column for binary data.
     weight_kind : {"sampling", "frequency", "exposure"} or None
-        Weights are applied only where it is given.
+        Meaning of the weights; without it only a column named as sampling weights is applied.
     event : str or None
         Of two classes, the one whose probability is asked for.
     class_names : tuple of str or None

@@ -55,11 +55,14 @@ class TableReading:
         What the reading means, with its numbers.
     rows : int
         Rows with an outcome and outputs.
+    groups : tuple of str
+        Further columns of few values, whose rows are compared as groups.
     """
 
     roles: Mapping[str, str | tuple[str, ...] | tuple[int, ...]]
     sentence: str
     rows: int
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

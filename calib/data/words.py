@@ -49,7 +49,12 @@ SUCCEEDS = CORRECT | ACHIEVED | _words("success")
 NEGATIONS = _words("negations")
 
 JUDGE, PROBLEM = _words("judge"), _words("problem")
-CLUSTER, GROUP, MODEL, WEIGHT, BODY = map(_words, ("cluster", "group", "model", "weight", "body"))
+CLUSTER, GROUP, MODEL, BODY = map(_words, ("cluster", "group", "model", "body"))
+WEIGHT = _words("weight") | _words("sampling_weight")
+SAMPLING = _words("sampling") | _words("sampling_weight")
+"""Such a word in the name of weights says that they are sampling weights."""
+COUNTS = _words("counts")
+"""Such a word says that they are frequencies or exposures."""
 EARLIER, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "split", "time", "id", "text"))
 
 SUBJECTLESS = MODELS | CLASS | PREDICTED | RISK | POINTS | CREDIT | UNSURE | {"event", "final"}
@@ -71,7 +76,7 @@ NO_VALUE = MISSING | PERHAPS_MISSING
 
 _IN_NAMES = """
     probability score models percent confidence unsure risk predicted class truth label responses fails
-    cluster group model weight body earlier split time id text
+    cluster group model weight sampling_weight body earlier split time id text
 """
 KNOWN = EVENTS | SUCCEEDS | _words(*_IN_NAMES.split())
 """Every word that may stand in the name of a column."""

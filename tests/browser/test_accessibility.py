@@ -69,7 +69,7 @@ def fitted(server: str, browser: Browser, request: pytest.FixtureRequest) -> Ite
     page = new_page(browser, color_scheme=request.param)
     page.goto(server)
     page.locator("input[type=file]").first.set_input_files(SAMPLE)
-    expect(page.get_by_text("Recognised as")).to_be_visible()
+    expect(page.get_by_text("Read as: ")).to_be_visible()
     settle(page)
     app = page.get_by_test_id("stApp")
     assert (

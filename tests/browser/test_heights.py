@@ -52,7 +52,7 @@ def open_sample(page: Page, url: str, sample: str, fitted: bool = True) -> None:
     page.locator(f".st-key-sample-{sample} button").first.dispatch_event(
         "click"
     )  # with its help it is there twice
-    expect(page.get_by_text("Recognised as")).to_be_visible()
+    expect(page.get_by_text("Read as: ")).to_be_visible()
     settle(page)
     if not fitted:
         return

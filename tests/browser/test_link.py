@@ -41,7 +41,7 @@ def test_a_link_outlives_refreshes_and_the_server(
     page = new_page(browser)
     page.goto(url)
     page.locator("input[type=file]").first.set_input_files(FILE)
-    expect(page.get_by_text("Recognised as")).to_be_visible()
+    expect(page.get_by_text("Read as: ")).to_be_visible()
     settle(page)
     mine = token(page)
 
@@ -74,7 +74,7 @@ def test_a_link_outlives_refreshes_and_the_server(
     ).to_be_visible()  # the choice of methods too
 
     go(page, "Data")
-    expect(page.get_by_text("Recognised as")).to_be_visible()
+    expect(page.get_by_text("Read as: ")).to_be_visible()
     page.get_by_text("Where your data are kept").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
     page.get_by_role("button", name="Delete my data").click()

@@ -68,7 +68,7 @@ def test_the_log_holds_nothing_of_what_was_uploaded(
     page.get_by_role("button", name=f"Remove {hostile.name}").click()
     settle(page)
     upload(page, table)
-    expect(page.get_by_text("Recognised as")).to_be_visible()
+    expect(page.get_by_text("Read as: ")).to_be_visible()
     settle(page)
     link = token(page)
 

@@ -130,24 +130,34 @@ def test_a_table_with_two_readings_is_asked_and_opens_as_the_chosen_one(
     assert (len(data), data.event.name) == (200, "churned")
 
 
-def test_weights_of_a_table_that_is_asked_about_count_where_that_is_switched_on(grid: Grid) -> None:
+@pytest.mark.parametrize("name, by_name", [("survey_weight", True), ("weight", False)])
+@pytest.mark.parametrize("counted", [True, False])
+def test_weights_of_a_table_that_is_asked_about_count_as_the_switch_says(
+    grid: Grid, name: str, by_name: bool, counted: bool
+) -> None:
     rng = np.random.default_rng(0)
     p = rng.uniform(0.1, 0.9, 300)
     table = pd.DataFrame(
         {
             "p_over": p.round(4),
             "income": np.where(rng.random(300) < p, ">50K", "<=50K"),
-            "survey_weight": rng.uniform(100, 900, 300).round(2),
+            name: rng.uniform(100, 900, 300).round(2),
+            "region": rng.choice(["north", "south"], 300),
+            "sex": rng.choice(["f", "m"], 300),
         }
     )
     app = upload_file("census.csv", table.to_csv(index=False).encode())
     assert any(radio.key.startswith("reading/") for radio in app.radio)
-    app.toggle(key="roles/weighted").set_value(True)
+    assert app.toggle(key="roles/weighted").value is by_name
+    assert (grid.roles["region"], grid.roles["sex"]) == ("group", "group")
+    app.toggle(key="roles/weighted").set_value(counted)
     click(app, "Open")
     assert clean(app)
     data = app.session_state[SESSION].data
-    assert data.weight_kind == "sampling"
-    np.testing.assert_allclose(data.weights, table["survey_weight"])
+    assert data.weight_kind == ("sampling" if counted else None)
+    assert {*data.group_columns()} == {"region", "sex"}
+    assert (f"counted by {name} as sampling" in said(app).replace("\\", "")) is counted
+    np.testing.assert_allclose(data.weights, table[name])
     assert data.event.name == ">50K"
 
 
@@ -182,7 +192,7 @@ def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_a
         "loan_id": "ignore", "pd": "outputs", "default": "outcome",
         "segment": "group", "exposure": "weight", "branch": "cluster",
     }  # fmt: skip
-    grid.changes = {"branch": "subgroup", "segment": "ignored"}
+    grid.changes = {"branch": "group", "segment": "ignored"}
     click(app, "Read with these roles")
     assert any("once more" in info.value for info in app.info)
     grid.changes = {}
@@ -190,7 +200,7 @@ def test_roles_of_data_that_a_link_brought_back_change_once_the_table_is_given_a
     assert clean(app)
     data = app.session_state[SESSION].data
     assert data.clusters is None and sorted(data.groups) == sorted(binary.data.clusters)
-    assert grid.roles["branch"] == "subgroup"
+    assert grid.roles["branch"] == "group"
 
 
 def test_one_of_the_models_in_long_form_is_opened() -> None:

@@ -110,7 +110,7 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         *of_names,
         *of_checks,
         *of_zeros,
-        info("understood", describe(part, codes, kind, n_classes)),
+        info("understood", describe(part, codes, kind, n_classes) + weighting(fields, part.roles)),
         *of_training,
         *of_metadata,
         *missing_weights(fields, part.roles, choices),
@@ -150,6 +150,7 @@ def settled(choices: Choices, data: Predictions) -> Choices:
         if getattr(choices, option) and getattr(data, name) is None
     }
     standardised = data.feature_mean is not None
+    unused["weight_kind"] = data.weight_kind
     return replace(choices, **unused, floor=data.floor or choices.floor, standardise=standardised)
 
 
@@ -161,6 +162,14 @@ def describe(part: Part, labels: Ints, kind: Kind, n_classes: int) -> str:
         f"{rows}: {part.outputs_name} holds {KINDS[kind]}, {part.labels_name} the labels; "
         f"accuracy {float(right.mean()):.2%}."
     )
+
+
+def weighting(fields: Mapping[str, Any], roles: tuple[ColumnRole, ...]) -> str:
+    """Return the sentence that says by which weights rows are counted, "" where each counts once."""
+    if fields["weight_kind"] is None:
+        return ""
+    column = next((role.column for role in roles if role.role == "weight"), "weights")
+    return f" Rows are counted by {column}, as {fields['weight_kind']} weights."
 
 
 def compare_predicted(part: Part, kind: Kind, n_classes: int, choices: Choices) -> Findings:

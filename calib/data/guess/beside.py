@@ -67,6 +67,12 @@ def is_few(column: Column) -> bool:
     )
 
 
+def are_of_a_sample(column: Column) -> bool:
+    """Weights named as those of a sample: ``survey_weight``, ``ipw``; not an exposure, a count or a car's weight."""
+    words = {*tokens(column.name)}
+    return bool(words & w.SAMPLING) and not words & w.COUNTS
+
+
 def is_feature(column: Column) -> bool:
     """It holds complete numbers that vary, and its name says nothing else."""
     complete = column.numbers is not None and len(column.present) == len(column.cells)
@@ -148,6 +154,8 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
             found = min(fit, key=lambda column: (len(column.values), column.name)).name
             inferred[rule.option] = found
             del free[found]
+            if rule.option == "weights" and are_of_a_sample(columns[found]):
+                inferred["weight_kind"] = chosen.weight_kind or "sampling"
     if chosen.features is None and chosen.train_features is not None:
         numbers = [
             name for name, column in free.items() if column.numbers is not None and column.values

@@ -11,7 +11,7 @@ import numpy as np
 from calib.data.build.labels import correct_value, texts_of
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, listed, shortened, warning
-from calib.data.guess.beside import names_models, with_others
+from calib.data.guess.beside import left_as, names_models, with_others
 from calib.data.guess.columns import Column, spelled
 from calib.data.guess.direction import auroc, event_value
 from calib.data.guess.names import about, class_names, tokens
@@ -283,6 +283,8 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
         for role in ("cluster", "weight", "group")
         if (value := getattr(others, f"{role}s"))
     }
+    if others.weight_kind is not None:
+        roles["weight_kind"] = others.weight_kind
     if reading.pairs:
         roles["kind"] = "pairs"
     elif reading.predicted is not None and len(outputs) == 1:
@@ -297,6 +299,8 @@ def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
 def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) -> TableReading:
     """A reading for people: its roles as they are given to load, and a sentence with what the sample says of it."""
     roles = roles_of(reading, columns)
+    used = Choices.from_roles(roles).columns()
+    groups = tuple(n for n, c in columns.items() if n not in used and left_as(c) == "metadata")
     outcome = reading.outcome
     outputs = reading.outputs
     numbers = [
@@ -306,13 +310,13 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
     keep = np.isfinite(scores).all(axis=1) & (True if outcome is None else outcome.known)
     rows = round(n_rows * float(keep.mean())) if len(keep) else 0
     if outcome is None or not rows:
-        return TableReading(roles, f"outputs in {listed(outputs.names)}", rows)
+        return TableReading(roles, f"outputs in {listed(outputs.names)}", rows, groups)
     if not outputs.is_single:
         shown = listed(outputs.names, 3) + (
             f" for {listed(reading.label_values, 3)}" if reading.label_values else ""
         )
         of = f"{len(outputs.names):,} classes of {shortened(outcome.name)}"
-        return TableReading(roles, f"{of}, one column each ({shown})", rows)
+        return TableReading(roles, f"{of}, one column each ({shown})", rows, groups)
     area = area_of(reading)
     truth = texts_of(outcome.cells[keep])
     stem = shortened(outputs.stem)
@@ -333,6 +337,7 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
             roles,
             f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}{area}",
             rows,
+            groups,
         )
     event = (
         spelled(reading.label_values[-1])
@@ -342,7 +347,9 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
     never = len(outcome.values) == 1 and outcome.values[0].lower() in DID_NOT
     rate = 0.0 if never else (np.char.lower(truth) == event.lower()).mean()
     named = shortened(outcome.name) if never else event_name(event, outcome)
-    return TableReading(roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}{area}", rows)
+    return TableReading(
+        roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}{area}", rows, groups
+    )
 
 
 def area_of(reading: Reading) -> str:

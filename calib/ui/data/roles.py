@@ -27,9 +27,9 @@ ROLES = {
     "outputs": ("model output", "The probability or score of the event; or one column for each class."),
     "predicted": ("predicted class", "Checks the outputs; beside a confidence it tells which answers are right."),
     "cluster": ("cluster", "Rows that belong together, such as those of a patient: no split tears them apart."),
-    "weight": ("weight", "Weights of rows, applied once you say what they mean."),
+    "weight": ("weight", "Weights of rows, applied as the switch says."),
     "time": ("date or week", "When a row was scored: Monitoring looks at one week after the other."),
-    "group": ("subgroup", "Over- and underconfidence looks at each by itself."),
+    "group": ("group", "Its values are compared with each other."),
     "features": ("feature", "Inputs of the model, for methods that look at them."),
     "split": ("calibration or test", "Says which rows calibrators learn from."),
     "ignore": ("ignored", "Left alone."),
@@ -47,6 +47,8 @@ MOST_READINGS = 3
 """Readings that are offered; the grid beneath them says every other one."""
 EMPTY_CELL = "–"
 """What stands for a missing cell."""
+FURTHER = "metadata"
+"""Role of further columns of few values: groups in the grid, without being chosen as the groups."""
 HEIGHT = 460
 """Pixels of the grid at most; more columns scroll."""
 MOST_MODELS = 20
@@ -105,14 +107,17 @@ def choosers(
     if not roles:
         return {}
     asked = inspection is not None and inspection.predictions is None
+    opened = data if inspection is None else inspection.predictions
     weights = [name for name, (role, _) in roles.items() if role == "weight"]
-    weighted = False
+    weight_kind = None if opened is None else opened.weight_kind
     with st.form("roles", border=False):
         if asked:
             st.caption(_other_roles(roles))
             if weights:
                 label = f"Count rows by {literal(weights[0])}, as sampling weights"
-                weighted = st.toggle(label, key="roles/weighted")
+                named = offered is not None and "weight_kind" in offered.roles
+                if st.toggle(label, value=named, key="roles/weighted"):
+                    weight_kind = "sampling"
         grid = role_grid(roles, {} if inspection is None else inspection.rows)
         with st.container(horizontal=True, vertical_alignment="center"):
             applied = st.form_submit_button(
@@ -127,28 +132,28 @@ def choosers(
     if not applied:
         return {}
     role_of_title = {title: role for role, (title, _) in ROLES.items()}
-    chosen = dict(zip(roles, map(role_of_title.__getitem__, grid["role"]), strict=True))
+    chosen = {
+        name: before if title == _title(before) else role_of_title[title]
+        for (name, (before, _)), title in zip(roles.items(), grid["role"], strict=True)
+    }
     if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
         st.warning(f"No column is the {' and none the '.join(missing)}.")
         return {}
     changes = by_hand(chosen)
     if offered is not None and chosen == {name: role for name, (role, _) in roles.items()}:
         changes = dict(Choices.from_roles(offered.roles).given())
-    return {**changes, "weight_kind": "sampling"} if weighted else changes
+    return {**changes, "weight_kind": weight_kind if "weight" in chosen.values() else None}
 
 
 def _other_roles(roles: Mapping[str, tuple[str, str]]) -> str:
     """What else was found in the table, and that each role can be changed."""
     columns: dict[str, list[str]] = {}
     for name, (role, _) in roles.items():
-        columns.setdefault(role, []).append(literal(name, 30))
-    parts = [
-        f"{ROLES[role][0]}: {', '.join(columns[role])}"
-        for role in ("weight", "group", "cluster", "time", "features")
-        if role in columns
-    ]
+        columns.setdefault(_title(role), []).append(literal(name, 30))
+    titles = [_title(role) for role in ("weight", "group", "cluster", "time", "features")]
+    parts = [f"{title}: {', '.join(columns[title])}" for title in titles if title in columns]
     also = f"Also found: {'; '.join(parts)}. " if parts else ""
-    return f"{also}Columns of few values are compared as groups. Click a role to change it."
+    return f"{also}Click a role to change it."
 
 
 def role_grid(
@@ -162,7 +167,7 @@ def role_grid(
     table = pd.DataFrame(
         {
             "column": [*roles],
-            "role": [ROLES[role][0] for role, _ in roles.values()],
+            "role": [_title(role) for role, _ in roles.values()],
             **cells,
         }
     )
@@ -225,12 +230,18 @@ def roles_of(
         if role in ROLES and value
         for column in ([value] if isinstance(value, str) else value)
     }
-    return {name: (roles.get(name, "ignore"), "") for name in inspection.rows}
+    left = {} if offered is None else dict.fromkeys(offered.groups, FURTHER)
+    return {name: (roles.get(name) or left.get(name, "ignore"), "") for name in inspection.rows}
 
 
 def _roles_in(data: Predictions) -> dict[str, tuple[str, str]]:
     """Role and reason of every column of a table that was read."""
-    return {r.column: (r.role if r.role in ROLES else "ignore", r.reason) for r in data.roles}
+    known = (*ROLES, FURTHER)
+    return {r.column: (r.role if r.role in known else "ignore", r.reason) for r in data.roles}
+
+
+def _title(role: str) -> str:
+    return ROLES["group" if role == FURTHER else role][0]
 
 
 def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:

@@ -82,7 +82,8 @@ def how_it_was_read(session: OpenSession, reading: Reading | None) -> None:
     weights_first = data.weight_kind is not None or audit.next_step(session) == "weights"
     if data.weights is not None and weights_first:
         _weights(data)
-    st.caption(f"{plural(len(data), 'row')}. Recognised as **{_kind(data)}**.")
+    counted = f", counted by {_column(data, 'weight')} as {data.weight_kind} weights"
+    st.caption(f"{plural(len(data), 'row')}{counted if data.weight_kind else ''}.")
     with st.expander(f"Read as: {read_as(data)}", key=READ_AS, icon=":material/view_column:"):
         view_switch(session)
         about_rows(session)
@@ -115,17 +116,15 @@ def read_as(data: Predictions) -> str:
 
 
 def _outputs_in_words(data: Predictions, outputs: list[str]) -> str:
-    meaning = f"P({literal(data.event.name, 30)})" if data.event else _kind(data)
+    meaning = KINDS[data.kind]
+    if data.event is not None:
+        event = literal(data.event.name, 30)
+        meaning = f"log-odds of {event}" if data.kind == "binary_log_odds" else f"P({event})"
     return f"{outputs[0]} is {meaning}" if len(outputs) == 1 else meaning
 
 
 def _and_more(names: list[str]) -> str:
     return f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-
-
-def _kind(data: Predictions) -> str:
-    event = "the event" if data.event and data.event.column == 1 else "class 1"
-    return KINDS[data.kind].replace("class 1", event)
 
 
 def _reliability(whole: Evaluation) -> None:
@@ -175,7 +174,7 @@ def _event(data: Predictions) -> None:
 
 
 def _weights(data: Predictions) -> None:
-    """Weights are applied only once somebody said what they mean."""
+    """Switch between the meanings of weights; those that are not applied have none."""
     kinds: dict[str, str] = {UNUSED: "do not apply"} | {kind: kind for kind in WEIGHT_KINDS}
     key = f"{WEIGHTS}/{data.sha256[:12]}"  # of the open data: others must not take the choice over
 
@@ -222,6 +221,7 @@ def _with_decisions(reading: Reading, data: Predictions, decisions: dict[str, An
     inspection = reading.inspection
     if inspection is not None:
         choices = replace(inspection.choices, **decisions)
+        decisions = {**decisions, "weights": choices.weights}  # no longer by the name of the column
         inspection = replace(inspection, predictions=data, choices=choices)
     return replace(reading, inspection=inspection, choices=replace(reading.choices, **decisions))
 

@@ -185,8 +185,8 @@ def beside_content(data: Any, truth: Truth) -> list[str]:
         different.append(
             f"weights: {role_of(data, 'weight')} instead of {truth.roles.get('weight')}"
         )
-    if weights is not None and getattr(data, "weight_kind", None) is not None:
-        different.append("weights are applied without being confirmed")
+    if truth.weights is None and getattr(data, "weight_kind", None) is not None:
+        different.append("weights are applied that are none of the sample")
     groups = set(truth.roles.get("group", ()))
     if not groups <= set(role_of(data, "group")):
         different.append(f"groups: {role_of(data, 'group')} instead of {sorted(groups)}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from calib.data import Choices, load
 from calib.data.guess.names import class_names
 from calib.data.guess.table import guess
 
@@ -312,3 +314,64 @@ def test_what_names_do_not_have_in_common():
         (("Class_1", "Class_2", "Class_10"), ("1", "2", "10")),
     ):
         assert class_names(names) == classes
+
+
+# Weights.
+
+
+@pytest.mark.parametrize(
+    "name, kind",
+    [
+        ("survey_weight", "sampling"),
+        ("sample_weight", "sampling"),
+        ("ip_weights", "sampling"),
+        ("ipw", "sampling"),
+        ("pspwght", "sampling"),
+        ("weight", None),
+        ("car_weight", None),
+        ("freq_weight", None),
+        ("sample_freq", None),
+        ("Exposure", None),
+    ],
+)
+def test_weights_named_as_those_of_a_sample_are_applied(name, kind):
+    columns = {"pd": RISK, "default": HAPPENED, name: RNG.integers(100, 900, N)}
+    choices = of(**columns).choices(Choices())
+    assert (choices.weights, choices.weight_kind) == (name, kind)
+    given = Choices(weights=name)
+    assert guess(columns, N, given).choices(given).weight_kind is None
+    other = Choices(weight_kind="exposure")
+    assert guess(columns, N, other).choices(other).weight_kind == "exposure"
+
+
+# Pairs of texts.
+
+AGREES = RNG.random(N) < RISK
+INTENT = RNG.choice(["buy", "sell", "ask"], N)
+OTHER = np.where(AGREES, INTENT, np.where(INTENT == "buy", "ask", "buy"))
+
+
+@pytest.mark.parametrize(
+    "predicted, true, score",
+    [
+        ("pred_label", "true_label", "confidence"),
+        ("answer", "gold", "confidence"),
+        ("predicted_intent", "intent", "score"),
+    ],
+)
+def test_two_texts_beside_a_confidence_are_pairs(predicted, true, score):
+    """Correct is where both texts agree; a question is allowed with this reading first."""
+    found = of(**{predicted: OTHER, true: INTENT, score: RISK})
+    first = found.readings[0]
+    assert read(found) == (true, (score,))
+    assert first.pairs and first.predicted.name == predicted
+
+
+@pytest.mark.parametrize(
+    "predicted, true", [("pred_label", "true_label"), ("answer", "gold"), ("label_a", "label_b")]
+)
+def test_two_texts_beside_a_confidence_open_with_their_agreement(predicted, true):
+    columns = {predicted: OTHER, true: INTENT, "confidence": RISK}
+    data = load(pd.DataFrame(columns))
+    assert data.kind == "pairs"
+    np.testing.assert_array_equal(data.labels, AGREES)
