@@ -81,7 +81,7 @@ def run(
                 continue
             arm, changes = VARIANTS[name]
             started = time.process_time()
-            rounds = simulate(Plan(**{**settings, **changes}), arm, pool, seed=seed)
+            rounds = simulate(Plan(**{**settings, **changes}), arm, pool, random_state=seed)
             table = rounds_table({(name, seed): rounds}).assign(
                 cpu_seconds=time.process_time() - started
             )

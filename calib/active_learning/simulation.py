@@ -176,7 +176,7 @@ class Pool:
 
 
 def pool_from_predictions(
-    data: Predictions, part: float | int | None = None, seed: int = 0
+    data: Predictions, part: float | int | None = None, random_state: int = 0
 ) -> Pool:
     """Pool and test rows of a data set with features; its model's outputs take no part.
 
@@ -189,7 +189,7 @@ def pool_from_predictions(
         Labelled rows with features, images or numbers.
     part : float, int or None, default None
         Size of the pool, as in ``Predictions.split``, where there is no training set.
-    seed : int, default 0
+    random_state : int, default 0
         Seed of that split.
 
     Returns
@@ -216,7 +216,7 @@ def pool_from_predictions(
             data.labels,
             data.n_classes,
         )
-    pool, test = data.split(part, random_state=seed)
+    pool, test = data.split(part, random_state=random_state)
     return Pool(
         _flat(pool.features), pool.labels, _flat(test.features), test.labels, data.n_classes
     )
@@ -264,7 +264,7 @@ class Round:
 
 
 def simulate(
-    plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Progress | None = None
+    plan: Plan, arm: str, pool: Pool, *, random_state: int = 0, callback: Progress | None = None
 ) -> list[Round]:
     """Run one arm of a comparison on one shuffle (Wenger et al. 2020, section 5 and figure 5).
 
@@ -285,7 +285,7 @@ def simulate(
         A name in :data:`ARMS`.
     pool : Pool
         Rows to ask about, and test rows.
-    seed : int, default 0
+    random_state : int, default 0
         Seed of the shuffle, the classifier and the calibrator; with the same seed every arm meets the same rows.
     callback : callable or None, default None
         Called as ``callback(labels, most labels, error)`` after each round, and again at each step of a calibrator's
@@ -298,11 +298,11 @@ def simulate(
     """
     first = min(plan.pretraining, len(pool))
     most = len(pool) if plan.budget is None else min(len(pool), first + plan.budget)
-    waiting = shuffled(pool, seed)
+    waiting = shuffled(pool, random_state)
     new = waiting[:first]
     waiting = waiting[first:]
     calibration = np.empty(0, np.int64)
-    learner = Learner(classifier(plan.classifier, seed), pool.n_classes)
+    learner = Learner(classifier(plan.classifier, random_state), pool.n_classes)
     rounds: list[Round] = []
     spent = "pretraining"
     n_batches = 0
@@ -321,7 +321,9 @@ def simulate(
         predicted, note = softmax, ""
         if len(calibration):
             try:
-                fitted = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
+                fitted = calibrator(
+                    plan.calibrator, **{"random_state": random_state, **plan.params}
+                )
                 rows = known[calibration]
                 fitted.fit(rows, pool.labels[calibration], kind="logits", progress=tell)
                 predicted = fitted.probs_from_logits
@@ -377,7 +379,7 @@ def run_arm(
     """:func:`simulate` as a job, on the arrays of :func:`pool_arrays`."""
     arrays = {name: array for name, array in data.items() if name != "logits"}
     pool = Pool(**arrays, n_classes=data["logits"].shape[1])
-    return simulate(Plan(**settings), arm, pool, seed=seed, callback=callback)
+    return simulate(Plan(**settings), arm, pool, random_state=seed, callback=callback)
 
 
 def pool_arrays(pool: Pool) -> dict[str, Any]:

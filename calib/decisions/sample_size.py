@@ -94,7 +94,7 @@ def rows_for_net_benefit(
 
 def rows_needed(
     probs: Any,
-    outcomes: Any,
+    labels: Any,
     threshold: float | None = None,
     widths: dict[str, float] | None = None,
     clusters: Any = None,
@@ -108,8 +108,8 @@ def rows_needed(
     ----------
     probs : array_like of shape (m,)
         Probabilities of the event.
-    outcomes : array_like of shape (m,)
-        Whether it happened.
+    labels : array_like of shape (m,)
+        1 where it happened, or the second of two.
     threshold : float or None, default None
         Probability from which on is acted; None leaves the net benefit out.
     widths : dict of str to float or None, default None
@@ -128,7 +128,7 @@ def rows_needed(
     CalibrationError
         If the arrays do not fit together, all outcomes are equal, or the threshold is none.
     """
-    said, came = check_event(probs, outcomes)
+    said, came = check_event(probs, labels)
     if not 0 < came.sum() < len(came):
         raise CalibrationError(
             "All outcomes are equal, so that no number of rows follows; give rows of both kinds."

@@ -248,7 +248,7 @@ def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints
 
 def tests_over_time(
     probs: Any,
-    outcomes: Any,
+    labels: Any,
     times: Any = None,
     size: int | None = None,
     alpha: float = 0.05,
@@ -259,7 +259,7 @@ def tests_over_time(
     ----------
     probs : array_like of shape (n,)
         Probabilities of the event, or confidences.
-    outcomes : array_like of shape (n,)
+    labels : array_like of shape (n,)
         Whether the event happened, or the prediction was right.
     times : array_like of shape (n,) or None, default None
         Text from :attr:`calib.data.Predictions.times`: dates, of which each week is a batch (each day where they span
@@ -287,7 +287,7 @@ def tests_over_time(
     >>> tests_over_time(p, y, size=100).alarm is not None
     True
     """
-    return sequential_tests(probs, outcomes, *batches_of(len(probs), times, size), alpha)
+    return sequential_tests(probs, labels, *batches_of(len(probs), times, size), alpha)
 
 
 def default_size(n: int) -> int:

@@ -71,7 +71,7 @@ def naive(plan: Plan, pool: Pool, seed: int) -> list[tuple[int, int, float]]:
 
 def test_against_the_description_step_by_step(pool):
     made = plan(every=3)
-    rounds = simulate(made, "set_points", pool, seed=5)
+    rounds = simulate(made, "set_points", pool, random_state=5)
     assert len(rounds) > 4
     expected = naive(made, pool, 5)
     assert [(now.n_labels, now.n_calibration) for now in rounds] == [own[:2] for own in expected]
@@ -83,9 +83,9 @@ def test_against_the_description_step_by_step(pool):
 @pytest.mark.parametrize("arm", ARMS)
 def test_the_same_seed_gives_the_same_run_and_another_does_not(pool, arm):
     made = plan()
-    first = simulate(made, arm, pool, seed=1)
-    assert repr(simulate(made, arm, pool, seed=1)) == repr(first)
-    assert repr(simulate(made, arm, pool, seed=2)) != repr(first)
+    first = simulate(made, arm, pool, random_state=1)
+    assert repr(simulate(made, arm, pool, random_state=1)) == repr(first)
+    assert repr(simulate(made, arm, pool, random_state=2)) != repr(first)
 
 
 @pytest.mark.parametrize(

@@ -123,10 +123,10 @@ def test_risks_that_do_not_determine_a_target_leave_it_out(rng) -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     for wrong in (
-        {"outcomes": [0, 0, 0]},
+        {"labels": [0, 0, 0]},
         *({"threshold": t} for t in (0, 1.0, "a", np.array([0.1, 0.2]))),
         {"widths": {"auroc": 0.1}},
-        {"outcomes": ["no", "yes", "maybe"]},
+        {"labels": ["no", "yes", "maybe"]},
     ):
         with pytest.raises(CalibrationError, match=r"\.$"):
-            rows_needed([0.2, 0.4, 0.7], **{"outcomes": [0, 1, 0], **wrong})
+            rows_needed([0.2, 0.4, 0.7], **{"labels": [0, 1, 0], **wrong})

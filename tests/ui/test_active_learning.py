@@ -68,7 +68,11 @@ def test_a_run_ends_with_what_the_library_finds(queue: Engine) -> None:
     app = run(quick(open_page(PAGE, OpenSession.from_data(data))), queue)
     assert clean(app)
     plan, pool, arms = Plan(**QUICK), pool_from_predictions(data), ("plain", "set_points")
-    runs = {(arm, seed): simulate(plan, arm, pool, seed=seed) for arm in arms for seed in range(2)}
+    runs = {
+        (arm, seed): simulate(plan, arm, pool, random_state=seed)
+        for arm in arms
+        for seed in range(2)
+    }
     assert app.markdown[0].value == verdicts(compare_arms(rounds_table(runs)))[0]
     assert (
         "Simulated with classifier Naive Bayes, calibrator Temperature, pretraining 10, batch 20"
