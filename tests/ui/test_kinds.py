@@ -162,8 +162,9 @@ def test_pages_of_answers_speak_of_a_confidence_of_weights_and_of_clusters(
     app = open_page("pages/1_Fit.py", session)
     assert "Vector" in said(app) and "all classes" in said(app)
     assert "Not here, as they take no weights: " in said(app)
-    offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
-    assert "Vector" not in str(offered) and "Geometric" not in str(offered)
+    offered = [each.key for each in app.checkbox]
+    assert "fit/use/platt" in offered
+    assert "fit/use/vector" not in offered and "fit/use/geometric" not in offered
     app = unfold(open_page("pages/2_Compare.py", session), "compare/scores")
     assert "take whole clusters as independent" in said(app) and "Weighted by frequency" in said(
         app
