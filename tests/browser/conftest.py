@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from calib.data import Predictions
+from calib.registry import METHODS
 from calib.ui.progress import offered_presets
 from calib.ui.session import OpenSession
 from tests.server.conftest import free_port, serve, start_app
@@ -37,6 +38,14 @@ QUIET = [
 def recommended(data: Predictions) -> list[str]:
     """The methods that pages choose to begin with."""
     return offered_presets(OpenSession.from_data(data))["Recommended"]
+
+
+def switch_methods(page: Page, methods: Iterable[str]) -> None:
+    """Choose methods on the page Fit, or leave out those that are chosen; all of the table is opened."""
+    page.get_by_text("More methods").click()
+    for name in methods:
+        page.get_by_text(METHODS[name].title, exact=True).first.click()
+        settle(page)
 
 
 def browser_path() -> str:

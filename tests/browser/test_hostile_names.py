@@ -12,9 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, Page, Request, expect
 
-from calib.registry import METHODS
 from calib.ui.menu import MENU
-from tests.browser.conftest import go, new_page, recommended, settle
+from tests.browser.conftest import go, new_page, recommended, settle, switch_methods
 from tests.conftest import npz_bytes
 from tests.ui.test_hostile_names import FILE, NAMES, everything, mismatched, unclear
 
@@ -106,11 +105,9 @@ def fitted_classes(page: Page, server: str) -> None:
     parts = ("features", "train_features", "train_labels")
     file = npz_bytes(logits=data.logits, **given, **{name: getattr(data, name) for name in parts})
     upload(page, server, f"{FILE}.npz", file)
-    expect(page.get_by_test_id("stMain").get_by_text("4 classes").first).to_be_visible()
+    expect(page.get_by_text("Read as: ")).to_be_visible()
     go(page, "Fit")
-    for switched in set(recommended(data)) ^ set(FITTED):
-        page.get_by_text(METHODS[switched].title, exact=True).first.click()
-        settle(page)
+    switch_methods(page, set(recommended(data)) ^ set(FITTED))
     page.get_by_role("button", name="Fit 2 calibrators").click()
     expect(page.get_by_role("button", name="Remove")).to_have_count(2)
 

@@ -8,8 +8,15 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import calib
-from calib.registry import METHODS
-from tests.browser.conftest import Restart, go, new_page, no_trouble, recommended, settle
+from tests.browser.conftest import (
+    Restart,
+    go,
+    new_page,
+    no_trouble,
+    recommended,
+    settle,
+    switch_methods,
+)
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -46,9 +53,7 @@ def test_a_link_outlives_refreshes_and_the_server(
     mine = token(page)
 
     go(page, "Fit")
-    for switched in set(recommended(calib.load(FILE))) ^ set(CHOSEN):
-        page.get_by_text(METHODS[switched].title, exact=True).first.click()
-        settle(page)
+    switch_methods(page, set(recommended(calib.load(FILE))) ^ set(CHOSEN))
     page.get_by_role("button", name="Fit 2 calibrators").click()
     expect(page.get_by_role("button", name="Remove")).to_have_count(2)
     go(page, "Reliability")
