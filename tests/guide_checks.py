@@ -14,7 +14,6 @@ from calib.data import Predictions
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui.compare.scores import SHOWN
-from calib.ui.fit import CHOSEN
 from calib.ui.menu import MENU
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
@@ -38,9 +37,9 @@ def open_page(path: str, data: Predictions) -> AppTest:
 
 def test_the_method_is_offered_with_its_parameters_and_compared_in_a_colour_of_its_own(data):
     app = open_page("pages/1_Fit.py", data)
-    next(group for group in app.button_group if str(group.key) == CHOSEN).set_value(["bias"]).run()
+    app.checkbox(key="fit/use/bias").check().run()
     assert not app.exception
-    assert any(METHOD.summary in expander.label for expander in app.expander)
+    assert any(METHOD.summary in text.value for text in app.markdown)
     assert "n steps" in {number.label.lower() for number in app.number_input}
     assert method_style("bias").color not in {
         method_style(name).color for name in METHODS if name != "bias"
