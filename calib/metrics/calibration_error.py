@@ -386,8 +386,8 @@ def smooth_ece(
         What rows that belong together share; the interval draws whole clusters.
     ci : bool, default False
         Whether to return the 95 % interval too: from the lower end of the reflected bootstrap to the upper end of the
-        percentiles. The width of the smoothing adapts to each of 1,000 resamples, which neither end alone follows; both
-        together held the truth in at least 97 of 100 simulated samples of 500 and 2,000 rows. It takes about a second.
+        percentiles of 1,000 resamples. The width of the smoothing adapts to each, which neither method alone allows
+        for. Both together held the truth in 218 of 220 simulated samples of 500 or 2,000 rows. Takes about a second.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from calib.data.findings import InvalidUpload, listed
 from calib.data.guess.names import tokens
 from calib.data.loading import findings_as_error
 from calib.data.options import Source
-from calib.data.read.base import Array
+from calib.data.read.base import Array, Contents
 from calib.data.read.files import open_source
 from calib.data.words import CONFIDENCE, CORRECT, LABEL, MISSING, PREDICTED, PROBABILITY, TRUTH
 from calib.metrics.confidence import Bools
@@ -87,8 +87,8 @@ def tasks_of(source: Source, cluster: str | None = None) -> Tasks:
     """
     with findings_as_error(), ExitStack() as stack:
         contents = open_source(source, Choices(), stack)
-        columns = {name: contents.read(name) for name in contents.names}
-        n = len(next(iter(columns.values())))
+        columns = dict(_readable(contents))
+        n = len(next(iter(columns.values()), ()))
         ids = next((name for name in columns if is_id(name)), None)
         key = _task_column(columns)
         if logged := dict(_logged(columns)):
@@ -154,6 +154,13 @@ def _built(kind: TaskKind, problems: dict[str, Problem], clusters: Ints, cluster
         predictions[name] = replace(found.predictions, name=name)
         rows[name] = shared[used]
     return Tasks(kind, predictions, rows, clusters, reasons, left_out)
+
+
+def _readable(contents: Contents) -> Iterator[tuple[str, Array]]:
+    """Columns of numbers or texts; lists, such as the choices that a model had, belong to no task."""
+    for name in contents.names:
+        with suppress(InvalidUpload):
+            yield name, contents.read(name)
 
 
 def _reason(outputs: Array, labels: Array) -> str:

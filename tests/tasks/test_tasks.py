@@ -203,3 +203,14 @@ def test_calibrated_tasks_are_seldom_named(n):
         for _ in range(draws)
     )
     assert named / draws <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / draws)
+
+
+def test_lists_that_belong_to_no_task_are_left_aside(tmp_path):
+    draws = np.random.default_rng(0)
+    lines = []
+    for p, q in draws.random((40, 2)).tolist():
+        row = {"choices": ["no", "yes"], "fraud": int(draws.random() < p), "fraud_p": p}
+        lines.append(json.dumps(row | {"churn": int(draws.random() < q), "churn_p": q}))
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(lines))
+    assert list(tasks_of(path)) == ["fraud", "churn"]
