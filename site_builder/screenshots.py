@@ -31,7 +31,7 @@ def photograph(page: Page, sample: str, title: str) -> bytes:
     page.locator(f".st-key-sample-{sample} button").first.dispatch_event(
         "click"
     )  # with its help it is there twice
-    expect(page.get_by_text("Recognised as")).to_be_visible()
+    expect(page.get_by_text("Read as: ")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="recommended").click()
     expect(

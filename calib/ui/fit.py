@@ -105,6 +105,10 @@ def choose_and_start(session: OpenSession) -> None:
     rest = [name for name in offered["All"] if name not in offered["Recommended"]]
     device = device_choice(chosen)
     params: dict[str, dict[str, Any]] = {}
+    if results:
+        st.caption(
+            "Under a name: the time of its fit and the change of the NLL on the test rows; *Compare* has the intervals."
+        )
     with st.container(border=True, gap="xsmall"):
         for name in offered["Recommended"]:
             _method(session, name, results.get(name, ""), params)
