@@ -25,8 +25,10 @@ from calib.diagnostics.reliability import (
 from calib.engine.specs import Fitted
 from calib.engine.worker import fit_calibrator
 from calib.evaluation import Evaluation
+from calib.evaluation.evaluation import row_arrays
 from calib.evaluation.score_registry import KINDS, Scored, scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
+from calib.metrics.bootstrap import drawn_units
 from calib.metrics.confidence import Bools
 from calib.metrics.corp_terms import Decomposition
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
@@ -145,8 +147,17 @@ def judge_fitted(fitted: Calibrator, *, data: Mapping[str, Any]) -> Judgement | 
 
 def both_parts(calibration: Predictions, test: Predictions) -> dict[str, Any]:
     """The arrays of :func:`raw_on_all_rows`, by name."""
-    arrays = {"logits": calibration.logits, "labels": calibration.labels}
-    return arrays | {f"{TEST}logits": test.logits, f"{TEST}labels": test.labels}
+    return {
+        f"{name}{key}": array
+        for name, part in (("", calibration), (TEST, test))
+        for key, array in {
+            "logits": part.logits,
+            "labels": part.labels,
+            **row_arrays(part),
+            "weight_kind": None if part.weight_kind is None else np.array(part.weight_kind),
+        }.items()
+        if array is not None
+    }
 
 
 def raw_on_all_rows(raw: Calibrator, *, data: Mapping[str, Any]) -> Evaluation:
@@ -171,6 +182,16 @@ def raw_on_all_rows(raw: Calibrator, *, data: Mapping[str, Any]) -> Evaluation:
         )
     }
     n_clipped = first.n_clipped + second.n_clipped
+    clusters, weights = (
+        np.concatenate([data[name], data[f"{TEST}{name}"]]) if name in data else None
+        for name in ("clusters", "weights")
+    )
+    unit, _, clustered = drawn_units(len(both["labels"]), clusters)
+    both |= {
+        "clusters": unit if clustered else None,
+        "weights": weights,
+        "weight_kind": str(data["weight_kind"]) if "weight_kind" in data else None,
+    }
     return replace(first, **both, n_clipped=n_clipped, row_classwise=None)
 
 

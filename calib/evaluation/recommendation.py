@@ -35,7 +35,8 @@ def recommend(
     The raw model is kept unless a method is better by its verdict. Where none is, but confidence and accuracy of the
     raw model differ significantly, those count that are better by the smallest relevant difference, though undecided.
     Where methods beat class frequencies, only these are taken, and the raw model is kept only where it is one of them.
-    Of these methods the simplest that is not worse than the best of them is taken, by the registry's order.
+    Of these methods the simplest that is not worse than the best of them is taken, by the registry's order; a map by
+    group only where all that serve all rows are worse, since new rows then need their group.
 
     Parameters
     ----------
@@ -76,6 +77,8 @@ def recommend(
     }
     value = {name: claims.scored[name].values[score] for name in having}
     able = [name for name in better if words[name] != "worse" and name in useful] or [raw]
+    shared = [name for name in able if not getattr(calibrators[name], "needs_groups", False)]
+    able = shared or able
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
     claim = claims.between(best if method == raw else method, raw, score)
     as_good = tuple(

@@ -230,14 +230,18 @@ def _interval(
     interval = interval_of_draws(value, draws, low=0.0, high=1.0)
     if len(columns) > 1 or least is not None:
         return interval
-    predicted, observed = columns[0]
+    return _not_below_gap(interval, *columns[0], rows)
+
+
+def _not_below_gap(error: Interval, predicted: Floats, observed: Bools, rows: Rows) -> Interval:
+    """Interval of a calibration error, whose ends are at least those of the gap of all rows."""
     signed = cut(rows.mean_of(predicted - observed).interval(), -1.0, 1.0)
     rate = rows.mean_of(observed)
     n_equal = rows.effective_rows(rate)
     ends = wilson_interval(rate.value * n_equal, n_equal)
     outcomes = round(rows.equal_rows(observed)), round(rows.equal_rows(~observed))
     signed, few = few_rows(signed, Interval(rate.value, *map(float, ends)), outcomes)
-    return above_gap(interval, folded(abs(signed.value), signed), few)
+    return above_gap(error, folded(abs(signed.value), signed), few)
 
 
 def few_rows(signed: Interval, rate: Interval, counts: tuple[int, int]) -> tuple[Interval, bool]:
@@ -303,7 +307,7 @@ def debiased_ece(
         What rows that belong together share; the interval draws whole clusters.
     ci : bool, default False
         Whether to return the 95 % interval too: squared errors of resamples in the same bins, about their mean,
-        reflected at the square of the estimate.
+        reflected at the square of the estimate; its ends are at least those of the gap of all rows.
 
     Returns
     -------
@@ -337,7 +341,9 @@ def debiased_ece(
     sums = (counts @ groups.sums_by(index, n_index, part) for part in columns)
     drawn = debiased_square(*sums)
     reflected = square + drawn.mean() - drawn  # resampling adds the noise of bins once more
-    return interval_of_draws(value, np.sqrt(np.maximum(reflected, 0.0)), low=0.0, high=1.0)
+    interval = interval_of_draws(value, np.sqrt(np.maximum(reflected, 0.0)), low=0.0, high=1.0)
+    rows = Rows.with_outcome(observed, None, None, clusters)
+    return _not_below_gap(interval, predicted, observed, rows)
 
 
 def debiased_square(count: Any, excess: Any, right: Any) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.diagnostics.judgement import (
     arrays_to_judge,
+    both_parts,
     class_pair,
     fit_method_and_judge,
     from_state,
     judge_fitted,
+    raw_on_all_rows,
     state_of,
     views_of,
 )
 from calib.diagnostics.reliability import evaluation_diagram
 from calib.engine import Fitted
 from calib.evaluation import Evaluation
+from calib.evaluation.evaluation import raw_model
 from calib.evaluation.score_registry import scored_on
 from calib.records import flatten, unflatten
 from tests.conftest import assert_same, simulate
@@ -96,3 +100,22 @@ def test_the_probabilities_of_a_class_are_those_of_the_library(monkeypatch):
     said, happened = class_pair(made, 2, data=arrays_to_judge(test))
     np.testing.assert_array_equal(said, made.predict_proba(test.logits)[:, 2])
     np.testing.assert_array_equal(happened, test.labels == 2)
+
+
+def test_all_rows_count_by_their_weights_and_clusters():
+    """A page that says "24.4 % predicted" by weights must not draw the means of plain rows."""
+    rng = np.random.default_rng(3)
+    logits = rng.normal(size=(200, 2))
+    data = replace(
+        Predictions(logits, rng.integers(2, size=200), ("no", "yes")),
+        weights=rng.gamma(1.0, size=200),
+        weight_kind="sampling",
+        clusters=np.repeat(np.arange(40), 5),
+    )
+    parts = both_parts(data.take(np.arange(120)), data.take(np.arange(120, 200)))
+    found = raw_on_all_rows(raw_model(data), data=parts)
+    whole = Evaluation.from_predictions(raw_model(data), data, "top-label")
+    assert found.means == pytest.approx(whole.means)
+    assert found.means[0] != pytest.approx(found.confidence.mean(), abs=1e-3)
+    means = (one.rows.mean_of(one.confidence - one.correct) for one in (found, whole))
+    assert len({round(float(mean.error), 12) for mean in means}) == 1

@@ -396,3 +396,6 @@ def test_where_a_map_by_group_gains_more_than_any_shared_one_it_is_said_so():
     again = same.take(np.arange(3000)), same.take(np.arange(3000, 6000))
     methods = {name: calib.calibrator(name) for name in ("platt", "isotonic", "by_group")}
     assert calib.compare(methods, *again).recommendation.method != "by_group"
+    # A shared map of a higher order of complexity is as good where groups do not differ.
+    methods = {name: calib.calibrator(name) for name in ("spline", "by_group")}
+    assert calib.compare(methods, *again).recommendation.method == "spline"

@@ -120,6 +120,14 @@ def test_the_interval_of_the_debiased_error_holds_the_truth(true_error):
     assert held >= 86  # of 95 % of 100, four standard errors less
 
 
+def test_the_interval_of_the_debiased_error_is_not_below_that_of_the_gap():
+    """By Jensen's inequality the gap of all rows is at most the root of the mean square of those of bins."""
+    happened = EVENT
+    level = np.clip(RISK + 0.06, 0.0, 1.0)
+    gap = metrics.confidence_gap(level, happened, ci=True)
+    assert metrics.debiased_ece(level, happened, ci=True).low >= gap.low > 0.0
+
+
 def test_the_interval_of_the_debiased_error_draws_whole_clusters():
     thrice = np.repeat([RISK, EVENT], 3, axis=1)
     rows = np.repeat(np.arange(600), 3)
