@@ -36,8 +36,7 @@ if TYPE_CHECKING:
         DataError,
         FitCancelled,
     )
-    from calib.evaluation.compare import Comparison, compare
-    from calib.evaluation.scoring import scores
+    from calib.evaluation.compare import Comparison, compare, scores
     from calib.export import runtime
     from calib.metrics import ece
     from calib.registry import METHODS

@@ -19,8 +19,7 @@ from calib.evaluation.compare import BASELINE, compare, table_of
 from calib.metrics.confidence import scored_pair
 from calib.plots.methods_table import CSS
 from calib.registry import calibrator, presets
-from calib.reporting import figures
-from calib.reporting.blocks import environment
+from calib.reporting.blocks import environment, policy, scripts
 from calib.reporting.contents import Report, Source
 from calib.reporting.sections import sections
 
@@ -44,9 +43,7 @@ def html(report: Report) -> str:
     template = environment().get_template("report.html")
     shown = {"report": report, "first": first, "sections": more}
     styles = Markup(CSS)
-    return template.render(
-        **shown, policy=figures.policy(), scripts=figures.scripts(), methods_css=styles
-    )
+    return template.render(**shown, policy=policy(), scripts=scripts(), methods_css=styles)
 
 
 def html_of_fits(*, data: Mapping[str, Any], callback: Progress) -> str:

@@ -12,7 +12,7 @@ from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_err
 from calib.evaluation.compare import compare
 from calib.formatting import brackets, number, percent, points, round_percent
 from calib.reporting import Report, Source, html
-from calib.reporting.answers import accepted_errors
+from calib.reporting.sections import accepted_errors
 from tests.reporting.conftest import Reading
 
 
