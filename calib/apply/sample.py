@@ -16,9 +16,9 @@ from calib.data.build.labels import decode_labels
 from calib.data.build.part import check_rows, check_there, read_any
 from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import infer_label
-from calib.data.guess.names import class_names
 from calib.data.limits import MAX_BYTES
 from calib.data.loading import check_choices, findings_as_error, load_quietly
+from calib.data.names import class_names
 from calib.data.read.base import Array
 from calib.data.read.files import open_source, reads_apart
 from calib.errors import Finding

@@ -11,8 +11,8 @@ from calib.cli import text
 from calib.cli.arguments import Given, on_data, refuse
 from calib.data import Choices
 from calib.data.findings import InvalidUpload, listed, shortened
-from calib.data.guess.names import tokens
 from calib.data.loading import findings_as_error, in_a_reader
+from calib.data.names import tokens
 from calib.data.options import Source, names_in
 from calib.data.read.base import Array
 from calib.data.read.files import open_file, open_source, reads_apart

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from calib.data.guess.names import tokens
+from calib.data.names import tokens
 from calib.data.words import listed_words
 
 Part = Literal["calibration", "test", "train"]

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from calib.canonical import ONE_COLUMN, Kind, Scale, class_order, from_canonical
 from calib.data.array_names import outcome_name
-from calib.data.build.rows import ROW_ROLES
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, listed
 from calib.data.options import WEIGHT_KIND, WeightKind
 from calib.data.roles import ColumnRole
+from calib.data.rows import ROW_ROLES
 from calib.data.split import split_rows
 from calib.errors import CalibrationError, Finding
 from calib.formatting import one_line, percent, plural

@@ -21,7 +21,6 @@ from calib.data.build.part import (
 )
 from calib.data.findings import InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays
-from calib.data.guess.columns import spelled
 from calib.data.guess.question import infer_columns
 from calib.data.limits import MAX_ROWS
 from calib.data.loading import check_choices, findings_as_error, in_a_reader
@@ -30,6 +29,7 @@ from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source, reads_apart
 from calib.data.read.top_k import read_as_pairs
 from calib.data.roles import ColumnRole
+from calib.data.spelling import as_text
 from calib.numerics import Floats
 
 LONGEST_NAME = 100
@@ -152,7 +152,7 @@ def read_features(
 
 def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
     """A column as text; None where its values are too long to be names."""
-    cells = [spelled(value) for value in contents.read(name).reshape(-1).tolist()]
+    cells = [as_text(value) for value in contents.read(name).reshape(-1).tolist()]
     return (
         np.array(cells, dtype=np.str_) if max(map(len, cells), default=0) <= LONGEST_NAME else None
     )

@@ -9,6 +9,7 @@ from typing import Any
 from calib.data.build.join import joined
 from calib.data.build.part import (
     Part,
+    check_names,
     check_there,
     concatenated,
     named_by_file,
@@ -27,7 +28,7 @@ from calib.data.guess.roles import (
     roles_in_test_file,
     roles_of_test_part,
 )
-from calib.data.options import FEATURE_FILES, FILES, Choices, LoadOptions
+from calib.data.options import FEATURE_FILES, FILES, INFERRED, Choices, LoadOptions
 from calib.data.read.base import Contents
 from calib.data.read.files import open_source
 from calib.data.read.table import Table
@@ -119,7 +120,21 @@ def guess_files(files: Files, choices: Choices) -> tuple[Choices, Roles, Finding
     if beside:
         left: dict[str, Any] = left_to_files(beside, choices)
         choices = replace(choices, **left)
-    return guess_roles(files[SOURCE], files.get("labels"), choices)
+    return guess_file(files[SOURCE], files.get("labels"), choices)
+
+
+def guess_file(
+    contents: Contents, labels: Contents | None, choices: Choices
+) -> tuple[Choices, Roles, Findings]:
+    """Guess the roles of one file; names that were chosen must be there, and none for two roles."""
+    if choices == INFERRED:
+        return guess_roles(contents, labels, choices)
+    check_names(contents, choices, labels)
+    guessed = guess_roles(contents, labels, choices)
+    check_names(
+        contents, guessed[0], labels
+    )  # a chosen array may also be inferred for another role
+    return guessed
 
 
 def read_arrays(
@@ -136,7 +151,7 @@ def read_arrays(
     if "test" in files:
         test = files["test"]
         of_test = roles_in_test_file(test, choices, chosen)
-        of_test, its_roles, of_guess = guess_roles(test, files.get("test_labels"), of_test)
+        of_test, its_roles, of_guess = guess_file(test, files.get("test_labels"), of_test)
         second, more = read_part(test, files.get("test_labels"), of_test, its_roles)
         columns = choices.features, of_test.features
         if isinstance(columns[0], tuple) and columns[0] != columns[1]:
@@ -150,6 +165,7 @@ def read_arrays(
         findings += of_guess + more + last
     elif choices.test_outputs:
         of_test = roles_of_test_part(first, choices)
+        check_names(first, of_test, None)
         second, more = read_part(first, None, of_test)
         part, last = concatenated(part, second, choices, of_test.outputs)
         findings += more + last

@@ -20,9 +20,9 @@ from calib.data import (
     read_features,
     read_rows,
 )
-from calib.data.guess.names import class_names
 from calib.data.limits import MAX_CLASSES, megabytes
 from calib.data.loading import in_a_reader
+from calib.data.names import class_names
 from calib.data.options import Source
 from calib.data.predictions import has_sha256
 from calib.errors import CalibrationError, DataError

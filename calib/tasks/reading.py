@@ -14,8 +14,8 @@ from calib.data import Choices, inspect
 from calib.data.array_names import canonical
 from calib.data.build.join import is_id
 from calib.data.findings import InvalidUpload, listed
-from calib.data.guess.names import tokens
 from calib.data.loading import findings_as_error
+from calib.data.names import tokens
 from calib.data.options import Source
 from calib.data.read.base import Array, Contents
 from calib.data.read.files import open_source

@@ -10,7 +10,7 @@ import pytest
 
 import calib
 from calib.data import inspect
-from calib.data.build.rows import times_of
+from calib.data.rows import times_of
 from tests.data.conftest import the
 
 

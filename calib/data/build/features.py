@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import standardise
-from calib.data.build.labels import Labels, Order, decode_labels
+from calib.data.build.labels import Labels, decode_labels
 from calib.data.build.part import float_dtype
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
 from calib.data.options import Choices
 from calib.data.read.base import Array, check_size
+from calib.data.spelling import Order
 from calib.errors import NO_FEATURE_METHODS, Finding
 from calib.formatting import number, plural
 from calib.numerics import Floats, Ints, blocks

@@ -13,11 +13,11 @@ from calib.data.array_names import (
     canonical,
     numbered_column,
 )
-from calib.data.build.rows import ROLE_NAMES
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
-from calib.data.guess.names import tokens
+from calib.data.names import tokens
 from calib.data.read.base import Contents
 from calib.data.read.table import Table, cells_of
+from calib.data.rows import ROLE_NAMES
 from calib.data.words import listed_words
 from calib.formatting import plural
 

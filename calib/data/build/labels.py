@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,26 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
-from calib.data.guess.columns import spelled as as_text
-from calib.data.guess.names import is_whole, plain_name
 from calib.data.limits import MAX_CLASSES
+from calib.data.names import is_whole, plain_name
 from calib.data.options import Choices
 from calib.data.read.base import Array, distinct
-from calib.data.words import ANSWER_RIGHT, ANSWER_WRONG, MISSING, PERHAPS_MISSING
+from calib.data.spelling import (
+    NUMBER,
+    Order,
+    as_text,
+    correct_value,
+    is_missing,
+    same_beginnings,
+    same_names,
+    texts_of,
+)
+from calib.data.words import MISSING, PERHAPS_MISSING
 from calib.formatting import plural
 from calib.numerics import Ints
 
 WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?")
-NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
-
-FEW_NAMES = 100
-"""Most columns that are compared with the beginnings of labels."""
 
 OFTEN = 0.05
 """Share of rows from which a label that belongs to no column is no slip."""
-
-Order = tuple[Any, ...]
-"""The label of each column."""
 
 
 @dataclass(frozen=True)
@@ -294,47 +296,6 @@ def _with_numbers(value: str) -> list[str | int]:
     return [int(part) if j % 2 else part for j, part in enumerate(re.split(r"([0-9]{1,9})", value))]
 
 
-def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
-    """The label that each column is named after; one without rows keeps its name.
-
-    None if a label fits nowhere, unless every column has one: then those that are left belong to no column.
-    """
-    if set(values) <= set(columns):
-        return tuple(columns)
-    by_name = {plain_name(value): value for value in values}
-    plain = [plain_name(column) for column in columns]
-    distinct_names = len(by_name) == len(values) and len(set(plain)) == len(plain)
-    if not distinct_names or not (set(by_name) <= set(plain) or set(plain) < set(by_name)):
-        return None
-    return tuple(by_name.get(own, column) for own, column in zip(plain, columns, strict=True))
-
-
-def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | None:
-    """The label that each column begins with: ``H``, ``D`` and ``A`` belong to ``home``, ``draw`` and ``away``."""
-    begun = [
-        [value for value in values if plain_name(column).startswith(plain_name(value))]
-        for column in columns[:FEW_NAMES]
-    ]
-    unique = len(columns) <= FEW_NAMES and all(len(own) == 1 for own in begun)
-    return (
-        tuple(own[0] for own in begun)
-        if unique and len({own[0] for own in begun}) == len(values)
-        else None
-    )
-
-
-def is_missing(value: Any, called: Collection[str] = (), words: Collection[str] = MISSING) -> bool:
-    """Return whether a label is missing: empty, NaN, infinite, or a word such as ``NA`` that names no class.
-
-    ``called`` are names of classes without case and separators.
-    """
-    if isinstance(value, float):
-        return not np.isfinite(value)
-    if not isinstance(value, str):
-        return False
-    return not value.strip() or (value.strip() in words and plain_name(value) not in called)
-
-
 def spelled(value: Any) -> str:
     """A label as it is written in Choices: 2.0 is 2; without spaces around, with accents in one way."""
     whole = isinstance(value, float) and value.is_integer()
@@ -417,32 +378,6 @@ def correct_answers(
             readings=either if len(texts) == 2 else None,
         )
     return np.where(missing, np.nan, (texts_of(actual) == correct).astype(np.float64))
-
-
-def correct_value(values: Sequence[str], chosen: str | None = None) -> str | None:
-    """Return the value that means correct: the one that was chosen, or that says so; None where none does.
-
-    A value that no row has is returned where all rows are wrong.
-    """
-    if chosen in values:
-        return chosen
-    if len(values) not in (1, 2):
-        return None
-    plain = {value: value.strip().lower() for value in values}
-    right = [value for value in values if plain[value] in ANSWER_RIGHT]
-    others = [value for value in values if plain[value] not in ANSWER_WRONG]
-    if len(right) == 1:
-        return right[0]
-    if len(others) < len(values):
-        return (*others, "correct")[0] if len(others) == len(values) - 1 else None
-    numbers = len(values) == 2 and all(map(NUMBER.fullmatch, values))
-    return max(values, key=float) if numbers else None
-
-
-def texts_of(cells: Array) -> npt.NDArray[np.str_]:
-    """Return (n,) values as labels are written, 2.0 as 2."""
-    values, places = distinct(cells)
-    return np.array([as_text(value) for value in values.tolist()], dtype=np.str_)[places]
 
 
 def crossed(columns: Sequence[Array]) -> npt.NDArray[np.str_]:

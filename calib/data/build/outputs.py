@@ -27,7 +27,7 @@ from calib.canonical import (
     zero_floor,
 )
 from calib.data.findings import Findings, InvalidUpload, info, verb, warning
-from calib.data.guess.names import tokens
+from calib.data.names import tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, check_size
 from calib.data.words import POINTS, listed_words

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from calib.data.array_names import CLASS_NAMES, LABELS, first_named
 from calib.data.build.labels import correct_answers, crossed
 from calib.data.build.outputs import ask_whether_percent, decide_form
-from calib.data.build.rows import OTHER_TIMES, ROW_ROLES
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, warning
-from calib.data.guess.names import class_names, is_anonymous, plain_name
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
+from calib.data.names import class_names, is_anonymous, plain_name
 from calib.data.options import FEATURE_FILES, Choices, Columns, names_in
 from calib.data.read.base import Array, Contents, check_size, distinct
 from calib.data.roles import ColumnRole
+from calib.data.rows import OTHER_TIMES, ROW_ROLES
 from calib.formatting import plural
 from calib.numerics import LARGEST, Floats
 

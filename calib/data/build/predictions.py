@@ -13,7 +13,7 @@ from calib.canonical import KINDS, ONE_COLUMN, PLAIN, Kind, to_plain
 from calib.data.array_names import outcome_name
 from calib.data.build.checks import check_outputs, check_predicted, predicted_classes
 from calib.data.build.features import feature_fields, own_features
-from calib.data.build.labels import Order, decode_labels
+from calib.data.build.labels import decode_labels
 from calib.data.build.outputs import (
     bad_rows,
     check_plain,
@@ -22,13 +22,14 @@ from calib.data.build.outputs import (
     to_logits,
 )
 from calib.data.build.part import Part
-from calib.data.build.rows import ROW_ROLES, row_fields
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
-from calib.data.guess.names import has, is_whole
+from calib.data.names import has, is_whole
 from calib.data.options import NOTHING, OPTION_OF_ROLE, Choices
 from calib.data.predictions import Predictions
 from calib.data.roles import ColumnRole
+from calib.data.rows import ROW_ROLES, row_fields
+from calib.data.spelling import Order
 from calib.data.words import WEIGHT
 from calib.formatting import plural, row_numbers
 from calib.numerics import Ints

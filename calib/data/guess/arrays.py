@@ -20,10 +20,10 @@ from calib.data.array_names import (
     first_named,
     named_arrays,
 )
-from calib.data.build.rows import ROLE_NAMES, ROW_ROLES
 from calib.data.findings import InvalidUpload, listed
 from calib.data.options import Choices, Columns
 from calib.data.read.base import ArrayInfo, Contents
+from calib.data.rows import ROLE_NAMES, ROW_ROLES
 
 FLOATS = ("float", "<f", ">f", "double", "half", "decimal")
 NUMBERS = (*FLOATS, "int", "uint", ">i", "<i", ">u", "<u")

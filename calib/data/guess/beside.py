@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from calib.data import words as w
 from calib.data.array_names import PARTS, SPLIT, feature_names
-from calib.data.build.rows import ROW_ROLES, times_of
 from calib.data.guess.columns import FEW, Column
-from calib.data.guess.names import is_anonymous, tokens
+from calib.data.names import is_anonymous, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.roles import ColumnRole, Role
+from calib.data.rows import ROW_ROLES, times_of
 
 LEAST_CLUSTERS = 6
 """Fewer clusters cannot be divided among the parts of a split; such a column names subgroups."""

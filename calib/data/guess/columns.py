@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data import words as w
-from calib.data.guess.names import about, known_words, tokens
+from calib.data.names import about, known_words, tokens
 from calib.data.read.base import Array
+from calib.data.spelling import as_text
 from calib.numerics import Floats
 
 FEW = 30
@@ -79,7 +80,7 @@ class Column:
     def values(self) -> tuple[str, ...]:
         """The different values as text, in their order: 2.0 is "2"; an infinite one counts as missing."""
         present = self.present if self.numbers is None else self.present[np.isfinite(self.present)]
-        return tuple(dict.fromkeys(spelled(value) for value in np.unique(present).tolist()))
+        return tuple(dict.fromkeys(as_text(value) for value in np.unique(present).tolist()))
 
     @cached_property
     def codes(self) -> npt.NDArray[np.int64]:
@@ -264,15 +265,6 @@ SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
     ("text", w.TEXT, lambda column: column.numbers is None),
 )
 """What words say, in the order in which it is looked up: a word that hardly ever means anything else comes first."""
-
-
-def spelled(value: object) -> str:
-    """A value as its label is written: 2.0 is 2, True is true."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return (
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-    )
 
 
 def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.data import words as w
 from calib.data.guess.columns import Column
-from calib.data.guess.names import about, is_anonymous, share_a_word, tokens
+from calib.data.names import about, is_anonymous, share_a_word, tokens
 from calib.numerics import Floats, Ints, midranks
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None

@@ -9,7 +9,7 @@ from functools import cached_property
 from calib.canonical import ONE_COLUMN
 from calib.data import words as w
 from calib.data.guess.columns import FEW, Column, row_sums
-from calib.data.guess.names import class_names, known_words, plain_name, tokens
+from calib.data.names import class_names, known_words, plain_name, tokens
 from calib.data.options import Choices, names_in
 
 MOST_TOKENS = 6

@@ -10,7 +10,7 @@ import numpy as np
 
 from calib.data import words as w
 from calib.data.guess.columns import OFF, Column, row_sums
-from calib.data.guess.names import class_names, plain_name, tokens
+from calib.data.names import class_names, plain_name, tokens
 
 MARKS = ("x", "xx", "*", "\u2713", "\u2714", "\u2705", "yes", "ja", "true", "1")
 """What is written where something holds, with nothing where it does not."""

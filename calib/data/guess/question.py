@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.build.labels import correct_value, texts_of
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, listed, shortened, warning
 from calib.data.guess.beside import left_as, names_models, with_others
-from calib.data.guess.columns import Column, spelled
+from calib.data.guess.columns import Column
 from calib.data.guess.direction import auroc, event_value
-from calib.data.guess.names import about, class_names, tokens
 from calib.data.guess.outputs import Candidates
 from calib.data.guess.table import (
     Guess,
@@ -24,9 +22,11 @@ from calib.data.guess.table import (
     places_of,
     possible_outcomes,
 )
+from calib.data.names import about, class_names, tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
+from calib.data.spelling import as_text, correct_value, texts_of
 from calib.data.words import (
     CONFIDENCE,
     CORRECT,
@@ -340,7 +340,7 @@ def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) 
             groups,
         )
     event = (
-        spelled(reading.label_values[-1])
+        as_text(reading.label_values[-1])
         if reading.label_values
         else event_value(outcome) or outcome.values[-1]
     )

@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from calib.data.array_names import canonical
-from calib.data.build.part import check_names
-from calib.data.build.rows import ROW_ROLES
 from calib.data.findings import Findings, InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays, infer_label
-from calib.data.guess.names import plain_name
 from calib.data.guess.question import infer_columns
-from calib.data.options import FEATURE_FILES, INFERRED, NOTHING, Choices, Columns, names_in
+from calib.data.names import plain_name
+from calib.data.options import FEATURE_FILES, NOTHING, Choices, Columns, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole
+from calib.data.rows import ROW_ROLES
 
 Roles = tuple[ColumnRole, ...]
 
@@ -34,9 +33,6 @@ def guess_roles(
     InvalidUpload
         Where no reading is clearly meant, with the readings as a question; or where there is none.
     """
-    by_hand = choices != INFERRED
-    if by_hand:
-        check_names(contents, choices, labels)
     roles: Roles = ()
     findings: Findings = ()
     if contents.tabular:
@@ -45,8 +41,6 @@ def guess_roles(
         choices = infer_arrays(contents, choices, labels is not None)
     if labels is not None and not choices.labels:
         choices = replace(choices, labels=infer_label(labels))
-    if by_hand:  # an array that was chosen may also be inferred for another role
-        check_names(contents, choices, labels)
     return choices, roles, findings
 
 
@@ -63,9 +57,7 @@ def roles_of_test_part(contents: Contents, choices: Choices) -> Choices:
     for role in (*ROW_ROLES, "features"):
         name = getattr(choices, role)
         rows[role] = bases.get(canonical(name).base) if isinstance(name, str) and name else None
-    of_test = replace(choices, outputs=choices.test_outputs, labels=choices.test_labels, **rows)
-    check_names(contents, of_test, None)
-    return of_test
+    return replace(choices, outputs=choices.test_outputs, labels=choices.test_labels, **rows)
 
 
 def roles_in_test_file(test: Contents, own: Choices, chosen: Choices) -> Choices:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from calib.canonical import class_order
 from calib.data import words as w
-from calib.data.build.labels import correct_value, same_beginnings, same_names, texts_of
 from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import LEAST_DECIDED, Column, columns_of, follows
 from calib.data.guess.direction import (
@@ -32,7 +31,9 @@ from calib.data.guess.direction import (
     ordered,
     tells_correct,
 )
-from calib.data.guess.names import (
+from calib.data.guess.outputs import Candidates, Outputs
+from calib.data.guess.problems import Problem, problem_of
+from calib.data.names import (
     class_names,
     is_anonymous,
     is_whole,
@@ -40,11 +41,10 @@ from calib.data.guess.names import (
     share_a_word,
     tokens,
 )
-from calib.data.guess.outputs import Candidates, Outputs
-from calib.data.guess.problems import Problem, problem_of
 from calib.data.options import Choices
 from calib.data.read.base import Array
 from calib.data.roles import ColumnRole
+from calib.data.spelling import correct_value, same_beginnings, same_names, texts_of
 
 MOST_READINGS = 8
 """Readings that are offered at most."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from calib.data.array_names import OUTPUTS, canonical
 from calib.data.findings import info, listed
-from calib.data.guess.names import is_prediction
 from calib.data.limits import check_count
+from calib.data.names import is_prediction
 from calib.data.options import Choices
 from calib.data.read.numerals import Sign, from_fractions, read_written
 from calib.data.read.table import Table, cells_of

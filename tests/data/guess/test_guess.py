@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from calib.data import Choices, load
-from calib.data.guess.names import class_names
 from calib.data.guess.table import guess
+from calib.data.names import class_names
 
 N = 120
 RNG = np.random.default_rng(0)

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.array_names import PARTS
-from calib.data.build.labels import is_missing
 from calib.data.findings import Findings, info, listed, verb, warning
 from calib.data.read.base import Array, distinct
+from calib.data.spelling import is_missing
 from calib.data.words import listed_words
 from calib.formatting import plural, row_numbers
 from calib.numerics import Floats
