@@ -21,6 +21,7 @@ from calib.formatting import Displayed
 if TYPE_CHECKING:
     from calib import decisions, export, metrics
     from calib.auditing import Audit, audit
+    from calib.auditing.compare import Comparison, compare
     from calib.base import Calibrator
     from calib.canonical import logits
     from calib.cli.open_app import open_app
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         DataError,
         FitCancelled,
     )
-    from calib.evaluation.compare import Comparison, compare, scores
+    from calib.evaluation.compare import scores
     from calib.export import runtime
     from calib.metrics import ece
     from calib.registry import METHODS
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "auditing": ("Audit", "audit"),
+    "auditing.compare": ("Comparison", "compare"),
     "base": ("Calibrator",),
     "canonical": ("logits",),
     "cli.open_app": ("open_app",),
@@ -63,8 +65,7 @@ _NAMES = {
         "DataError",
         "FitCancelled",
     ),
-    "evaluation.compare": ("Comparison", "compare"),
-    "evaluation.scoring": ("scores",),
+    "evaluation.compare": ("scores",),
     "metrics.calibration_error": ("ece",),
     "registry": ("METHODS", "calibrator"),
     "reporting.make": ("report",),

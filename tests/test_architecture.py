@@ -236,7 +236,7 @@ def test_no_files_import_each_other_in_a_circle():
 def test_the_public_names_are_there_whatever_is_imported_first():
     code = "import {first}, calib; print(*(getattr(calib, name).__name__ for name in {names!r}))"
     names = ("runtime", "metrics", "export", "compare")
-    modules = ["export.runtime", "metrics", "export", "evaluation.compare"]
+    modules = ["export.runtime", "metrics", "export", "auditing.compare"]
     for order in (modules, modules[::-1]):
         first = ", ".join(f"calib.{module}" for module in order)
         done = subprocess.run(

@@ -10,15 +10,16 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from calib.auditing.checks import describe_groups, describe_level
+from calib.auditing.checks import describe_level
+from calib.auditing.compare import Comparison
+from calib.auditing.compare import compare as compare_methods
 from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.cli import arguments, text
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation.claims import relevant_differences
-from calib.evaluation.compare import BASELINE, Comparison
-from calib.evaluation.compare import compare as compare_methods
+from calib.evaluation.compare import BASELINE
 from calib.evaluation.comparison_table import said_of_weights, summary
 from calib.evaluation.score_registry import said_of_intervals
 from calib.evaluation.studies import repeated_splits, summarise_splits
@@ -83,7 +84,7 @@ def compare(
         found = compare_methods(
             fits, learned, test, view or "event", relevant=matters, callback=show
         )
-    _say_comparison(answer, found, len(learned), test)
+    _say_comparison(answer, found, len(learned))
     answer.note(said_of_weights(test))
     answer.note(said_of_kind(data))
     answer.note(said_of_intervals(found.evaluations[BASELINE].n_clusters))
@@ -118,9 +119,7 @@ def compare(
     return answer.end()
 
 
-def _say_comparison(
-    answer: text.Answer, found: Comparison, n_calibration: int, test: Predictions
-) -> None:
+def _say_comparison(answer: text.Answer, found: Comparison, n_calibration: int) -> None:
     """The table of scores, what to take, and how far the raw model is off, also for groups of the rows."""
     raw = found.evaluations[BASELINE]
     take = None
@@ -136,15 +135,12 @@ def _say_comparison(
         scores=found.table,
         recommendation=take,
         model=text.means(raw),
+        groups=map(text.plain_text, found.groups),
     )
     answer.say(for_terminal(describe_level(raw)))
-    subjects = {BASELINE: "The raw model"}
-    if found.recommendation is not None and found.recommendation.method != BASELINE:
-        subjects[found.recommendation.method] = titles[found.recommendation.method]
-    for name, subject in subjects.items():
-        if by_group := describe_groups(found.evaluations[name], test, subject):
-            answer.say(for_terminal(by_group))
-    if by_group:
+    for sentence in found.groups:
+        answer.say(for_terminal(sentence))
+    if found.groups:
         answer.say("Each group by itself, of all rows: calib audit FILE.")
 
 

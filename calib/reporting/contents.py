@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.auditing import Audit, audit
+from calib.auditing.compare import Comparison
 from calib.base import Calibrator
 from calib.canonical import KINDS, describe_scale
 from calib.data import Choices
@@ -19,7 +20,7 @@ from calib.data.options import FILES
 from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import SCORES, Evaluation
-from calib.evaluation.compare import BASELINE, Comparison
+from calib.evaluation.compare import BASELINE
 from calib.evaluation.describe import Recommendation
 from calib.evaluation.evaluation import raw_model
 from calib.evaluation.view import View, view_of
@@ -205,7 +206,7 @@ class Report(Displayed):
         Parameters
         ----------
         found : Comparison
-            From :func:`calib.evaluation.compare.compare`.
+            From :func:`calib.auditing.compare.compare`.
         data : Predictions
             All rows.
         parts : tuple of Predictions

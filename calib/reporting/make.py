@@ -10,12 +10,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from calib.auditing.compare import compare
 from calib.base import Calibrator, Progress
 from calib.data import Predictions
 from calib.data.loading import predictions_from
 from calib.errors import CalibrationError
 from calib.evaluation.claims import Claims
-from calib.evaluation.compare import BASELINE, compare, table_of
+from calib.evaluation.compare import BASELINE, table_of
 from calib.metrics.confidence import scored_pair
 from calib.plots.methods_table import CSS
 from calib.registry import calibrator, presets

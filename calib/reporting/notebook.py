@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from calib.auditing.compare import Comparison
 from calib.auditing.findings import Audit
 from calib.base import Calibrator
-from calib.evaluation.compare import BASELINE, Comparison
+from calib.evaluation.compare import BASELINE
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.evaluation.describe import Recommendation
 from calib.registry import METHODS
@@ -26,5 +27,6 @@ def html_of(result: Audit | Calibrator | Recommendation | Comparison | Report) -
     else:
         view = result.view if isinstance(result, Report) else result.evaluations[BASELINE].view
         said = verdict_paragraphs(result.table, result.recommendation)
+        said += result.groups if isinstance(result, Comparison) else ()
         table = score_table(result.table, view, id="")
     return environment().get_template("notebook.html").render(title=title, said=said, table=table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from typing import Any
@@ -482,6 +483,29 @@ def test_the_gap_of_a_group_is_compared_with_that_of_all_rows_and_the_sentence_s
     said = describe_groups(evaluation, fair, "The raw model")
     assert said == f"The raw model by group: {found.sentence}"
     assert describe_groups(evaluation, replace(data, groups=None), "The raw model") == ""
+
+
+def test_a_comparison_names_the_groups_for_which_model_and_calibrator_are_off(rng):
+    p, region = rng.uniform(0.2, 0.7, 6000), rng.choice(["north", "south"], 6000)
+    happened = rng.random(6000) < p**2 + np.where(region == "north", 0.15, 0.0)
+    data = replace(calib.from_outputs(p, happened), groups=region)
+    calibration, test = data.split(0.5)
+    platt = calib.calibrator("platt")
+    found = calib.compare({"platt": platt}, calibration, test)
+    assert found.recommendation is not None and found.recommendation.method == "platt"
+    raw, fitted = found.groups
+    north = test.groups == "north"
+    for sentence, subject, probs in (
+        (raw, "The raw model", test.probs[:, 1]),
+        (fitted, "Platt", platt.predict_proba(test)[:, 1]),
+    ):
+        assert sentence.startswith(f"{subject} by group: ")
+        gap = 100 * (test.labels - probs)[north].mean()
+        assert f"north {gap:+.1f}".replace("-", "\u2212") in sentence
+        assert "differ from the gap of all rows" in sentence
+        assert html.escape(sentence) in (found._repr_html_() or "")
+    without = replace(test, groups=None)
+    assert calib.compare({"platt": platt}, calibration, without).groups == ()
 
 
 def test_the_checks_share_an_error_of_five_percent(rng):

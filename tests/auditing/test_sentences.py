@@ -11,8 +11,8 @@ from scipy.optimize import brentq, minimize
 
 import calib
 from calib.auditing import Audit
+from calib.auditing.compare import Comparison
 from calib.data.samples import SAMPLES
-from calib.evaluation.compare import Comparison
 
 SHORT = [name for name in SAMPLES if name != "simulated-1000"]
 NUMBER = r"([+\u2212]?\d[\d,]*(?:\.\d+)?)"

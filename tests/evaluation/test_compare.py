@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import calib
+from calib.auditing.compare import compare
 from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate, scores
-from calib.evaluation.compare import compare
 from calib.evaluation.comparison_table import (
     CONFIDENCE_ONLY,
     MARKS,

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calib.auditing.compare import compare
 from calib.base import Calibrator
 from calib.data import Choices, Finding, Predictions
 from calib.errors import CalibrationError
-from calib.evaluation.compare import compare
 from calib.registry import calibrator
 from calib.reporting import Report, Source, html
 from tests.conftest import simulate

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import calib
+from calib.auditing.compare import compare
 from calib.data.samples import load_sample
 from calib.decisions.judgement import certify_and_judge
 from calib.diagnostics.gaps import gap_sentence, subgroups
 from calib.diagnostics.risk_coverage import answerable, risk_coverage, usual_error
-from calib.evaluation.compare import compare
 from calib.formatting import brackets, number, percent, points, round_percent
 from calib.reporting import Report, Source, html
 from calib.reporting.sections import accepted_errors

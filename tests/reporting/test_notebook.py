@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import calib
+from calib.auditing.compare import compare
 from calib.data import Predictions
-from calib.evaluation.compare import compare
 from calib.reporting import Report
 from tests.conftest import simulate
 from tests.reporting.conftest import HOSTILE as NAMES

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import calib
+from calib.auditing.compare import compare
 from calib.data import Finding, Predictions
 from calib.data.event import Event
 from calib.data.samples import load_sample
-from calib.evaluation.compare import compare
 from calib.formatting import number, percent, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.risk_panel import RiskModelPanel
