@@ -29,9 +29,8 @@ OUTSIDE = {
 """Pages that are made of files outside ``docs/``, by their path in the repository."""
 
 MADE = """\
-| [Methods](methods/index.md) | a page for each method: formula, parameters, picture, what it promises, the arena |
-| [Scores](scores/index.md) | a page for each score: formula, conventions, who uses which |
-| [Python reference](api/calib.md) | every public name, with its arguments |
+| [Methods](methods/index.md), [scores](scores/index.md) | What does each compute, by which formula? |
+| [Python reference](api/calib.md) | What arguments does each public name take? |
 """
 """Rows of the start page's table, for pages made of the code; in this place README.md says how to build them."""
 

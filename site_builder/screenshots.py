@@ -16,6 +16,7 @@ from tests.server.conftest import serve
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = {
+    "forest.png": ("digits-forest", "Compare"),
     "compare.png": ("digits-cnn", "Compare"),
     "tutorials/credit.png": ("simulated-loans", "Decide"),
     "tutorials/clinic.png": ("clinic-tumours", "Reliability"),

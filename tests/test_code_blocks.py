@@ -20,21 +20,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
 from calib.cli import main
-from tests.conftest import DOCUMENTS, ROOT, simulate, write_model
+from tests.conftest import DOCUMENTS, ROOT, write_model
 
-SAMPLES = {
-    "outputs.npz": "digits-cnn.npz",
-    "new.npz": "digits-cnn.npz",
-    "loans.csv": "simulated-loans.csv",
-}
-"""Files that documents name, and the samples that stand for them."""
-FIRST = {"docs/library.md": "README.md"}
-"""The document whose blocks a document goes on from."""
+PRELUDE = """
+import calib, numpy, shutil
+data = calib.load_sample("digits-cnn")
+outputs = data.logits
+numpy.save("outputs.npy", outputs)
+calibration, test = data.split(0.5, random_state=0)
+calibrator = calib.calibrator("temperature").fit(calibration)
+calib.export.save(calibrator, "calibrator.zip")
+"""
 _NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 _REASON = re.compile(r"<!-- not run: (.+?) -->")
 
@@ -129,16 +129,7 @@ def run_command(words: list[str], folder: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder with the files that documents name, where code runs."""
-    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
-    for name, sample in SAMPLES.items():
-        shutil.copy(ROOT / "sample_data" / sample, tmp_path / name)
-    with np.load(tmp_path / "outputs.npz") as arrays:
-        np.save(tmp_path / "outputs.npy", arrays["logits"])
-    write_model(tmp_path / "model.onnx", 10)
-    logits, labels = simulate(2000, 5)
-    np.save(tmp_path / "big.npy", logits.astype(np.float32))
-    np.save(tmp_path / "labels.npy", labels)
+    """An empty folder, where code runs as if pasted."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -166,9 +157,10 @@ LONG = (
 )
 def test_the_blocks_of_a_document_run(document: str, folder: Path) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
-    if document in FIRST:
-        run_blocks(FIRST[document], folder, names)
-        names["outputs"] = names["data"].logits
+    if document == "docs/library.md":
+        write_model(folder / "model.onnx", 10)
+    if document == "docs/library.md":
+        exec(PRELUDE, names)
     run_blocks(document, folder, names)
 
 
