@@ -38,7 +38,7 @@ class TaskRow:
     ece, nll, base_nll : float
         Calibration error; negative log-likelihood, and that of the class frequencies.
     rows : int
-        Rows that were judged.
+        Labelled answers.
     reason : str
         Why it cannot be judged; empty otherwise.
     """
@@ -178,7 +178,10 @@ def audit_tasks(tasks: Tasks, level: float = 0.95) -> TaskAudit:
         critical = together.joint_critical(level, errors=np.array(errors))
         for row, error in zip(rows, errors, strict=True):
             judged.append(replace(row, gap=_gap(row, evaluations[row.task], error, critical)))
-    others = [TaskRow(name, reason=reason) for name, reason in tasks.reasons.items()]
+    others = [
+        TaskRow(name, rows=tasks.labelled[name], reason=reason)
+        for name, reason in tasks.reasons.items()
+    ]
     return TaskAudit(
         tuple(sorted([*judged, *others], key=lambda r: r.badness, reverse=True)), level
     )

@@ -26,6 +26,8 @@ from calib.tasks.tasks import TaskKind, Tasks
 
 FEWEST_ROWS = 20
 """Labelled answers of a task that can be judged."""
+MOST_VERSIONS = 3
+"""Versions of a model that are named."""
 TASK_COLUMNS: dict[str, TaskKind] = {
     "question": "questions",
     "task": "questions",
@@ -117,12 +119,14 @@ def tasks_of(source: Source, cluster: str | None = None) -> Tasks:
                 reason = f"{contents.name} has no column {cluster!r}."
                 raise InvalidUpload("no_such_array", reason, f"Choose of {listed([*columns])}.")
             clusters[shared] = np.unique(columns[cluster], return_inverse=True)[1]
-    return _built(kind, problems, clusters, cluster is not None)
+    return _built(kind, problems, clusters, cluster is not None, _version(columns, key))
 
 
-def _built(kind: TaskKind, problems: dict[str, Problem], clusters: Ints, clustered: bool) -> Tasks:
+def _built(
+    kind: TaskKind, problems: dict[str, Problem], clusters: Ints, clustered: bool, version: str
+) -> Tasks:
     """Tasks of problems; those that cannot be judged with their reasons."""
-    predictions, rows, reasons, left_out = {}, {}, {}, {}
+    predictions, rows, reasons, left_out, n_labelled = {}, {}, {}, {}, {}
     for name, problem in problems.items():
         n = len(problem.outputs)
         shared = np.arange(n) if problem.rows is None else problem.rows
@@ -136,6 +140,7 @@ def _built(kind: TaskKind, problems: dict[str, Problem], clusters: Ints, cluster
             "no answer": int((~refused & ~answered).sum()),
             "no label": int((answered & ~labelled).sum()),
         }
+        n_labelled[name] = int(used.sum())
         labels = np.zeros(0) if problem.labels is None else problem.labels[used]
         if reason := _reason(outputs[used], labels):
             reasons[name] = reason
@@ -153,7 +158,17 @@ def _built(kind: TaskKind, problems: dict[str, Problem], clusters: Ints, cluster
             continue
         predictions[name] = replace(found.predictions, name=name)
         rows[name] = shared[used]
-    return Tasks(kind, predictions, rows, clusters, reasons, left_out)
+    models = {name: name if kind == "models" else version for name in problems}
+    return Tasks(kind, predictions, rows, clusters, reasons, left_out, n_labelled, models)
+
+
+def _version(columns: Columns, key: str | None) -> str:
+    """Names of the model in a column of its own; empty where there is none, or many names."""
+    for name, cells in columns.items():
+        if name != key and tokens(name)[-1:] == ("model",) and cells.dtype.kind in "UO":
+            names = [one for one in np.unique(cells).tolist() if one]
+            return ", ".join(names) if len(names) <= MOST_VERSIONS else ""
+    return ""
 
 
 def _readable(contents: Contents) -> Iterator[tuple[str, Array]]:
@@ -253,8 +268,14 @@ def _paired(columns: Columns) -> Iterator[tuple[str, Problem]]:
         stem = tuple(part for part in parts if part not in UNIT)
         if len(stem) < len(parts) and stem in outcomes and _in_unit(cells):
             outcome, kind = outcomes[stem]
-            name = "_".join(stem) if kind == "pairs" else outcome
-            yield name, Problem(cells, columns[outcome], kind)
+            task = _prefix(name, stem) if kind == "pairs" else outcome
+            yield task, Problem(cells, columns[outcome], kind)
+
+
+def _prefix(name: str, stem: tuple[str, ...]) -> str:
+    """Beginning of a column's name that consists of some words, as it is spelled; else the words."""
+    beginnings = (name[:end] for end in range(1, len(name)))
+    return next((text for text in beginnings if tokens(text) == stem), "_".join(stem))
 
 
 def _models(source: Source, columns: Columns) -> Iterator[tuple[str, Problem]]:

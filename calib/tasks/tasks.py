@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from calib.arrays import check_number
 from calib.data import Predictions
+from calib.decisions.selective import fewest_answers
 from calib.errors import CalibrationError
 from calib.formatting import aligned, one_line, percent
 from calib.numerics import Ints
+from calib.tasks.thresholds import TaskThreshold, TaskThresholds, certified
 
 TaskKind = Literal["questions", "labels", "models"]
 """What the tasks of a file are."""
@@ -35,6 +38,10 @@ class Tasks(Mapping[str, Predictions]):
         Why each other task cannot be judged, such as "no labels".
     left_out : mapping of str to mapping of str to int
         Rows of every task that are not used: "refused", "no answer" and "no label".
+    labelled : mapping of str to int
+        Answers with a label of every task.
+    models : mapping of str to str
+        Model and version of every task, where the file names them; empty elsewhere.
     """
 
     kind: TaskKind
@@ -43,6 +50,8 @@ class Tasks(Mapping[str, Predictions]):
     clusters: Ints
     reasons: Mapping[str, str]
     left_out: Mapping[str, Mapping[str, int]]
+    labelled: Mapping[str, int]
+    models: Mapping[str, str]
 
     def __getitem__(self, name: str) -> Predictions:
         """The data set of a task.
@@ -87,6 +96,42 @@ class Tasks(Mapping[str, Predictions]):
         """
         units: Ints = self.clusters[self.rows[name]]
         return units
+
+    def thresholds(self, target_accuracy: float = 0.95, delta: float = 0.05) -> TaskThresholds:
+        """Certify for each task a confidence from which its answers meet a target accuracy.
+
+        Each is certified by a fixed-sequence test with an equal share of ``delta`` (:func:`calib.decisions.certify`).
+        All promises together therefore hold with probability 1 - ``delta``. A probability p of one of two classes is a
+        confidence of max(p, 1 - p).
+
+        Parameters
+        ----------
+        target_accuracy : float, default 0.95
+            Accuracy of the answers above each threshold.
+        delta : float, default 0.05
+            Probability with which any of them has a lower one.
+
+        Returns
+        -------
+        TaskThresholds
+            One row a task; ``to_json`` writes them for a program. A task without a threshold has a reason, and the
+            number of labels that it lacks.
+        """
+        check_number("target_accuracy", target_accuracy, 0, 1, ends=False)
+        check_number("delta", delta, 0, 1, ends=False)
+        risk = 1.0 - target_accuracy
+        share = delta / max(1, len(self))
+        rows = []
+        for name in (*self.predictions, *self.reasons):
+            n = self.labelled[name]
+            about: dict[str, Any] = {"task": name, "rows": n, "model": self.models[name]}
+            if name in self.reasons:
+                missing = max(0, fewest_answers(risk, share) - n) or None
+                row = TaskThreshold(**about, reason=self.reasons[name], labels_missing=missing)
+            else:
+                row = certified(self.predictions[name], about, risk, share)
+            rows.append(row)
+        return TaskThresholds(tuple(rows), target_accuracy, delta)
 
     def __repr__(self) -> str:
         lines = [("task", "rows", "classes", "accuracy", "left out")]
