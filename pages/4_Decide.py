@@ -1,4 +1,4 @@
-"""Decide: a cut on the probability of the event, which inputs to answer, sets of classes, or costs of each error."""
+"""Decide: a cut on the probability of the event, when to abstain, sets of classes, or costs of each error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib.ui.widgets import segments
 Draw = Callable[[OpenSession, list[ShownFit]], None]
 QUESTIONS: dict[str, Draw] = {
     "Act or not": act.draw,
-    "Answer or hand over": selective.draw,
+    "Predict or abstain": selective.draw,
     "Prediction sets": sets.draw,
     "Cost matrix": class_costs.draw,
 }

@@ -58,6 +58,19 @@ class NetBenefit:
     n: int
     n_events: int
 
+    @property
+    def useful_range(self) -> tuple[float, float] | None:
+        """Ends of the longest run of thresholds at which the model is of use, or None.
+
+        There the 95 % intervals of its net benefit and of what it gains over acting on all rows lie above 0.
+        """
+        useful = (self.model.low > 0.0) & (self.avoided.low > 0.0)
+        runs = np.split(np.arange(len(useful)), np.flatnonzero(np.diff(useful)) + 1)
+        longest = max((run for run in runs if useful[run[0]]), key=len, default=None)
+        if longest is None:
+            return None
+        return float(self.thresholds[longest[0]]), float(self.thresholds[longest[-1]])
+
 
 @dataclass(frozen=True, eq=False)
 class NetBenefitDifference:

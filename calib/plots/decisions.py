@@ -20,7 +20,7 @@ from calib.plots.annotations import (
     label_line_ends,
     write,
 )
-from calib.plots.axes import Scale, from_scale, logit_ticks
+from calib.plots.axes import Scale, from_scale, logit_ticks, on_scale
 from calib.plots.reliability import axis_title
 from calib.plots.style import (
     DOTTED,
@@ -275,7 +275,13 @@ _FADED = 0.35
 """Opacity of the rows on which nothing is done."""
 
 
-def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: str) -> go.Figure:
+def threshold_chart(
+    counts: ThresholdCounts,
+    style: Style,
+    view: View,
+    action: str,
+    useful: tuple[float, float] | None = None,
+) -> go.Figure:
     """Rows by probability, in which it came true upwards and the others downwards, with the threshold as a line.
 
     Rows on which nothing is done are faded. Both sides have one square-root scale, as events are few. The line is
@@ -287,13 +293,14 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
     style : of the method.
     view : whose words are used.
     action : what is done at the threshold and above, such as "act".
+    useful : ends of the thresholds at which the method is of use, which a bar beneath the rows marks.
     """
     edges, reached = counts.edges, counts.reached
     scale: Scale = "logit" if counts.scale == "logit" else "linear"
     at = counts.at
     fig = go.Figure()
     done = [int(part[reached].sum()) for part in (counts.right, counts.wrong)]
-    words = f"{action} from {100 * counts.threshold:.4g} %"
+    words = f"{action} at or above {100 * counts.threshold:.4g} %"
     alt = (
         f"{view.said.capitalize()} of {counts.right.sum():,} rows {view.right} and {counts.wrong.sum():,} "
         f"{view.wrong}; {words}: {done[0]:,} and {done[1]:,} of them lie there."
@@ -342,8 +349,29 @@ def threshold_chart(counts: ThresholdCounts, style: Style, view: View, action: s
         fixedrange=True,
         **ticks,
     )
+    if useful is not None:
+        _mark_useful(fig, useful, scale, style)
     set_layout(fig, dragmode=False)
     return fig
+
+
+def _mark_useful(fig: go.Figure, useful: tuple[float, float], scale: Scale, style: Style) -> None:
+    """Draw the range of useful thresholds as a bar at the foot of the plot."""
+    ends = fig.layout.xaxis.range
+    places = np.clip(on_scale(np.array(useful), scale, (1e-4, 1 - 1e-4)), *ends)
+    foot = fig.layout.yaxis.range[0]
+    low, high = (f"{100 * end:.2g} %" for end in useful)
+    hover = f"of use at thresholds from {low} to {high}:<br>more net benefit than acting on all and on none"
+    draw_line(
+        fig,
+        places,
+        [foot, foot],
+        Style(style.color),
+        carried={"hovertemplate": f"{hover}<extra></extra>"},
+        width=9,
+        cliponaxis=False,
+    )
+    write(fig, "of use", float(places[1]), foot, size=11, xanchor="left", xshift=6)
 
 
 def dragged_to(place: float, scale: str) -> float:

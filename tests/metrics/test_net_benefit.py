@@ -42,6 +42,16 @@ def test_it_is_what_rows_count(rows, rng):
         np.testing.assert_allclose(found.avoided.value, (wanted - everyone) / odds, atol=1e-12)
 
 
+def test_a_model_is_of_use_between_its_lowest_and_its_highest_probability(rng):
+    # Below the lowest it acts on all rows, above the highest on none; calibrated, it gains between them.
+    probs = rng.choice([0.2, 0.8], 4000)
+    labels = rng.random(4000) < probs
+    thresholds = np.arange(0.05, 1.0, 0.05)
+    low, high = net_benefit(probs, labels, thresholds).useful_range
+    assert (low, high) == pytest.approx((0.25, 0.75)), "where the interval of the gain lies above 0"
+    assert net_benefit(rng.random(4000), labels, thresholds).useful_range is None
+
+
 def test_the_interval_is_that_of_zou_huang_and_zhang(rows):
     probs, labels = rows
     n, t = len(probs), 0.2

@@ -20,6 +20,7 @@ from calib.metrics import risk_model
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
 from calib.plots import alt_text, figure_data
+from calib.plots.axes import from_scale
 from calib.plots.binning import bins_over_densities
 from calib.plots.decisions import dragged_to, threshold_chart
 from calib.plots.groups import forest
@@ -249,6 +250,8 @@ def test_bars_are_the_rows_and_those_below_the_threshold_are_pale(rng, scale, th
     counts = threshold_counts(risk, event, threshold, scale)
     fig = threshold_chart(counts, STYLE, EVENT, "act")
     (line,) = fig.layout.shapes
+    marked = threshold_chart(counts, STYLE, EVENT, "act", (0.05, 0.4)).data[-1].x
+    assert from_scale(np.array(marked), scale) == pytest.approx([0.05, 0.4])
     assert line.x0 == line.x1 == counts.at and np.isfinite(line.x0)
     assert fig.layout.xaxis.range[0] < line.x0 < fig.layout.xaxis.range[1]
     for bars, rows in zip(fig.data, (event, ~event), strict=True):
@@ -256,7 +259,7 @@ def test_bars_are_the_rows_and_those_below_the_threshold_are_pale(rng, scale, th
         number = np.array([told[-1] for told in bars.customdata], dtype=float)
         assert number.sum() == rows.sum()
         assert number[full].sum() == (risk[rows] >= threshold).sum()
-    assert f"act from {100 * threshold:.4g} %" in alt_text(fig)
+    assert f"act at or above {100 * threshold:.4g} %" in alt_text(fig)
 
 
 def test_a_threshold_is_dragged_on_the_axis_of_the_figure() -> None:

@@ -291,8 +291,8 @@ def _decide(case: Case, name: str) -> dict[str, go.Figure]:
         for cut, scale in ((0.8, "linear"), (0.02, "logit"))
     ]
     figures = {
-        "threshold": threshold_chart(sides[0], GP, view, "act"),
-        "threshold on log-odds": threshold_chart(sides[1], GP, view, "act"),
+        "threshold": threshold_chart(sides[0], GP, view, "act", (0.1, 0.7)),
+        "threshold on log-odds": threshold_chart(sides[1], GP, view, "act", (0.001, 0.5)),
         "risk coverage": risk_diagram(named, 0.05, title=name),
         "set sizes": set_sizes([("raw", counts, RAW), (name, counts, GP)]),
     }

@@ -54,9 +54,9 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
         test.logits.argmax(axis=1) == test.labels,
         softmax(test.logits).max(axis=1) >= found.threshold,
     )
-    assert told["Answered, of 1,000"] == f"{1000 * confident.mean():,.0f}"
-    assert told["Error among answers"] == percent((~right[confident]).mean())
-    assert told["Error if all are answered"] == percent((~right).mean())
+    assert told["Predicted, of 1,000"] == f"{1000 * confident.mean():,.0f}"
+    assert told["Error of predictions"] == percent((~right[confident]).mean())
+    assert told["Error without abstaining"] == percent((~right).mean())
     app.number_input(key="risk/accepted").set_value(100.0).run()
     assert app.markdown[0].value.endswith(
         f"All together stay within the **{round_percent(1.0)} error** that you accept."
@@ -112,10 +112,17 @@ def test_a_threshold_that_changes_no_decision_has_no_interval_of_what_it_saves(
 
 def test_an_event_opens_with_its_figure_and_four_numbers_by_hand(loans: OpenSession) -> None:
     app = open_page(PAGE, loans)
-    app.number_input(key="decide/miss").set_value(6.0).run()
+    event = loans.test.labels == 1
+    miss = app.number_input(key="decide/miss")
+    assert miss.value == pytest.approx((~event).sum() / event.sum(), rel=0.05)
+    assert miss.label.endswith("(assumed)") and "Assumed until you set it" in said(app)
+    miss.set_value(6.0).run()
     assert clean(app)
+    assert not app.number_input(key="decide/miss").label.endswith("(assumed)")
+    assert "Assumed until you set it" not in said(app)
     assert len(charts(app)) == 1
-    assert f"**Act from {percent(1 / 7)} risk" in app.markdown[0].value
+    lead = f"**Act at or above a probability of default of {percent(1 / 7)}**"
+    assert lead in app.markdown[0].value
     assert app.number_input(key="decide/typed").value == pytest.approx(14.29)
     risk, event = softmax(loans.test.logits)[:, 1], loans.test.labels == 1
     acts, told = risk >= 1 / 7, facts(app)
@@ -175,7 +182,7 @@ def test_an_answer_has_a_guarantee_and_a_price(fits_to_read: OpenSession) -> Non
     assert "Answers at a confidence of" in said(app)
     app.segmented_control(key="answers/basis").set_value("costs").run()
     assert clean(app)
-    assert "Handing over **saves" in app.markdown[0].value
+    assert "Abstaining **saves" in app.markdown[0].value
     app.number_input(key="answers/hand over").set_value(0.01).run()
     assert clean(app)
 
@@ -234,7 +241,9 @@ def test_costs_of_classes_are_those_of_counting(session: OpenSession) -> None:
 def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut(
     loans: OpenSession,
 ) -> None:
-    app = unfold(open_page(PAGE, loans), "decide/another rate")
+    app = open_page(PAGE, loans)
+    app.number_input(key="decide/miss").set_value(5.0).run()
+    unfold(app, "decide/another rate")
     app.number_input(key="rate/event").set_value(2.0).run()
     assert clean(app)
     cut = cut_at_rate(1 / 6, float(loans.calibration.labels.mean()), 0.02)
@@ -261,7 +270,7 @@ def test_what_leaves_weights_aside_says_so() -> None:
         twice(logits, labels, **about)
         for about in ({}, {"weights": weights, "weight_kind": "sampling"})
     )
-    for question in ("Answer or hand over", "Prediction sets"):
+    for question in ("Predict or abstain", "Prediction sets"):
         for session, says in ((plain, False), (weighted, True)):
             app = open_page("pages/4_Decide.py", session)
             group(app, "decide/question").set_value(question).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,15 +14,15 @@ from calib.decisions.cuts import Basis, EventDecision, Goal, event_decision
 from calib.decisions.outcomes import Change, Costs, Outcome
 from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
-from calib.formatting import number, percent, plural, round_percent
+from calib.formatting import NO_BREAK, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.metrics.decision_curve import NetBenefit, net_benefit
-from calib.numerics import Floats
+from calib.numerics import Floats, sigmoid
 from calib.plots.decisions import decision_curves
 from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.decide import another_rate, threshold
-from calib.ui.decide.threshold import number_asked
+from calib.ui.decide.threshold import assumed_number, is_assumed
 from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
@@ -44,32 +45,38 @@ ASKED: dict[Basis, tuple[str, str, float]] = {
 }  # fmt: skip
 THRESHOLDS = 60
 """Of a decision curve."""
+ALL_THRESHOLDS = sigmoid(np.linspace(-6.9, 6.9, 121))
+"""Thresholds from .1 % to 99.9 % among which the page looks for those at which a model is of use."""
+MISS = "decide/miss"
 
 
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold on the probability of the event: the figure leads, four numbers follow."""
     said = st.container()
-    with st.container(horizontal=True, gap="medium"):
-        figure = st.container(width=threshold.PICTURE)
-        controls = st.container(width=threshold.CONTROLS)
+    figure, controls = st.columns(threshold.COLUMNS, gap="medium")
     with controls:
         fit = choose_one(fits, "decide", style="list")
+        curve = _net_benefit(fit, ALL_THRESHOLDS)
         try:
-            goal = goal_asked()
-            found = decision_of(fit, fits[0], goal)
+            goal = goal_asked(curve.event_rate.value)
+            with st.grid(2, min_column_width=threshold.NUMBER, gap="small"):
+                goal = replace(goal, today=todays_threshold())
+                found = decision_of(fit, fits[0], goal)
+                threshold.typed("decide", found.cut.value, "Act at or above, in %")
         except (
             CalibrationError
         ) as error:  # costs without a threshold, or none that reaches what was asked for
             said.warning(str(error), icon=":material/warning:")
             return
-        threshold.typed("decide", found.cut.value, "Act from, in %")
         if found.drawn != found.tied:
             st.caption(_ties(found))
-    with said:
-        words(fit.title, session.view.event_name, found)
-    with figure:
-        threshold.picture(fit, fit.evaluation, "decide", found.cut.value, "act")
     has_calibrator = fit.key != fits[0].key
+    with said:
+        title = fit.title if has_calibrator else "The raw model"
+        words(title, session.view.event_name, found, curve.useful_range)
+    with figure:
+        useful = curve.useful_range
+        threshold.picture(fit, fit.evaluation, "decide", found.cut.value, "act", useful)
     threshold.tiles(facts(found, has_calibrator))
     offer_decision(session, fit, "act", rule(session, found))
     beside = partial(numbers, found, has_calibrator)
@@ -83,20 +90,29 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         widgets.folded("Another event rate", "decide/another rate", another)
 
 
-def goal_asked() -> Goal:
-    """Let the visitor say what is known, and so what decides."""
+def goal_asked(event_rate: float) -> Goal:
+    """Let the visitor say what is known, and so what decides.
+
+    A miss is first worth the odds against the event: at that threshold acting on all is as good as acting on none.
+    """
     basis = segments("What is known", BASES, "costs", "decide/basis", wrap=True)
     value = threshold.given("decide", 0.1)
     if basis in ASKED:
         label, reading, begin = ASKED[basis]
-        value = number_asked(label, begin, f"decide/{basis}", 0.01, 99.99, reading) / 100
-    miss = number_asked(
+        value = assumed_number(label, begin, f"decide/{basis}", 0.01, 99.99, reading) / 100
+    rate = float(np.clip(event_rate, 1e-4, 1 - 1e-4))
+    miss = assumed_number(
         "False alarms that one miss is worth",
-        5.0,
-        "decide/miss",
+        float(f"{(1 - rate) / rate:.2g}"),
+        MISS,
         0.01,
         reading="What a missed event costs, if acting on a case without it costs 1.",
     )
+    return Goal(basis, value, Costs(1.0, miss))
+
+
+def todays_threshold() -> float | None:
+    """Return the threshold in use on the model's own output, where the visitor gives one."""
     today = st.number_input(
         "Today's threshold, in %",
         0.01,
@@ -109,7 +125,7 @@ def goal_asked() -> Goal:
         placeholder="none",
         help="On your model's own output, as it is used now.",
     )
-    return Goal(basis, value, Costs(1.0, miss), None if today is None else today / 100)
+    return None if today is None else today / 100
 
 
 def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
@@ -121,8 +137,9 @@ def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
     return ready(key, what, event_decision, said, before, came, goal, one.weights, one.clusters)
 
 
-def words(title: str, event: str, found: EventDecision) -> None:
-    """The threshold, what it leads to, and what it saves."""
+def words(title: str, event: str, found: EventDecision, useful: tuple[float, float] | None) -> None:
+    """The thresholds at which the method is of use; the one that decides, what it leads to, and what it saves."""
+    st.header(of_use(title, useful), anchor=False)
     outcome = found.outcome
     share = percent(found.cut.value)
     width = "" if found.cut.low == found.cut.high else f" ({percents(found.cut)})"
@@ -130,11 +147,24 @@ def words(title: str, event: str, found: EventDecision) -> None:
     hits = outcome.true_positives.value
     events = outcome.true_positives.value + outcome.misses.value
     st.markdown(
-        f"**Act from {share} risk{of}**{width}, by {title}: of 1,000 cases **{outcome.acted.value:,.0f}** are acted "
-        f"on, {hits:,.0f} of the {events:,.0f} events among them. {_saving(found)}"
+        f"**Act at or above a probability{of} of {share}**{width}: of 1,000 cases **{outcome.acted.value:,.0f}** are "
+        f"acted on, {hits:,.0f} of the {events:,.0f} events among them. {_saving(found)}"
     )
+    if found.goal.basis == "costs" and is_assumed(MISS):
+        st.caption(
+            f"Assumed until you set it: a miss is worth {found.goal.costs.miss:g} false alarms, so that acting on all "
+            "and acting on none cost the same."
+        )
     if found.too_few:
         st.warning(found.too_few, icon=":material/warning:")
+
+
+def of_use(title: str, useful: tuple[float, float] | None) -> str:
+    """Return the range of thresholds at which a method has more net benefit than acting on all and on none."""
+    if useful is None:
+        return f"{title} is at no threshold significantly better than acting on all and on none."
+    low, high = (100 * end for end in useful)
+    return f"{title} is of use at thresholds from {low:.2g}{NO_BREAK}% to {high:.2g}{NO_BREAK}%."
 
 
 def _saving(found: EventDecision) -> str:

@@ -64,7 +64,7 @@ def asked(session: OpenSession) -> CostMatrix:
     ]  # no formula of a spreadsheet
     costs = _matrix(names)
     over = st.number_input(
-        "Cost of handing a row over",
+        "Cost of an abstention",
         None,
         None,
         None,
@@ -73,8 +73,8 @@ def asked(session: OpenSession) -> CostMatrix:
         persist_state="session",
         width=230,
         format="%g",
-        placeholder="never handed over",
-        help="A row is handed over where even the cheapest action is expected to cost more than this.",
+        placeholder="never abstain",
+        help="The model abstains where even the cheapest action is expected to cost more than this.",
     )
     chosen = f"a matrix of {len(costs):,} by {costs.shape[1]:,} costs, from {costs.min():g} to {costs.max():g}."
     return CostMatrix(costs=costs, hand_over=over, chosen=chosen)
@@ -163,7 +163,7 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
         "by the least expected cost": lambda one: _with_ends(one.cost),
         "cost that it expects": lambda one: number(OF_ROWS * one.expected),
         "rows changed": lambda one: f"{percent(one.changed.value)} [{percents(one.changed)}]",
-        "rows handed over": lambda one: (
+        "abstentions": lambda one: (
             f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]"
         ),
     }

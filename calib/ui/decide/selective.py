@@ -1,4 +1,4 @@
-"""Answer or hand over: a threshold of the confidence, and what is answered and wrong from it on."""
+"""Predict or abstain: a threshold of the confidence, and the share predicted and the error above it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from calib.ui import widgets
 from calib.ui.compare.answer import choose_one
 from calib.ui.decide import threshold
 from calib.ui.decide.act import on_costs
-from calib.ui.decide.threshold import number_asked
+from calib.ui.decide.threshold import assumed_number, is_assumed
 from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, beside_raw, intervals_of, ready, rows_to_predict
 from calib.ui.session import OpenSession
 from calib.ui.text import percents, rows_count_once
 from calib.ui.widgets import segments, show_table
 
+ACCEPTED = "risk/accepted"
 Basis = Literal["error", "costs", "threshold"]
 BASES: dict[Basis, str] = {"error": "Accepted error", "costs": "Costs", "threshold": "Threshold"}
 
@@ -38,9 +39,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold of the confidence: the figure leads, four numbers follow."""
     said = st.container()
     rows_count_once(session.test.confirmed_weights)
-    with st.container(horizontal=True, gap="medium"):
-        figure = st.container(width=threshold.PICTURE)
-        controls = st.container(width=threshold.CONTROLS)
+    figure, controls = st.columns(threshold.COLUMNS, gap="medium")
     with controls:
         fit = choose_one(fits, "decide", style="list")
         basis = segments("What is known", BASES, "error", "answers/basis", wrap=True)
@@ -48,19 +47,17 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         costs = None
         if basis == "error":
             accepted = (
-                number_asked(
-                    "Error you accept, in %", 100.0 * accepted, "risk/accepted", 0.0, 100.0
-                )
+                assumed_number("Error you accept, in %", 100.0 * accepted, ACCEPTED, 0.0, 100.0)
                 / 100
             )
             rule = _within(fit, accepted)
         elif basis == "costs":
-            error = number_asked("Cost of an error", 20.0, "answers/error", 0.01)
-            costs = error, number_asked("Cost of handing over", 1.0, "answers/hand over", 0.01)
+            error = assumed_number("Cost of an error", 20.0, "answers/error", 0.01)
+            costs = error, assumed_number("Cost of an abstention", 1.0, "answers/hand over", 0.01)
             rule = AnswerAbove.from_costs(*costs)
         else:
             rule = AnswerAbove(threshold=threshold.given("answers", 0.9), chosen="given.")
-        threshold.typed("answers", rule.threshold, "Answer from a confidence of, in %")
+        threshold.typed("answers", rule.threshold, "Predict at or above, in %")
     key = ("answered", fit.key, rule.threshold, costs)
     what = "what is answered from the threshold on"
     rows = rows_to_predict(session, fit.calibrator)
@@ -69,6 +66,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     )
     with said:
         most = f"the **{round_percent(accepted)} error** that you accept"
+        most += " (assumed)" * is_assumed(ACCEPTED)
         larger = f" No larger share has at most {most}."
         if found.coverage.value == 1:
             larger = f" All together stay within {most}."
@@ -77,11 +75,11 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
         st.markdown(above(fit.title, rule.threshold, found, costs) + larger * (basis == "error"))
     evaluation = fit.evaluation.seen(TOP_LABEL) if fit.evaluation.view.is_event else fit.evaluation
     with figure:
-        threshold.picture(fit, evaluation, "answers", rule.threshold, "answer")
+        threshold.picture(fit, evaluation, "answers", rule.threshold, "predict")
     threshold.tiles(facts(fit, found))
     offer_decision(session, fit, "answers", rule)
     curves = partial(methods, fits, fit, accepted)
-    widgets.folded("Error against the share answered, of every method", "decide/numbers", curves)
+    widgets.folded("Error against the share predicted, of every method", "decide/numbers", curves)
     promised = partial(guarantee, session, fit, accepted)
     widgets.folded(
         "A threshold whose error is bounded on new rows too", "decide/guarantee", promised
@@ -111,23 +109,23 @@ def curve_of(fit: ShownFit) -> RiskCoverage:
 
 
 def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float] | None) -> str:
-    """What is answered from a threshold on, with which error, and what that saves."""
+    """Describe the share predicted above a threshold, its error, and what that saves."""
     if not found.n_answered:
-        return f"No confidence of {title} reaches **{_digits(cut)}**: every input is handed over."
+        return f"No confidence of {title} reaches **{_digits(cut)}**: the model abstains from every input."
     lead = (
-        f"Answer where the confidence of {title} is at least **{_digits(cut)}**: **{percent(found.coverage.value)} of "
+        f"Predict where the confidence of {title} is at least **{_digits(cut)}**: **{percent(found.coverage.value)} of "
         f"inputs**, with **{percent(found.error.value)} error** ({percents(found.error)})."
     )
     if costs is None or found.cost is None or found.saved is None or found.cost_answering is None:
         return lead
     return (
-        f"{lead} An input costs {with_interval(found.cost)}; answering all costs "
-        f"{with_interval(found.cost_answering)}. Handing over {on_costs(found.saved, unit=' an input')}."
+        f"{lead} An input costs {with_interval(found.cost)}; predicting all costs "
+        f"{with_interval(found.cost_answering)}. Abstaining {on_costs(found.saved, unit=' an input')}."
     )
 
 
 def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
-    """Four numbers: what is answered and handed over, and the errors in both parts and in all."""
+    """Return four numbers: shares of predictions and abstentions, and the errors in both parts and in all."""
     accuracy = intervals_of(fit).get("accuracy")
     wrong_in_all = int((~fit.evaluation.correct).sum())
     over = found.n - found.n_answered
@@ -135,15 +133,15 @@ def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
         Interval(*(1.0 - accuracy[place] for place in (0, 2, 1))) if accuracy is not None else None
     )
     return [
-        ("Answered, of 1,000", *_of_thousand(found.coverage)),
-        ("Error among answers", percent(found.error.value), percents(found.error)),
+        ("Predicted, of 1,000", *_of_thousand(found.coverage)),
+        ("Error of predictions", percent(found.error.value), percents(found.error)),
         (
-            "Error if all are answered",
+            "Error without abstaining",
             percent(wrong_in_all / found.n),
             "" if every is None else percents(every),
         ),
         (
-            "Handed over, of 1,000",
+            "Abstentions, of 1,000",
             f"{1000 * over / found.n:,.0f}",
             f"{wrong_in_all - found.n_wrong:,} of {over:,} wrong",
         ),
@@ -182,7 +180,7 @@ def methods(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
         pd.DataFrame(
             {
                 "method": [fit.title for fit, _ in found],
-                "answered": [percent(one.coverage.value) for _, one in found],
+                "predicted": [percent(one.coverage.value) for _, one in found],
                 "95\u00a0% interval": [percents(one.coverage) for _, one in found],
                 "threshold": [
                     "–" if math.isnan(one.threshold) else _digits(one.threshold) for _, one in found

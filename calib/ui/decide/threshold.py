@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -16,25 +15,43 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import current_session, keep
 
-PICTURE = 690
-CONTROLS = 300
-TILE = 230
-"""Pixels, of a tile at least; the figure with its controls, and four tiles, fill a window of 1500."""
+COLUMNS = 5, 3
+"""Widths of the figure and of its controls."""
+TILE = 160
+"""Pixels, of a tile at least."""
+NUMBER = 140
+"""Pixels of a number at least."""
 GIVEN = "threshold"
 """The way to a threshold that was dragged or typed."""
 
 
-def number_asked(
+def assumed_number(
     label: str, begin: float, key: str, low: float, high: float | None = None, reading: str = ""
 ) -> float:
-    """Let the visitor give a number that the threshold follows from."""
-    same: dict[str, Any] = {
-        "key": key,
-        "persist_state": "session",
-        "format": "%g",
-        "help": reading or None,
-    }
-    return float(st.number_input(label, low, high, begin, 1.0, **same))
+    """Return a number that the threshold follows from; its label says "assumed" until the visitor sets it."""
+    picked = current_session().picked
+
+    def remember() -> None:
+        picked[key] = st.session_state[key]
+
+    value = float(picked.get(key, begin))
+    st.number_input(
+        label if key in picked else f"{label} (assumed)",
+        low,
+        high,
+        widgets.drawn_with(key, value),
+        1.0,
+        key=key,
+        on_change=remember,
+        format="%g",
+        help=reading or None,
+    )
+    return value
+
+
+def is_assumed(key: str) -> bool:
+    """Tell whether the visitor has left a number of :func:`assumed_number` as it was."""
+    return key not in current_session().picked
 
 
 def given(page: str, begin: float) -> float:
@@ -76,7 +93,12 @@ def typed(page: str, threshold: float, label: str) -> None:
 
 
 def picture(
-    fit: ShownFit, evaluation: Evaluation, page: str, threshold: float, action: str
+    fit: ShownFit,
+    evaluation: Evaluation,
+    page: str,
+    threshold: float,
+    action: str,
+    useful: tuple[float, float] | None = None,
 ) -> None:
     """The probabilities of the rows by outcome, with the threshold as a line to drag.
 
@@ -85,6 +107,7 @@ def picture(
     fit, evaluation : a method, and its evaluation in the view whose probability the threshold is of.
     page : as in :func:`typed`.
     action : what is done from the threshold on, such as "act".
+    useful : ends of the thresholds at which the model is of use.
     """
     (said, outcome), view = evaluation.pair, evaluation.view
     scale = keep(("crowded", view.name, fit.key), lambda: "logit" if crowded(said) else "linear")
@@ -92,8 +115,8 @@ def picture(
     what = f"the rows on both sides of the threshold of {fit.title}"
     counts: ThresholdCounts = ready(key, what, threshold_counts, said, outcome, threshold, scale)
     fig = keep(
-        ("threshold figure", *key[1:], action),
-        partial(threshold_chart, counts, fit.style, view, action),
+        ("threshold figure", *key[1:], action, useful),
+        partial(threshold_chart, counts, fit.style, view, action, useful),
     )
     widgets.show(
         fig,
