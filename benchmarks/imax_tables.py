@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of Patel et al. (2020) on another network's outputs.
+"""Tables 1, 2 and S3 and figure 1 of Patel et al. (2020) on another network's outputs.
 
     python -m benchmarks.imax_tables --data FILE.npz [FILE.npz ...] [--splits 3]
 
@@ -19,7 +19,9 @@ import numpy as np
 from benchmarks.measure import machine, markdown
 from benchmarks.outputs import of_network
 from calib import metrics
+from calib.diagnostics.error_by_bins import BIN_COUNTS, error_by_bins
 from calib.evaluation.evaluation import evaluate
+from calib.metrics.binning import BINNINGS
 from calib.numerics import Floats, Ints
 from calib.registry import calibrator
 
@@ -89,6 +91,23 @@ def table(logits: Floats, labels: Ints, n_splits: int) -> str:
     return markdown(["", *SCORES, *(f"paper: {score}" for score in SCORES[:3])], rows)
 
 
+def other_bins(logits: Floats, labels: Ints) -> str:
+    """Top-1 ECE in 15 bins of four kinds, and their range in 5 to 100 bins: figure 1 and table S3."""
+    order = np.random.RandomState(0).permutation(len(labels))
+    fit, test = order[:FEW], order[-N_TEST:]
+    rows = []
+    for title in ("uncalibrated", "temperature", "GPcalib", "I-Max, shared", "I-Max with GPcalib"):
+        name, _, params = METHODS[title]
+        fitted = calibrator(name, **params).fit(logits[fit], labels[fit])
+        found = error_by_bins(*evaluate(fitted.predict_proba(logits[test]), labels[test]).pair)
+        every = np.array(list(found.errors.values()))
+        cells = [f"{value:.4f}" for value in every[:, list(BIN_COUNTS).index(15)]]
+        by_rows = [f"{found.mean[list(found.n_rows).index(n)]:.4f}" for n in (100, 1000, N_TEST)]
+        rows.append([title, *cells, f"{every.min():.4f} to {every.max():.4f}", *by_rows])
+    kinds = [*BINNINGS, "5 to 100 bins"]
+    return markdown(["", *kinds, *(f"{n:,} rows" for n in (100, 1000, N_TEST))], rows)
+
+
 def main() -> None:
     """Calibrate every file and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -97,7 +116,9 @@ def main() -> None:
     given = parser.parse_args()
     print(machine(), end="\n\n")
     for path in given.data:
-        print(f"{path.stem}\n\n{table(*of_network(path), given.splits)}", end="\n\n", flush=True)
+        network = of_network(path)
+        print(f"{path.stem}\n\n{table(*network, given.splits)}", end="\n\n", flush=True)
+        print(other_bins(*network), end="\n\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import streamlit as st
 from calib.plots.reliability import usual_scale
 from calib.ui.audit import lead
 from calib.ui.compare.answer import recommended
+from calib.ui.error_by_bins import error_figures
 from calib.ui.fits import shown_fits
 from calib.ui.reliability import CHOSEN, after, bin_rows, controls, diagrams, panel, with_class_view
 from calib.ui.shell import need_fit, open_session, page, view_switch
@@ -43,6 +44,8 @@ def body() -> None:
     with picture:
         diagrams(fits, chosen, options)
     bin_rows(chosen, options)
+    by_bins = partial(error_figures, chosen, options)
+    folded("How far does the ECE depend on its bins and rows?", "reliability/by bins", by_bins)
     if session.view.is_event:
         risk_model = partial(panel, session, fits, begin)
         folded("The panel of a risk model: AUROC, O:E, slope, ICI", "reliability/panel", risk_model)

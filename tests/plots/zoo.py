@@ -21,6 +21,7 @@ from calib.diagnostics.calibration_maps import (
     posterior_map,
     score_axis,
 )
+from calib.diagnostics.error_by_bins import error_by_bins
 from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.histograms import (
     Frequencies,
@@ -39,6 +40,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.metrics import net_benefit, risk_model
+from calib.metrics.binning import BINNINGS
 from calib.metrics.bootstrap import Interval
 from calib.numerics import one_vs_rest_log_odds, softmax
 from calib.plots.active_learning import ArmLine, learning_curves
@@ -53,6 +55,7 @@ from calib.plots.binning import (
 from calib.plots.compare import size_curves
 from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
+from calib.plots.error_by_bins import error_by_bins_chart, error_by_rows_chart
 from calib.plots.geometry import success_curve
 from calib.plots.groups import forest
 from calib.plots.latent import effect_chart, latent_function
@@ -206,6 +209,11 @@ def _reliability(case: Case, name: str) -> dict[str, go.Figure]:
                 )
     both = [confidence_histogram(s, outcome, scale="logit") for s in (said, said**1.3)]
     figures["drift"] = confidence_drift(*both, GP, view=view)
+    errors = [error_by_bins(s, outcome, weights) for s in (said, said**1.5)]
+    lines = list(zip(("raw", name), errors, (RAW, GP), strict=True))
+    titles = {kind: kind for kind in BINNINGS}
+    figures["error by bins"] = error_by_bins_chart(lines, titles, "ECE")
+    figures["error by rows"] = error_by_rows_chart(lines, "ECE")
     curve = parts.curve
     means, rates = (
         np.stack([curve.confidence, curve.accuracy], axis=1),

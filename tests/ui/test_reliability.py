@@ -145,3 +145,15 @@ def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(queu
     assert "at most" in shown.iloc[:, 2]["ICI"]
     assert percent(np.average(test.labels)) in said(app)
     assert sum("spline" in names for names in traces(app)) == 2
+
+
+def test_the_error_is_shown_in_other_bins_and_on_fewer_rows(fits_to_read: OpenSession) -> None:
+    app = unfold(open_page(PAGE, fits_to_read), "reliability/by bins")
+    assert clean(app)
+    by_bins, by_rows = (json.loads(chart.spec)["data"] for chart in charts(app)[-2:])
+    test = fits_to_read.test
+    error = metrics.ece(softmax(test.logits), test.labels, n_bins=5)
+    assert by_bins[1]["name"] == "Uncalibrated"
+    assert by_bins[1]["customdata"][0] == [5, pytest.approx(error, rel=1e-5)]
+    assert len(by_rows) == 4, "a band and a line for each of two methods"
+    assert "In 5 to 100 bins of 4 kinds the ECE is" in said(app)
