@@ -41,7 +41,7 @@ class Method:
     fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
     member : whether `auto` tries it for its mean; such a method must be `positive`.
     enough_rows : calibration rows below which its default form was measured to leave some models worse than they were
-        (docs/library.md); 0 for a method that was not.
+        (docs/benchmarks.md); 0 for a method that was not.
     formula : what it computes, in LaTeX: of the logits z of a row with K classes, or of the log-odds s of one class.
     avoid : when another method is the better choice.
     """

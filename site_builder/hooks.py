@@ -69,8 +69,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links between files into links between pages, and the names in the table of calibrators into links."""
     here = page.file.src_uri
-    if here == "library.md":
-        markdown = _METHOD_ROW.sub(lambda row: f"| [`{row[1]}`](methods/{row[1]}.md) |", markdown)
+    if here == "guide/methods.md":
+        markdown = _METHOD_ROW.sub(
+            lambda row: f"| [`{row[1]}`](../methods/{row[1]}.md) |", markdown
+        )
     path = next((path for path, made in OUTSIDE.items() if made == here), f"docs/{here}")
 
     def linked(found: re.Match[str]) -> str:

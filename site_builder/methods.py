@@ -202,7 +202,7 @@ def _overview() -> str:
         "# Methods\n",
         "All calibrators of the registry, in the order in which the app shows them. Each page has the formula, the "
         "parameters with their defaults, what is promised, a picture, when another method is the better choice, and "
-        "what was measured in the [arena](../arena.md). How to choose: [what to take](../library.md#what-to-take).\n",
+        "what was measured in the [arena](../arena.md). How to choose: [which method?](../guide/which_method.md)\n",
         "| method | what it does | keeps the predicted class | may harm below so many rows |",
         "|---|---|---|--:|",
         *rows,
@@ -245,7 +245,7 @@ def _limits(method: Method) -> str:
     if method.enough_rows:
         said.append(
             f"Below {method.enough_rows:,} calibration rows it was measured to leave some models worse than they were "
-            "([few rows](../library.md#calibrators))."
+            "([few rows](../benchmarks.md#11-calibrators-on-few-rows-and-on-cifar))."
         )
     if method.needs:
         said.append(

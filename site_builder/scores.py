@@ -185,8 +185,9 @@ def _overview() -> str:
         "# Scores\n",
         "What Compare, the report, exports and `compare --csv` show. A page says how a score is computed, what others "
         "compute under the same name, and who uses which. Which differences are claimed, and from which size on: "
-        "[what to take](../library.md#what-to-take). Two classes have scores of the event's probability too: "
-        "[the event](../library.md#two-classes-the-event). The measures of a risk model, with their conventions: "
+        "[what the verdicts mean](../guide/compare.md#what-the-verdicts-mean). "
+        "Two classes have scores of the event's probability too: "
+        "[the event](../guide/compare.md#two-classes-the-event). The measures of a risk model, with their conventions: "
         "[risk models](../risk_models.md).\n",
         "| score | what it says | better |",
         "|---|---|---|",

@@ -145,25 +145,6 @@ def npz_bytes(**arrays: Any) -> bytes:
     return buffer.getvalue()
 
 
-def write_model(path: Path, n_classes: int) -> None:
-    """An ONNX model that gives its (n, n_classes) inputs back, in single precision."""
-    import onnx
-
-    row, out = (
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", n_classes])
-        for name in ("x", "logits")
-    )
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Identity", ["x"], ["logits"])], "a model", [row], [out]
-    )
-    onnx.save(
-        onnx.helper.make_model(
-            graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8
-        ),
-        path,
-    )
-
-
 def two_scores(n: int = 200) -> bytes:
     """A table whose names cannot tell which of two scores is meant."""
     generator = np.random.default_rng(7)

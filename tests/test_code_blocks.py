@@ -3,7 +3,8 @@
 A block is ``python``, ``sh``, or ``text`` for output. Python blocks of a document share their names. What is printed is
 compared with the ``text`` block right beneath, numbers to 2 % so that other versions may round in another way. Of shell
 blocks each command runs; ``make`` says only what it would do. A block after ``<!-- not run: REASON -->`` does not run.
-Python blocks of CONTRIBUTING.md are applied to a copy of the code by test_guide.py.
+Each document runs by itself in an empty folder. Python blocks of CONTRIBUTING.md are applied to a copy of the
+code by test_guide.py.
 """
 
 from __future__ import annotations
@@ -24,17 +25,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from calib.cli import main
-from tests.conftest import DOCUMENTS, ROOT, write_model
+from tests.conftest import DOCUMENTS, ROOT
 
-PRELUDE = """
-import calib, numpy, shutil
-data = calib.load_sample("digits-cnn")
-outputs = data.logits
-numpy.save("outputs.npy", outputs)
-calibration, test = data.split(0.5, random_state=0)
-calibrator = calib.calibrator("temperature").fit(calibration)
-calib.export.save(calibrator, "calibrator.zip")
-"""
 _NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 _REASON = re.compile(r"<!-- not run: (.+?) -->")
 
@@ -146,7 +138,7 @@ def test_every_block_says_what_it_is_and_few_do_not_run() -> None:
 
 PYTHON_ELSEWHERE = ("CONTRIBUTING.md",)
 LONG = (
-    "docs/command_line.md", "docs/library.md", "docs/risk_models.md", "docs/tutorials/clinic.md",
+    "docs/command_line.md", "docs/guide/compare.md", "docs/risk_models.md", "docs/tutorials/clinic.md",
     "docs/tutorials/credit.md",
 )  # fmt: skip
 
@@ -157,10 +149,6 @@ LONG = (
 )
 def test_the_blocks_of_a_document_run(document: str, folder: Path) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
-    if document == "docs/library.md":
-        write_model(folder / "model.onnx", 10)
-    if document == "docs/library.md":
-        exec(PRELUDE, names)
     run_blocks(document, folder, names)
 
 
