@@ -19,7 +19,7 @@ from calib.registry import METHODS, calibrator
 
 SPREADS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0)
 """Standard deviations of the departures among which folds choose; 0 for none."""
-MISSING = ("", "None", "nan", "NaT", "<NA>")
+MISSING = ("", "None", "nan", "NaT", "<NA>", "(missing)")
 """Values of a group that is not known."""
 MOST_GROUPS = 1_000
 MOST_ENTRIES = 1_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +42,12 @@ def apply(
         Kind | None, Option(help="What the outputs are, where they look like another kind.")
     ] = None,
     features: arguments.Features = None,
+    groups: Annotated[
+        str | None,
+        Option(
+            metavar="COLUMN", help="Column of groups, for a map by group; else that of the fit."
+        ),
+    ] = None,
     read: arguments.Read = [],  # noqa: B006  # Typer copies it
     isolate: arguments.Isolate = None,
     json: arguments.Json = False,
@@ -58,24 +65,34 @@ def apply(
     exported = saved_calibrator(calibrator, how)
     if features and not exported.needs_features:
         arguments.refuse(f"{exported.method} takes no features; leave --features out")
+    if exported.needs_groups:
+        how = replace(how, groups=groups or how.groups or exported.group_column or None)
+        if how.groups is None:
+            arguments.refuse("the calibrator has a map by group; name its column with --groups")
+    elif groups:
+        arguments.refuse(f"{exported.method} takes no groups; leave --groups out")
     more = [name for name, wanted in (("actions", decide), ("sets", sets)) if wanted]
-    in_blocks = has_blocks(file) and not exported.needs_features and not isolate and not more
+    at_once = exported.needs_features or exported.needs_groups or isolate or more
+    in_blocks = has_blocks(file) and not at_once
+    unseen = ""
     if in_blocks and ending in ("", *ENDINGS):
         n = _in_blocks(exported, file, out, how, kind)
     elif file.is_dir() or ending == ".parquet" or (in_blocks and file.stat().st_size > MAX_BYTES):
         raise CalibrationError(
             f"{file.name} cannot be calibrated to {out.name}: folders, files of over {MAX_BYTES / 1e6:,.0f} MB and "
             "all results in Parquet go in blocks of rows, from .npy or Parquet to .npy or Parquet, without features, "
-            "--isolate, --decide and --sets. For other files take --out .npz."
+            "groups, --isolate, --decide and --sets. For other files take --out .npz."
         )
     else:
         rows = _rows_at_once(exported, file, features, how, kind, isolate)
         calibrated.write_predictions(out, exported, rows, more)
         n = len(rows.logits)
+        unseen = calibrated.unseen_groups(exported, rows)
     answer = text.Answer(json)
     answer.say(
         f"Wrote {plural(n, 'row')} to {out}.", rows=n, method=exported.method, file=out, added=more
     )
+    answer.note(unseen, "note")
     return answer.end()
 
 
@@ -121,4 +138,6 @@ def _rows_at_once(
         inputs = read_features(own, chosen, isolate, beside_outputs=not features)
     logits = exported.to_logits(outputs, kind)
     check_sums(exported, outputs, file.name)
-    return calibrated.Rows(logits, features=exported.to_features(inputs), ids=ids)
+    return calibrated.Rows(
+        logits, features=exported.to_features(inputs), ids=ids, groups=read.groups
+    )

@@ -400,6 +400,9 @@ class Predictions:
         facts = {"data_name": self.name, "data_sha256": self.sha256, "view": view}
         if self.event is not None:
             facts |= {"event": self.event.name, "event_class": self.class_names[self.event.column]}
+        chosen = [role.column for role in self.roles if role.role == "group"]
+        if self.groups is not None and len(chosen) == 1:
+            facts |= {"group_column": chosen[0]}
         n = len(self)
         return OutputFormat(
             kind=self.kind,

@@ -54,7 +54,11 @@ def group_names(groups: Array) -> tuple[Texts | None, Findings]:
         )
         return None, (warning("too_many_groups", reason, "Choose another column as groups."),)
     texts = values.astype(np.str_)
-    gone = np.isnan(values) if values.dtype.kind == "f" else np.char.strip(texts) == ""
+    gone = np.char.strip(texts) == ""
+    if values.dtype.kind == "f":
+        gone = np.isnan(values)
+        if (values[~gone] % 1 == 0).all():  # whole numbers in a column with empty cells
+            texts = np.array([text.removesuffix(".0") for text in texts.tolist()], dtype=np.str_)
     names = np.where(gone, "(missing)", texts)
     n = int(gone[places].sum())
     reason = f"{plural(n, 'row')} of {len(groups):,} {verb(n, 'has', 'have')} no group and form the group (missing)."

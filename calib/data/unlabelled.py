@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.build.features import Features, as_features
+from calib.data.build.labels import crossed
 from calib.data.build.part import (
     as_floats,
     check_there,
@@ -24,11 +25,12 @@ from calib.data.guess.arrays import infer_array, infer_arrays
 from calib.data.guess.question import infer_columns
 from calib.data.limits import MAX_ROWS
 from calib.data.loading import check_choices, findings_as_error, in_a_reader
-from calib.data.options import NOTHING, Choices, Source
+from calib.data.options import NOTHING, Choices, Columns, Source
 from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source, reads_apart
 from calib.data.read.top_k import read_as_pairs
 from calib.data.roles import ColumnRole
+from calib.data.rows import group_names
 from calib.data.spelling import as_text
 from calib.numerics import Floats
 
@@ -49,11 +51,14 @@ class UnlabelledRows:
     columns : tuple of str
         Of a table, the columns of the outputs in their order; of arrays, what the one that names the classes holds;
         empty where there is none.
+    groups : ndarray of str of shape (n,) or None
+        Group of each row, where a column of them was chosen.
     """
 
     outputs: Floats
     ids: Mapping[str, npt.NDArray[np.str_]]
     columns: tuple[str, ...] = ()
+    groups: npt.NDArray[np.str_] | None = None
 
 
 def read_rows(
@@ -66,7 +71,7 @@ def read_rows(
     source : str, Path or tuple
         A path, or a file name with its bytes or an open binary file.
     choices : Choices or None, default None
-        As for :func:`calib.data.inspect`; usually the outputs' name at most.
+        As for :func:`calib.data.inspect`; usually the outputs' name at most. Groups are read where they are chosen.
     isolate : bool or None, default None
         Whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
 
@@ -83,6 +88,7 @@ def read_rows(
     if reads_apart(isolate, source):
         return _apart(read_rows, source, choices)
     with _open_contents(source, choices) as (contents, chosen):
+        check_there(contents, chosen.groups)
         read, roles = _infer_roles(contents, chosen)
         naming = [role.column for role in roles if role.role == "id"]
         outputs = read.outputs
@@ -100,7 +106,8 @@ def read_rows(
         }
         if not contents.tabular:
             columns = read_class_names(contents, class_names_in(contents)) or ()
-        return UnlabelledRows(found, ids, columns)
+        groups = _groups_of_rows(contents, chosen.groups, len(found)) if chosen.groups else None
+        return UnlabelledRows(found, ids, columns, groups)
 
 
 def read_features(
@@ -150,6 +157,23 @@ def read_features(
         return as_features(read_any(contents, name), display_name(contents, name))[0]
 
 
+def _groups_of_rows(contents: Contents, chosen: Columns, n_rows: int) -> npt.NDArray[np.str_]:
+    """The group of each row as loading reads it."""
+    names = check_there(contents, chosen)
+    values = (
+        crossed([contents.read(name) for name in names])
+        if names[1:]
+        else read_any(contents, names[0])
+    )
+    groups, findings = group_names(values.reshape(len(values), -1)[:, 0])
+    if groups is None or len(groups) != n_rows:
+        why = (
+            findings[0].reason if groups is None else f"{len(values):,} groups for {n_rows:,} rows."
+        )
+        raise InvalidUpload("groups", f"{listed(names)}: {why}", "Choose another column of groups.")
+    return groups
+
+
 def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
     """A column as text; None where its values are too long to be names."""
     cells = [as_text(value) for value in contents.read(name).reshape(-1).tolist()]
@@ -162,12 +186,13 @@ def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *m
     """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
     with findings_as_error(), ExitStack() as stack:
         found = in_a_reader(task, open_file(source, stack), choices, False, *more)
-        outputs, ids = (
-            (found.outputs, found.ids) if isinstance(found, UnlabelledRows) else (found, {})
-        )
+        outputs, texts = found, list[Any]()
+        if isinstance(found, UnlabelledRows):
+            outputs = found.outputs
+            texts = [*found.ids.values(), *([] if found.groups is None else [found.groups])]
         numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
         if not numbers or any(
-            names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in ids.values()
+            names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in texts
         ):
             raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
         return found

@@ -106,6 +106,8 @@ def read_new_rows(
         options = options.changed(floor=exported.floor)
     if options.choices.scale is None and (exported.scale is not None or exported.kind in IN_UNIT):
         options = options.changed(scale=exported.scale or PLAIN)
+    if exported.needs_groups and options.choices.groups is None:
+        options = options.changed(groups=exported.group_column or None)
     inspection = inspect(source, options)
     by_name = set(exported.class_names) <= set(inspection.rows) and options.choices.outputs is None
     if by_name and (inspection.predictions is None or labelled is False):
@@ -157,6 +159,7 @@ def _unlabelled(
         tuple(names) if known else exported.class_names,
         exported.kind,
         features=features,
+        metadata={} if rows.groups is None else {exported.group_column: rows.groups},
     )
     return fitted_to(exported, data)
 

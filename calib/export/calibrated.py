@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from calib.base import Progress, silent
+from calib.data.findings import listed
 from calib.errors import CalibrationError
 from calib.export import predict
 from calib.export.runtime import ExportedCalibrator
+from calib.formatting import plural
 from calib.numerics import Floats, Ints
 from calib.records import npz_of
 
@@ -37,6 +39,20 @@ class Rows:
         """Label and weight, where they are known."""
         both = {"label": self.labels, "weight": self.weights}
         return {name: np.asarray(column) for name, column in both.items() if column is not None}
+
+
+def unseen_groups(exported: ExportedCalibrator, rows: Rows) -> str:
+    """Sentence on rows of groups that the fit did not have; "" without such rows."""
+    by_group = exported.calibrator.departures()
+    if by_group is None or rows.groups is None:
+        return ""
+    unseen = np.asarray(rows.groups)[~np.isin(rows.groups, by_group["names"])]
+    if not len(unseen):
+        return ""
+    return (
+        f"{plural(len(unseen), 'row')} of {len(rows.groups):,} in groups that the fit did not have "
+        f"({listed(np.unique(unseen).tolist())}) got the map that all groups share."
+    )
 
 
 def to_npz(*, data: Mapping[str, Any], callback: Progress = silent) -> bytes:

@@ -72,7 +72,7 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "range": _range(exported),
         "to_logits": logit_steps(exported),
         "steps": checked_steps(made, by_group=True),
-        "groups": made.departures(),
+        "groups": _departures(exported),
         "promises": sorted(made.promises(made.n_classes_)),
         "notes": made.notes(),
         "seen": None if exported.seen is None else asdict(exported.seen),
@@ -85,6 +85,11 @@ def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
         "sets": None if exported.sets is None else asdict(exported.sets),
         "metadata": exported.metadata,
     }
+
+
+def _departures(exported: ExportedCalibrator) -> dict[str, Any] | None:
+    by_group = exported.calibrator.departures()
+    return by_group and {**by_group, "column": exported.group_column}
 
 
 def checked_steps(calibrator: Calibrator, by_group: bool = False) -> list[Step]:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from calib.base import Calibrator, groups_for, is_pairs
 from calib.canonical import KINDS, Kind
-from calib.data import DataError, read_features, read_rows
+from calib.data import Choices, DataError, read_features, read_rows
 from calib.data.loading import APART
 from calib.data.options import FORMATS
 from calib.decisions.conformal import PredictionSets
@@ -22,7 +22,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import score_intervals
 from calib.evaluation.evaluation import class_frequencies
 from calib.export import npz, provenance, writer
-from calib.export.calibrated import Rows, to_csv, to_npz
+from calib.export.calibrated import Rows, to_csv, to_npz, unseen_groups
 from calib.export.runtime import ExportedCalibrator
 from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
@@ -235,15 +235,9 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
     whole = fit.calibrator.gives_probabilities and not pairs
     st.header("Calibrated probabilities" if whole else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
-    takes_upload = not fit.calibrator.needs_groups
-    sources = [*parts, *["an upload"] * takes_upload]
     chosen = st.segmented_control(
-        "Of", sources, default="test rows", required=True, key="export/of"
+        "Of", [*parts, "an upload"], default="test rows", required=True, key="export/of"
     )
-    if not takes_upload:
-        st.caption(
-            "New rows, which need their groups: `python predict.py new.csv --groups column`, in the bundle."
-        )
     of: Hashable
     if chosen in parts:
         part = parts[chosen]
@@ -253,6 +247,8 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
         of = (fit.key, chosen)
     else:
         asks = "with features, " if "features" in fit.calibrator.needs else ""
+        if fit.calibrator.needs_groups:
+            asks = f"with the column {escape_markdown(made.exported.group_column)} of groups, "
         outputs = (
             f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
         )
@@ -260,6 +256,8 @@ def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
         if uploaded is None:
             return
         rows, of = uploaded
+        if unseen := unseen_groups(made.exported, rows):
+            st.info(escape_markdown(unseen), icon=":material/group:")
     given = {"exported": made.exported, "rows": rows}
     large = rows.logits.size > FEW_CELLS
     with st.container(horizontal=not large):
@@ -317,11 +315,12 @@ def uploaded_rows(
 
 
 def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -> Rows:
-    read = read_rows((file.filename, file), isolate=APART)
+    groups = exported.group_column or None
+    read = read_rows((file.filename, file), Choices(groups=groups), isolate=APART)
     outputs = exported.in_class_order(read.outputs, read.columns)
     logits = exported.to_logits(outputs, kind)
     if not exported.needs_features:
-        return Rows(logits, ids=read.ids)
+        return Rows(logits, ids=read.ids, groups=read.groups)
     features = read_features((file.filename, file), isolate=APART)
     return Rows(logits, features=exported.to_features(features), ids=read.ids)
 

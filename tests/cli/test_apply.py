@@ -305,3 +305,82 @@ def test_apply_writes_actions_and_sets_of_rows_that_could_be_streamed(
         np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), expected)
     assert run("apply", saved, tmp_path / "new.npy", "--out", tmp_path / "p.parquet", "--sets") == 1
     assert "take --out .npz" in capsys.readouterr().err
+
+
+@pytest.fixture
+def by_region(tmp_path, rng):
+    """A table of risks by region, with a calibrator by group of it that the command line fitted."""
+    p = rng.uniform(0.2, 0.8, 3000)
+    region = rng.choice(["1", "2", "3"], 3000)
+    bad = rng.random(3000) < p * np.where(region == "2", 0.5, 1.0)
+    table = pd.DataFrame({"pd": p, "default": bad.astype(int), "region": region})
+    table.to_csv(tmp_path / "loans.csv", index=False)
+    saved = tmp_path / "c.npz"
+    read = ["--read", "groups=region"]
+    assert run("fit", tmp_path / "loans.csv", "--method", "by_group", "--out", saved, *read) == 0
+    return saved, table
+
+
+def test_apply_takes_the_groups_of_the_rows_by_the_column_of_the_fit(by_region, tmp_path, capsys):
+    saved, _ = by_region
+    made = runtime.load(saved)
+    assert made.group_column == "region"
+    new = pd.DataFrame({"pd": [0.5] * 6, "region": ["1", "2", "3", "4", "4", None]})
+    new.to_csv(tmp_path / "new.csv", index=False)  # read as 1.0, 2.0 ..., as one cell is empty
+    capsys.readouterr()
+    assert run("apply", saved, tmp_path / "new.csv", "--out", tmp_path / "o.csv") == 0
+    said = capsys.readouterr().out
+    assert "3 rows of 6 in groups that the fit did not have ((missing), 4) got the map" in said
+    one, two, three, unseen, again, missing = pd.read_csv(tmp_path / "o.csv")["calibrated_1"]
+    expected = made.predict_proba([0.5] * 3, groups=["1", "2", "3"])[:, 1]
+    np.testing.assert_allclose([one, two, three], expected, rtol=1e-12)
+    shared = calib.calibrator("platt").fit(calib.load(tmp_path / "loans.csv").split(0.5)[0])
+    np.testing.assert_allclose([unseen, again, missing], shared.predict_proba([0.5] * 3)[:, 1])
+    assert two < min(one, three) - 0.05
+    of_script = tmp_path / "script.csv"
+    calib.runtime.predict.main(
+        [str(tmp_path / "new.csv"), "--out", str(of_script), "--calibrator", str(saved)]
+    )
+    calibrated = pd.read_csv(of_script)["calibrated_1"]
+    np.testing.assert_allclose(calibrated, pd.read_csv(tmp_path / "o.csv")["calibrated_1"])
+
+
+def test_groups_have_another_column_or_an_array_or_are_missed_by_name(by_region, tmp_path, capsys):
+    saved, table = by_region
+    file, out = tmp_path / "new.csv", tmp_path / "o.npz"
+    table.rename(columns={"region": "area"}).drop(columns="default").to_csv(file, index=False)
+    assert run("apply", saved, file, "--out", out) == 1
+    assert "has no array or column 'region'; it holds pd, area" in capsys.readouterr().err
+    made = runtime.load(saved)
+    expected = made.predict_proba(table["pd"], groups=table["region"])
+    np.savez(tmp_path / "new.npz", probs=table["pd"], area=table["region"].to_numpy(str))
+    for new in (file, tmp_path / "new.npz"):
+        for isolate in ("--isolate", "--no-isolate"):
+            assert run("apply", saved, new, "--groups", "area", "--out", out, isolate) == 0
+            np.testing.assert_allclose(np.load(out)["probabilities"], expected, rtol=1e-12)
+    table.to_parquet(tmp_path / "new.parquet")
+    assert run("apply", saved, tmp_path / "new.parquet", "--out", out) == 0
+    np.testing.assert_allclose(np.load(out)["probabilities"], expected, rtol=1e-12)
+    assert run("apply", saved, tmp_path / "new.parquet", "--out", tmp_path / "o.parquet") == 1
+    assert "without features, groups" in capsys.readouterr().err
+    fitted = calib.calibrator("by_group").fit(
+        table["pd"], table["default"], groups=table["region"].to_numpy(str)
+    )
+    unnamed = calib.export.save(fitted, tmp_path / "unnamed.npz")
+    assert run("apply", unnamed, file, "--out", out) == 2
+    assert "name its column with --groups" in capsys.readouterr().err
+    platt = calib.calibrator("platt").fit(table["pd"], table["default"])
+    plain = calib.export.save(platt, tmp_path / "p.npz")
+    assert run("apply", plain, file, "--groups", "area", "--out", out) == 2
+    assert "platt takes no groups; leave --groups out" in capsys.readouterr().err
+
+
+def test_check_takes_the_groups_of_rows_without_labels(by_region, tmp_path, capsys):
+    saved, table = by_region
+    table[:500].drop(columns="default").to_csv(tmp_path / "new.csv", index=False)
+    assert run("check", saved, tmp_path / "new.csv", "--json") == 0
+    capsys.readouterr()
+    rows = read_new_rows(runtime.load(saved), tmp_path / "new.csv", labelled=False).data
+    found = runtime.load(saved).predict_proba(rows)
+    expected = runtime.load(saved).predict_proba(table["pd"][:500], groups=table["region"][:500])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

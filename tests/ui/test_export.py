@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
+
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
+import calib
+from calib.data.samples import load_sample
+from calib.engine import Engine
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import npz_bytes
-from tests.ui.conftest import open_page, unfold
+from tests.ui.conftest import fit, open_page, said, unfold
 
 
 def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(
@@ -56,6 +62,32 @@ def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(
     assert any(
         each.endswith("csv") for each in [*urls(app), *(button.label for button in app.button)]
     )
+
+
+def test_an_upload_for_a_map_by_group_brings_the_column_of_groups(queue: Engine) -> None:
+    session = OpenSession.from_data(load_sample("simulated-loans"))
+    column, groups = next(iter(session.data.group_columns().items()))
+    fit(queue, session, ("by_group", {"column": column}))
+    app = open_page("pages/5_Export.py", session)
+    app.segmented_control(key="export/of").set_value("an upload").run()
+    label = app.file_uploader(key="export/upload").label
+    assert f"with the column {column} of groups" in label
+    probs = session.data.probs[:5, 1]
+    names = [*groups[:4].tolist(), "elsewhere"]
+    lines = [f"{p},{name}" for p, name in zip(probs.tolist(), names, strict=True)]
+    table = "\n".join([f"pd,{column}", *lines]).encode()
+    app = app.file_uploader(key="export/upload").upload("new.csv", table).run()
+    assert not app.exception and not app.error
+    assert "1 row of 5 in groups that the fit did not have (elsewhere)" in said(app)
+    _, content = session.built["export/npz"]
+    found = np.load(io.BytesIO(content))["probabilities"]
+    fitted = calib.calibrator("by_group", column=column).fit(session.calibration)
+    expected = fitted.predict_proba(probs, groups=names)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert fitted.spread_
+    bare = "\n".join(["pd", *map(str, probs.tolist())]).encode()
+    app = app.file_uploader(key="export/upload").upload("bare.csv", bare).run()
+    assert f"has no array or column '{column}'" in str([each.value for each in app.error])
 
 
 def urls(app: AppTest) -> dict[str, str]:

@@ -206,4 +206,3 @@ def test_pages_show_a_map_by_group_as_any_other_fit(queue: Engine) -> None:
     for path in ("2_Compare", "4_Decide", "5_Export", "7_Calibration_maps"):
         app = open_page(f"pages/{path}.py", session)
         assert clean(app), path
-    assert "--groups column" in said(open_page("pages/5_Export.py", session))
