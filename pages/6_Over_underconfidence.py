@@ -39,12 +39,16 @@ def body() -> None:
     st.header("Where the gap comes from")
     closer = choose_one(fits, "confidence")
     list_rows()
-    folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
+    folded(
+        f"At which {view.wording.predicted_label}?",
+        "confidence/bands",
+        partial(bands, fits, closer),
+    )
     if view.column is None:
         classes = partial(by_class, session.test, fits, closer)
         folded("In which classes?", "confidence/classes", classes)
     folded(
-        f"How does the {view.said} of {view.right_rows} and of {view.wrong_rows} spread?",
+        view.wording.densities_title,
         "confidence/densities",
         partial(densities, chosen),
     )

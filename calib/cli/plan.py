@@ -45,10 +45,10 @@ def plan(
             "--threshold is a probability of the event of two classes, and these outputs name no event; leave it out"
         )
     needed = rows_needed(said, came, threshold, widths, judged.clusters)
-    rows = [["interval of", "width", "rows", judged.view.right]]
+    rows = [["interval of", "width", "rows", judged.view.wording.positive_label]]
     rows += [[one.target, f"{one.width:g}", f"{one.rows:,}", f"{one.events:,}"] for one in needed]
     lines = [
-        f"From {plural(len(judged), 'row')} ({judged.view.outcome} {judged.means[1]:.1%}):",
+        f"From {plural(len(judged), 'row')} ({judged.view.wording.observed_label} {judged.means[1]:.1%}):",
         *aligned(rows),
     ]
     answer.say("\n".join(lines), rows=len(judged), model=text.means(judged), needed=needed)

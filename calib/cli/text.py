@@ -184,7 +184,7 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
 def means(evaluation: Evaluation) -> dict[str, Any]:
     """Mean prediction, observed rate, and their difference."""
     mean, rate = evaluation.means
-    return {"view": evaluation.view.name, "said": mean, "outcome": rate, "gap": mean - rate}
+    return {"view": evaluation.view.name, "predicted": mean, "observed": rate, "gap": mean - rate}
 
 
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], test: Predictions) -> str:

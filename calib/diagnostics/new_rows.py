@@ -230,7 +230,7 @@ def _recalibrated(before: Evaluation) -> LogisticFit | None:
 
 
 ASSUMES = (
-    "This assumes that the {said} is calibrated on these rows: the mix of inputs may have changed, but not how often "
+    "This assumes that it is calibrated on these rows: the mix of inputs may have changed, but not how often "
     "rows with the same inputs have the same outcome. Such a change shows only in labels."
 )
 
@@ -243,10 +243,9 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
     title : of the calibrator.
     before : accuracy on the labelled rows, where it is known.
     """
-    view = found.view
     parts = [f"an accuracy of **{_percent(found.accuracy)}**"]
     if found.rate is not None:
-        parts.insert(0, f"an {view.outcome} of **{_percent(found.rate)}**")
+        parts.insert(0, f"an observed rate of **{_percent(found.rate)}**")
     earlier = (
         "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
     )
@@ -259,10 +258,8 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
             "**higher**" if low > 0 else "**lower**" if high < 0 else "not significantly different"
         )
         size = f"{points(value)} points, {points_between(low, high)}"
-        said.append(
-            f"Its {view.mean_said} is {way} on these rows, beside the labelled ones ({size})."
-        )
-    said.append(ASSUMES.format(said=view.said))
+        said.append(found.view.wording.describe_drift(way, size))
+    said.append(ASSUMES)
     level = round_percent(0.95)
     said.append(
         f"The intervals ({level}) cover chance in the outcomes of these rows and what is not known of the calibration, "

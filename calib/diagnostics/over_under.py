@@ -237,7 +237,7 @@ def table_cells(result: OverUnder, view: View = TOP_LABEL) -> dict[str, tuple[st
         "change of u": _words(change.under if change else None, "+"),
         "o / u": _words(result.ratio),
         "change of o / u": _words(change.ratio if change else None, "×"),
-        view.odds.replace("its", "the"): _words(result.odds),
+        view.wording.odds_label: _words(result.odds),
         "o / u over odds": _words(result.ratio_over_odds),
         "gap, points": _words(result.gap, write=points),
         "change of the gap": _words(change.gap if change else None, write=points),

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation.claims import FEW_ROWS, NEGLIGIBLE, untold
+from calib.evaluation.describe import describe_frequencies
 from calib.evaluation.evaluation import Evaluation, check_same_rows, class_frequencies
 from calib.evaluation.recommendation import HARDLY
 from calib.evaluation.score_registry import SCORES, scored_on
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import listed, percent, points_between
+from calib.formatting import listed
 from calib.metrics.bootstrap import Interval
 from calib.parameters import number_fault
 
@@ -44,7 +45,7 @@ class CalibrationShift:
     Attributes
     ----------
     n, n_before : rows now, and rows it was judged on (None if not known).
-    said, outcome : means over the new data of what is said of a row and of what it should equal.
+    predicted, observed : mean prediction and observed rate of the new data.
     scores, joint : by key, those of ``SHOWN`` that exist: at ``level`` each, and so that all claims hold together.
     gain : NLL of the calibrator minus that of the raw model on the new data, paired, at the joint level; None for
         methods that give a confidence only.
@@ -56,8 +57,8 @@ class CalibrationShift:
     """
 
     n: int
-    said: float
-    outcome: float
+    predicted: float
+    observed: float
     scores: dict[str, ScoreChange]
     joint: dict[str, ScoreChange]
     n_before: int | None = None
@@ -206,13 +207,13 @@ def _now(shift: CalibrationShift, subject: str) -> str:
     gap = shift.joint["signed gap"].now
     ece = shift.joint["ECE"].now
     view = shift.view
-    facts = f"{view.mean_said} {percent(shift.said)}, {view.outcome} {percent(shift.outcome)}"
+    facts = view.wording.describe_means(shift.predicted, shift.observed)
     if _beyond(gap):
-        return f"{describe_gap(subject, gap, view)}: {facts}."
+        return f"{view.wording.describe_gap(subject, gap)}: {facts}."
     if ece.low > 0:
         return (
-            f"{subject} is **miscalibrated on the new data** at some values of the {view.said}, though not on "
-            f"average ({facts}): {SCORES['ECE'].seen(view).title} {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
+            f"{subject} is **miscalibrated on the new data** at some probabilities, though not on average "
+            f"({facts}): {SCORES['ECE'].seen(view).title} {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
         )
     return (
         f"**No significant miscalibration of {subject}**: {facts}. With {shift.n:,} rows the joint interval of the gap "
@@ -220,28 +221,11 @@ def _now(shift: CalibrationShift, subject: str) -> str:
     )
 
 
-def describe_gap(subject: str, gap: Interval, view: View) -> str:
-    """Describe predictions that are too high or too low on average, with their interval."""
-    near, far = sorted((abs(gap.low), abs(gap.high)))
-    size = f"{100 * abs(gap.value):.1f} points"
-    ends = points_between(near, far, sign=False)
-    too_high = gap.value > 0
-    if view.is_event and too_high:
-        return f"{subject} **overestimates the risk by {size}** on the new data ({ends})"
-    if view.is_event:
-        return f"{subject} **underestimates the risk by {size}** on the new data ({ends})"
-    if too_high:
-        return f"{subject} is **overconfident by {size}** on the new data ({ends})"
-    return f"{subject} is **underconfident by {size}** on the new data ({ends})"
-
-
 def _changed(shift: CalibrationShift) -> str:
     known = {
         key: score.change for key, score in shift.joint.items() if key in _CLAIMED and score.change
     }
-    names = {key: key for key in _CLAIMED} | {
-        "signed gap": f"{shift.view.said} minus {shift.view.outcome}"
-    }
+    names = {key: key for key in _CLAIMED} | {"signed gap": shift.view.wording.gap_label}
     if not known or (shift.n_before is not None and shift.n_before < FEW_ROWS):
         return ""
     moved = {key: change for key, change in known.items() if _beyond(change)}
@@ -263,11 +247,7 @@ def _useless(shift: CalibrationShift) -> str:
     """Sentence for a calibrator that is not better than class frequencies."""
     if shift.skill is None:
         return ""
-    constant = (
-        f"giving every row {percent(shift.outcome)}"
-        if shift.view.is_event
-        else "the class frequencies"
-    )
+    constant = describe_frequencies(shift.observed if shift.view.is_event else None)
     if shift.skill.value < HARDLY * shift.frequencies:
         return f"**Do not use it here**: on the new data it is no better than {constant}."
     return "" if shift.skill.low > 0 else f"It is not yet shown to be better than {constant}."

@@ -196,25 +196,22 @@ def _too_few(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]
     yield f"{title(answer.best)} has the lowest {_score(answer)} so far."
 
 
-def describe_frequencies(skill: Skill) -> str:
+def describe_frequencies(event_rate: float | None) -> str:
     """Describe the baseline: one probability for all rows."""
-    if skill.event_rate is None:
+    if event_rate is None:
         return "giving every row the class frequencies"
-    return f"giving every row {percent(skill.event_rate)}"
+    return f"giving every row {percent(event_rate)}"
 
 
 def _do_not_use(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
     skill = answer.skill
     assert skill is not None
     unit = SCORES["NLL"].unit
-    is_better = "is 2\u00a0% better than"
-    start = "Do not use"
+    frequencies = describe_frequencies(skill.event_rate)
+    advice = f"Do not use: no method is 2\u00a0% better than {frequencies}"
     if skill.undecided:
-        is_better = "is shown to be better than"
-        start = "Do not use yet"
-    yield (
-        f"{bold(f'{start}: no method {is_better} {describe_frequencies(skill)}')} (NLL {number(skill.loss)})."
-    )
+        advice = f"Do not use yet: no method is shown to be better than {frequencies}"
+    yield f"{bold(advice)} (NLL {number(skill.loss)})."
     if abs(skill.gain.value) < answer.relevant:
         yield f"The best, {title(skill.method)}, is no different."
     else:

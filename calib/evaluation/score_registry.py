@@ -118,7 +118,7 @@ class Score:
         Score
             With the words of that view.
         """
-        title, meaning = view.scores.get(self.key, (self.title, self.meaning))
+        title, meaning = view.wording.scores.get(self.key, (self.title, self.meaning))
         return replace(self, title=title, meaning=meaning)
 
 

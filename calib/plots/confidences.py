@@ -36,21 +36,19 @@ def confidence_densities(
     """
     edges = histogram.edges
     scale: Scale = "logit" if histogram.scale == "logit" else "linear"
+    wording = view.wording
+    right, wrong = wording.positive_label, wording.negative_label
     groups = [
-        Counted(view.right, histogram.right, style.color, view.right),
-        Counted(view.wrong, histogram.wrong, NEUTRAL, view.wrong),
+        Counted(right, histogram.right, style.color, right),
+        Counted(wrong, histogram.wrong, NEUTRAL, wrong),
     ]
-    medians = from_scale(
-        np.array([histogram_median(edges, group.count) for group in groups]), scale
-    )
-    said = "; ".join(
-        f"{int(group.count.sum()):,} rows {group.name}, median {three_digits(median)}"
-        for group, median in zip(groups, medians, strict=True)
-        if group.count.sum()
-    )
+    medians = [histogram_median(edges, group.count) for group in groups if group.count.sum()]
+    told = " and ".join(map(three_digits, from_scale(np.array(medians), scale)))
+    counts = [int(group.count.sum()) for group in groups]
     fig = go.Figure()
-    quiet(fig, HEIGHT, alt=f"{view.said.capitalize()} of {said}.", title=title)
-    draw_counts(fig, edges, from_scale(edges, scale), groups, view.said)
+    alt = f"{wording.describe_outcomes(*counts)}, median {told}."
+    quiet(fig, HEIGHT, alt=alt, title=title)
+    draw_counts(fig, edges, from_scale(edges, scale), groups, wording.predicted_label)
     set_x(fig, title_text=axis_title(view), range=[edges[0], edges[-1]])
     if scale == "logit":
         set_x(fig, **logit_ticks(edges[0], edges[-1]))
@@ -81,8 +79,9 @@ def confidence_drift(
         for h in (before, now)
     ]
     fig = go.Figure()
+    label = view.wording.predicted_label
     alt = (
-        f"{view.said.capitalize()}: its mean log-odds moved from {three_digits(middles[0])} before to"
+        f"{label.capitalize()}: its mean log-odds moved from {three_digits(middles[0])} before to"
         f" {three_digits(middles[1])} now."
     )
     quiet(fig, height, alt=alt)
@@ -90,8 +89,8 @@ def confidence_drift(
         Counted("now", now.count[cells], style.color, "rows now"),
         Counted("before", before.count[cells], NEUTRAL, "rows before"),
     ]
-    draw_counts(fig, shown, from_scale(shown, "logit"), groups, view.said)
+    draw_counts(fig, shown, from_scale(shown, "logit"), groups, label)
     room = max(0.1, (_LEAST_LENGTH - (shown[-1] - shown[0])) / 2)
     ends = float(shown[0] - room), float(shown[-1] + room)
-    set_x(fig, title_text=view.said, range=list(ends), **logit_ticks(*ends))
+    set_x(fig, title_text=label, range=list(ends), **logit_ticks(*ends))
     return fig

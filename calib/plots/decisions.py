@@ -301,10 +301,9 @@ def threshold_chart(
     fig = go.Figure()
     done = [int(part[reached].sum()) for part in (counts.right, counts.wrong)]
     words = f"{action} at or above {100 * counts.threshold:.4g} %"
-    alt = (
-        f"{view.said.capitalize()} of {counts.right.sum():,} rows {view.right} and {counts.wrong.sum():,} "
-        f"{view.wrong}; {words}: {done[0]:,} and {done[1]:,} of them lie there."
-    )
+    wording = view.wording
+    rows = wording.describe_outcomes(counts.right.sum(), counts.wrong.sum())
+    alt = f"{rows}; {words}: {done[0]:,} and {done[1]:,} of them lie there."
     quiet(fig, THRESHOLD_HEIGHT, alt=alt)
     groups = [
         Counted(
@@ -314,11 +313,11 @@ def threshold_chart(
             f"rows {name}",
         )
         for name, part, color in (
-            (view.right, counts.right, style.color),
-            (view.wrong, counts.wrong, NEUTRAL),
+            (wording.positive_label, counts.right, style.color),
+            (wording.negative_label, counts.wrong, NEUTRAL),
         )
     ]
-    draw_counts(fig, edges, from_scale(edges, scale), groups, view.said)
+    draw_counts(fig, edges, from_scale(edges, scale), groups, wording.predicted_label)
     fig.add_shape(
         type="line",
         x0=at,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from calib.evaluation.view import View
-from calib.formatting import percent, points, points_between
+from calib.formatting import points, points_between
 from calib.plots.annotations import carry
 from calib.plots.rows import RowLabel, draw_row, frame_rows, line_through_rows
 from calib.plots.style import COLORS, GUIDE, THIN, Style, colored, plain, set_layout, set_x
@@ -62,7 +62,7 @@ def forest(groups: Sequence[GroupFinding], n_judged: int, view: View) -> go.Figu
         ]
     off = [group for group in groups if group.severity != "fine"]
     named = "; ".join(f"{group.name} {points(group.gap.value)} points" for group in off[:6])
-    title = _axis(view)
+    title = view.wording.group_gap_label
     alt = f"{title} of {len(groups)} groups with joint intervals. Off: {named or 'none'}."
     frame_rows(fig, labels, alt=alt, pixels=PIXELS, drop=DROP)
     texts += [_text(name, -1, shift) for name, shift in _columns(view)]
@@ -85,10 +85,6 @@ def _columns(view: View) -> tuple[tuple[str, int], ...]:
     return COLUMNS if view.is_event else COLUMNS[:2]
 
 
-def _axis(view: View) -> str:
-    return "Observed − predicted" if view.is_event else "Confidence − accuracy"
-
-
 def _text(text: str, place: float, shift: int) -> dict[str, Any]:
     return {
         "text": text if place >= 0 else colored(text, GUIDE),
@@ -108,7 +104,7 @@ def _hover(group: GroupFinding, view: View) -> dict[str, Any]:
     low, high = group.gap.low, group.gap.high
     lines = [
         f"{plain(group.name)} · {group.rows:,} rows",
-        f"{view.mean_said} {percent(group.predicted)}, {view.outcome} {percent(group.observed)}",
+        view.wording.describe_means(group.predicted, group.observed),
         f"gap {points(group.gap.value)} points ({points_between(low, high)})",
     ]
     columns: dict[str, Any] = {

@@ -10,7 +10,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
-from calib.formatting import percent
 from calib.numerics import Floats, Ints
 from calib.plots.annotations import carry, draw_line, draw_marks, whiskers
 from calib.plots.axes import log_axis
@@ -60,9 +59,8 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
         )
         labels.append(RowLabel(name, found, style.color))
         if np.isfinite(odds.value) and odds.value > 0:
-            hover = (
-                f"{plain(name)}<br>{view.odds} {{odds:.3r}} ({{odds_low:.3r}} to {{odds_high:.3r}})"
-            )
+            ends = "{odds:.3r} ({odds_low:.3r} to {odds_high:.3r})"
+            hover = f"{plain(name)}<br>{view.wording.odds_label} {ends}"
             told = carry(hover, odds=[odds.value], odds_low=[odds.low], odds_high=[odds.high])
             draw_marks(
                 fig,
@@ -86,7 +84,9 @@ def ratio_to_odds(rows: Sequence[Row], view: View = TOP_LABEL) -> go.Figure:
     shown = np.log10(shown[np.isfinite(shown) & (shown > 0)])
     low, high = (float(shown.min()), float(shown.max())) if shown.size else (0.0, 1.0)
     pad = 0.03 * (high - low) + 0.1
-    set_x(fig, **log_axis(low - pad, high + pad), title_text=f"o / u   ( | {view.odds})")
+    set_x(
+        fig, **log_axis(low - pad, high + pad), title_text=f"o / u   ( | {view.wording.odds_label})"
+    )
     return fig
 
 
@@ -111,8 +111,8 @@ def _way(fig: go.Figure, start: float, end: float, place: int, style: Style) -> 
 
 def _missing(result: OverUnder, view: View) -> str:
     if not result.n_wrong:
-        return f"none {view.wrong}"
-    return f"none {view.right}" if not result.n_right else "u = 0"
+        return f"none {view.wording.negative_label}"
+    return f"none {view.wording.positive_label}" if not result.n_right else "u = 0"
 
 
 _BAND_PIXELS = 56
@@ -135,6 +135,8 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
     view : whose bands and words are used.
     """
     fig = go.Figure()
+    wording = view.wording
+    predicted, observed = wording.predicted_label, wording.observed_label
     bands = [band_name(low, high) for low, high in pairwise(view.bands)]
     shown = [k for k in range(len(bands)) if any(gaps.rows[k] for _, gaps, _ in methods)]
     line_through_rows(fig, 0, len(shown), THIN, _MIDDLE)
@@ -146,14 +148,13 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
             for end in (gaps.gap_low, gaps.gap_high)
         )
         at, low, high = (100 * part for part in (value, *ends))  # in points, as the table has them
-        said, outcome = view.said, view.outcome
         told = carry(
-            f"{plain(name)}, {said} {{band}}<br>{{rows:,d}} rows, {view.mean_said} {{{said}:.3r}}, {outcome}"
-            f" {{{outcome}:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}<br>adds {{adds:+.2r}} to the gap",
+            f"{plain(name)}, {predicted} {{band}}<br>{{rows:,d}} rows, {wording.mean_label} {{{predicted}:.3r}}, "
+            f"{observed} {{{observed}:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}<br>adds {{adds:+.2r}} to the gap",
             band=np.array([bands[k] for k in shown], dtype=object),
             adds=value,
             rows=gaps.rows[shown],
-            **{outcome: gaps.accuracy[shown], said: gaps.confidence[shown]},
+            **{observed: gaps.accuracy[shown], predicted: gaps.confidence[shown]},
             over=gaps.over[shown],
             under=gaps.under[shown],
             gap=gaps.gap[shown],
@@ -172,7 +173,7 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
         )
     name, gaps, style = methods[-1]
     labels = [RowLabel(bands[k], _band_note(name, gaps, k, view)) for k in shown]
-    title = f"What each band of {view.said} adds"
+    title = wording.band_title
     adds = one_each({bands[k]: three_digits(gaps.contribution[k]) for k in shown})
     frame_rows(
         fig,
@@ -182,7 +183,8 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
         pixels=_BAND_PIXELS,
         drop=_MIDDLE,
     )
-    set_x(fig, title_text=f"adds to the gap, in points<br>← {view.too_low}     {view.too_high} →")
+    sides = f"← {wording.too_low_label}     {wording.too_high_label} →"
+    set_x(fig, title_text=f"adds to the gap, in points<br>{sides}")
     add_line(fig)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
@@ -191,8 +193,7 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LAB
 def _band_note(name: str, gaps: GroupGaps, k: int, view: View) -> str:
     if not gaps.rows[k]:
         return f"no rows of {name}"
-    said, outcome = (percent(values[k]) for values in (gaps.confidence, gaps.accuracy))
-    return f"{gaps.rows[k]:,} rows: {view.marks[0]} {said}, {view.marks[1]} {outcome}"
+    return f"{gaps.rows[k]:,} rows: {view.wording.describe_group(gaps.confidence[k], gaps.accuracy[k])}"
 
 
 _APART = 0.12
@@ -217,6 +218,7 @@ def per_class_chart(
     view : whose words are used.
     """
     fig = go.Figure()
+    wording = view.wording
     names = [str(class_names[k]) for k in order]
     line_through_rows(fig, 0, len(order), THIN)
     offsets = (-_APART, _APART) if len(methods) > 1 else (0.0,)
@@ -224,8 +226,8 @@ def per_class_chart(
         gap, low, high = (values[order] for values in (gaps.gap, gaps.gap_low, gaps.gap_high))
         told = carry(
             f"%{{text}}, {plain(name)}<br>gap {{gap:+.2r}} ({{gap_low:+.2r}} to {{gap_high:+.2r}})<br>{{rows:,d}} rows,"
-            f" {{wrong:,d}} {view.wrong}: {view.mean_said} {{confidence:.3r}}, {view.outcome} {{accuracy:.3r}}"
-            "<br>o {over:.3r}, u {under:.3r}",
+            f" {{wrong:,d}} {wording.negative_label}: {wording.mean_label} {{confidence:.3r}}, "
+            f"{wording.observed_label} {{accuracy:.3r}}<br>o {{over:.3r}}, u {{under:.3r}}",
             **{"class": np.array(names, dtype=object)},
             gap=gap,
             gap_low=low,
@@ -251,14 +253,14 @@ def per_class_chart(
         )
     name, gaps, _ = methods[-1]
     worst = one_each({str(class_names[k]): three_digits(gaps.gap[k]) for k in order[:5]})
-    said = f"{view.mean_said.capitalize()} minus {view.outcome}"
-    alt = f"{said} of {len(order)} rows, {name}, the worst first: {worst}."
+    alt = f"Mean {wording.gap_label} of {len(order)} rows, {name}, the worst first: {worst}."
     labels = [
         RowLabel(class_name, f"{gaps.rows[k]:,} rows")
         for k, class_name in zip(order, names, strict=True)
     ]
     frame_rows(fig, labels, alt=alt if len(order) else "No class has enough rows.", title=title)
-    set_x(fig, title_text=f"{view.said} − {view.outcome}, in points   {view.too_high} →", nticks=7)
+    difference = f"{wording.predicted_label} − {wording.observed_label}"
+    set_x(fig, title_text=f"{difference}, in points   {wording.too_high_label} →", nticks=7)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 
@@ -357,5 +359,7 @@ def _side(theorem: TheoremOne, view: View) -> str:
     gap = theorem.chain[0]
     if gap < 5e-5:
         return "gap 0.0000"
-    word = view.too_high if theorem.signed_gap > 0 else view.too_low
+    word = view.wording.too_high_label
+    if theorem.signed_gap < 0:
+        word = view.wording.too_low_label
     return f"gap {gap:.4f}, {word}"

@@ -91,7 +91,11 @@ def _most_rows(rows: Ints) -> Floats:
 
 def axis_title(view: View) -> str:
     """Title of an axis of predicted probabilities: confidence, or P(event) with the event's name."""
-    return f"P({label(view.event_name or 'event', 20)})" if view.is_event else view.said
+    return (
+        f"P({label(view.event_name or 'event', 20)})"
+        if view.is_event
+        else view.wording.predicted_label
+    )
 
 
 def diagram_height(side: int) -> int:
@@ -133,10 +137,13 @@ def reliability_diagram(
     drawn = [parts] if behind is None else [behind, parts]
     limits = limits or common_limits(drawn, scale)
     place = partial(on_scale, scale=scale, limits=limits)
-    across, up = (
-        (axis_title(view), view.outcome) if curve.target is None else ("probability", "frequency")
-    )
-    names = (across, up) if curve.target is not None else (view.said, view.outcome)
+    wording = view.wording
+    across, up = "probability", "frequency"
+    names = across, up
+    if curve.target is None:
+        across = axis_title(view)
+        up = wording.observed_label
+        names = wording.predicted_label, up
     fig = go.Figure()
     alt = _describe(curve, f" of {title}" if title else "", view)
     quiet(fig, diagram_height(side), alt=alt, title=title, left=_LEFT, right=_RIGHT)
@@ -151,7 +158,7 @@ def reliability_diagram(
     _draw_dots(fig, curve, style, place, names, "bins", 9)
     if marked is not None:
         _draw_ring(fig, marked, style, place, names)
-    group = view.right if curve.target is None else "of the class"
+    group = wording.positive_label if curve.target is None else "of the class"
     beyond = draw_rows(fig, COUNT_EDGES, parts.rows, parts.right, style, group, scale, limits)
     _draw_means(fig, curve, style, place, names)
     set_axes(fig, scale, limits, across, up)
@@ -164,11 +171,9 @@ def reliability_diagram(
 def explain_diagram(view: View, parts: DiagramParts | None = None) -> str:
     """Explain a reliability diagram; with its parts also the terms of its Brier score."""
     text = (
-        f"Each dot is a group of predictions: {view.mean_said} (across) against {view.outcome} (up), with its "
-        "95\u00a0% Wilson interval. On the dotted diagonal both are equal; below it predictions are too high, above "
-        "it too low. The grey band holds 95\u00a0% of the dots of a calibrated model. The line is isotonic regression "
-        "(CORP), without bins; its outermost steps rest on few predictions. Beneath are all rows, and in colour those "
-        f"{view.right}, on one square-root scale, with the {view.mean_said} (dashed) and the {view.outcome} (solid)."
+        f"{view.wording.explain_dots()} The grey band holds 95\u00a0% of the dots of a calibrated model. The line is "
+        "isotonic regression (CORP), without bins; its outermost steps rest on few predictions. "
+        f"{view.wording.explain_rows()}"
     )
     if parts is None:
         return text
@@ -410,9 +415,9 @@ def _write_above(fig: go.Figure, text: str, axis: str, shift: int) -> None:
 def _describe(curve: ReliabilityCurve, of: str, view: View) -> str:
     """Text alternative of a diagram."""
     gap = curve.mean_confidence - curve.mean_accuracy
+    means = view.wording.describe_means(curve.mean_confidence, curve.mean_accuracy, three_digits)
     return (
-        f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {view.mean_said}"
-        f" {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
+        f"Reliability diagram{of}: {curve.n:,} rows in {len(curve.count)} bins, {means},"
         f" too {'high' if gap > 0 else 'low'} by {three_digits(abs(gap))}, {SCORES['ECE'].seen(view).title}"
         f" {three_digits(curve.ece)}."
     )

@@ -67,14 +67,15 @@ def risk_model_diagram(
         scale = risk_scale(curve)
     limits = risk_limits([curve], scale) if limits is None else limits
     place = partial(on_scale, scale=scale, limits=limits)
-    said, outcome = view.said, view.outcome
+    predicted, observed = view.wording.predicted_label, view.wording.observed_label
+    events_label = view.wording.positive_label
     fig = go.Figure()
     x = place(curve.risk)
     fill_between(fig, x, place(curve.low), place(curve.high), fade(style.color, 0.18))
     draw_diagonal(fig, scale, limits)
     told = carry(
-        f"spline<br>{said} {{{said}:.3r}}<br>{outcome} {{{outcome}:.3r}} ({{low:.3r}} to {{high:.3r}})",
-        **{said: curve.risk, outcome: curve.spline},
+        f"spline<br>{predicted} {{{predicted}:.3r}}<br>{observed} {{{observed}:.3r}} ({{low:.3r}} to {{high:.3r}})",
+        **{predicted: curve.risk, observed: curve.spline},
         low=curve.low,
         high=curve.high,
     )
@@ -87,12 +88,12 @@ def risk_model_diagram(
         title=title,
         left=58,
         alt=f"Calibration curve{' of ' + title if title else ''}: {events + others:,.0f} rows, {events:,.0f}"
-        f" {view.right}; {said} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}."
+        f" {events_label}; {predicted} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}."
         f" {_farthest(curve)}",
     )
     rows = curve.with_event + curve.without
-    draw_rows(fig, curve.edges, rows, curve.with_event, style, view.right, scale, limits)
-    set_axes(fig, scale, limits, axis_title(view), outcome)
+    draw_rows(fig, curve.edges, rows, curve.with_event, style, events_label, scale, limits)
+    set_axes(fig, scale, limits, axis_title(view), observed)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
     key = (
         key_entry("━", f"{knots}, 95 % band", style.color)

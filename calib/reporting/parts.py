@@ -166,7 +166,8 @@ def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
 def groups(report: Report) -> Iterator[Block]:
     """In which groups the raw model and a calibrator are off, the worst first, as on the page Compare."""
     assert report.groups is not None
-    view, methods = report.view, report.before_and_after
+    wording = report.view.wording
+    methods = report.before_and_after
     *others, last = (subgroups(method.evaluation, report.groups) for method in methods)
     judged = int(last.enough.sum())
     if judged:
@@ -175,14 +176,19 @@ def groups(report: Report) -> Iterator[Block]:
     for group, *before in zip(*(each.in_order(last) for each in (last, *others)), strict=True):
         gaps = [interval_cell(each.gap, points) for each in (*before, group)]
         rows.append([group.name, f"{group.rows:,}", percent(group.observed), *gaps])
-    head = ["group", "rows", view.outcome, *(f"gap, {method.title}" for method in methods)]
+    head = [
+        "group",
+        "rows",
+        wording.observed_label,
+        *(f"gap, {method.title}" for method in methods),
+    ]
     yield Table(
         "groups",
         head,
         rows[: min(judged, MOST_GROUPS)],
         (
-            f"The gap is the {view.mean_said} minus the {view.outcome} in points, above 0 {view.too_high}. Its 95 % "
-            f"intervals hold for all groups together. {len(last.names):,} groups; at most {MOST_GROUPS} are shown."
+            f"{wording.explain_gaps()} Its 95 % intervals hold for all groups together. {len(last.names):,} groups; at "
+            f"most {MOST_GROUPS} are shown."
         ),
     )
 

@@ -198,8 +198,12 @@ class ReliabilityDisplay:
         label = f"{self.name}, ECE {number(curve.ece)}"
         ax.errorbar(curve.confidence, curve.accuracy, yerr=whiskers, marker="o", label=label)
         event = self.view.event_name
-        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"P({event})" if event else self.view.said)
-        ax.set_ylabel(self.view.outcome)
+        ax.set(
+            xlim=(0, 1),
+            ylim=(0, 1),
+            xlabel=f"P({event})" if event else self.view.wording.predicted_label,
+        )
+        ax.set_ylabel(self.view.wording.observed_label)
         ax.legend()
         return self
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from calib.diagnostics.gaps import gaps_by_group
-from calib.formatting import percent, plural, points, points_between
+from calib.formatting import plural, points, points_between
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints
 from calib.ui import widgets
@@ -65,7 +65,7 @@ def choose_rows(
     inside = held.astype(np.int64)
     gaps = gaps_by_group(said, outcome, inside, 2, clusters=rows.clusters, weights=rows.weights)
     gap = f"{points(gaps.gap[1])} points (95\u00a0%: {points_between(gaps.gap_low[1], gaps.gap_high[1])})"
-    means = f"{view.mean_said} {percent(gaps.confidence[1])}, {view.outcome} {percent(gaps.accuracy[1])}"
+    means = view.wording.describe_means(gaps.confidence[1], gaps.accuracy[1])
     columns: dict[str, str] = {role.role: role.column for role in test.roles}
     held_too = {"cluster": test.clusters, "group": test.groups, "time": test.times}
     table = pd.DataFrame(
@@ -73,8 +73,8 @@ def choose_rows(
             "row": session.test_numbers[places],
             "label": names[test.labels[places]],
             "predicted": names[fit.evaluation.predicted[places]],
-            view.said: said[places],
-            view.outcome_of_row: outcome[places],
+            view.wording.predicted_label: said[places],
+            view.wording.outcome_label: outcome[places],
             **{
                 columns.get(role, role): of[places]
                 for role, of in held_too.items()

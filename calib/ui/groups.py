@@ -54,7 +54,7 @@ def sentence(groups: Sequence[GroupFinding], view: View) -> str:
     worst = max(off, key=lambda group: abs(group.gap.value))
     return (
         f"{len(off)} of {plural(len(groups), 'group')} {'is' if len(off) == 1 else 'are'} off, most of all "
-        f"{worst.name}: {view.marks[0]} {percent(worst.predicted)}, {view.marks[1]} {percent(worst.observed)}."
+        f"{worst.name}: {view.wording.describe_group(worst.predicted, worst.observed)}."
     )
 
 
@@ -123,12 +123,12 @@ def beside_others(session: OpenSession, cohort: Cohort) -> None:
     found: Contrast | None = ready(key, f"the rows of {cohort.name}", *about, data=rows)
     if found is None:
         return
-    view = session.view
+    wording = session.view.wording
     st.markdown(f"**{literal(cohort.name)}** against all others")
     table = {
         "rows": [f"{count:,}" for count in found.rows],
-        view.marks[0]: [percent(value) for value in found.predicted],
-        view.marks[1]: [percent(value) for value in found.observed],
+        wording.short_predicted_label: [percent(value) for value in found.predicted],
+        wording.short_observed_label: [percent(value) for value in found.observed],
         "AUROC": ["–" if np.isnan(value) else number(value) for value in found.auroc],
     }
     cells = pd.DataFrame(
@@ -168,8 +168,8 @@ def numbers(groups: Sequence[GroupFinding], view: View) -> None:
             "group": [group.name for group in groups],
             "columns": [" × ".join(group.columns) for group in groups],
             "rows": [group.rows for group in groups],
-            view.marks[0]: [group.predicted for group in groups],
-            view.marks[1]: [group.observed for group in groups],
+            view.wording.short_predicted_label: [group.predicted for group in groups],
+            view.wording.short_observed_label: [group.observed for group in groups],
             "gap": [group.gap.value for group in groups],
             "low": [group.gap.low for group in groups],
             "high": [group.gap.high for group in groups],
@@ -182,7 +182,8 @@ def numbers(groups: Sequence[GroupFinding], view: View) -> None:
 def _word(group: GroupFinding, view: View) -> str:
     if group.severity == "fine":
         return "no significant difference"
-    return view.too_low if (group.gap.value > 0) == view.is_event else view.too_high
+    too_low = (group.gap.value > 0) == view.is_event
+    return view.wording.too_low_label if too_low else view.wording.too_high_label
 
 
 def panel(session: OpenSession, fit: ShownFit) -> None:

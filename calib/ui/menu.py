@@ -47,11 +47,9 @@ class Entry:
 
     def title_for(self, session: OpenSession | None) -> str:
         """The title in the words of the view."""
-        return (
-            session.view.over_and_under
-            if session is not None and self.title == TOP_LABEL.over_and_under
-            else self.title
-        )
+        if session is not None and self.title == TOP_LABEL.wording.over_under_title:
+            return session.view.wording.over_under_title
+        return self.title
 
     def missing(self, session: OpenSession | None) -> str:
         """What the open data lack of what the page needs, in words; "" where nothing is missing, or open."""

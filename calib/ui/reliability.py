@@ -280,14 +280,14 @@ def bin_rows(chosen: list[ShownFit], options: Options) -> None:
         titles = {fit.title: fit for fit in chosen}
         fit = titles[left.selectbox("Method", list(titles))]
         curve = diagram_of(fit, options).curve
-        said = fit.evaluation.view.said
+        label = fit.evaluation.view.wording.predicted_label
         which = right.selectbox(
             "Bin",
             range(len(curve.count)),
             index=None,
             placeholder="Choose a bin",
             format_func=lambda b: (
-                f"{said} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows"
+                f"{label} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows"
             ),
         )
         choose = partial(_choose_bin, fit, options, which or 0)

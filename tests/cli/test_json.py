@@ -147,7 +147,7 @@ def test_inspect(folder: Path, answer: Answer, tmp_path: Path) -> None:
     )
     said, outcome = judged_raw(data).pair
     model = found["model"]
-    assert [model["said"], model["outcome"]] == pytest.approx([said.mean(), outcome.mean()])
+    assert [model["predicted"], model["observed"]] == pytest.approx([said.mean(), outcome.mean()])
     logits, labels = simulate(n=240, n_classes=3)
     np.savez(tmp_path / "broken.npz", logits=logits, labels=labels[:-3])
     broken = answer("inspect", tmp_path / "broken.npz", status=1)

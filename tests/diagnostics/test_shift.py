@@ -13,7 +13,6 @@ from calib.diagnostics.shift import (
     CalibrationShift,
     calibration_shift,
     combined,
-    describe_gap,
     joint_level,
     off,
     recorded_scores,
@@ -150,7 +149,7 @@ def test_words_when_it_has_become_overconfident() -> None:
 )
 def test_a_gap_is_described_with_its_sign_in_words(view: View, value: float, claim: str) -> None:
     gap = Interval(value, value - 0.02, value + 0.02)
-    assert describe_gap("Platt", gap, view) == f"{claim} on the new data (1.0 to 5.0)"
+    assert view.wording.describe_gap("Platt", gap) == f"{claim} on the new data (1.0 to 5.0)"
 
 
 def test_right_on_average_but_nowhere_else_is_off() -> None:
@@ -234,7 +233,7 @@ def test_of_an_event_the_means_are_those_of_its_probability() -> None:
     now = event_rows(2000, 0, 1.8)
     found = calibration_shift(now, before=event_rows(2000, 1, 1.0))
     said, happened = now.pair
-    assert (found.said, found.outcome) == pytest.approx((said.mean(), happened.mean()))
+    assert (found.predicted, found.observed) == pytest.approx((said.mean(), happened.mean()))
     first = verdict(found, "Platt")[1]
     assert "underestimates the risk" in first
     assert percent(happened.mean()) in first

@@ -80,7 +80,7 @@ def test_pairs_are_looked_at_as_confidence_and_correct(rng):
     )
     assert values["ECE"] == pytest.approx(ece(confidence, correct))
     assert values["Brier"] == pytest.approx(np.mean((confidence - correct) ** 2))
-    assert (evaluation.view.said, evaluation.view.outcome) == ("confidence", "accuracy")
+    assert evaluation.view.wording.predicted_label == "confidence"
     assert "event rate" not in values
 
 

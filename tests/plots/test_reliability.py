@@ -117,9 +117,9 @@ def test_rows_and_events_have_one_scale_and_none_pile_up_at_an_end(rng, scale) -
     inside = (risk > limits[0]) & (risk < limits[1])
     table = figure_data(fig).groupby("trace")["rows"].sum()
     assert table["rows"] == pytest.approx(inside.sum(), abs=3)
-    assert table[view.right] == pytest.approx(happened[inside].sum(), abs=3)
+    assert table[view.wording.positive_label] == pytest.approx(happened[inside].sum(), abs=3)
     bars = {trace.name: trace for trace in fig.data if trace.type == "bar"}
-    for name in ("rows", view.right):
+    for name in ("rows", view.wording.positive_label):
         counts = [row[2] for row in bars[name].customdata]
         np.testing.assert_allclose(np.square(bars[name].y), counts, rtol=1e-4, atol=1e-4)
     ticks = [int(text.replace(",", "")) for text in fig.layout.yaxis2.ticktext]

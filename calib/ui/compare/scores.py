@@ -67,7 +67,7 @@ def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
         f"A click on a score sorts by it. {MARKS_SAID}. 95\u00a0% intervals in brackets; a "
         "calibration error is biased upwards by noise, so its interval reaches further down than up. The marks stand "
         "on paired differences, with intervals that hold for all comparisons together. "
-        f"{view.over_and_under} are not good or bad in themselves."
+        f"{view.wording.over_under_title} are not good or bad in themselves."
     )
     if said := said_of_intervals(fits[0].evaluation.n_clusters):
         st.caption(said)

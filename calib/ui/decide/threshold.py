@@ -121,8 +121,8 @@ def picture(
     widgets.show(
         fig,
         f"{page}-threshold",
-        f"Rows by {view.said}, {view.right} upwards and {view.wrong} downwards, on one square-root scale. Right of the "
-        f"line is where to {action}: drag it, or type the threshold. Where nothing is done the rows are pale.",
+        f"{view.wording.explain_histogram()} Right of the line is where to {action}: drag it, or type the threshold. "
+        "Where nothing is done the rows are pale.",
         on_drag=lambda place: give(page, dragged_to(place, scale)),
     )
 

@@ -213,12 +213,11 @@ def drift(subject: Subject, answer: Checked, height: int = DIAGRAM_PIXELS) -> No
     view = answer.check.evaluation.view
     if before is None:
         return
-    st.markdown(f"**{view.said.capitalize()} before and now**")
+    st.markdown(f"**{view.wording.predicted_label.capitalize()} before and now**")
     widgets.show(
         confidence_drift(before.histogram, now.histogram, subject.style, height=height, view=view),
         "monitoring-drift",
-        f"Share of rows at each {view.said}, now upwards and before downwards. Where the two differ, the inputs have "
-        "changed, or the model.",
+        "Share of rows, now upwards and before downwards. Where the two differ, the inputs have changed, or the model.",
     )
 
 
@@ -244,6 +243,7 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
     )
     st.subheader("Looked at after every batch")
     st.markdown(found.sentence)
+    wording = evaluation.view.wording
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=HALF):
             widgets.show(
@@ -256,7 +256,7 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
             widgets.show(
                 o_e_chart(found, subject.style),
                 "monitoring-o-e",
-                f"All rows up to each batch: {evaluation.view.outcome} over {evaluation.view.mean_said}. The band "
+                f"All rows up to each batch: {wording.observed_label} over {wording.mean_label}. The band "
                 "holds the true ratio at all times together with a probability of 95\u00a0%.",
             )
     _batches(given, answer, len(found))

@@ -21,8 +21,9 @@ from calib.diagnostics.over_under import (
     theorem_of_all,
 )
 from calib.evaluation import SCORES, Evaluation
+from calib.evaluation.confidence_wording import ConfidenceWording
 from calib.evaluation.view import View
-from calib.formatting import class_in_words, number, percent, plural, points, points_between
+from calib.formatting import class_in_words, percent, plural, points, points_between
 from calib.metrics.binning import BINNINGS
 from calib.plots.axes import Scale, crowded
 from calib.plots.confidences import confidence_densities
@@ -61,8 +62,7 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
 def finding(rows: list[Row], raw: Evaluation) -> None:
     """The ratio of the raw model, what calibration leaves, and where rows are few."""
     view, (first, *calibrated) = raw.view, [(name, result) for name, result, _ in rows]
-    ratio = _ratio(first[1], view)
-    st.markdown(f"{ratio[0].upper()}{ratio[1:]}")
+    st.markdown(_ratio(first[1], view.wording))
     if calibrated:
         leans = [
             f"{name} is off by **{points(each.gap.value)} points** "
@@ -80,7 +80,7 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
         )
         st.markdown("; ".join([even] * bool(n_even) + leans) + ".")
     few = [
-        f"{name} ({each.n_wrong:,} {view.wrong}, {each.n_right:,} {view.right})"
+        f"{name} ({each.n_wrong:,} {view.wording.negative_label}, {each.n_right:,} {view.wording.positive_label})"
         for name, each, _ in rows
         if each.few
     ]
@@ -92,22 +92,16 @@ def finding(rows: list[Row], raw: Evaluation) -> None:
         )
 
 
-def _ratio(result: OverUnder, view: View) -> str:
+def _ratio(result: OverUnder, wording: ConfidenceWording) -> str:
     """The ratio o / u against the odds, or why there is none."""
     if not result.n_wrong:
-        none = f"{plural(result.n_right, 'prediction')} is {view.wrong}"
-        return f"none of {none}, so o, the ratio o / u and the odds it should equal do not exist."
+        return wording.explain_no_negatives(result.n_right)
     if not result.n_right:
-        none = f"{plural(result.n_wrong, 'prediction')} is {view.right}"
-        return f"none of {none}, so u and the ratio o / u do not exist."
+        return wording.explain_no_positives(result.n_wrong)
     if math.isnan(result.ratio.value):
-        return f"its {view.said} is 1 for all {view.right_rows} (u = 0), so the ratio o / u does not exist."
-    value, low, high = map(number, result.ratio)
-    accuracy = percent(result.n_right / (result.n_right + result.n_wrong))
-    return (
-        f"its ratio o / u is {value} ({low} to {high}), and would be {number(result.odds.value)} if calibrated: the "
-        f"{view.odds} ({accuracy})."
-    )
+        return wording.explain_no_under()
+    observed = result.n_right / (result.n_right + result.n_wrong)
+    return wording.describe_ratio(result.ratio, result.odds.value, observed)
 
 
 def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
@@ -118,10 +112,8 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
             ("ratio", *keys),
             partial(ratio_to_odds, rows, view=view),
             "ratio-of-over-to-under",
-            f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
-            f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
-            "A dot to the right of its bar means predictions that are too high, one to the left too low; the faint "
-            "line between them is the rest to correct.",
+            f"{view.wording.explain_ratio()} A dot to the right of its bar means predictions that are too high, one to "
+            "the left too low; the faint line between them is the rest to correct.",
         )
     with right:
         cells = [
@@ -151,8 +143,8 @@ def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     show_table(table, "method")
     st.caption(
         "95\u00a0% intervals in brackets. Changes are against the raw "
-        "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
-        f"o · {view.p_wrong} − u · {view.p_right}, in points; above zero: {view.too_high}."
+        "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. "
+        f"{view.wording.explain_gap()}"
     )
 
 
@@ -177,8 +169,7 @@ def densities(chosen: list[ShownFit]) -> None:
                     ("densities", fit.key, scale),
                     partial(_densities, fit, scale),
                     f"densities-{fit.title}",
-                    f"Upwards the {view.said} of {view.right_rows}, downwards that of {view.wrong_rows}, each scaled "
-                    "by itself. The latter at the right end are confident errors.",
+                    view.wording.explain_densities(),
                 )
 
 
@@ -197,8 +188,9 @@ def _densities(fit: ShownFit, scale: Scale) -> go.Figure:
 def theorem(chosen: list[ShownFit], keys: tuple[str, ...]) -> None:
     """The chain of inequalities of every method."""
     # Inline, so that it wraps where the window is narrow.
-    view = chosen[0].evaluation.view
-    wrong, right = (rf"P(\text{{{name[2:-1]}}})" for name in (view.p_wrong, view.p_right))
+    wording = chosen[0].evaluation.view.wording
+    wrong = rf"P(\text{{{wording.negative_outcome}}})"
+    right = rf"P(\text{{{wording.positive_outcome}}})"
     st.markdown(
         rf"For any bins: $|\,o\,{wrong} - u\,{right}\,| \le \mathrm{{ECE}}_1 \le \mathrm{{ECE}}_2 \le "
         r"\mathrm{ECE}_\infty$; the left side is the gap."
@@ -251,16 +243,15 @@ def bands(fits: list[ShownFit], fit: ShownFit) -> None:
     def choose(title: str, name: str) -> None:
         one = next(one for one in fits if one.title == title)
         band = np.searchsorted(view.bands[1:-1], one.evaluation.pair[0], side="right")
-        choose_rows(one, f"{view.said} {name}", band == names.index(name))
+        choose_rows(one, f"{view.wording.predicted_label} {name}", band == names.index(name))
 
     beside = f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
     show_clickable(
         ("bands", fit.key),
         partial(band_chart, methods, view),
         "confidence-bands",
-        f"Each band's share of the rows times its {view.mean_said} minus {view.outcome}: the bars of one colour add "
-        f"up to that method's gap; whiskers are 95\u00a0% intervals. {beside if len(methods) > 1 else ''}Hovering "
-        f"gives {view.outcome}, {view.mean_said}, o and u within the band.",
+        f"{view.wording.explain_bands()} Whiskers are 95\u00a0% intervals. {beside if len(methods) > 1 else ''}"
+        "Hovering gives both means, o and u within the band.",
         choose,
     )
     show_table(pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits]), "method")
@@ -327,8 +318,8 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
             choose_rows(shown, literal(name), of_row == name)
 
         how_to_read = (
-            f"{view.mean_said.capitalize()} minus {view.outcome} in each class; right of zero: {view.too_high}. The "
-            "intervals hold for all classes together; the dot above is the raw model."
+            f"{view.wording.explain_gaps()} The intervals hold for all classes together; the dot above is that of the "
+            "raw model."
         )
         show_clickable(("classes chart", fit.key, by), draw, "classes", how_to_read, choose)
     if by == "label":
@@ -340,6 +331,7 @@ def by_class(test: Predictions, fits: list[ShownFit], fit: ShownFit) -> None:
         (group.name, group.rows, group.observed, group.predicted, *group.gap)
         for group in last.in_order()
     ]
-    columns = ["class", "rows", view.outcome, view.mean_said, "gap", "low", "high"]
+    wording = fit.evaluation.view.wording
+    columns = ["class", "rows", wording.observed_label, wording.mean_label, "gap", "low", "high"]
     table = pd.DataFrame(cells, columns=columns).round(4)
     widgets.folded("Every class in numbers", "classes/numbers", partial(show_table, table, "class"))
