@@ -1,4 +1,4 @@
-"""The command line: app, inspect, audit, fit, compare, apply, check, gate, rate, plan and settings.
+"""The command line: app, inspect, audit, fit, compare, apply, check, gate, rate, tasks, plan and settings.
 
 Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
 the command or a setting is, 3 where ``gate`` finds a limit broken and 4 where these rows cannot tell, 130 where it was

@@ -10,7 +10,7 @@ import typer
 import calib
 
 COMMANDS = (
-    "app", "inspect", "audit", "fit", "compare", "apply", "check", "gate", "rate", "plan", "settings",
+    "app", "inspect", "audit", "fit", "compare", "apply", "check", "gate", "rate", "tasks", "plan", "settings",
 )  # fmt: skip
 """Each is the function of this name in the module of this name."""
 

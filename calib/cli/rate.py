@@ -75,9 +75,14 @@ def read_judge(source: Source, choices: Choices) -> tuple[str, str, dict[str, Ar
 
     Raises
     ------
-    InvalidUpload
+    DataError
         Unless one column is called a judge's and one other has 0, 1 and blanks.
     """
+    with findings_as_error():
+        return _read_judge(source, choices)
+
+
+def _read_judge(source: Source, choices: Choices) -> tuple[str, str, dict[str, Array]]:
     with ExitStack() as stack:
         contents = open_source(source, choices, stack)
         chosen = (names_in(choices.outputs), names_in(choices.labels), names_in(choices.clusters))

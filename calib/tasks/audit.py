@@ -153,21 +153,24 @@ def audit_tasks(tasks: Tasks, level: float = 0.95) -> TaskAudit:
         predicted, observed = evaluation.pair
         base = class_frequencies(evaluation).row_nll
         assert evaluation.row_nll is not None and base is not None
+        sample = evaluation.rows
         row = TaskRow(
             name,
-            float(predicted.mean()),
-            float(observed.mean()),
-            ece=float(ece(confidence=predicted, correct=observed)),
-            nll=float(evaluation.row_nll.mean()),
-            base_nll=float(base.mean()),
+            *evaluation.means,
+            ece=float(ece(confidence=predicted, correct=observed, weights=evaluation.weights)),
+            nll=sample.mean(evaluation.row_nll),
+            base_nll=sample.mean(base),
             rows=len(evaluation),
         )
+        # A frequency stands for as many independent rows; other weights multiply one row's deviation.
+        factor = np.sqrt(sample.weights) if sample.kind == "frequency" else sample.weights
+        factor = factor / sample.weights.sum()
         residual = predicted - observed
-        centred = (residual - residual.mean()) / len(residual)
         units = tasks.units(name)
         n = len(np.unique(units))
-        added = np.bincount(units, centred, n_units) * np.sqrt(n / max(n - 1, 1))
-        by_chance = np.sqrt((predicted * (1.0 - predicted)).sum()) / len(predicted)
+        deviations = factor * (residual - sample.mean(residual))
+        added = np.bincount(units, deviations, n_units) * np.sqrt(n / max(n - 1, 1))
+        by_chance = np.sqrt((factor**2 * predicted * (1.0 - predicted)).sum())
         rows.append(row)
         influences.append(added)
         errors.append(max(float(np.sqrt(added @ added)), float(by_chance)))

@@ -1,81 +1,81 @@
-"""The tasks of a file: logs of decisions, long tables with a column that names the task, and pairs of columns."""
+"""Tasks of a file: its problems are found by a reader, and built here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from calib.canonical import Kind
-from calib.data import Choices, inspect
-from calib.data.array_names import canonical
+from calib.data import Choices, Predictions, inspect
 from calib.data.build.join import is_id
 from calib.data.findings import InvalidUpload, listed
-from calib.data.loading import findings_as_error
+from calib.data.loading import findings_as_error, in_a_reader
 from calib.data.names import tokens
 from calib.data.options import Source
 from calib.data.read.base import Array, Contents
-from calib.data.read.files import open_source
-from calib.data.words import CONFIDENCE, CORRECT, LABEL, MISSING, PREDICTED, PROBABILITY, TRUTH
-from calib.metrics.confidence import Bools
+from calib.data.read.files import in_memory, open_file, open_source, reads_apart
 from calib.numerics import Ints
+from calib.tasks import shapes
+from calib.tasks.shapes import Columns, Problem, Subtable
 from calib.tasks.tasks import TaskKind, Tasks
 
 FEWEST_ROWS = 20
 """Labelled answers of a task that can be judged."""
 MOST_VERSIONS = 3
 """Versions of a model that are named."""
-TASK_COLUMNS: dict[str, TaskKind] = {
-    "question": "questions",
-    "task": "questions",
-    "criterion": "questions",
-    "model": "models",
-}
-"""Names of a column that names the task of each row."""
-ANSWERS = PREDICTED | {"answer", "verdict", "choice"}
-UNIT = CONFIDENCE | PROBABILITY
-
-Columns = dict[str, Array]
+CARRIED = {"weight": "weights", "group": "groups", "time": "times", "cluster": "clusters"}
+"""Options that name columns beside the tasks, by role."""
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Outputs and labels of one task before rows without either are left out.
+class Read:
+    """Problems of a file, as a reader hands them back.
 
     Attributes
     ----------
-    outputs : (n,) probabilities or confidences, or (n, n_classes) probabilities.
-    labels : (n,) labels; None where there are none.
-    kind : form of the outputs.
-    class_names : names of the columns of outputs.
-    rows : (n,) shared row of each row.
-    refused : (n,) whether the model refused.
+    kind : what the tasks are.
+    problems : each by its name.
+    clusters : independent unit of each shared row.
+    clustered : whether these are of a column that was named.
+    version : model that the file names.
+    beside : columns that belong to no task.
     """
 
-    outputs: Array
-    labels: Array | None
-    kind: Kind
-    class_names: tuple[str, ...] | None = None
-    rows: Ints | None = None
-    refused: Bools | None = None
+    kind: TaskKind
+    problems: Mapping[str, Problem | Subtable]
+    clusters: Ints
+    clustered: bool
+    version: str
+    beside: Mapping[str, Array]
 
 
-def tasks_of(source: Source, cluster: str | None = None) -> Tasks:
+def tasks_of(
+    source: Source,
+    cluster: str | None = None,
+    labels: Source | None = None,
+    isolate: bool | None = None,
+) -> Tasks:
     """Read all prediction problems of a file or table.
 
     Read are logs of decisions (``answers`` by question beside ``labels``), long tables with a column ``question``,
-    ``task``, ``criterion`` or ``model``, pairs of columns (``fraud, fraud_p``; ``gpt_confidence, gpt_correct``), and
-    outputs of several models beside one outcome.
+    ``task``, ``criterion`` or ``model``, pairs of columns (``fraud, fraud_p``; ``gpt_confidence, gpt_correct``), a
+    matrix of probabilities beside one of 0 and 1, outputs of several models beside one outcome, scorers of an
+    evaluation log, and folders with a file for each task. Weights, groups, times and clusters come with each task.
 
     Parameters
     ----------
     source : str, Path, DataFrame or tuple
-        As for :func:`calib.load`.
+        As for :func:`calib.load`, or a folder of files that :func:`calib.load` reads.
     cluster : str or None, default None
         Column whose rows belong together; rows with the same id are one row in any case.
+    labels : str, Path, DataFrame, tuple or None, default None
+        File or table with labels by the id of the rows.
+    isolate : bool or None, default None
+        As for :func:`calib.load`: whether files are parsed in a process with limits.
 
     Returns
     -------
@@ -87,88 +87,78 @@ def tasks_of(source: Source, cluster: str | None = None) -> Tasks:
     DataError
         If the table holds no several tasks, or an id twice.
     """
+    if isinstance(source, (str, Path)) and Path(source).is_dir():
+        return _folder(Path(source), isolate)
+    with findings_as_error(), ExitStack() as stack:  # of files that cannot be opened
+        if reads_apart(isolate, source, labels):
+            files = [
+                file if file is None or in_memory(file) else open_file(file, stack)
+                for file in (source, labels)
+            ]
+            read = in_a_reader(read_problems, files[0], cluster, files[1])
+        else:
+            read = read_problems(source, cluster, labels)
+    return _built(read)
+
+
+def read_problems(source: Source, cluster: str | None, labels: Source | None) -> Read:
+    """Find the problems of a file; runs in a reader where files are untrusted.
+
+    Raises
+    ------
+    DataError
+        If there are no several, or an id twice.
+    """
     with findings_as_error(), ExitStack() as stack:
         contents = open_source(source, Choices(), stack)
         columns = dict(_readable(contents))
+        ids = next((name for name in columns if is_id(name) and columns[name].ndim == 1), None)
+        keys = shapes.task_columns(columns)
+        if labels is not None:
+            others = open_source(labels, Choices(), stack)
+            columns = _with_labels(columns, contents.name, dict(_readable(others)), others.name)
         n = len(next(iter(columns.values()), ()))
-        ids = next((name for name in columns if is_id(name)), None)
-        key = _task_column(columns)
-        if logged := dict(_logged(columns)):
-            kind, problems = TASK_COLUMNS["question"], logged
-        elif key is not None:
-            kind, problems = TASK_COLUMNS[canonical(key).base], {}
-        elif len(paired := dict(_paired(columns))) > 1:
-            correct = all(problem.kind == "pairs" for problem in paired.values())
-            kind, problems = ("models" if correct else "labels"), paired
-        else:
-            kind, problems = "models", dict(_models(source, columns))
-        parts = () if ids is None else (columns[ids], *(() if key is None else (columns[key],)))
-        _refuse_twins(parts, contents.name)
         shared = np.arange(n)
-        if key is not None:
+        problems: dict[str, Problem | Subtable]
+        kind: TaskKind = "questions"
+        if problems := {**dict(shapes.logged(columns))}:
+            keys = []
+        elif keys:
             if ids is not None:
                 shared = np.unique(columns[ids], return_inverse=True)[1]
-            problems = dict(_long(columns, key, shared))
+            kind, problems = (
+                shapes.kind_of_tasks(keys),
+                {**dict(shapes.long(columns, keys, shared))},
+            )
+        elif len(pairs := dict(shapes.paired(columns))) > 1:
+            correct = all(problem.kind == "pairs" for problem in pairs.values())
+            kind, problems = ("models" if correct else "labels"), {**pairs}
+        elif matrix := dict(shapes.matrices(columns)):
+            kind, problems = "labels", {**matrix}
+        elif scored := dict(shapes.scorers(columns)):
+            problems = {**scored}
+        else:
+            kind, problems = "models", {**dict(shapes.models(columns))}
         if not problems:
             reason = f"{contents.name} holds one problem, or none: {listed([*columns])}."
             action = "Name pairs of columns as fraud and fraud_p, or read it by calib.load."
             raise InvalidUpload("tasks", reason, action)
-        clusters = np.arange(shared.max() + 1)
-        if cluster is not None:
-            if cluster not in columns:
-                reason = f"{contents.name} has no column {cluster!r}."
-                raise InvalidUpload("no_such_array", reason, f"Choose of {listed([*columns])}.")
-            clusters[shared] = np.unique(columns[cluster], return_inverse=True)[1]
-    return _built(kind, problems, clusters, cluster is not None, _version(columns, key))
-
-
-def _built(
-    kind: TaskKind, problems: dict[str, Problem], clusters: Ints, clustered: bool, version: str
-) -> Tasks:
-    """Tasks of problems; those that cannot be judged with their reasons."""
-    predictions, rows, reasons, left_out, n_labelled = {}, {}, {}, {}, {}
-    for name, problem in problems.items():
-        n = len(problem.outputs)
-        shared = np.arange(n) if problem.rows is None else problem.rows
-        outputs = problem.outputs.reshape(n, -1)
-        answered = np.isfinite(outputs).all(axis=1)
-        refused = np.zeros(n, bool) if problem.refused is None else problem.refused
-        labelled = np.zeros(n, bool) if problem.labels is None else _is_there(problem.labels)
-        used = answered & labelled
-        left_out[name] = {
-            "refused": int((refused & ~answered).sum()),
-            "no answer": int((~refused & ~answered).sum()),
-            "no label": int((answered & ~labelled).sum()),
-        }
-        n_labelled[name] = int(used.sum())
-        labels = np.zeros(0) if problem.labels is None else problem.labels[used]
-        if reason := _reason(outputs[used], labels):
-            reasons[name] = reason
-            continue
-        arrays: dict[str, Any] = {"outputs": problem.outputs[used], "labels": _plain(labels)}
-        if clustered:
-            arrays["clusters"] = clusters[shared[used]]
-        names = problem.class_names
-        options: dict[str, Any] = (
-            {} if names is None else {"class_names": names, "label_values": names}
-        )
-        found = inspect(arrays, kind=problem.kind, **options)
-        if found.predictions is None or len(found.predictions) != used.sum():
-            reasons[name] = found.findings[0].message.rstrip(".")
-            continue
-        predictions[name] = replace(found.predictions, name=name)
-        rows[name] = shared[used]
-    models = {name: name if kind == "models" else version for name in problems}
-    return Tasks(kind, predictions, rows, clusters, reasons, left_out, n_labelled, models)
-
-
-def _version(columns: Columns, key: str | None) -> str:
-    """Names of the model in a column of its own; empty where there is none, or many names."""
-    for name, cells in columns.items():
-        if name != key and tokens(name)[-1:] == ("model",) and cells.dtype.kind in "UO":
-            names = [one for one in np.unique(cells).tolist() if one]
-            return ", ".join(names) if len(names) <= MOST_VERSIONS else ""
-    return ""
+        if ids is not None:
+            _refuse_twins(_keyed(columns, [ids, *keys]), contents.name)
+        if cluster is not None and cluster not in columns:
+            reason = f"{contents.name} has no column {cluster!r}."
+            raise InvalidUpload("no_such_array", reason, f"Choose of {listed([*columns])}.")
+    clusters = np.arange(shared.max(initial=-1) + 1)
+    if cluster is not None:
+        clusters[shared] = np.unique(columns[cluster], return_inverse=True)[1]
+    used = {name for each in problems.values() if isinstance(each, Problem) for name in each.used}
+    beside = {
+        name: cells
+        for name, cells in columns.items()
+        if cells.shape == (n,) and name not in used and not name.startswith(("answers_", "labels_"))
+    }
+    version = _version(columns, keys)
+    return Read(kind, problems, clusters, cluster is not None, version, beside)
 
 
 def _readable(contents: Contents) -> Iterator[tuple[str, Array]]:
@@ -176,6 +166,264 @@ def _readable(contents: Contents) -> Iterator[tuple[str, Array]]:
     for name in contents.names:
         with suppress(InvalidUpload):
             yield name, contents.read(name)
+
+
+def _with_labels(columns: Columns, name: str, others: Columns, other_name: str) -> Columns:
+    """Columns beside those of a second file, by the id of their rows.
+
+    Raises
+    ------
+    InvalidUpload
+        If they share no id, or one stands in two rows.
+    """
+    ids = [column for column in columns if column in others and is_id(column)][:1]
+    if not ids:
+        reason = f"{name} and {other_name} share no column of ids."
+        raise InvalidUpload("ids_differ", reason, "Give both a column id.")
+    keys = ids + [key for key in shapes.task_columns(columns) if key in others]
+    theirs = _keyed(others, keys)
+    _refuse_twins(theirs, other_name)
+    place = {key: row for row, key in enumerate(theirs)}
+    rows = np.array([place.get(key, -1) for key in _keyed(columns, keys)], int)
+    if (rows < 0).all():
+        reason = f"No {ids[0]} of {name} occurs in {other_name}."
+        raise InvalidUpload("ids_differ", reason, "Use files of the same rows.")
+    joined = dict(columns)
+    for column, cells in others.items():
+        if column not in keys:
+            absent: Any = "" if cells.dtype.kind == "U" else np.nan
+            joined[column] = np.where(rows < 0, absent, cells[rows])
+    return joined
+
+
+def _keyed(columns: Columns, names: list[str]) -> list[tuple[str, ...]]:
+    """Values of some columns in each row, as text: 7 in one file is "7" in another."""
+    parts = []
+    for name in names:
+        cells = columns[name]
+        whole = cells.dtype.kind == "f" and (np.floor(cells) == cells).all()
+        parts.append((cells.astype(int) if whole else cells).astype(str).tolist())
+    return [*zip(*parts, strict=True)]
+
+
+def _refuse_twins(keys: list[tuple[str, ...]], file: str) -> None:
+    """Refuse two rows with one id.
+
+    Raises
+    ------
+    InvalidUpload
+        With the numbers of their lines.
+    """
+    first: dict[tuple[str, ...], int] = {}
+    has_header = file.lower().endswith((".csv", ".tsv", ".txt"))
+    for number, key in enumerate(keys):
+        before = first.setdefault(key, number)
+        if before != number:
+            lines = f"{before + 1 + has_header:,} and {number + 1 + has_header:,}"
+            reason = f"Lines {lines} of {file} have the same id, {key[0]!r}."
+            raise InvalidUpload("twins", reason, "Keep one of them, or give each an id of its own.")
+
+
+def _version(columns: Columns, keys: list[str]) -> str:
+    """Names of the model in a column of its own; empty where there is none, or many names."""
+    for name, cells in columns.items():
+        if name not in keys and tokens(name)[-1:] == ("model",) and cells.dtype.kind == "U":
+            names = [text for text in np.unique(cells).tolist() if text]
+            return ", ".join(names) if len(names) <= MOST_VERSIONS else ""
+    return ""
+
+
+class _Collected:
+    """Tasks as they are built."""
+
+    def __init__(self) -> None:
+        self.predictions: dict[str, Predictions] = {}
+        self.rows: dict[str, Ints] = {}
+        self.reasons: dict[str, str] = {}
+        self.left_out: dict[str, dict[str, int]] = {}
+        self.labelled: dict[str, int] = {}
+
+    def add(self, name: str, data: Predictions | None, rows: Ints, reason: str) -> None:
+        """Keep a task, or why it cannot be judged."""
+        if data is None or reason:
+            self.reasons[name] = reason
+            return
+        self.predictions[name] = replace(data, name=name)
+        self.rows[name] = rows
+
+
+def _built(read: Read) -> Tasks:
+    """Tasks of problems; those that cannot be judged with their reasons."""
+    collected = _Collected()
+    roles: dict[str, object] = {}
+    carried: tuple[Columns, dict[str, Any]] | None = None
+    for name, problem in read.problems.items():
+        if isinstance(problem, Subtable):
+            roles = _add_subtable(collected, name, problem, roles)
+        else:
+            if carried is None:
+                carried = _carried(read, problem)
+            _add_problem(collected, name, problem, *carried)
+    clusters = read.clusters
+    data = next(iter(collected.predictions.values()), None)
+    if not read.clustered and data is not None and data.clusters is not None:
+        clusters = _units(collected, clusters)
+    elif read.clustered:
+        for name, data in collected.predictions.items():
+            own = clusters[collected.rows[name]].astype(str)
+            collected.predictions[name] = replace(data, clusters=own).identified()
+    models = {name: name if read.kind == "models" else read.version for name in read.problems}
+    return Tasks(
+        read.kind,
+        collected.predictions,
+        collected.rows,
+        clusters,
+        collected.reasons,
+        collected.left_out,
+        collected.labelled,
+        models,
+    )
+
+
+def _units(collected: _Collected, clusters: Ints) -> Ints:
+    """Unit of each shared row by the clusters that the tasks were read with."""
+    names = np.array([f"row {row}" for row in clusters], dtype=object)
+    for name, data in collected.predictions.items():
+        if data.clusters is not None:
+            names[collected.rows[name]] = data.clusters.astype(object)
+    units: Ints = np.unique(names.astype(str), return_inverse=True)[1]
+    return units
+
+
+def _carried(read: Read, problem: Problem) -> tuple[Columns, dict[str, Any]]:
+    """Columns beside the tasks that say something of their rows, and the options that name them."""
+    if problem.labels is None or not read.beside:
+        return {}, {}
+    outputs = problem.outputs.reshape(len(problem.outputs), -1).max(axis=1)
+    answered = np.isfinite(outputs) & shapes.is_there(problem.labels)
+    correct = np.arange(len(outputs)) % 2
+    table = {**read.beside, "confidence": outputs, "correct": correct}
+    table = {name: cells[answered] for name, cells in table.items()}
+    roles = {"outputs": "confidence", "outcome": "correct"}
+    found = inspect(shapes.arrow(table), roles=roles, kind="pairs").predictions
+    if found is None:
+        return {}, {}
+    named = {role.column: role.role for role in found.roles if role.column in read.beside}
+    chosen: dict[str, Any] = {}
+    for role, option in CARRIED.items():
+        columns = tuple(column for column, own in named.items() if own == role)
+        if columns:
+            chosen[option] = columns[0]
+    if found.weight_kind is not None:
+        chosen["weight_kind"] = found.weight_kind
+    kept = {*CARRIED, "metadata"}
+    return {name: read.beside[name] for name, role in named.items() if role in kept}, chosen
+
+
+def _add_problem(
+    collected: _Collected, name: str, problem: Problem, beside: Columns, options: dict[str, Any]
+) -> None:
+    """Build a task of outputs and labels."""
+    n = len(problem.outputs)
+    outputs = problem.outputs.reshape(n, -1)
+    answered = np.isfinite(outputs).all(axis=1)
+    refused = np.zeros(n, bool) if problem.refused is None else problem.refused
+    labelled = np.zeros(n, bool) if problem.labels is None else shapes.is_there(problem.labels)
+    used = answered & labelled
+    collected.left_out[name] = {
+        "refused": int((refused & ~answered).sum()),
+        "no answer": int((~refused & ~answered).sum()),
+        "no label": int((answered & ~labelled).sum()),
+    }
+    collected.labelled[name] = int(used.sum())
+    labels = np.zeros(0) if problem.labels is None else problem.labels[used]
+    rows = np.flatnonzero(used)
+    if reason := _reason(outputs[used], labels):
+        collected.add(name, None, rows, reason)
+        return
+    arrays: dict[str, Any] = {"outputs": problem.outputs[used], "labels": _plain(labels)}
+    names = problem.class_names
+    classes: dict[str, Any] = {} if names is None else {"class_names": names, "label_values": names}
+    further = {column: cells[used] for column, cells in beside.items()}
+    about = {"kind": problem.kind, "outputs": "outputs", **classes}
+    chosen = Choices(labels="labels", **about, **options)
+    found = inspect({**further, **arrays}, choices=chosen)
+    if found.predictions is None or len(found.predictions) != len(rows):  # a column beside it
+        found = inspect(arrays, choices=Choices(labels="labels", **about))
+    data, reason = found.predictions, ""
+    if data is None or len(data) != len(rows):
+        reason = found.findings[0].message.rstrip(".")
+    collected.add(name, data, rows, reason)
+
+
+def _add_subtable(
+    collected: _Collected, name: str, table: Subtable, known: Mapping[str, object]
+) -> dict[str, object]:
+    """Build a task that is read as a file of its own; returns the roles of its columns for the next."""
+    n = len(table.rows)
+    found = inspect(shapes.arrow(table.columns), roles={**known, **table.roles})
+    if found.predictions is None and known:
+        found = inspect(shapes.arrow(table.columns), roles=dict(table.roles))
+    data = found.predictions
+    used = np.zeros(n, bool)
+    roles: dict[str, Any] = dict(known)
+    if data is not None:
+        roles = {}
+        for entry in data.roles:
+            if entry.role in ("outcome", "outputs", "predicted"):
+                roles[entry.role] = (*roles.get(entry.role, ()), entry.column)
+        columns = [table.columns[column] for column in roles["outputs"] + roles["outcome"]]
+        used = np.all([shapes.is_there(cells) for cells in columns], axis=0)
+        if used.sum() != len(data):
+            used = np.arange(n) < len(data)
+    collected.left_out[name] = {"refused": 0, "no answer": 0, "no label": n - int(used.sum())}
+    collected.labelled[name] = int(used.sum())
+    reason = found.findings[0].message.rstrip(".") if data is None else ""
+    if data is not None:
+        reason = _reason(data.logits, np.array(data.class_names)[data.labels])
+    collected.add(name, data, table.rows[used], reason)
+    return {} if table.roles else roles
+
+
+def _folder(folder: Path, isolate: bool | None) -> Tasks:
+    """Tasks of a folder, a file each, which share no rows.
+
+    Raises
+    ------
+    DataError
+        If fewer than two files hold outputs.
+    """
+    collected = _Collected()
+    start = 0
+    paths = sorted(path for path in folder.rglob("*.json*") if path.is_file())
+    samples = [path for path in paths if path.name.startswith("samples_")] or paths
+    for path in samples:
+        found = inspect(path, isolate=isolate)
+        data = found.predictions
+        n = 0 if data is None else len(data)
+        name = path.stem.removeprefix("samples_")
+        reason = found.findings[0].message.rstrip(".") if data is None else ""
+        if data is not None:
+            reason = _reason(data.logits, np.array(data.class_names)[data.labels])
+        collected.add(name, data, np.arange(start, start + n), reason)
+        collected.labelled[name] = n
+        collected.left_out[name] = {}
+        start += n
+    if len(collected.predictions) < 2:
+        with findings_as_error():
+            reason = f"{folder.name} holds {len(samples):,} files of answers that can be read."
+            raise InvalidUpload("tasks", reason, "Give a folder with a file for each task.")
+    models = dict.fromkeys(collected.labelled, "")
+    return Tasks(
+        "questions",
+        collected.predictions,
+        collected.rows,
+        np.arange(start),
+        collected.reasons,
+        collected.left_out,
+        collected.labelled,
+        models,
+    )
 
 
 def _reason(outputs: Array, labels: Array) -> str:
@@ -187,150 +435,6 @@ def _reason(outputs: Array, labels: Array) -> str:
     if len(np.unique(labels)) == 1:
         return f"one value, {labels[0]}"
     return "constant score" if (outputs == outputs[0]).all() else ""
-
-
-def _logged(columns: Columns) -> Iterator[tuple[str, Problem]]:
-    """Questions of a log of decisions."""
-    for column in columns:
-        if not (column.startswith("answers_") and column.endswith("_type")):
-            continue
-        name = column.removeprefix("answers_").removesuffix("_type")
-        own = f"answers_{name}_"
-        labels = columns.get(f"labels_{name}")
-        refusal = columns.get(f"{own}refusal")
-        refused = None if refusal is None else _is_there(refusal)
-        every = f"{own}probabilities_"
-        classes = tuple(each.removeprefix(every) for each in columns if each.startswith(every))
-        kinds = {str(kind) for kind in np.unique(columns[column]) if kind}
-        single = [f"{own}{field}" for field in ("probability", *sorted(kinds))]
-        single = [each for each in single if _in_unit(columns.get(each))]
-        if len(classes) > 1:
-            outputs = np.column_stack([columns[every + each] for each in classes])
-            yield name, Problem(outputs, labels, "probabilities", classes, refused=refused)
-        elif single:
-            yield name, Problem(columns[single[0]], labels, "binary_probability", refused=refused)
-        elif f"{own}choice" in columns and _in_unit(columns.get(f"{own}confidence")):
-            right = None if labels is None else _agrees(columns[f"{own}choice"], labels)
-            yield name, Problem(columns[f"{own}confidence"], right, "pairs", refused=refused)
-
-
-def _task_column(columns: Columns) -> str | None:
-    """Column of a long table that names the task of each row."""
-    for name, cells in columns.items():
-        named = canonical(name).base in TASK_COLUMNS and cells.dtype.kind in "UO"
-        if named and 1 < len(np.unique(cells)) <= len(cells) / 2:
-            return name
-    return None
-
-
-def _long(columns: Columns, key: str, shared: Ints) -> Iterator[tuple[str, Problem]]:
-    """Tasks of a long table.
-
-    Raises
-    ------
-    InvalidUpload
-        Unless one column is a confidence or probability and one the outcome.
-    """
-    rest = {name: {*tokens(name)} for name in columns if name != key}
-    outputs = [name for name, t in rest.items() if t & UNIT and _in_unit(columns[name])]
-    correct = [name for name, t in rest.items() if t & CORRECT and name not in outputs]
-    answers = [name for name, t in rest.items() if t & ANSWERS and name not in outputs + correct]
-    truth = [
-        name
-        for name, t in rest.items()
-        if t & (TRUTH | LABEL) and name not in outputs + correct + answers
-    ]
-    if len(outputs) != 1 or len(correct or truth) != 1 or (not correct and len(answers) > 1):
-        reason = f"Of {listed([*rest])} several or none are the confidence, or the outcome."
-        action = "Call them confidence and correct; or confidence, answer and label."
-        raise InvalidUpload("tasks", reason, action)
-    values = columns[(correct or truth)[0]]
-    pairs = bool(correct or answers)
-    if not correct and answers:
-        values = _agrees(columns[answers[0]], values)
-    first = np.unique(columns[key], return_index=True)
-    for name in first[0][np.argsort(first[1])]:
-        own = columns[key] == name
-        kind: Kind = "pairs" if pairs else "binary_probability"
-        yield str(name), Problem(columns[outputs[0]][own], values[own], kind, rows=shared[own])
-
-
-def _paired(columns: Columns) -> Iterator[tuple[str, Problem]]:
-    """Tasks of pairs of columns: an outcome or whether it is correct, and its probability."""
-    outcomes: dict[tuple[str, ...], tuple[str, Kind]] = {}
-    for name, cells in columns.items():
-        if len({*np.unique(cells[_is_there(cells)]).tolist()}) <= 2:
-            parts = tokens(name)
-            stem = tuple(part for part in parts if part not in CORRECT)
-            outcomes[stem] = (name, "binary_probability" if len(stem) == len(parts) else "pairs")
-    for name, cells in columns.items():
-        parts = tokens(name)
-        stem = tuple(part for part in parts if part not in UNIT)
-        if len(stem) < len(parts) and stem in outcomes and _in_unit(cells):
-            outcome, kind = outcomes[stem]
-            task = _prefix(name, stem) if kind == "pairs" else outcome
-            yield task, Problem(cells, columns[outcome], kind)
-
-
-def _prefix(name: str, stem: tuple[str, ...]) -> str:
-    """Beginning of a column's name that consists of some words, as it is spelled; else the words."""
-    beginnings = (name[:end] for end in range(1, len(name)))
-    return next((text for text in beginnings if tokens(text) == stem), "_".join(stem))
-
-
-def _models(source: Source, columns: Columns) -> Iterator[tuple[str, Problem]]:
-    """Models with one outcome."""
-    for name, roles in inspect(source).models.items():
-        outputs, outcome = roles["outputs"], str(roles["outcome"])
-        names = (outputs,) if isinstance(outputs, str) else tuple(outputs)  # type: ignore[arg-type]
-        values = np.column_stack([columns[each] for each in names]).astype(float)
-        if len(names) == 1:
-            yield name, Problem(values[:, 0], columns[outcome], "binary_probability")
-        else:
-            yield name, Problem(values, columns[outcome], "probabilities")
-
-
-def _refuse_twins(parts: tuple[Array, ...], file: str) -> None:
-    """Refuse two rows with one id.
-
-    Raises
-    ------
-    InvalidUpload
-        With the numbers of their lines.
-    """
-    if not parts:
-        return
-    first: dict[tuple[Any, ...], int] = {}
-    has_header = file.lower().endswith((".csv", ".tsv", ".txt"))
-    for number, row in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
-        before = first.setdefault(row, number)
-        if before != number:
-            lines = f"{before + 1 + has_header:,} and {number + 1 + has_header:,}"
-            reason = f"Lines {lines} of {file} have the same id, {row[0]!r}."
-            raise InvalidUpload("twins", reason, "Keep one of them, or give each an id of its own.")
-
-
-def _is_there(cells: Array) -> Bools:
-    """Which cells hold a value."""
-    if cells.dtype.kind in "fiub":
-        return np.isfinite(cells)
-    return np.array([str(cell).strip() not in MISSING | {""} for cell in cells.tolist()])
-
-
-def _in_unit(cells: Array | None) -> bool:
-    """Whether numbers lie in [0, 1], where there are any."""
-    if cells is None or cells.dtype.kind not in "fiu" or cells.ndim > 1:
-        return False
-    known = cells[np.isfinite(cells)]
-    return bool(((known >= 0) & (known <= 1)).all())
-
-
-def _agrees(answers: Array, labels: Array) -> Array:
-    """1 where an answer is the label, 0 where it is not, NaN where there is no label."""
-    same = np.array(
-        [str(a) == str(b) for a, b in zip(answers.tolist(), labels.tolist(), strict=True)]
-    )
-    return np.where(_is_there(labels), same.astype(float), np.nan)
 
 
 def _plain(labels: Array) -> Array:

@@ -48,11 +48,12 @@ def test_the_sentence_names_both_columns_and_the_labels_that_are_missing(tmp_pat
     assert lines[2].endswith("more labels would halve the interval's width.")
 
 
-def test_columns_with_other_names_are_chosen(tmp_path, capsys):
+@pytest.mark.parametrize("isolate", ["--isolate", "--no-isolate"])
+def test_columns_with_other_names_are_chosen(tmp_path, capsys, isolate):
     path = tmp_path / "judged.csv"
     write(path)
     path.write_text(path.read_text().replace("judge_passed", "verdict"))
-    assert run("rate", path) == 1
+    assert run("rate", path, isolate) == 1
     assert "--read outputs=JUDGE --read outcome=HUMAN" in capsys.readouterr().err
     assert run("rate", path, "--read", "outputs=verdict", "--read", "outcome=human_passed") == 0
     assert run("rate", path, "--read", "outputs=nothing") == 1

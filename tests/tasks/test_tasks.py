@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
 
 import numpy as np
@@ -214,3 +216,131 @@ def test_lists_that_belong_to_no_task_are_left_aside(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text("\n".join(lines))
     assert list(tasks_of(path)) == ["fraud", "churn"]
+
+
+@pytest.mark.parametrize("kind", ["sampling", "frequency"])
+def test_weights_count_rows_in_the_audit(kind):
+    table = calibrated(np.random.default_rng(6), 300, 2)
+    weight = np.random.default_rng(7).integers(1, 5, 300)
+    tasks = tasks_of(table)
+    weighted = {
+        name: dataclasses.replace(data, weights=weight.astype(float), weight_kind=kind)
+        for name, data in tasks.items()
+    }
+    audit = calib.audit_tasks(dataclasses.replace(tasks, predictions=weighted))
+    for row in audit:
+        p, y = table[f"{row.task}_p"].to_numpy(), table[row.task].to_numpy()
+        assert row.stated == pytest.approx(np.average(p, weights=weight))
+        assert row.observed == pytest.approx(np.average(y, weights=weight))
+    if kind == "frequency":  # as the same rows so many times
+        again = table.loc[np.repeat(table.index, weight)].reset_index(drop=True)
+        for row, whole in zip(audit, calib.audit_tasks(tasks_of(again)), strict=True):
+            assert row.task == whole.task and row.ece == pytest.approx(whole.ece)
+            assert row.gap == pytest.approx(whole.gap, abs=1e-3)
+        return
+    d = p - y - np.average(p - y, weights=weight)
+    error = np.sqrt(((weight * d) ** 2).sum()) / weight.sum()
+    single = norm.ppf(0.975) * error
+    assert single < (row.gap.high - row.gap.low) / 2 < 1.4 * single
+
+
+def test_columns_beside_the_tasks_come_with_each(tmp_path):
+    table = calibrated(np.random.default_rng(8), 240, 2)
+    table["region"] = np.where(np.arange(240) % 3, "north", "south")
+    table["survey_weight"] = np.random.default_rng(9).uniform(0.5, 1.5, 240).round(2)
+    table["week"] = [f"2026-01-{1 + i % 20:02d}" for i in range(240)]
+    table["person"] = [f"P{i // 4}" for i in range(240)]
+    table.loc[::5, "label1"] = np.nan
+    table.to_csv(tmp_path / "labels.csv", index=False)
+    tasks = tasks_of(tmp_path / "labels.csv", isolate=True)
+    own = table["label1"].notna().to_numpy()
+    data = tasks["label1"]
+    assert data.weight_kind == "sampling" and len(data) == own.sum() == tasks.labelled["label1"]
+    np.testing.assert_allclose(data.weights, table["survey_weight"][own])
+    np.testing.assert_array_equal(data.groups, table["region"][own])
+    np.testing.assert_array_equal(data.times, table["week"][own])
+    np.testing.assert_array_equal(data.clusters, table["person"][own])
+    units = tasks.units("label0")
+    assert len({*units}) == 60 and (units.reshape(60, 4) == units[::4, None]).all()
+
+
+def test_labels_in_a_second_file_are_joined_by_id(tmp_path):
+    rows = log()
+    whole = tasks_of(write(tmp_path / "log.jsonl", rows))
+    labels = [{"id": row["id"], **row.pop("labels")} for row in rows]
+    order = np.random.default_rng(0).permutation(120)
+    write(tmp_path / "log.jsonl", rows)
+    pd.DataFrame(labels).loc[order[:90]].to_csv(tmp_path / "labels.csv", index=False)
+    files = tmp_path / "log.jsonl", tmp_path / "labels.csv"
+    tasks = tasks_of(files[0], labels=files[1], isolate=True)
+    assert tasks.left_out["urgent"]["no label"] == 30 == 120 - len(tasks["urgent"])
+    own = np.isin(whole.rows["urgent"], order[:90])
+    np.testing.assert_array_equal(tasks["urgent"].labels, whole["urgent"].labels[own])
+    np.testing.assert_allclose(tasks["urgent"].probs, whole["urgent"].probs[own])
+    pd.DataFrame([*labels, labels[4]]).to_csv(files[1], index=False)
+    with pytest.raises(calib.DataError, match=r"Lines 6 and 122 of labels.csv .* 't4'"):
+        tasks_of(files[0], labels=files[1])
+    pd.DataFrame(labels).drop(columns="id").to_csv(files[1], index=False)
+    with pytest.raises(calib.DataError, match="share no column of ids"):
+        tasks_of(files[0], labels=files[1])
+
+
+def test_labels_of_a_long_table_are_joined_by_id_and_question():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.5, 1, 120).round(3)
+    table = pd.DataFrame({"id": np.arange(120) // 2, "question": ["x", "y"] * 60, "confidence": p})
+    correct = (rng.random(120) < p).astype(int)
+    labels = table[["id", "question"]].assign(correct=correct).sample(frac=1, random_state=1)
+    tasks = tasks_of(table, labels=labels)
+    assert {*tasks} == {"x", "y"}
+    np.testing.assert_array_equal(tasks["y"].correct, correct[1::2] == 1)
+
+
+def test_a_matrix_of_probabilities_beside_one_of_labels():
+    rng = np.random.default_rng(0)
+    probs = rng.random((200, 3))
+    labels = (rng.random((200, 3)) < probs).astype(int)
+    packed = io.BytesIO()
+    np.savez(packed, sigmoid=probs, targets=labels, names=np.array(["cat", "dog", "bird"]))
+    tasks = tasks_of(("outputs.npz", packed.getvalue()), isolate=True)
+    assert (tasks.kind, [*tasks]) == ("labels", ["cat", "dog", "bird"])
+    for j, data in enumerate(tasks.values()):
+        np.testing.assert_array_equal(data.labels, labels[:, j])
+        np.testing.assert_allclose(data.probs[:, 1], probs[:, j])
+
+
+def test_scorers_of_an_evaluation_log_are_tasks(tmp_path):
+    rng = np.random.default_rng(0)
+    samples = []
+    for i, p in enumerate(rng.random(80).round(3).tolist()):
+        scores = {
+            name: {"value": "CI"[int(rng.random() > p)]} for name in ("match", "model_graded")
+        }
+        output = {"model": "m-1.0", "choices": [{"message": {"content": "A"}}]}
+        sample = {"id": i, "epoch": 1, "input": "q", "target": "A", "output": output}
+        samples.append(sample | {"scores": scores, "metadata": {"confidence": p}})
+    document = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": samples}
+    (tmp_path / "log.json").write_text(json.dumps(document))
+    tasks = tasks_of(tmp_path / "log.json")
+    assert [*tasks] == ["match", "model_graded"]
+    for name, data in tasks.items():
+        right = [sample["scores"][name]["value"] == "C" for sample in samples]
+        np.testing.assert_array_equal(data.correct, right)
+    assert {*tasks.models.values()} == {"m-1.0"}
+
+
+def test_a_folder_holds_a_file_for_each_task(tmp_path):
+    rng = np.random.default_rng(0)
+    for task in ("arc", "boolq"):
+        probs = rng.dirichlet([1, 1], 40)
+        rows = [
+            {"p_no": a, "p_yes": b, "label": rng.choice(["no", "yes"], p=[a, b])} for a, b in probs
+        ]
+        write(tmp_path / f"samples_{task}.jsonl", rows)
+    (tmp_path / "results.json").write_text("{}")
+    tasks = tasks_of(tmp_path)
+    assert [*tasks] == ["arc", "boolq"] and tasks.n_rows == 80
+    assert len(calib.audit_tasks(tasks)) == 2
+    with pytest.raises(calib.DataError, match="folder with a file for each task"):
+        (tmp_path / "samples_arc.jsonl").unlink()
+        tasks_of(tmp_path)

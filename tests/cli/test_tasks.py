@@ -1,0 +1,75 @@
+"""``tasks``: every problem of one file, with labels beside, and the thresholds that a program loads."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.conftest import run
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    """Two calibrated questions and one whose probabilities are 15 points too high."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 0.8, (800, 3)).round(3)
+    happened = (rng.random((800, 3)) < p).astype(int)
+    p[:, 1] += 0.15
+    columns = {"id": [f"r{i}" for i in range(800)]}
+    for j, name in enumerate(("fraud", "churn", "spam")):
+        columns |= {name: happened[:, j], f"{name}_p": p[:, j]}
+    return pd.DataFrame(columns)
+
+
+@pytest.mark.parametrize("isolate", ["--isolate", "--no-isolate"])
+def test_the_task_that_is_off_is_named(tmp_path, capsys, table, isolate):
+    table.to_csv(tmp_path / "log.csv", index=False)
+    assert run("tasks", tmp_path / "log.csv", isolate) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 tasks (labels) over 800 rows."
+    assert lines[2].startswith("churn")
+    assert lines[-1] == "Miscalibrated: churn."
+    assert run("tasks", tmp_path / "log.csv", isolate, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["rows"], found["miscalibrated"]) == ("labels", 800, ["churn"])
+    churn = found["tasks"][0]
+    gap = (table["churn_p"] - table["churn"]).mean()
+    assert churn["gap"]["value"] == pytest.approx(gap) and churn["gap"]["interval"][0] > 0.05
+
+
+def test_labels_by_id_and_thresholds_for_a_program(tmp_path, capsys, table):
+    labels = table[["id", "fraud", "churn", "spam"]].iloc[::-1][:500]
+    outputs = table.drop(columns=["fraud", "churn", "spam"])
+    outputs.to_csv(tmp_path / "outputs.csv", index=False)
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    files = [tmp_path / "outputs.csv", "--labels", tmp_path / "labels.csv"]
+    out = tmp_path / "thresholds.json"
+    assert run("tasks", *files, "--target-accuracy", "0.8", "--out", out) == 0
+    printed = capsys.readouterr().out
+    assert "fraud: 300 without a label, left out." in printed
+    assert "at least 80 % right" in printed and str(out) in printed
+    stored = json.loads(out.read_text())
+    assert set(stored) == {"fraud", "churn", "spam"}
+    own, spam = table.iloc[300:], stored["spam"]
+    confidence = np.maximum(own["spam_p"], 1 - own["spam_p"])
+    right = (own["spam_p"] >= 0.5) == own["spam"]
+    answered = confidence >= spam["threshold"]
+    assert spam["accuracy"] == pytest.approx(right[answered].mean())
+    assert spam["coverage"] == pytest.approx(answered.mean()) and spam["rows"] == 500
+
+    pd.concat([labels, labels[-1:]]).to_csv(tmp_path / "labels.csv", index=False)
+    assert run("tasks", *files) == 1
+    assert "Lines 501 and 502 of labels.csv have the same id, 'r300'" in capsys.readouterr().err
+
+
+def test_what_the_command_cannot_do_is_said(tmp_path, capsys, table):
+    table[["fraud", "fraud_p"]].to_csv(tmp_path / "log.csv", index=False)
+    assert run("tasks", tmp_path / "log.csv") == 1
+    assert "one problem, or none" in capsys.readouterr().err
+    assert run("tasks", tmp_path / "log.csv", "--out", tmp_path / "t.json") == 2
+    assert "--target-accuracy 0.95" in capsys.readouterr().err
+    assert run("tasks", tmp_path / "log.csv", "--read", "kind=logits") == 2
+    assert run("tasks", tmp_path / "log.csv", "--features", tmp_path / "log.csv") == 2
