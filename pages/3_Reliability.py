@@ -9,9 +9,17 @@ import streamlit as st
 from calib.plots.reliability import usual_scale
 from calib.ui.audit import lead
 from calib.ui.compare.answer import recommended
-from calib.ui.error_by_bins import error_figures
 from calib.ui.fits import shown_fits
-from calib.ui.reliability import CHOSEN, after, bin_rows, controls, diagrams, panel, with_class_view
+from calib.ui.reliability import (
+    CHOSEN,
+    after,
+    bin_rows,
+    controls,
+    diagrams,
+    error_figures,
+    panel,
+    with_class_view,
+)
 from calib.ui.shell import need_fit, open_session, page, view_switch
 from calib.ui.widgets import choose, folded, scale_of_probabilities
 

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import io
+import json
 import pickle
+import platform
+import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import calib
 from calib.base import Calibrator
 from calib.errors import CalibrationError, missing_package
-from calib.export.bundle import bundle_bytes, mlflow_files, zipped
+from calib.export import predict
+from calib.export.model_card import model_card
 from calib.export.npz import npz_bytes
 from calib.export.provenance import exported
-from calib.export.runtime import ExportedCalibrator
+from calib.export.runtime import NPZ, ExportedCalibrator
 from calib.records import LARGEST
 from calib.registry import METHODS
 
+MODEL_CARD, SCRIPT = "MODEL_CARD.md", "predict.py"
+LOADER = """from calib_predict import Calibrator, load as _load_pyfunc
+
+Calibrator.predict = lambda self, outputs: next(iter(self.answer(outputs).values()))
+"""
+"""What MLflow imports."""
+
+_OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
 """Endings of the files that :func:`save` writes."""
 
@@ -290,6 +304,60 @@ def _sql(given: ExportedCalibrator) -> str:
     from calib.export.sql import script
 
     return script(given)
+
+
+def bundle_bytes(exported: ExportedCalibrator) -> bytes:
+    """The bytes of a zip of the model card, the calibrator and the script that runs it."""
+    return zipped(
+        {MODEL_CARD: model_card(exported).encode(), NPZ: npz_bytes(exported), SCRIPT: _script()}
+    )
+
+
+def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
+    """The files of an MLflow model of the flavour ``python_function``, by their paths in its folder.
+
+    The format is that of the documentation of ``mlflow.pyfunc``, section *Filesystem format*: ``MLmodel``, which is
+    YAML, and so may be JSON, names the data, the folder of code, and the module that loads the model.
+    """
+    exported.calibrator.steps()  # refuses a map by group
+    version = platform.python_version()
+    environment = {"python": version, "dependencies": ["-r requirements.txt"]}
+    flavour = {
+        "loader_module": "calib_loader",
+        "code": "code",
+        "data": f"data/{NPZ}",
+        "env": {"virtualenv": "python_env.yaml"},
+        "python_version": version,
+    }
+    made = {
+        "flavors": {"python_function": flavour},
+        "metadata": {"calib": calib.__version__, "kind": exported.kind},
+    }
+    return {
+        "MLmodel": f"{json.dumps(made, indent=2)}\n".encode(),
+        "python_env.yaml": f"{json.dumps(environment, indent=2)}\n".encode(),
+        "requirements.txt": b"mlflow\nnumpy>=1.26,<3\n",
+        MODEL_CARD: model_card(exported).encode(),
+        f"data/{NPZ}": npz_bytes(exported),
+        "code/calib_loader.py": LOADER.encode(),
+        "code/calib_predict.py": _script(),
+    }
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """A zip of files by their paths; equal files give equal bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as bundle:
+        for name, content in sorted(files.items()):
+            member = zipfile.ZipInfo(name, _OLDEST)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            bundle.writestr(member, content)
+    return buffer.getvalue()
+
+
+def _script() -> bytes:
+    return Path(predict.__file__).read_bytes()
 
 
 _WRITERS: dict[str, Callable[[ExportedCalibrator], bytes | str]] = {

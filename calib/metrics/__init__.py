@@ -7,8 +7,8 @@ and ``correct=`` in their place.
 
 from calib.metrics.calibration_error import debiased_ece, ece, smooth_ece
 from calib.metrics.corp_terms import corp
-from calib.metrics.cumulative import cumulative_test
 from calib.metrics.decision_curve import net_benefit
+from calib.metrics.distances import cumulative_test
 from calib.metrics.judge_correction import (
     corrected_rate,
     judge_agreement,

@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import plural
 from calib.plots.annotations import (
+    Counted,
     carry,
+    draw_counts,
     draw_line,
     draw_marks,
     fill_between,
     write,
 )
-from calib.plots.axes import log_axis, span
-from calib.plots.style import GUIDE, Style, fade, label, quiet, set_x, set_y, three_digits
+from calib.plots.axes import from_scale, log_axis, logit_ticks, span
+from calib.plots.style import GUIDE, NEUTRAL, Style, fade, label, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
+    from calib.diagnostics.histograms import ConfidenceHistogram
     from calib.diagnostics.sequential_tests import SequentialTests
+
 
 _HEIGHT, _TICKS = 290, 4
 _FAR = 8.0
@@ -109,3 +114,49 @@ def _batch_axis(fig: go.Figure, found: SequentialTests) -> None:
     set_x(
         fig, range=[1 - 0.02 * n, n + 0.02 * n], tickvals=ticks, ticktext=names, title_text="batch"
     )
+
+
+_DRIFT_HEIGHT = 260
+_LEAST_LENGTH = 2.4
+"""Of an axis of log-odds: tens of them are 2.3 apart."""
+
+
+def confidence_drift(
+    before: ConfidenceHistogram,
+    now: ConfidenceHistogram,
+    style: Style,
+    height: int = _DRIFT_HEIGHT,
+    view: View = TOP_LABEL,
+) -> go.Figure:
+    """Rows over confidence: now upwards, before downwards, so that a shift breaks the symmetry.
+
+    Parameters
+    ----------
+    before, now : on the same grid in log-odds.
+    style : of the method.
+    view : for words.
+    """
+    edges = now.edges
+    held = np.flatnonzero(before.count + now.count)
+    cells = slice(held[0], held[-1] + 1)
+    shown = edges[held[0] : held[-1] + 2]
+    middles = [
+        float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum())
+        for h in (before, now)
+    ]
+    fig = go.Figure()
+    predicted = view.wording.predicted_label
+    alt = (
+        f"{predicted.capitalize()}: its mean log-odds moved from {three_digits(middles[0])} before to"
+        f" {three_digits(middles[1])} now."
+    )
+    quiet(fig, height, alt=alt)
+    groups = [
+        Counted("now", now.count[cells], style.color, "rows now"),
+        Counted("before", before.count[cells], NEUTRAL, "rows before"),
+    ]
+    draw_counts(fig, shown, from_scale(shown, "logit"), groups, predicted)
+    room = max(0.1, (_LEAST_LENGTH - (shown[-1] - shown[0])) / 2)
+    ends = float(shown[0] - room), float(shown[-1] + room)
+    set_x(fig, title_text=predicted, range=list(ends), **logit_ticks(*ends))
+    return fig

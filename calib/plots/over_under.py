@@ -11,11 +11,13 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import carry, draw_line, draw_marks, whiskers
-from calib.plots.axes import log_axis
+from calib.plots.annotations import Counted, carry, draw_counts, draw_line, draw_marks, whiskers
+from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks
+from calib.plots.reliability import axis_title
 from calib.plots.rows import DROP, RowLabel, draw_row, frame_rows, line_through_rows, name_colors
 from calib.plots.style import (
     GUIDE,
+    NEUTRAL,
     THIN,
     Style,
     add_line,
@@ -24,12 +26,14 @@ from calib.plots.style import (
     one_each,
     overlapping,
     plain,
+    quiet,
     set_x,
     three_digits,
 )
 
 if TYPE_CHECKING:
     from calib.diagnostics.gaps import GroupGaps
+    from calib.diagnostics.histograms import ConfidenceHistogram
     from calib.diagnostics.over_under import OverUnder, TheoremOne
     from calib.metrics.bootstrap import Interval
 
@@ -363,3 +367,40 @@ def _side(theorem: TheoremOne, view: View) -> str:
     if theorem.signed_gap < 0:
         word = view.wording.too_low_label
     return f"gap {gap:.4f}, {word}"
+
+
+_DENSITY_HEIGHT = 260
+
+
+def confidence_densities(
+    histogram: ConfidenceHistogram, style: Style, title: str = "", view: View = TOP_LABEL
+) -> go.Figure:
+    """Confidence of right predictions upwards and of wrong ones downwards, on one square-root scale.
+
+    A good model has its wrong predictions at the left.
+
+    Parameters
+    ----------
+    histogram : whose scale, linear or logit, is the axis's.
+    style : of the method.
+    view : whose words are used.
+    """
+    edges = histogram.edges
+    scale: Scale = "logit" if histogram.scale == "logit" else "linear"
+    wording = view.wording
+    right, wrong = wording.positive_label, wording.negative_label
+    groups = [
+        Counted(right, histogram.right, style.color, right),
+        Counted(wrong, histogram.wrong, NEUTRAL, wrong),
+    ]
+    medians = [histogram_median(edges, group.count) for group in groups if group.count.sum()]
+    told = " and ".join(map(three_digits, from_scale(np.array(medians), scale)))
+    counts = [int(group.count.sum()) for group in groups]
+    fig = go.Figure()
+    alt = f"{wording.describe_outcomes(*counts)}, median {told}."
+    quiet(fig, _DENSITY_HEIGHT, alt=alt, title=title)
+    draw_counts(fig, edges, from_scale(edges, scale), groups, wording.predicted_label)
+    set_x(fig, title_text=axis_title(view), range=[edges[0], edges[-1]])
+    if scale == "logit":
+        set_x(fig, **logit_ticks(edges[0], edges[-1]))
+    return fig

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from calib.metrics import cumulative_test
-from calib.metrics.cumulative import brownian_beyond, brownian_range_beyond
+from calib.metrics.distances import brownian_beyond, brownian_range_beyond
 from tests.published import known, risks
 
 

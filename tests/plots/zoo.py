@@ -53,16 +53,16 @@ from calib.plots.binning import (
     representatives,
 )
 from calib.plots.compare import size_curves
-from calib.plots.confidences import confidence_densities, confidence_drift
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
 from calib.plots.error_by_bins import error_by_bins_chart, error_by_rows_chart
 from calib.plots.geometry import success_curve
 from calib.plots.groups import forest
 from calib.plots.latent import effect_chart, latent_function
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, member_rows
-from calib.plots.monitoring import e_value_chart, o_e_chart
+from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
 from calib.plots.over_under import (
     band_chart,
+    confidence_densities,
     per_class_chart,
     ratio_to_odds,
     theorem_chain,

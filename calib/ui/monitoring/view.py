@@ -20,8 +20,7 @@ from calib.evaluation import SCORES
 from calib.evaluation.compare import SAME_DATA
 from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
-from calib.plots.confidences import confidence_drift
-from calib.plots.monitoring import e_value_chart, o_e_chart
+from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
 from calib.plots.reliability import common_limits, explain_diagram, reliability_diagram, usual_scale
 from calib.ui import widgets
 from calib.ui.fits import ready

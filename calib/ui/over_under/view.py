@@ -26,11 +26,11 @@ from calib.evaluation.view import View
 from calib.formatting import class_in_words, percent, plural, points, points_between
 from calib.metrics.binning import BINNINGS
 from calib.plots.axes import Scale, crowded
-from calib.plots.confidences import confidence_densities
 from calib.plots.over_under import (
     Row,
     band_chart,
     band_name,
+    confidence_densities,
     per_class_chart,
     ratio_to_odds,
     theorem_chain,

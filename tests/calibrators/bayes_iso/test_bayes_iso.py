@@ -10,7 +10,7 @@ from scipy.special import logit
 
 import calib
 from calib.calibrators.bayes_iso import BayesIso, sampled
-from calib.calibrators.bayes_iso.importance_sampling import pav_bounds, sample_posterior
+from calib.calibrators.bayes_iso.__init__ import pav_bounds, sample_posterior
 from calib.calibrators.isotonic import Tally
 from calib.data.samples import bayes_iso_map, bayes_iso_scores
 from calib.metrics import nll

@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from calib.calibrators.bayes_iso.__init__ import sample_posterior
 from calib.calibrators.bayes_iso.exact_posterior import (
     knots_posterior,
     marginals,
     merge_violators,
     recursion,
 )
-from calib.calibrators.bayes_iso.importance_sampling import sample_posterior
 from calib.calibrators.isotonic import Tally
 from tests.calibrators.bayes_iso.naive import posterior_mean_of_two, tally_of
 

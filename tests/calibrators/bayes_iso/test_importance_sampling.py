@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.isotonic import isotonic_regression
 
-from calib.calibrators.bayes_iso.importance_sampling import (
+from calib.calibrators.bayes_iso.__init__ import (
     log_likelihood,
     pav_bounds,
     sample_maps,
