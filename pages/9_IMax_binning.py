@@ -27,7 +27,7 @@ def body() -> None:
         st.markdown(finding(picture))
         bins(picture, rails, choice)
         st.caption(whose(picture, choice.class_name(data)))
-    questions(picture, rails, choice)
+    questions(data, picture, rails, choice)
 
 
 with page("I-Max binning"):

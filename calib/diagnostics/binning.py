@@ -386,17 +386,27 @@ class InformationByBins:
     information: float
 
 
+def density_sums(density: LogOddsDensity) -> SigmoidSums:
+    """Sums over the cells of the kernel densities."""
+    mass = density.joint().sum(axis=0)
+    inside = mass > LEAST_MASS
+    return SigmoidSums.from_weighted(density.middles[inside], mass[inside])
+
+
+def density_quantiles(density: LogOddsDensity, n_bins: int) -> Floats:
+    """Inner edges of bins of equal mass under the kernel densities, (n_bins - 1,) log-odds."""
+    below = np.concatenate([[0.0], np.cumsum(density.joint().sum(axis=0))])
+    return np.interp(np.arange(1, n_bins) / n_bins * below[-1], below, density.edges)
+
+
 def information_by_bins(
     density: LogOddsDensity, n_bins: Sequence[int] = BIN_COUNTS
 ) -> InformationByBins:
     """Place and measure the bins of every scheme for several, increasing numbers of bins."""
-    mass = density.joint().sum(axis=0)
-    held = mass > LEAST_MASS
-    sums = SigmoidSums.from_weighted(density.middles[held], mass[held])
-    below = np.concatenate([[0.0], np.cumsum(mass)])
+    sums = density_sums(density)
     place: dict[str, Callable[[int], Floats]] = {
         "imax": lambda m: best_edges(sums, m, N_STARTS),
-        "equal_mass": lambda m: np.interp(np.arange(1, m) / m * below[-1], below, density.edges),
+        "equal_mass": lambda m: density_quantiles(density, m),
         "equal_width": equal_width_edges,
     }
     joint = {

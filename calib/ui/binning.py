@@ -18,6 +18,7 @@ from calib.diagnostics.binning import (
     picture_of_rows,
     uncertain_span,
 )
+from calib.diagnostics.binning_limits import binning_limits, set_divergence
 from calib.formatting import listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
 from calib.plots.binning import (
@@ -27,6 +28,11 @@ from calib.plots.binning import (
     bins_over_densities,
     information_chart,
     representatives,
+)
+from calib.plots.binning_limits import (
+    information_rate_chart,
+    set_divergence_chart,
+    steps_chart,
 )
 from calib.plots.style import three_digits
 from calib.ui import widgets
@@ -119,6 +125,19 @@ HOW_TO_READ_NUMBERS = (
     "Across is the number of bins, up what they keep of the mutual information of log-odds and label; the dotted line "
     "is what the log-odds carry, which no bins exceed. The kernel densities are taken for the truth here, and bins are "
     "placed on them. The rate, on hover, is what it costs to name a bin."
+)
+HOW_TO_READ_RATE = (
+    "What bins keep about the label against the rate I(bin; log-odds) that naming a bin costs, in 2 to 64 bins. The "
+    "dotted line is the information bottleneck: no bins, also of chance, lie above it."
+)
+HOW_TO_READ_ITERATIONS = (
+    "Information that the bins keep after each step of I-Max, from bins of equal mass and of equal width, under the "
+    "sigmoid of the log-odds. No step lowers it; the dotted line is what the log-odds carry under the same model."
+)
+HOW_TO_READ_SETS = (
+    "Half of the calibration rows stand for the truth of each class. Up is the distance of its log-odds where it is "
+    "the label, from 0 (equal) to 1, for sets of rows of the other half: the class's own pairs, or those of all "
+    "classes. Bands hold 80 % of the classes."
 )
 
 
@@ -218,7 +237,9 @@ def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> N
     widgets.show_kept(("bins", *_key(choice, rails)), draw, "bins", HOW_TO_READ)
 
 
-def questions(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
+def questions(
+    data: Predictions, picture: BinningPicture, rails: list[Rail], choice: BinningChoice
+) -> None:
     """What can be asked further of these bins."""
     folded("What does each bin say?", "binning/meaning", partial(meaning, picture, rails, choice))
     folded(
@@ -226,6 +247,9 @@ def questions(picture: BinningPicture, rails: list[Rail], choice: BinningChoice)
         "binning/numbers",
         partial(numbers_of_bins, picture, choice),
     )
+    if data.n_classes > 2:
+        sets = partial(shared_or_own, data)
+        folded("Shared bins, or bins for each class?", "binning/sets", sets)
 
 
 def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
@@ -265,6 +289,27 @@ def numbers_of_bins(picture: BinningPicture, choice: BinningChoice) -> None:
     widgets.show_kept(
         ("information figure", choice.target), draw, "information-by-bins", HOW_TO_READ_NUMBERS
     )
+    key = ("binning limits", choice.target, choice.n_bins)
+    limits = ready(key, "the limit of all bins", binning_limits, picture.density, choice.n_bins)
+    by_rate = partial(information_rate_chart, found, limits)
+    widgets.show_kept(("rate", *key), by_rate, "information-by-rate", HOW_TO_READ_RATE)
+    by_step = partial(steps_chart, limits)
+    widgets.show_kept(("steps of", *key), by_step, "iterations", HOW_TO_READ_ITERATIONS)
+
+
+def shared_or_own(data: Predictions) -> None:
+    """Compare the pairs of all classes with those of one class as stand-ins for that class."""
+    found = ready("set divergence", "pairs of each class", set_divergence, data=rows_of(data))
+    own, shared = (float(each[-1].mean()) for each in (found.class_wise, found.shared))
+    per_class = len(data) / data.n_classes
+    nearer = "shared" if shared < own else "class-wise"
+    st.markdown(
+        f"A class has {per_class:,.0f} rows of its own on average, the shared set {len(data):,}. With "
+        f"{found.n_rows[-1]:,} rows the {nearer} set is nearer to a class: {number(min(own, shared))} against "
+        f"{number(max(own, shared))}."
+    )
+    draw = partial(set_divergence_chart, found)
+    widgets.show_kept("set divergence figure", draw, "sets", HOW_TO_READ_SETS)
 
 
 def _key(choice: BinningChoice, rails: list[Rail]) -> tuple[object, ...]:

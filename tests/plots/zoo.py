@@ -15,6 +15,7 @@ from calib.auditing.findings import GroupFinding, Severity
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
+from calib.diagnostics.binning_limits import binning_limits, set_divergence
 from calib.diagnostics.calibration_maps import (
     balanced_edges,
     class_pairs,
@@ -51,6 +52,11 @@ from calib.plots.binning import (
     bins_over_densities,
     information_chart,
     representatives,
+)
+from calib.plots.binning_limits import (
+    information_rate_chart,
+    set_divergence_chart,
+    steps_chart,
 )
 from calib.plots.compare import size_curves
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
@@ -387,11 +393,17 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
     except CalibrationError:
         return {}
     rails = rails_of(picture, name)
+    by_bins = information_by_bins(picture.density, (2, 4, 8))
+    limits = binning_limits(picture.density, 8)
+    sets = set_divergence(data={"logits": logits, "labels": case.labels})
     return {
         "bins": bins_over_densities(picture.density, rails),
         "representatives": representatives(picture.density, rails),
         "representatives logit": representatives(picture.density, rails, "logit"),
-        "information by bins": information_chart(information_by_bins(picture.density, (2, 4, 8))),
+        "information by bins": information_chart(by_bins),
+        "information by rate": information_rate_chart(by_bins, limits),
+        "steps": steps_chart(limits),
+        "sets": set_divergence_chart(sets),
     }
 
 

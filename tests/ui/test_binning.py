@@ -24,9 +24,10 @@ def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(
     for bins in picture.schemes.values():
         assert percent(bins.label_information / picture.information) in finding
     assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
-    unfold(app, "binning/meaning", "binning/numbers")
+    unfold(app, "binning/meaning", "binning/numbers", "binning/sets")
     assert clean(app)
-    assert len(charts(app)) == 3
+    assert len(charts(app)) == 6
+    assert "the shared set is nearer to a class" in said(app)
 
 
 def test_a_fitted_binning_is_shown_with_its_own_bins(
