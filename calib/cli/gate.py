@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from typer import Option
 
 from calib.cli import text
 from calib.cli.arguments import Given, on_data, refuse
 from calib.cli.check import read_new_rows, saved_calibrator
+from calib.cli.gate_summary import markdown
 from calib.data import Predictions
 from calib.diagnostics.shift_data import judge
 from calib.errors import CalibrationError
-from calib.evaluation import SCORES, Evaluation, score_intervals
+from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.claims import untold
 from calib.evaluation.compare import SAME_DATA
 from calib.evaluation.comparison_table import said_of_weights
-from calib.evaluation.score_registry import CLASSWISE
+from calib.evaluation.score_registry import CLASSWISE, scored_on
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.formatting import fixed, plural
+from calib.metrics.bootstrap import Interval
 
 FAILED, UNDECIDED = 3, 4
 """Exit status where a limit is broken, and where the rows cannot say; data and commands at fault have others."""
+ERROR = 0.05
+"""Probability of a false failure that all groups share."""
 
 
 def _limit(kind: str, key: str) -> Any:
@@ -50,9 +56,25 @@ def gate(
         Path | None,
         Option(help="Judge what it makes of the outputs: .npz, .zip, or a .pkl that you trust."),
     ] = None,
+    not_worse_than: Annotated[
+        Path | None,
+        Option(
+            metavar="BASELINE.json",
+            help="The --json of an earlier gate: fail where one of its scores is significantly worse now.",
+        ),
+    ] = None,
+    each_group: Annotated[
+        bool, Option("--each-group", help="Apply the limits to every group of the file too.")
+    ] = False,
+    summary: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE.md", help="Append the result as Markdown, with a reliability diagram."
+        ),
+    ] = None,
 ) -> int:
     """Fail a build where a score is worse than a limit, and significantly so."""
-    wanted = {
+    options = {
         "ECE": max_ece,
         CLASSWISE: max_classwise_ece,
         "NLL": max_nll,
@@ -60,18 +82,26 @@ def gate(
         "gap": max_gap,
         "accuracy": min_accuracy,
     }
-    limits = {key: limit for key, limit in wanted.items() if limit is not None}
-    if not limits:
-        refuse("give a limit, as --max-ece 0.03")
+    limits = {key: limit for key, limit in options.items() if limit is not None}
+    if not limits and not_worse_than is None:
+        refuse("give a limit, as --max-ece 0.03, or --not-worse-than BASELINE.json")
+    if each_group and not limits:
+        refuse("--each-group needs a limit, as --max-ece 0.03")
+    baseline = {} if not_worse_than is None else read_baseline(not_worse_than)
+    judge_rows: Callable[[Predictions], Evaluation]
     if calibrator is None:
-        data = given.load()
-        judged = text.judged_raw(data)
+        data, judge_rows = given.load(), text.judged_raw
     else:
-        data, judged = _judged_calibrated(given, calibrator, answer)
-    found = judge_limits(judged, limits)
-    words = {each["verdict"] for each in found}
-    word = next(word for word in ("fails", "undecided", "passes") if word in words)
+        data, judge_rows = _calibrated_rows(given, calibrator, answer)
+    judged = judge_rows(data)
+    found = judge_limits(judged, limits) + judge_baseline(judged, baseline)
+    if each_group:
+        found += judge_groups(data, judge_rows, limits)
+    word = verdict_of(found)
     passed = None if word == "undecided" else word == "passes"
+    if summary is not None:
+        with summary.open("a", encoding="utf-8") as file:
+            file.write(markdown(judged, found, word))
     lines = "\n".join(
         [f"On {plural(len(judged), 'row')}:", *(each.pop("sentence") for each in found)]
     )
@@ -80,8 +110,19 @@ def gate(
     return answer.end({"passes": 0, "fails": FAILED, "undecided": UNDECIDED}[word])
 
 
-def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[dict[str, Any]]:
-    """What the answer holds of each score with a limit, and its sentence; it fails where its 95 % interval lies beyond.
+def verdict_of(found: list[dict[str, Any]]) -> str:
+    """Verdict of all limits; groups that cannot tell count only where nothing else does."""
+    verdicts = [each["verdict"] for each in found]
+    if "fails" in verdicts:
+        return "fails"
+    overall = [each["verdict"] for each in found if each["group"] is None]
+    return "undecided" if "undecided" in (overall or verdicts) else "passes"
+
+
+def judge_limits(
+    judged: Evaluation, limits: Mapping[str, float], level: float = 0.95, group: str | None = None
+) -> list[dict[str, Any]]:
+    """Verdict and sentence for each score with a limit; it fails where its whole interval lies beyond.
 
     The interval of an ECE reaches down to where the truth may be, so that the noise of few rows in many bins breaks no
     limit. Rows that cannot tell decide nothing.
@@ -91,16 +132,12 @@ def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[dict[s
     CalibrationError
         If there is no such score, as of a calibrator that gives a confidence alone.
     """
-    intervals = score_intervals(judged)
     why = untold(judged)
-    made = []
-    for key, limit in limits.items():
+    found = []
+    for key, interval in _intervals(judged, limits, level).items():
+        limit = limits[key]
         score = SCORES[key].seen(judged.view)
-        if key not in intervals or math.isnan(intervals[key].value):
-            raise CalibrationError(
-                f"These {len(judged):,} rows have no {score.title}; leave out its limit."
-            )
-        value, low, high = intervals[key]
+        value, low, high = interval
         more = score.better == "higher"
         within, beyond = (high >= limit, value < limit) if more else (low <= limit, value > limit)
         word = "undecided" if why else "passes" if within else "fails"
@@ -108,27 +145,130 @@ def judge_limits(judged: Evaluation, limits: Mapping[str, float]) -> list[dict[s
         reason = (
             f": {why}" if why else ", worse by no more than chance" if within and beyond else ""
         )
-        said = (
-            f"{score.title} {fixed(value)} (95 %: {fixed(low)} to {fixed(high)}), {bound}{reason}"
+        subject = score.title if group is None else f"{group}: {score.title}"
+        joint = "95 %" if group is None else "joint 95 %"
+        found.append(
+            {
+                "group": group,
+                "score": key,
+                **text.plain(interval),
+                "limit": limit,
+                "verdict": word,
+                "why": why,
+                "rows_needed": None if why else rows_that_decide(interval, limit, len(judged)),
+                "sentence": f"{subject} {fixed(value)} ({joint}: {fixed(low)} to {fixed(high)}), {bound}{reason}",
+            }
         )
-        about = {
-            "score": key,
-            **text.plain(intervals[key]),
-            "limit": limit,
-            "verdict": word,
-            "why": why,
+    return found
+
+
+def rows_that_decide(interval: Interval, limit: float, rows: int) -> int | None:
+    """Rows with which an interval that holds the limit would end at it; None where it does not hold it."""
+    value, low, high = interval
+    if not low <= limit <= high or value == limit:
+        return None
+    half = high - value if limit > value else value - low
+    return math.ceil(rows * (half / (limit - value)) ** 2)
+
+
+def judge_groups(
+    data: Predictions,
+    judge_rows: Callable[[Predictions], Evaluation],
+    limits: Mapping[str, float],
+) -> list[dict[str, Any]]:
+    """Verdicts of every group, with intervals that share one error probability (Bonferroni).
+
+    Raises
+    ------
+    CalibrationError
+        If the file has no groups.
+    """
+    if data.groups is None:
+        raise CalibrationError(
+            "The file has no groups; name their column by --read group=COLUMN, or leave out --each-group."
+        )
+    names = np.unique(data.groups).tolist()
+    level = 1 - ERROR / len(names)
+    parts = {name: judge_rows(data.take(data.groups == name)) for name in names}
+    return [entry for name in names for entry in judge_limits(parts[name], limits, level, name)]
+
+
+def read_baseline(path: Path) -> dict[str, Interval]:
+    """Scores of all rows in the JSON of an earlier gate.
+
+    Raises
+    ------
+    CalibrationError
+        If the file holds none.
+    """
+    try:
+        scores = json.loads(path.read_text(encoding="utf-8"))["scores"]
+        return {
+            each["score"]: Interval(each["value"], *each["interval"])
+            for each in scores
+            if each["group"] is None and each["score"] in SCORES
         }
-        made.append({**about, "sentence": said})
-    return made
+    except (OSError, ValueError, KeyError, TypeError):
+        raise CalibrationError(
+            f"{path.name} is no result of a gate; write one by: calib gate FILE --max-ece 0.05 --json > {path.name}"
+        ) from None
 
 
-def _judged_calibrated(
+def judge_baseline(judged: Evaluation, baseline: Mapping[str, Interval]) -> list[dict[str, Any]]:
+    """Verdicts against scores of an earlier model on other rows.
+
+    A score fails where the interval of the difference excludes 0; its ends follow from those of both scores (Zou and
+    Donner 2008). Where both are of the same rows this is cautious.
+    """
+    why = untold(judged)
+    found = []
+    for key, interval in _intervals(judged, baseline).items():
+        before = baseline[key]
+        score = SCORES[key].seen(judged.view)
+        if score.better == "higher":
+            worse = before.value - interval.value
+            margin = math.hypot(before.value - before.low, interval.high - interval.value)
+        else:
+            worse = interval.value - before.value
+            margin = math.hypot(interval.value - interval.low, before.high - before.value)
+        word = "undecided" if why else "fails" if worse > margin else "passes"
+        reason = (
+            f": {why}" if why else ", worse by no more than chance" if 0 < worse <= margin else ""
+        )
+        found.append(
+            {
+                "group": None,
+                "score": key,
+                **text.plain(interval),
+                "baseline": text.plain(before),
+                "verdict": word,
+                "why": why,
+                "sentence": f"{score.title} {fixed(interval.value)}, {fixed(before.value)} before: {word}{reason}",
+            }
+        )
+    return found
+
+
+def _intervals(
+    judged: Evaluation, keys: Mapping[str, Any], level: float = 0.95
+) -> dict[str, Interval]:
+    intervals = scored_on(judged).intervals(level)
+    for key in keys:
+        if key not in intervals or math.isnan(intervals[key].value):
+            title = SCORES[key].seen(judged.view).title
+            raise CalibrationError(
+                f"These {len(judged):,} rows have no {title}; leave out its limit."
+            )
+    return {key: intervals[key] for key in keys}
+
+
+def _calibrated_rows(
     given: Given, calibrator: Path, answer: text.Answer
-) -> tuple[Predictions, Evaluation]:
-    """The rows as a saved calibrator takes them, and what it makes of them, judged on all."""
+) -> tuple[Predictions, Callable[[Predictions], Evaluation]]:
+    """Rows as a saved calibrator takes them, and the function that judges what it makes of them."""
     exported = saved_calibrator(calibrator, given.options.choices)
     new = read_new_rows(exported, given.file, given.options, True)
     assert new.data is not None
     if new.fitted_on(exported.metadata.get("data_sha256", "")):
         answer.note(SAME_DATA, "warning")
-    return new.data, judge(exported, new.data)[1]
+    return new.data, lambda rows: judge(exported, rows)[1]
