@@ -22,13 +22,7 @@ SUM_ROUNDING = 1e-6
 
 
 def as_array(values: Any, name: str = "values") -> npt.NDArray[Any]:
-    """A NumPy array of what an array library, a table library or nested lists hold, without a copy where possible.
-
-    Raises
-    ------
-    CalibrationError
-        For masked values and for rows of different lengths.
-    """
+    """A NumPy array of what an array library, a table library or nested lists hold, without a copy where possible."""
     if np.ma.is_masked(values):
         count = int(np.ma.count_masked(values))
         raise CalibrationError(
@@ -187,13 +181,7 @@ def check_of_rows(name: str, values: Any, n: int) -> npt.NDArray[Any]:
 
 
 def check_extras(method: type[Any], given: dict[str, Any], n: int) -> dict[str, Any]:
-    """The arrays beyond logits and labels that a fit to n rows is given, checked; those that are None are left out.
-
-    Raises
-    ------
-    CalibrationError
-        For an array that the method (a class of calibrators) does not know, and for one that it needs and lacks.
-    """
+    """The arrays beyond logits and labels that a fit to n rows is given, checked; those that are None are left out."""
     given = {name: array for name, array in given.items() if array is not None}
     if "weights" in set(given) - method.takes:
         if not np.ptp(check_of_rows("weights", given.pop("weights"), n)):

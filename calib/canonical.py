@@ -131,13 +131,7 @@ def from_canonical(logits: Floats, floor: float | None) -> Floats:
 
 
 def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:
-    """``(features - mean) / scale`` of (n, ...) inputs, with the mean and scale of one row; float64 stays float64.
-
-    Raises
-    ------
-    CalibrationError
-        If the inputs are not of the shape of the mean.
-    """
+    """``(features - mean) / scale`` of (n, ...) inputs, with the mean and scale of one row; float64 stays float64."""
     array = np.asarray(features)
     if array.dtype.kind not in "fiub" or array[:1].size != np.size(mean):
         raise CalibrationError(
@@ -334,11 +328,6 @@ def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> An
         logarithms.
     scale : how they are written; None is the plain scale, which gives them back as they are.
     out : float64 to write to, which may be the outputs themselves; a new array unless given.
-
-    Raises
-    ------
-    CalibrationError
-        For an unknown scale, outputs that are no numbers, or counts without a row to divide by.
     """
     if scale is None or scale == PLAIN:
         return outputs
@@ -371,13 +360,7 @@ def _converted(values: Floats, scale: Scale, wide: bool) -> Floats:
 
 
 def check_rescaled(outputs: Any, scale: Scale | None) -> None:
-    """Refuse probabilities whose scale was taken off already.
-
-    Raises
-    ------
-    CalibrationError
-        If several columns of outputs sum to one before they are divided.
-    """
+    """Refuse probabilities whose scale was taken off already."""
     array = np.asarray(outputs)
     divided = one_of(scale) not in (None, 1.0)
     wide = array.dtype.kind in "fiub" and array.ndim == 2 and array.shape[1] > 1 and len(array) > 1

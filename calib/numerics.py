@@ -128,10 +128,6 @@ def one_vs_rest_log_odds(logits: Floats) -> Floats:
     Parameters
     ----------
     logits : (n, n_classes) array
-
-    Returns
-    -------
-    (n, n_classes) float array
     """
     n, n_classes = logits.shape
     if n_classes == 2:

@@ -156,11 +156,6 @@ class OutputFormat:
             What they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
             that it was fitted on.
 
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Float64.
-
         Raises
         ------
         AmbiguousOutputs
@@ -215,11 +210,6 @@ class OutputFormat:
             As they were given to the fit.
         n : int
             Number of rows.
-
-        Returns
-        -------
-        ndarray of int of shape (n,)
-            From 0.
         """
         array = as_array(labels, "labels")
         place = {label: column for column, label in enumerate(self.classes_.tolist())}
@@ -239,16 +229,6 @@ class OutputFormat:
             As the model writes them. A DataFrame may have further columns.
         columns : sequence of str or None, default None
             Names of the columns; None takes those of a DataFrame.
-
-        Returns
-        -------
-        array_like of shape (n, n_outputs)
-            The outputs themselves where the order is theirs.
-
-        Raises
-        ------
-        CalibrationError
-            If columns are missing.
         """
         names = list(column_names(outputs) if columns is None else columns)
         if not names or np.shape(outputs)[1:] != (len(names),):
@@ -329,13 +309,7 @@ def _as_written(logits: Floats, kind: Kind, scale: Scale | None) -> Floats:
 def learn_format(
     outputs: Any, labels: Any, kind: Kind | Literal["auto"]
 ) -> tuple[Floats, Ints, OutputFormat]:
-    """Canonical logits (n, n_classes), labels as numbers of columns (n,), and the form of both.
-
-    Raises
-    ------
-    CalibrationError
-        If the outputs are of no kind, or the labels do not fit them.
-    """
+    """Canonical logits (n, n_classes), labels as numbers of columns (n,), and the form of both."""
     check_order(outputs, labels)
     array = as_numbers(outputs, "outputs")
     names = column_names(outputs)
@@ -415,13 +389,7 @@ def _of_dimensions(kind: Kind, ndim: int) -> Kind:
 
 
 def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
-    """Kind of outputs: probabilities where most rows lie in [0, 1] and sum to one within their rounding.
-
-    Raises
-    ------
-    AmbiguousOutputs
-        Where all rows lie in [0, 1] and most do not sum to one, and where they are percentages.
-    """
+    """Kind of outputs: probabilities where most rows lie in [0, 1] and sum to one within their rounding."""
     values = array[:, None] if array.ndim == 1 else array
     inside = ((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all(axis=1)
     if array.ndim == 1:
@@ -486,11 +454,6 @@ def encode_labels(
     labels : (n,) numbers of columns, texts, booleans, categories, or other whole numbers such as -1 and 1.
     n, n_classes : rows, and columns of the outputs.
     columns : names of the columns.
-
-    Raises
-    ------
-    CalibrationError
-        For another shape, fractions, and labels that do not tell which column is theirs.
     """
     array = as_array(labels, "labels")
     if array.shape != (n,):

@@ -59,11 +59,6 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
     -------
     outline : the value with every array replaced by ``{"$array": name}``; JSON can hold it.
     arrays : the arrays by name.
-
-    Raises
-    ------
-    CalibrationError
-        For anything else: a file that needs no unpickling can only hold plain things.
     """
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in PLAIN:

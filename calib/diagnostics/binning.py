@@ -64,11 +64,6 @@ def binning_picture(
     n_bins : number of bins of each scheme.
     given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
         ``edges`` and ``values`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
-
-    Raises
-    ------
-    CalibrationError
-        If the arrays do not fit together, or all pairs have the same outcome.
     """
     labels = check_labels(labels, np.shape(logits))
     array = np.asarray(logits)

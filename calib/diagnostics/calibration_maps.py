@@ -71,10 +71,6 @@ def class_map(
     log_odds : (n_points,) finite floats.
     k : the class; of two classes, class 0's map is the complement of class 1's. None for the map that all share.
     kind, floor : of the outputs. They say which two logits have these log-odds, which matters to GPcalib.
-
-    Returns
-    -------
-    (n_points,) probabilities
     """
     points = np.asarray(log_odds, dtype=float)
     if calibrator.n_classes_ == 2:

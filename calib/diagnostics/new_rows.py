@@ -87,11 +87,6 @@ def check_new_rows(
     n_before : rows behind them.
     labelled : whether the new rows have labels.
     data : ``rows``, the new ones as :func:`calib.diagnostics.shift_data.read_new_rows` gives them.
-
-    Raises
-    ------
-    CalibrationError
-        As :func:`calib.diagnostics.shift_data.judge` does.
     """
     rows: Predictions = data["rows"]
     raw, now = judge(exported, rows)

@@ -88,11 +88,6 @@ def over_under_confidence(
     wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in [0, 1],
     :func:`calib.diagnostics.gaps.gaps_by_group`, and quotients of ends for ratios. The intervals are those of
     :func:`calib.evaluation.score_intervals`.
-
-    Raises
-    ------
-    CalibrationError
-        If the evaluations are not about the same rows.
     """
     first = evaluations[0]
     for evaluation in evaluations[1:]:

@@ -93,11 +93,6 @@ def risk_coverage(
     confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
     level : coverage of the pointwise Wilson intervals, which hold given the confidences.
     clusters : (n,) what rows that belong together share, or None; rows then count as much as they tell of the accuracy.
-
-    Raises
-    ------
-    CalibrationError
-        If the arrays do not fit together.
     """
     confidence, correct = top_label(confidence, correct)
     order = np.argsort(-confidence, kind="stable")

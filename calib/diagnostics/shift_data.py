@@ -95,11 +95,6 @@ def read_new_rows(
     exported : the calibrator.
     source, options : as for :func:`calib.data.inspect`.
     labelled : whether labels are read; None where the file decides: without any, its outputs are read alone.
-
-    Raises
-    ------
-    CalibrationError
-        If the rows cannot be those of the same model.
     """
     options = options or LoadOptions()
     if exported.floor is not None and options.choices.floor is None:
@@ -167,13 +162,7 @@ def _unlabelled(
 def fitted_to(
     exported: ExportedCalibrator, data: Predictions
 ) -> tuple[Predictions, tuple[str, ...]]:
-    """The rows with their columns in the calibrator's class order, and what was done, a sentence each.
-
-    Raises
-    ------
-    CalibrationError
-        If they are outputs of another kind, of other classes, or lack the features that the method needs.
-    """
+    """The rows with their columns in the calibrator's class order, and what was done, a sentence each."""
     if data.n_classes != exported.n_classes:
         raise CalibrationError(
             f"The new data have {data.n_classes:,} classes and the calibrator {exported.n_classes:,}; give outputs "
@@ -202,13 +191,7 @@ def _event(exported: ExportedCalibrator) -> Event | None:
 
 
 def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, Evaluation]:
-    """The raw model and the calibrator on rows of :func:`fitted_to`, in the view of the calibrator's own scores.
-
-    Raises
-    ------
-    CalibrationError
-        If the calibrator does not predict what it should; a changed file can hold anything.
-    """
+    """The raw model and the calibrator on rows of :func:`fitted_to`, in the view of the calibrator's own scores."""
     raw = Evaluation.from_predictions(raw_model(data), data, "top-label")
     view = view_of(data, "event" if exported.metadata.get("view") == "event" else "top-label")
     method = exported.calibrator
@@ -278,11 +261,6 @@ def read_uploaded(file: tuple[str, BinaryIO], isolate: bool = False) -> Exported
     file : name and open binary file of an npz, or of a bundle.
     isolate : whether a process of its own reads it and tries the calibrator, as by :func:`calib.data.inspect`; nothing
         is computed here then.
-
-    Raises
-    ------
-    CalibrationError
-        In one sentence, whatever is wrong with the file.
     """
     try:
         return in_a_reader(read_calibrator, (file,)) if isolate else read_calibrator((file,))

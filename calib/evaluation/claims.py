@@ -128,13 +128,7 @@ def rows_to_decide(n: int, value: float, error: float, quantile: float, relevant
 
 
 def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str, float]:
-    """The smallest relevant difference of every score, with some changed.
-
-    Raises
-    ------
-    CalibrationError
-        For a score that does not exist, or a difference that is negative or infinite.
-    """
+    """The smallest relevant difference of every score, with some changed."""
     if not isinstance(changed, Mapping | None):
         raise CalibrationError(
             f"relevant is a {type(changed).__name__}; give numbers by score, as {{'NLL': 0.01}}."

@@ -120,16 +120,6 @@ class Evaluation:
         ----------
         view : View
             The view to take.
-
-        Returns
-        -------
-        Evaluation
-            About the pair of vectors of that view.
-
-        Raises
-        ------
-        CalibrationError
-            If there are more than two classes and the view is not the top-label view.
         """
         if view.column is not None and self.rest is None:
             raise CalibrationError(
@@ -165,11 +155,6 @@ class Evaluation:
             Rows that it has not seen.
         view : {"event", "top-label"}, default "event"
             Whether the event is looked at, where there is one, or the predicted class.
-
-        Returns
-        -------
-        Evaluation
-            In the view that the data have.
         """
         check_predictions(data, "The data set")
         if data.floor is not None and LEARNS_NOTHING in getattr(calibrator, "traits", ()):
@@ -220,16 +205,6 @@ class Evaluation:
             What they mean.
         groups : array_like of shape (n,) or None, default None
             Group of each row, for a map by group.
-
-        Returns
-        -------
-        Evaluation
-            In the top-label view.
-
-        Raises
-        ------
-        CalibrationError
-            If the arrays do not fit together or a prediction is NaN.
         """
         logits = check_columns(logits)
         labels = check_labels(labels, logits.shape)
@@ -333,11 +308,6 @@ def gives_probabilities(calibrator: Any) -> bool:
     ----------
     calibrator : Calibrator
         Fitted or not, also one of another library.
-
-    Returns
-    -------
-    bool
-        False where it gives a confidence only.
     """
     if isinstance(calibrator, Calibrator):
         return calibrator.gives_probabilities
@@ -355,16 +325,6 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
         Integers in [0, n_classes).
     ranking : array_like of shape (n, n_classes) or None, default None
         Second key among equal probabilities: the raw logits.
-
-    Returns
-    -------
-    Evaluation
-        In the top-label view.
-
-    Raises
-    ------
-    CalibrationError
-        If the arrays do not fit together or a probability is NaN.
     """
     probs = check_probs(probs, sums=False)
     labels = check_labels(labels, probs.shape)

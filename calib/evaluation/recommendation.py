@@ -44,11 +44,6 @@ def recommend(
     calibrators : fitted, by the names in ``claims``.
     evaluations : of the methods: how far the raw model is off, and what the recommended one changes besides the score.
     failed : name -> why, of methods that are not among the claims for it.
-
-    Returns
-    -------
-    Recommendation or None
-        None where no method has the score.
     """
     names = claims.names
     raw = claims.baseline

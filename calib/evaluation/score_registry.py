@@ -112,11 +112,6 @@ class Score:
         ----------
         view : View
             The view to take.
-
-        Returns
-        -------
-        Score
-            With the words of that view.
         """
         title, meaning = view.wording.scores.get(self.key, (self.title, self.meaning))
         return replace(self, title=title, meaning=meaning)
@@ -392,11 +387,6 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     ----------
     evaluation : Evaluation
         Of one calibrator on one test set.
-
-    Returns
-    -------
-    dict of str to float
-        In the order of ``SCORES``.
     """
     smooth = smooth_scores(evaluation, evaluation.rows)
     error = ece(*evaluation.pair, weights=evaluation.weights)
@@ -415,11 +405,6 @@ def score_intervals(evaluation: Evaluation) -> dict[str, Interval]:
     ----------
     evaluation : Evaluation
         Of one calibrator on one test set.
-
-    Returns
-    -------
-    dict of str to Interval
-        With 95 % intervals.
     """
     return scored_on(evaluation).intervals()
 

@@ -80,16 +80,6 @@ def view_of(data: Predictions, wanted: str = "event") -> View:
     wanted : {"event", "top-label"}, default "event"
         "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are always
         looked at as pairs, and more than two classes by the predicted one.
-
-    Returns
-    -------
-    View
-        The pair of vectors that scores are of.
-
-    Raises
-    ------
-    CalibrationError
-        For another ``wanted``.
     """
     if wanted not in VIEWPOINTS:
         raise CalibrationError(f"There is no view {wanted!r}; choose 'event' or 'top-label'.")

@@ -28,13 +28,7 @@ def check_decisions(
     kind: str,
     gives_probabilities: bool,
 ) -> None:
-    """Refuse what cannot be of a calibrator with so many classes, of this kind of outputs.
-
-    Raises
-    ------
-    CalibrationError
-        Naming what does not fit, and what to take instead.
-    """
+    """Refuse what cannot be of a calibrator with so many classes, of this kind of outputs."""
     if base_rate is not None:
         check_array("base_rate", base_rate, 1, low=0.0, high=1.0)
         if len(base_rate) != n_classes or abs(base_rate.sum() - 1) > 1e-9:

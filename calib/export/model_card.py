@@ -61,11 +61,6 @@ def model_card(exported: ExportedCalibrator) -> str:
     Of the metadata ``audit`` is the verdict on the raw model, ``notes`` are a list of sentences, and ``scores`` score
     name to ``{"before": value, "after": value, "frequencies": value}``, each a number or ``[value, low, high]`` with
     its 95 % interval; all other entries are listed as they are.
-
-    Raises
-    ------
-    CalibrationError
-        If these hold something else, as a record can that somebody else has written.
     """
     method = METHODS[exported.method]
     known = dict(exported.metadata)

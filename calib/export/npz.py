@@ -33,13 +33,7 @@ AGREEMENT = 1e-6
 
 
 def npz_bytes(exported: ExportedCalibrator) -> bytes:
-    """The bytes of the npz; equal content, equal bytes.
-
-    Raises
-    ------
-    CalibrationError
-        If the method or the outputs cannot be written as steps, or what was learned is larger than a file may be.
-    """
+    """The bytes of the npz; equal content, equal bytes."""
     text, arrays = flatten(record_of(exported))
     size = sum(array.nbytes for array in arrays.values())
     if size > LARGEST:

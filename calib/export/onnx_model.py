@@ -279,11 +279,6 @@ def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto
     Parameters
     ----------
     dtype : of the outputs that it takes: float32, float64 or float16.
-
-    Raises
-    ------
-    CalibrationError
-        If the method, or the kind of outputs, has no ONNX form.
     """
     if dtype not in FLOAT_TYPES:
         raise CalibrationError(

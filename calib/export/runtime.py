@@ -452,13 +452,7 @@ def npz_in(content: bytes) -> bytes:
 
 
 def from_arrays(arrays: dict[str, npt.NDArray[Any]]) -> SavedCalibrator:
-    """An exported calibrator from the arrays of its npz, which is tried on a few rows.
-
-    Raises
-    ------
-    CalibrationError
-        If they were changed or damaged, or do not belong together.
-    """
+    """An exported calibrator from the arrays of its npz, which is tried on a few rows."""
     with damage_in_words():
         record = predict.Calibrator(dict(arrays)).record
         fitted = StepsCalibrator(

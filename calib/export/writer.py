@@ -105,11 +105,6 @@ def to_bytes(
         Fitted.
     metadata : mapping of str to object or None, default None
         As in :func:`save`.
-
-    Returns
-    -------
-    bytes or str
-        Content of the file.
     """
     return written(ending, data={"exported": exported(calibrator, metadata)})
 

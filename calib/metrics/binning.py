@@ -105,13 +105,7 @@ BINNINGS: dict[str, Callable[[Floats, int, Floats | None], Floats]] = {
 
 
 def bin_edges(values: Floats, n_bins: int, binning: str, weights: Floats | None = None) -> Floats:
-    """Edges of a scheme, shape (n_bins + 1,), from 0 to 1, for values whose weights, if any, are above 0.
-
-    Raises
-    ------
-    CalibrationError
-        For a scheme that does not exist or fewer than one bin.
-    """
+    """Edges of a scheme, shape (n_bins + 1,), from 0 to 1, for values whose weights, if any, are above 0."""
     if binning not in tuple(BINNINGS):
         raise CalibrationError(
             f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}."

@@ -61,16 +61,6 @@ def wilson_interval(
         Numbers or arrays of the same shape, ``0 <= count_right <= count``.
     level : float, default 0.95
         Coverage, between 0 and 1.
-
-    Returns
-    -------
-    tuple of ndarray
-        Lower and upper ends, in the shape of the counts.
-
-    Raises
-    ------
-    CalibrationError
-        Unless the level lies between 0 and 1.
     """
     check_level(level)
     right = np.asarray(count_right, dtype=float)
@@ -103,11 +93,6 @@ def effective_count(right: npt.NDArray[Any], rows: npt.NDArray[Any]) -> float:
     Parameters
     ----------
     right, rows : (G,) right rows and rows of each cluster.
-
-    Returns
-    -------
-    float
-        At least 1, at most the number of rows.
     """
     right = right[rows > 0]
     rows = rows[rows > 0]
@@ -178,11 +163,6 @@ def drawn_units(n: int, clusters: Any) -> tuple[Ints, int, bool]:
     ----------
     n : number of rows.
     clusters : (n,) what rows that belong together share, or None.
-
-    Raises
-    ------
-    CalibrationError
-        If there is not one for each row, or they are of types that cannot be sorted.
     """
     if clusters is not None:
         of_rows = as_array(clusters, "clusters")
@@ -228,11 +208,6 @@ def reflect(estimate: float, resampled: Floats) -> Floats:
         Value on the sample.
     resampled : ndarray of shape (n_resamples,)
         Values on resamples.
-
-    Returns
-    -------
-    ndarray of shape (n_resamples,)
-        In the order of the resamples.
     """
     return np.sqrt(np.maximum(2.0 * estimate**2 - resampled**2, 0.0))
 

@@ -91,11 +91,6 @@ def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, In
     Returns
     -------
     (probs, labels) : labels are int64 of all classes, and booleans of an event.
-
-    Raises
-    ------
-    CalibrationError
-        If the arrays are swapped or do not fit together, there are no rows, or values are no probabilities.
     """
     check_swapped(as_array(probs, "probabilities"), as_array(labels, "labels"))
     check_index(probs, labels)
@@ -109,13 +104,7 @@ def check_scored(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, In
 
 
 def check_scored_classes(probs: Any, labels: Any, sums: bool = True) -> tuple[Floats, Ints]:
-    """Probabilities of all classes, (n, n_classes), and (n,) labels as numbers of columns.
-
-    Raises
-    ------
-    CalibrationError
-        As :func:`check_scored`, and for probabilities of an event alone.
-    """
+    """Probabilities of all classes, (n, n_classes), and (n,) labels as numbers of columns."""
     array, known = check_scored(probs, labels, sums)
     check_columns(array)
     return array, known.astype(np.int64, copy=False)
@@ -158,11 +147,6 @@ def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
     ----------
     probs : (n,), or (n, 2) with the event in the second column.
     labels : (n,) 1 or True where it happened, or the second of two labels.
-
-    Raises
-    ------
-    CalibrationError
-        As :func:`check_scored`, and for more than two columns.
     """
     array, came = check_scored(probs, labels)
     if array.ndim == 2:
@@ -185,15 +169,6 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     labels : see ``probs``.
     ranking : (n, n_classes) second key among equal probabilities (the raw logits); without it, and where it is
         equal too, the lower class is predicted.
-
-    Returns
-    -------
-    (confidence, correct) : (n,) float64 and (n,) booleans
-
-    Raises
-    ------
-    CalibrationError
-        As :func:`check_scored`.
     """
     array, known = check_scored(probs, labels)
     if array.ndim == 1:
@@ -224,11 +199,6 @@ def scored_pair(
     probs, labels : (n, n_classes) or (n,) probabilities, and (n,) labels.
     confidence, correct : (n,) confidences in predictions and whether these were right, in their place.
     of : "event" or "top", in place of what the number of classes says.
-
-    Raises
-    ------
-    CalibrationError
-        As :func:`check_scored`; also unless one of the two pairs is there.
     """
     pair = (probs, labels) if confidence is None and correct is None else (confidence, correct)
     if any(part is None for part in pair) or (pair[0] is confidence and probs is not None):
@@ -262,13 +232,7 @@ def _confidence_pair(confidence: Any, correct: Any) -> tuple[Floats, Bools]:
 
 
 def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bools]:
-    """Probability and outcome of one class, or by :func:`scored_pair` where ``target`` is None.
-
-    Raises
-    ------
-    CalibrationError
-        If there is no such class or the arrays do not fit together.
-    """
+    """Probability and outcome of one class, or by :func:`scored_pair` where ``target`` is None."""
     if target is None:
         return scored_pair(probs, labels)
     array, known = check_scored_classes(probs, labels, sums=False)
@@ -331,13 +295,7 @@ def _check_some_rows(array: Floats) -> None:
 
 
 def check_weights(weights: Any, n: int) -> Floats | None:
-    """Weights as (n,) float64, or None where there are none; the largest is between 1e-100 and 1e100.
-
-    Raises
-    ------
-    CalibrationError
-        Unless they are n finite numbers from 0 upwards that are not all 0.
-    """
+    """Weights as (n,) float64, or None where there are none; the largest is between 1e-100 and 1e100."""
     return None if weights is None else check_of_rows("weights", weights, n)
 
 

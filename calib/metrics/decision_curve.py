@@ -230,13 +230,7 @@ def net_benefit_difference(
 
 
 def check_thresholds(thresholds: Any) -> Floats:
-    """Thresholds as a rising (m,) array without repetitions.
-
-    Raises
-    ------
-    CalibrationError
-        Unless they are numbers between 0 and 1, both excluded.
-    """
+    """Thresholds as a rising (m,) array without repetitions."""
     cuts: npt.NDArray[Any] = np.unique(np.atleast_1d(np.asarray(thresholds, dtype=float)))
     if not cuts.size or not np.all((cuts > 0.0) & (cuts < 1.0)):
         raise CalibrationError(

@@ -231,13 +231,7 @@ class Rows:
     def checked(
         cls, event: Bools, weights: Any, kind: WeightKind | None, clusters: Any
     ) -> tuple[Bools, Rows]:
-        """Which of (n,) rows have a weight above 0, and these.
-
-        Raises
-        ------
-        CalibrationError
-            Unless weights come with what they mean, and clusters are n.
-        """
+        """Which of (n,) rows have a weight above 0, and these."""
         from calib.data.options import WEIGHT_KINDS
 
         n = len(event)
@@ -469,11 +463,6 @@ def shares_of_rows(
     alike : other shares of these rows, each one or m that repeat. A share that is 0 or 1 counts as seen on as many
         independent rows as the clusters are worth for the fewest of them, and on no fewer than there are clusters. If
         each cluster counted once, 60 clusters without a change would not rule out a change in 6 % of rows.
-
-    Raises
-    ------
-    CalibrationError
-        If no row counts.
 
     Examples
     --------

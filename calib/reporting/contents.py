@@ -356,11 +356,6 @@ def commands(report: Report) -> list[str]:
     ----------
     report : Report
         As :func:`html` takes it.
-
-    Returns
-    -------
-    list of str
-        In the order to run them.
     """
     source = report.source
     if source.call:
@@ -414,11 +409,6 @@ def method_option(name: str, calibrator: Calibrator, seed: int) -> str:
         Parameters at their defaults are left out.
     seed : int
         Seed that ``--seed`` gives, which calibrators have unless they say otherwise.
-
-    Returns
-    -------
-    str
-        What follows ``--method``.
     """
     usual = {f.name: seed if f.name == "random_state" else f.default for f in fields(calibrator)}
     changed = {key: value for key, value in calibrator.get_params().items() if value != usual[key]}

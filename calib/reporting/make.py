@@ -34,11 +34,6 @@ def html(report: Report) -> str:
     ----------
     report : Report
         See :meth:`calib.reporting.Report.from_comparison`.
-
-    Returns
-    -------
-    str
-        Needs no other file.
     """
     first, *more = sections(report)
     template = environment().get_template("report.html")
@@ -56,11 +51,6 @@ def html_of_fits(*, data: Mapping[str, Any], callback: Progress) -> str:
         ``report``, all but its table, and ``resampled``, the scores of its methods on shared resamples, by key.
     callback : callable
         Not called; workers give one to whatever they run.
-
-    Returns
-    -------
-    str
-        As :func:`html` writes it.
     """
     report = data["report"]
     evaluations = {method.key: method.evaluation for method in report.methods}
