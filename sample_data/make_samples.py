@@ -268,6 +268,60 @@ def simulated_answers() -> Table:
     return columns
 
 
+DECISIONS = "simulated-decisions.jsonl"
+"""A log of six questions, of which no single data set is read."""
+
+
+def simulated_decisions() -> list[dict[str, Any]]:
+    """Answers of a simulated model to six questions about each of 1,500 messages, 400 of them with labels.
+
+    Labels are drawn from the stated probabilities. Those of ``complaint`` are drawn from log-odds lower by 1, so that it
+    is stated too often; those of ``department`` from the probabilities to the power 0.6, normalised: overconfident. Of
+    ``department`` two in a hundred are refused.
+    """
+    rng = np.random.default_rng(0)
+    choices = {
+        "department": (("billing", "technical", "sales"), 2.5, 0.6),
+        "language": (("en", "de", "fr"), 4.0, 1.0),
+        "anger": (tuple("12345"), 1.5, 1.0),
+    }
+    predicates = {
+        "urgent": (0.0, 1.6, 0.0),
+        "complaint": (-0.5, 2.0, 1.0),
+        "refund": (-2.5, 1.2, 0.0),
+    }
+    n = 1500
+    labelled = np.isin(np.arange(n), rng.choice(n, 400, replace=False))
+    rows = []
+    for row in range(n):
+        answers: dict[str, Any] = {}
+        labels: dict[str, Any] = {}
+        for name, (mean, spread, excess) in predicates.items():
+            log_odds = rng.normal(mean, spread)
+            probability = round(float(np.clip(expit(log_odds), 0.001, 0.999)), 3)
+            answers[name] = {"type": "predicate", "probability": probability}
+            labels[name] = bool(rng.random() < expit(log_odds - excess))
+        for name, (values, spread, power) in choices.items():
+            logits = rng.normal(0.0, spread, len(values))
+            probs = np.exp(logits - logsumexp(logits))
+            drawn = rng.choice(len(values), p=probs**power / (probs**power).sum())
+            labels[name] = int(values[drawn]) if name == "anger" else values[drawn]
+            stated = {value: round(float(p), 4) for value, p in zip(values, probs, strict=True)}
+            kind = "score" if name == "anger" else "choice"
+            answers[name] = {"type": kind, "probabilities": stated}
+        if rng.random() < 0.02:
+            answers["department"] = {"type": "refusal", "refusal": "not said"}
+        record = {"id": f"M{row + 1:04d}", "model": "simulated-1.0", "answers": answers}
+        rows.append(record | ({"labels": labels} if labelled[row] else {}))
+    return rows
+
+
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write one JSON object a line."""
+    lines = (json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
+    path.write_text("".join(lines), encoding="utf-8")
+
+
 def wine_forest() -> Table:
     """Probabilities of a random forest of 50 shallow trees for 178 wines, by five folds, as a spreadsheet."""
     data = load_wine()
@@ -364,7 +418,10 @@ def table_row(name: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or {**MAKERS, **TABLES, BEFORE_AND_AFTER: None}:
+    for name in sys.argv[1:] or {**MAKERS, **TABLES, BEFORE_AND_AFTER: None, DECISIONS: None}:
+        if name == DECISIONS:
+            write_lines(FOLDER / name, simulated_decisions())
+            continue
         if name == BEFORE_AND_AFTER:
             (FOLDER / f"{name}.json").write_text(json.dumps(before_and_after()) + "\n")
             continue

@@ -1,3 +1,4 @@
+import json
 import runpy
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from scipy.integrate import quad
 from scipy.special import log_softmax
 from scipy.stats import beta
 
+import calib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import DataError
 from calib.data.samples import (
@@ -21,6 +23,7 @@ from calib.data.samples import (
     undo_exaggeration,
 )
 from calib.numerics import argmax_with_ties
+from calib.tasks import tasks_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 NAMES = list(SAMPLES)
@@ -138,6 +141,21 @@ def test_script_makes_the_stored_file_again(name):
                 np.testing.assert_allclose(stored[key], array, rtol=1e-5, atol=1e-6)
             else:
                 np.testing.assert_array_equal(stored[key], array)
+
+
+def test_the_log_of_decisions_is_made_again_and_two_questions_are_off(tmp_path):
+    script = runpy.run_path(str(FOLDER / "make_samples.py"))
+    path = FOLDER / script["DECISIONS"]
+    script["write_lines"](tmp_path / "again.jsonl", script["simulated_decisions"]())
+    assert path.read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+    assert path.stat().st_size < 1e6
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(rows) == 1500 and sum("labels" in row for row in rows) == 400
+    tasks = tasks_of(path)
+    assert len(tasks) == 6 and {*tasks.models.values()} == {"simulated-1.0"}
+    assert {*calib.audit_tasks(tasks).miscalibrated} == {"complaint", "department"}
+    refused = sum("refusal" in row["answers"]["department"] for row in rows)
+    assert tasks.left_out["department"]["refused"] == refused > 0
 
 
 def test_unknown_name_is_answered_with_the_known_ones():
