@@ -275,9 +275,9 @@ DECISIONS = "simulated-decisions.jsonl"
 def simulated_decisions() -> list[dict[str, Any]]:
     """Answers of a simulated model to six questions about each of 1,500 messages, 400 of them with labels.
 
-    Labels are drawn from the stated probabilities. Those of ``complaint`` are drawn from log-odds lower by 1, so that it
-    is stated too often; those of ``department`` from the probabilities to the power 0.6, normalised: overconfident. Of
-    ``department`` two in a hundred are refused.
+    Labels are drawn from the stated probabilities. Those of ``complaint`` are drawn from log-odds lower by 1, so that
+    it is stated too often; those of ``department`` from the probabilities to the power 0.6, normalised: overconfident.
+    Of ``department`` two in a hundred are refused.
     """
     rng = np.random.default_rng(0)
     choices = {
