@@ -94,6 +94,9 @@ def commands(text: str) -> list[list[str]]:
 def run_command(words: list[str], folder: Path) -> None:
     while "=" in words[0]:  # variables of this command
         words = words[1:]
+    output = ""
+    if ">" in words:
+        words, (output,) = words[: words.index(">")], words[words.index(">") + 1 :]
     if words[0] == "make":
         assert (
             subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True).returncode
@@ -106,13 +109,15 @@ def run_command(words: list[str], folder: Path) -> None:
         shutil.unpack_archive(words[1], words[3], "zip")
     elif words[:3] == ["python", "-m", "calib"]:
         with (
-            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stdout(io.StringIO()) as printed,
             contextlib.redirect_stderr(io.StringIO()) as said,
         ):
             status = main(words[3:])
         assert status in (0, 3), (
             f"{' '.join(words)}: {said.getvalue()}"
         )  # 3: the gate found a limit broken
+        if output:
+            (folder / output).write_text(printed.getvalue(), encoding="utf-8")
     else:
         program = [sys.executable, *words[1:]] if words[0] == "python" else words
         done = subprocess.run(program, cwd=folder, capture_output=True, text=True)

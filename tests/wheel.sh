@@ -1,7 +1,7 @@
 #!/bin/sh
 # The wheel in dist/, in empty environments on each Python that is named or found: what an installation must do
-# (tests/wheel_smoke.py), prediction where NumPy is alone, the same command by uvx, and the sizes of the extras as pip
-# installs them.
+# (tests/wheel_smoke.py), prediction where NumPy is alone, the same command by uvx, every code block of the documents, and
+# the sizes of the extras as pip installs them.
 # PYTHONS names the interpreters. Nothing is left but what uv keeps in its cache.
 set -eu
 uv=$PWD/.venv/bin/uv
@@ -31,6 +31,12 @@ for python in ${PYTHONS:-3.11 3.12 3.13 3.14}; do
     "$folder/alone/bin/python" -c "import numpy as np, calib; c = calib.runtime.load('$folder/empty/c.zip'); c.calibrate(np.load('$folder/new.npy'), 'binary_probability')"
     (cd "$folder/other" && "$uv" tool run --quiet --python "$python" --from "$wheel[app]" calib settings >/dev/null)
 done
+rm -rf "$folder"/*
+install blocks "$here" "[app,onnx,test]" ""
+mkdir "$folder/documents" "$folder/documents/sample_data"
+cp -R docs tests Makefile pyproject.toml ./*.md "$folder/documents"
+cp sample_data/README.md "$folder/documents/sample_data"
+(cd "$folder/documents" && "$folder/blocks/bin/python" -m pytest -q tests/test_code_blocks.py)
 for extra in "" fit report active app cluster ${LARGE:+gp}; do
     rm -rf "$folder"/*
     install extra "$here" "${extra:+[$extra]}" --compile-bytecode
