@@ -6,6 +6,12 @@ it gives the smallest sets on average. Of n labelled rows that the calibrator ha
 the classes whose score is at most that quantile. The label is in the set with a probability of at least 1 - alpha if
 the n rows and the new one are exchangeable. That is a mean over draws of the n rows and over rows: it holds neither for
 each class nor for each row.
+
+Of rows that were sampled with unequal probabilities, each counts by its weight, the inverse of that. The quantile is
+the smallest score up to which the weights sum to ``(1 - alpha)(W + w)``, with their sum W and the weight w of the new
+row (Tibshirani, Barber, Candès and Ramdas 2019; of surveys Wieczorek 2023). The w of a new row is not known, and the
+largest of the weights stands for it: the quantile rises with w, so the promise for a random row of the population holds
+where no new row is heavier.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from calib.arrays import as_numbers, check_number
 from calib.decisions.rules import check_array
 from calib.errors import CalibrationError
 from calib.formatting import plural, round_percent
+from calib.metrics.confidence import check_weights
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
 from calib.outputs import column_names, encode_labels
 from calib.parameters import ROUNDING, number_fault, shown
@@ -156,6 +163,8 @@ def conformal_sets(
     *,
     per_class: bool = False,
     allow_empty: bool = False,
+    weights: Any = None,
+    new_weight: float | None = None,
 ) -> PredictionSets:
     """Quantiles of prediction sets from labelled rows that the calibrator was not fitted on.
 
@@ -176,6 +185,10 @@ def conformal_sets(
     allow_empty : bool, default False
         Give the most probable class the score of its own. Sets then have the coverage asked for and no more, and are
         empty where every class is strange for a row.
+    weights : array_like of shape (n,) or None, default None
+        How much each row counts: the inverse of its probability to be sampled.
+    new_weight : float or None, default None
+        Largest weight of a new row; None for the largest of ``weights``.
 
     Returns
     -------
@@ -209,10 +222,11 @@ def conformal_sets(
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         scores = _scores(probs[rows], allow_empty)
         of_label[rows] = scores[np.arange(len(scores)), labels[rows]]
-    groups = (
-        [of_label[labels == k] for k in range(n_classes)] if per_class else [of_label] * n_classes
-    )
-    quantiles = np.array([_quantile(group, alpha) for group in groups])
+    checked = check_weights(weights, n)
+    weight = np.ones(n) if checked is None else checked
+    parts = [labels == k for k in range(n_classes)] if per_class else [np.full(n, True)]
+    found = [_quantile(of_label[part], weight[part], alpha, new_weight) for part in parts]
+    quantiles = np.array(found if per_class else found * n_classes)
     return PredictionSets(
         alpha=alpha, quantiles=quantiles, per_class=per_class, n_rows=n, allow_empty=allow_empty
     )
@@ -232,6 +246,11 @@ def _scores(probs: Floats, allow_empty: bool) -> Floats:
     return scores
 
 
-def _quantile(scores: Floats, alpha: float) -> float:
-    rank = quantile_rank(len(scores), alpha)
-    return float(np.partition(scores, rank - 1)[rank - 1]) if rank <= len(scores) else np.inf
+def _quantile(scores: Floats, weights: Floats, alpha: float, new_weight: float | None) -> float:
+    """Smallest score up to which the weights sum to a share of 1 - alpha of theirs and that of a new row."""
+    order = np.argsort(scores)
+    reached = np.cumsum(weights[order])
+    heaviest = float(weights.max(initial=0.0)) if new_weight is None else new_weight
+    needed = (1.0 - alpha) * (reached[-1:].sum() + heaviest)
+    place = int(np.searchsorted(reached, needed - 1e-9 * heaviest))
+    return float(scores[order[place]]) if place < len(scores) else np.inf

@@ -129,8 +129,8 @@ class AnswerScores:
     coverage : Interval
         Share of rows answered.
     error : Interval
-        Error rate among the answers; exact interval (Clopper and Pearson) of independent rows, Wilson's of as many as
-        the clusters are worth; NaN without answers.
+        Error rate among the answers; exact interval (Clopper and Pearson) of independent rows of equal weight, Wilson's
+        of as many as clusters and weights are worth; NaN without answers.
     cost, cost_answering, saved : Interval or None
         Mean cost of a row with the threshold, without it, and their difference, where costs were given: positive where
         handing over saves.
@@ -192,6 +192,8 @@ def judge_answers(
 ) -> AnswerScores:
     """Coverage, error and cost of a threshold on rows that neither it nor the calibrator was fitted on.
 
+    Rows count by their confirmed weights.
+
     Parameters
     ----------
     calibrator : Calibrator
@@ -213,22 +215,25 @@ def judge_answers(
     evaluation = Evaluation.from_predictions(calibrator, data)
     answered = evaluation.confidence >= rule.threshold
     wrong = ~evaluation.correct
-    unit = drawn_units(len(data), data.clusters)
+    unit, _, clustered = drawn_units(len(data), data.clusters)
+    weights = data.confirmed_weights
     n_answered = int(answered.sum())
     n_wrong = int((answered & wrong).sum())
     error = exact_interval(n_wrong, n_answered, level)
-    if unit[2] and n_answered:
-        error = share_of(wrong[answered], unit[0][answered], level)
+    if n_answered and (clustered or weights is not None):
+        of_answers = None if weights is None else weights[answered]
+        own = unit[answered] if clustered else None
+        error = share_of(wrong[answered], own, level, of_answers)
     means = []
     if costs is not None:
         answering = wrong * costs[0]
         each = np.where(answered, answering, costs[1])
         means = [
-            mean_of(values, data.clusters, level) for values in (each, answering, answering - each)
+            mean_of(values, data.clusters, level, weights)
+            for values in (each, answering, answering - each)
         ]
-    return AnswerScores(
-        len(data), n_answered, n_wrong, share_of(answered, data.clusters, level), error, *means
-    )
+    coverage = share_of(answered, data.clusters, level, weights)
+    return AnswerScores(len(data), n_answered, n_wrong, coverage, error, *means)
 
 
 def certify_and_judge(
@@ -257,11 +262,10 @@ def share_of(hit: Bools, clusters: Any, level: float = LEVEL, weights: Any = Non
     return share_of_rows(hit, weights, clusters).of_share(0, level)
 
 
-def mean_of(values: Any, clusters: Any, level: float = LEVEL) -> Interval:
-    """A mean over rows with its interval, in which whole clusters count where there are any."""
-    return (
-        Rows.of(len(values), clusters).mean_of(np.asarray(values, dtype=np.float64)).interval(level)
-    )
+def mean_of(values: Any, clusters: Any, level: float = LEVEL, weights: Any = None) -> Interval:
+    """A mean over rows with its interval, in which whole clusters count where there are any, and weights."""
+    kept, rows = Rows.checked(np.full(len(values), True), weights, "sampling", clusters)
+    return rows.mean_of(np.asarray(values, dtype=np.float64)[kept]).interval(level)
 
 
 def resampled(n: int, clusters: Any, n_resamples: int, random_state: int) -> Iterator[Ints]:

@@ -17,7 +17,13 @@ from calib.decisions.judgement import resampled
 from calib.decisions.recalibration import recalibrate
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, interval_of_draws
-from calib.metrics.confidence import check_event, check_probs, check_range, check_weights
+from calib.metrics.confidence import (
+    check_event,
+    check_probs,
+    check_range,
+    check_weights,
+    weighted_mean,
+)
 from calib.metrics.risk_panel import default_floor
 from calib.numerics import Floats, log_odds_of, sigmoid
 
@@ -137,6 +143,7 @@ def estimate_rate(
     *,
     clusters: Any = None,
     new_clusters: Any = None,
+    weights: Any = None,
     level: float = 0.95,
     n_resamples: int = 400,
     random_state: int = 0,
@@ -161,6 +168,8 @@ def estimate_rate(
         What calibration rows that belong together share; they are drawn together.
     new_clusters : array_like of shape (m,) or None, default None
         The same of the new rows.
+    weights : array_like of shape (n,) or None, default None
+        How much each calibration row counts: the inverse of its probability to be sampled. The new rows count alike.
     level : float, default 0.95
         Coverage of the interval.
     n_resamples : int, default 400
@@ -194,16 +203,17 @@ def estimate_rate(
         raise CalibrationError(
             "The rate takes calibration rows with the event and rows without; these are of one kind."
         )
+    weight = check_weights(weights, len(said))
     floor = default_floor(np.concatenate([said, new]))
     score = log_odds_of(said, floor)
     new_score = log_odds_of(new, floor)
 
     def rate_of(rows: Any, counts: Any = None) -> float:
         """The rate of new rows that count so often, by some of the rows with labels."""
-        intercept, slope = recalibrate(score[rows], came[rows])
-        return likeliest_rate(
-            sigmoid(intercept + slope * new_score), float(came[rows].mean()), counts
-        )
+        own = None if weight is None else weight[rows]
+        intercept, slope = recalibrate(score[rows], came[rows], own)
+        old = weighted_mean(came[rows], own)
+        return likeliest_rate(sigmoid(intercept + slope * new_score), old, counts)
 
     draws = []
     old_draws = resampled(len(said), clusters, n_resamples, random_state)

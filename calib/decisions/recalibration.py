@@ -75,13 +75,14 @@ def recalibrated_cut(
     return Interval(float(value), float(low), float(high))
 
 
-def recalibrate(score: Floats, labels: Bools) -> tuple[float, float]:
+def recalibrate(score: Floats, labels: Bools, weights: Any = None) -> tuple[float, float]:
     """Intercept and slope of the logistic regression of an outcome on a score.
 
     Parameters
     ----------
     score : (n,) log-odds.
     labels : (n,) whether the event happened.
+    weights : (n,) how much each row counts, or None.
 
     Raises
     ------
@@ -92,5 +93,5 @@ def recalibrate(score: Floats, labels: Bools) -> tuple[float, float]:
         raise CalibrationError(
             "A recalibration needs rows with the event and rows without; these are all of one kind."
         )
-    (slope,), intercept = fit_logistic_map(score[None], labels)
+    (slope,), intercept = fit_logistic_map(score[None], labels, weights=weights)
     return intercept, float(slope)

@@ -41,18 +41,20 @@ class SetScores:
         Share of rows whose set holds the label, classes in a set on average, and share of sets of one class.
     expected : tuple of float or None
         Range within which the coverage on so many rows lies in 95 % of cases where rows are exchangeable: the central
-        one of a beta-binomial distribution. None per class, where rows come in clusters, and where the most probable
-        class alone has the coverage asked for.
+        one of a beta-binomial distribution. None per class, where rows come in clusters or have weights, and where the
+        most probable class alone has the coverage asked for.
     class_rows : ndarray of int of shape (n_classes,)
         Rows of each class.
     class_coverage : ndarray of shape (n_classes,)
         Share of their sets that hold it; NaN of none.
     class_low, class_high : ndarray of shape (n_classes,)
         Wilson interval of each class's coverage.
-    sizes : ndarray of int of shape (n_classes + 1,)
+    sizes : ndarray of shape (n_classes + 1,)
         Rows by the size of their set.
     clusters : ndarray or None
         Cluster of each row, where there are any.
+    weights : ndarray or None
+        Confirmed weight of each row; shares, means and ``sizes`` count rows by it.
     """
 
     covered: Bools
@@ -65,8 +67,9 @@ class SetScores:
     class_coverage: Floats
     class_low: Floats
     class_high: Floats
-    sizes: Ints
+    sizes: Floats
     clusters: Any = None
+    weights: Any = None
 
 
 def fit_sets(
@@ -78,6 +81,8 @@ def fit_sets(
     random_state: int = 0,
 ) -> PredictionSets:
     """Prediction sets of a calibrator from rows that it has not seen; one row of each cluster where there are clusters.
+
+    Rows count by their confirmed weights.
 
     Parameters
     ----------
@@ -109,6 +114,8 @@ def fit_sets(
         rows.labels,
         alpha,
         per_class=per_class,
+        weights=rows.confirmed_weights,
+        new_weight=1.0 if rows.weight_kind == "frequency" else None,
     )
 
 
@@ -117,7 +124,7 @@ def judge_sets(
 ) -> SetScores:
     """Coverage and size of sets on rows that neither they nor the calibrator were fitted on, with intervals.
 
-    Shares have Wilson intervals, of as many independent rows as the clusters are worth; the mean size has
+    Shares have Wilson intervals, of as many independent rows as clusters and weights are worth; the mean size has
     that of a mean, of whole clusters.
 
     Parameters
@@ -147,23 +154,33 @@ def judge_sets(
         inside = sets.predict(calibrator.probs_from_logits(data.logits[rows], group))
         covered[rows] = inside[np.arange(len(inside)), data.labels[rows]]
         size[rows] = inside.sum(axis=1)
-    class_rows = np.bincount(data.labels, minlength=n_classes)
-    class_covered = np.bincount(data.labels[covered], minlength=n_classes)
-    clustered = drawn_units(n, data.clusters)[2]
+    weights = data.confirmed_weights
+    weight = np.ones(n) if weights is None else weights
+    of_class, squared, of_covered = (
+        np.bincount(data.labels, values, n_classes).astype(float)
+        for values in (weight, weight**2, weight * covered)
+    )
+    class_coverage = np.divide(
+        of_covered, of_class, out=np.full(n_classes, np.nan), where=of_class > 0
+    )
+    worth = np.divide(of_class**2, squared, out=np.zeros(n_classes), where=squared > 0)
+    simple = weights is None and not drawn_units(n, data.clusters)[2]
+    expected = None
+    if simple and not sets.per_class and not sets.top_alone:
+        expected = coverage_range(sets.n_rows, n, sets.alpha, level)
     return SetScores(
         covered,
         size,
-        share_of(covered, data.clusters, level),
-        mean_of(size, data.clusters, level),
-        share_of(size == 1, data.clusters, level),
-        None
-        if sets.per_class or clustered or sets.top_alone
-        else coverage_range(sets.n_rows, n, sets.alpha, level),
-        class_rows,
-        np.where(class_rows > 0, class_covered / np.maximum(class_rows, 1), np.nan),
-        *wilson_interval(class_covered, class_rows, level),
-        np.bincount(size, minlength=n_classes + 1),
+        share_of(covered, data.clusters, level, weights),
+        mean_of(size, data.clusters, level, weights),
+        share_of(size == 1, data.clusters, level, weights),
+        expected,
+        np.bincount(data.labels, minlength=n_classes),
+        class_coverage,
+        *wilson_interval(np.nan_to_num(class_coverage) * worth, worth, level),
+        np.bincount(size, weight, n_classes + 1).astype(float),
         data.clusters,
+        weights,
     )
 
 
@@ -183,8 +200,8 @@ def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> di
     size = after.size - before.size
     covered = after.covered.astype(int) - before.covered
     return {
-        "mean size": mean_of(size, after.clusters, level),
-        "coverage": mean_of(covered, after.clusters, level),
+        "mean size": mean_of(size, after.clusters, level, after.weights),
+        "coverage": mean_of(covered, after.clusters, level, after.weights),
     }
 
 

@@ -92,7 +92,8 @@ def rates_of_rows(logits: Floats, column: int, *, data: Mapping[str, Any]) -> Ne
     """
     before = softmax(data["logits"])[:, column]
     after = softmax(logits)[:, column]
-    return estimate_rate(before, data["labels"] == column, after, clusters=data.get("clusters"))
+    about: dict[str, Any] = {name: data.get(name) for name in ("clusters", "weights")}
+    return estimate_rate(before, data["labels"] == column, after, **about)
 
 
 def sets_beside_raw(

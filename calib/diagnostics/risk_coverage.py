@@ -32,6 +32,8 @@ class RiskCoverage:
     ----------
     threshold : (m,) answer where the confidence is at least this; decreasing.
     answered, wrong : (m,) rows answered, and how many of them are wrong.
+    coverage : (m,) share of the rows answered, by their weights; it increases to 1.
+    risk : (m,) error rate among them.
     low, high : (m,) Wilson interval of each risk.
     n : number of rows.
     aurc : area under the curve, the mean over i = 1..n of the error rate among the i most confident rows; within
@@ -41,24 +43,16 @@ class RiskCoverage:
     threshold: Floats
     answered: Ints
     wrong: Ints
+    coverage: Floats
+    risk: Floats
     low: Floats
     high: Floats
     n: int
     aurc: float
 
-    @property
-    def coverage(self) -> Floats:
-        """Share of rows answered, increasing to 1."""
-        return self.answered / self.n
-
-    @property
-    def risk(self) -> Floats:
-        """Error rate among the rows answered."""
-        return self.wrong / self.answered
-
     def best_risk(self, coverage: Floats) -> Floats:
         """Risk of the best order at each coverage: 0 up to the accuracy, then ``1 - accuracy / coverage``."""
-        accuracy = 1.0 - self.wrong[-1] / self.n
+        accuracy = 1.0 - self.risk[-1]
         return np.maximum(0.0, 1.0 - accuracy / np.maximum(coverage, 1.0 / self.n))
 
     def last_within(self, risk: float) -> int | None:
@@ -84,7 +78,11 @@ class Answerable:
 
 
 def risk_coverage(
-    confidence: Any, correct: Any, level: float = 0.95, clusters: Any = None
+    confidence: Any,
+    correct: Any,
+    level: float = 0.95,
+    clusters: Any = None,
+    weights: Any = None,
 ) -> RiskCoverage:
     """The curve of one method.
 
@@ -93,21 +91,31 @@ def risk_coverage(
     confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
     level : coverage of the pointwise Wilson intervals, which hold given the confidences.
     clusters : (n,) what rows that belong together share, or None; rows then count as much as they tell of the accuracy.
+    weights : (n,) how much each row counts, or None; rows with a weight of 0 are left out.
     """
     confidence, correct = top_label(confidence, correct)
+    kept, sample = Rows.checked(correct, weights, "sampling", clusters)
+    confidence, correct = confidence[kept], correct[kept]
     order = np.argsort(-confidence, kind="stable")
     descending = confidence[order]
     last = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
     answered = last + 1
-    wrong = np.cumsum(~correct[order])[last]
+    errors = ~correct[order]
     n = len(confidence)
-    sample = Rows.with_outcome(correct, clusters=clusters)
-    worth = sample.effective_rows(sample.mean_of(correct)) / n
-    low, high = wilson_interval(wrong * worth, answered * worth, level)
-    rows = np.arange(1, n + 1)
-    in_order = np.interp(rows, np.append(0, answered), np.append(0, wrong))
+    weight = sample.weights[order]
+    counted = np.cumsum(weight)
+    reached, missed = counted[last], np.cumsum(weight * errors)[last]
+    worth = sample.effective_rows(sample.mean_of(correct)) / sample.total
+    in_order = np.interp(counted, np.append(0, reached), np.append(0, missed))
     return RiskCoverage(
-        descending[last], answered, wrong, low, high, n, float(np.mean(in_order / rows))
+        descending[last],
+        answered,
+        np.cumsum(errors)[last],
+        reached / reached[-1],
+        missed / reached,
+        *wilson_interval(missed * worth, reached * worth, level),
+        n,
+        float(np.average(in_order / counted, weights=weight)),
     )
 
 

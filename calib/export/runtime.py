@@ -221,7 +221,8 @@ class ExportedCalibrator(OutputFormat, Predictor):
     @property
     def group_column(self) -> str:
         """Column of the groups in the data of the fit; "" where they were passed as an array."""
-        return self.calibrator.group_column or str(self.metadata.get("group_column", ""))
+        recorded = self.metadata.get("group_column", "") if self.needs_groups else ""
+        return self.calibrator.group_column or str(recorded)
 
     @property
     def gives_probabilities(self) -> bool:

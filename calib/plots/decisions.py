@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import View
-from calib.numerics import Ints
+from calib.numerics import Floats, Ints
 from calib.plots.annotations import (
     Counted,
     carry,
@@ -128,7 +128,7 @@ SIZES_HEIGHT, MOST_BARS = 330, 12
 """Pixels, and how many sizes have a bar of their own; larger sets share the last one."""
 
 
-def set_sizes(methods: Sequence[tuple[str, Ints, Style]]) -> go.Figure:
+def set_sizes(methods: Sequence[tuple[str, Floats, Style]]) -> go.Figure:
     """Bars of the share of rows whose set holds 0, 1, 2, ... classes.
 
     Parameters

@@ -166,7 +166,7 @@ def _confidence_in_answers(report: Report) -> Section:
 
 def _curve(method: ReportedMethod) -> RiskCoverage:
     one = method.evaluation
-    return risk_coverage(one.confidence, one.correct, clusters=one.clusters)
+    return risk_coverage(one.confidence, one.correct, clusters=one.clusters, weights=one.weights)
 
 
 def _level_and_guarantees(report: Report) -> Iterator[Block]:

@@ -35,6 +35,50 @@ def test_sets_of_a_sample_are_those_of_a_naive_reference(per_class, rng):
         np.testing.assert_array_equal(found, [1 - p[k] <= made.quantiles[k] for k in range(10)])
 
 
+@pytest.mark.parametrize("per_class", [False, True])
+def test_quantiles_count_rows_by_their_weights_and_the_heaviest_once_more(per_class, rng):
+    probs, labels = rng.dirichlet(np.ones(3), 150), rng.integers(0, 3, 150)
+    weights = rng.exponential(size=150)
+    made = conformal_sets(
+        probs, labels, 0.2, weights=weights, per_class=per_class, allow_empty=True
+    )
+    for k in range(3):
+        rows = [i for i in range(150) if not per_class or labels[i] == k]
+        scores = {i: 1 - probs[i, labels[i]] / probs[i].sum() for i in rows}
+        needed = 0.8 * (sum(weights[i] for i in rows) + max(weights[i] for i in rows))
+        reached = [
+            scores[j]
+            for j in rows
+            if sum(weights[i] for i in rows if scores[i] <= scores[j]) >= needed
+        ]
+        assert made.quantiles[k] == pytest.approx(min(reached), abs=1e-12)
+    alike = conformal_sets(probs, labels, 0.2, weights=np.full(150, 0.3), per_class=per_class)
+    plain = conformal_sets(probs, labels, 0.2, per_class=per_class)
+    np.testing.assert_array_equal(alike.quantiles, plain.quantiles)
+    often = rng.integers(1, 4, 150)
+    once = conformal_sets(probs, labels, 0.2, weights=often, new_weight=1.0, per_class=per_class)
+    repeated = conformal_sets(
+        np.repeat(probs, often, axis=0), np.repeat(labels, often), 0.2, per_class=per_class
+    )
+    np.testing.assert_array_equal(once.quantiles, repeated.quantiles)
+
+
+def test_sets_of_a_sample_with_unequal_probabilities_keep_their_promise_for_the_population(rng):
+    hard = np.arange(20_000) < 14_000  # seldom sampled, and seldom right
+    right = np.where(hard, rng.uniform(0.0, 1.0, 20_000), rng.uniform(0.6, 1.0, 20_000))
+    probs, labels = np.stack([right, 1.0 - right], axis=1), np.zeros(20_000, dtype=int)
+    weights = np.where(hard, 14.0, 1.0)
+    covered = {"weighted": [], "plain": []}
+    for _ in range(100):
+        drawn = rng.choice(20_000, 400, p=(1.0 / weights) / (1.0 / weights).sum())
+        for name, own in (("weighted", weights[drawn]), ("plain", None)):
+            made = conformal_sets(probs[drawn], labels[drawn], 0.1, weights=own, allow_empty=True)
+            covered[name].append(made.predict(probs)[:, 0].mean())
+    mean, error = np.mean(covered["weighted"]), np.std(covered["weighted"]) / 10
+    assert 0.9 - 2 * error <= mean < 0.94
+    assert np.mean(covered["plain"]) < 0.85
+
+
 def test_the_rank_is_exact_where_rounding_would_move_it():
     # (n + 1)(1 - alpha) is 9 for 9 rows at alpha = .1, and 0.9 * 10 = 9.000000000000002 elsewhere.
     assert [quantile_rank(n, 0.1) for n in (8, 9, 19, 99, 999, 1000)] == [9, 9, 18, 90, 900, 901]

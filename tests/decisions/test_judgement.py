@@ -19,8 +19,9 @@ from calib.decisions.judgement import (
     share_of,
 )
 from calib.decisions.rules import HAND_OVER
-from calib.decisions.set_scores import fit_and_judge_sets, sets_change
+from calib.decisions.set_scores import fit_and_judge_sets, judge_sets, sets_change
 from calib.errors import CalibrationError
+from calib.metrics.bootstrap import wilson_interval
 from tests.conftest import simulate
 
 
@@ -99,6 +100,34 @@ def test_coverage_and_sizes_are_those_of_a_count(parts, temperature):
         assert interval.low <= interval.value <= interval.high
     low, high = scores.expected
     assert low < 0.9 < high and abs(scores.coverage.value - 0.9) < 0.06
+
+
+def test_sets_and_answers_count_rows_by_their_weights(parts, temperature, rng):
+    weights = rng.exponential(size=len(parts[1]))
+    test = replace(parts[1], weights=weights, weight_kind="sampling")
+    sets = fit_sets(temperature, test, 0.1)
+    found = judge_sets(temperature, sets, test)
+    inside = sets.predict(temperature.predict_proba(test.logits))
+    covered = inside[np.arange(len(test)), test.labels]
+    assert found.coverage.value == pytest.approx(np.average(covered, weights=weights))
+    assert found.mean_size.value == pytest.approx(np.average(inside.sum(axis=1), weights=weights))
+    assert found.sizes.sum() == pytest.approx(weights.sum()) and found.expected is None
+    own = test.labels == 2
+    coverage_of_class = np.average(covered[own], weights=weights[own])
+    assert found.class_coverage[2] == pytest.approx(coverage_of_class)
+    worth = weights[own].sum() ** 2 / (weights[own] ** 2).sum()
+    low, high = wilson_interval(coverage_of_class * worth, worth)
+    assert (found.class_low[2], found.class_high[2]) == (pytest.approx(low), pytest.approx(high))
+    scores = judge_answers(temperature, AnswerAbove(threshold=0.7), test, (20.0, 1.0))
+    probs = temperature.predict_proba(test.logits)
+    answered, wrong = probs.max(axis=1) >= 0.7, probs.argmax(axis=1) != test.labels
+    assert scores.coverage.value == pytest.approx(np.average(answered, weights=weights))
+    error = np.average(wrong[answered], weights=weights[answered])
+    assert scores.error.value == pytest.approx(error)
+    cost = np.average(np.where(answered, 20.0 * wrong, 1.0), weights=weights)
+    assert scores.cost.value == pytest.approx(cost)
+    plain = judge_answers(temperature, AnswerAbove(threshold=0.7), parts[1])
+    assert scores.error.high - scores.error.low > 1.2 * (plain.error.high - plain.error.low)
 
 
 def test_what_calibration_does_to_sets_is_paired(parts, temperature):

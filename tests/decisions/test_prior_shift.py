@@ -158,3 +158,21 @@ def test_rates_are_those_that_quapy_finds(name):
 def test_what_is_no_rate_or_probability_is_refused_in_a_sentence(call, said):
     with pytest.raises(CalibrationError, match=said):
         call()
+
+
+def test_a_sample_of_cases_and_controls_gives_the_rate_by_its_weights(rng):
+    """Of 40,000 rows of a population with a rate of 10 % all events and a tenth of the others are sampled."""
+    score, labels = scores(40_000, 0.1, rng)
+    sampled = labels | (rng.random(40_000) < 0.1)
+    weights = np.where(labels, 1.0, 10.0)[sampled]
+    new, _ = scores(20_000, 0.03, rng)
+    arrays = sigmoid(score[sampled] - 3.0), labels[sampled], sigmoid(new - 3.0)
+    found = estimate_rate(*arrays, weights=weights, n_resamples=100)
+    assert found.rate.low < 0.03 < found.rate.high < 0.06
+    alike = estimate_rate(*arrays, weights=np.full(sampled.sum(), 3.0), n_resamples=3)
+    assert alike.rate.value == pytest.approx(estimate_rate(*arrays, n_resamples=3).rate.value)
+    intercept, slope = recalibrate(score[sampled], labels[sampled], weights)
+    assert (intercept, slope) == (
+        pytest.approx(np.log(0.1 / 0.9) - 1.5**2 / 2, abs=0.15),
+        pytest.approx(1.5, abs=0.08),
+    )

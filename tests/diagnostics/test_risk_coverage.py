@@ -116,3 +116,26 @@ def test_a_curve_needs_rows() -> None:
 def test_of_a_useless_model_nobody_is_asked_to_accept_every_error():
     # Decide opened at an accepted error of 100 %.
     assert usual_error(risk_coverage([0.9, 0.8, 0.7, 0.6], [False, False, False, True])) == 0.5
+
+
+@given(PAIRS, st.integers(0, 1000))
+def test_whole_weights_are_rows_so_often(pairs, seed) -> None:
+    confidence, correct = (np.array(part) for part in zip(*pairs, strict=True))
+    weights = np.random.default_rng(seed).integers(0, 4, len(pairs))
+    weights[0] = 1
+    curve = risk_coverage(confidence, correct, weights=weights)
+    repeated = risk_coverage(np.repeat(confidence, weights), np.repeat(correct, weights))
+    for name in ("threshold", "coverage", "risk"):
+        np.testing.assert_allclose(getattr(curve, name), getattr(repeated, name))
+    assert curve.n == (weights > 0).sum() and curve.answered[-1] == curve.n
+
+
+def test_the_area_of_weighted_rows_is_that_of_a_loop(rng) -> None:
+    confidence, correct, weights = rng.random(40), rng.random(40) < 0.7, rng.exponential(size=40)
+    order = np.argsort(-confidence)
+    area = 0.0
+    for i in range(1, 41):
+        part = order[:i]
+        area += weights[order[i - 1]] * np.average(~correct[part], weights=weights[part])
+    curve = risk_coverage(confidence, correct, weights=weights)
+    assert curve.aurc == pytest.approx(area / weights.sum())

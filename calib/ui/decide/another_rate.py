@@ -13,11 +13,13 @@ from calib.decisions.rules import EventCut
 from calib.diagnostics.judged_decisions import rates_of_rows
 from calib.engine import Data
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import row_arrays
 from calib.formatting import percent, plural
+from calib.metrics.confidence import weighted_mean
 from calib.ui.export import offer_decision, uploaded_rows
 from calib.ui.fits import ShownFit, ready
 from calib.ui.session import OpenSession
-from calib.ui.text import literal, percents, rows_count_once
+from calib.ui.text import literal, percents
 from calib.ui.widgets import segments
 
 SOURCES = {"known": "Known", "rows": "From rows without labels"}
@@ -27,8 +29,8 @@ def draw(session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs
     """The new rate, and the threshold of least expected cost at it."""
     name = literal(session.view.event_name)
     column = session.view.column or 0
-    old = float((session.calibration.labels == column).mean())
-    rows_count_once(session.test.confirmed_weights)
+    part = session.calibration
+    old = weighted_mean(part.labels == column, part.confirmed_weights)
     source = segments("The new rate is", SOURCES, "known", "rate/source")
     found = None
     try:
@@ -84,7 +86,7 @@ def estimated(session: OpenSession, raw: ShownFit) -> NewRate | None:
         return None
     part = session.calibration
     arrays: dict[str, Any] = {"logits": part.logits, "labels": part.labels}
-    arrays |= {} if part.clusters is None else {"clusters": part.clusters}
+    arrays |= {name: array for name, array in row_arrays(part).items() if array is not None}
     data = Data(f"{part.sha256} for rates", arrays)
     key = ("rate of rows", rows[1])
     return ready(

@@ -38,7 +38,6 @@ BASES: dict[Basis, str] = {"error": "Accepted error", "costs": "Costs", "thresho
 def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """A threshold of the confidence: the figure leads, four numbers follow."""
     said = st.container()
-    rows_count_once(session.test.confirmed_weights)
     figure, controls = st.columns(threshold.COLUMNS, gap="medium")
     with controls:
         fit = choose_one(fits, "decide", style="list")
@@ -98,7 +97,7 @@ def _within(fit: ShownFit, accepted: float) -> AnswerAbove:
 def curve_of(fit: ShownFit) -> RiskCoverage:
     """Risk against coverage of one method on the test rows."""
     one = fit.evaluation
-    compute = partial(risk_coverage, clusters=one.clusters)
+    compute = partial(risk_coverage, clusters=one.clusters, weights=one.weights)
     return ready(
         ("risk", fit.key),
         f"the risk-coverage curve of {fit.title}",
@@ -127,6 +126,7 @@ def above(title: str, cut: float, found: AnswerScores, costs: tuple[float, float
 def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
     """Return four numbers: shares of predictions and abstentions, and the errors in both parts and in all."""
     accuracy = intervals_of(fit).get("accuracy")
+    wrong = fit.evaluation.rows.mean(~fit.evaluation.correct)
     wrong_in_all = int((~fit.evaluation.correct).sum())
     over = found.n - found.n_answered
     every = (
@@ -137,12 +137,12 @@ def facts(fit: ShownFit, found: AnswerScores) -> list[tuple[str, str, str]]:
         ("Error of predictions", percent(found.error.value), percents(found.error)),
         (
             "Error without abstaining",
-            percent(wrong_in_all / found.n),
+            percent(wrong),
             "" if every is None else percents(every),
         ),
         (
             "Abstentions, of 1,000",
-            f"{1000 * over / found.n:,.0f}",
+            f"{1000 * (1.0 - found.coverage.value):,.0f}",
             f"{wrong_in_all - found.n_wrong:,} of {over:,} wrong",
         ),
     ]
@@ -217,6 +217,7 @@ def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
             f"**{percent(error.value)} error** ({percents(error)})."
         )
         offer_decision(session, fit, "guarantee", found.made.rule, called="this bounded threshold")
+    rows_count_once(session.test.confirmed_weights)
     st.caption(
         "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "
         "Here thresholds are tested from the strictest on until one fails, and the error is at most the accepted "

@@ -19,7 +19,7 @@ from calib.ui.compare.answer import choose_one
 from calib.ui.export import offer_decision
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.session import OpenSession
-from calib.ui.text import percents, rows_count_once
+from calib.ui.text import percents
 from calib.ui.widgets import show_table
 
 COVERAGES = (0.9, 0.95, 0.99)
@@ -41,13 +41,12 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     widgets.folded(
         "Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found)
     )
-    rows_count_once(session.test.confirmed_weights)
     offer_decision(session, fit, "sets", sets=found.method.made)
 
 
 def usual_coverage(raw: Evaluation) -> float:
     """A coverage to begin with: above the accuracy, which the most probable class has alone, where rows suffice."""
-    accuracy = float(raw.correct.mean())
+    accuracy = raw.rows.mean(raw.correct)
     n = len(raw) // 2
     return next(
         (share for share in COVERAGES if share > accuracy and n >= fewest_rows(1.0 - share)),
