@@ -16,7 +16,7 @@ from calib.data.findings import InvalidUpload
 from calib.data.guess.question import infer_columns
 from calib.data.options import Choices
 from calib.data.read.base import reading
-from calib.data.read.columnar import sample_of_parquet
+from calib.data.read.columns import sample_of_parquet
 from calib.data.read.files import contents_of, open_file, sniff
 from calib.data.read.table import numbers
 from calib.errors import reason

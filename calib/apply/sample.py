@@ -13,7 +13,7 @@ from calib.apply.parts import Part, Progress, joined, no_progress, parts_of
 from calib.arrays import check_number
 from calib.data import Choices, Predictions
 from calib.data.build.labels import decode_labels
-from calib.data.build.part import check_rows, check_there, read_any
+from calib.data.build.part import check_rows, check_there
 from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import infer_label
 from calib.data.limits import MAX_BYTES
@@ -168,7 +168,7 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str) -> tuple
         contents = open_source(source, choices, stack)
         chosen = chosen or infer_label(contents)
         check_there(contents, chosen)
-        raw = read_any(contents, chosen)
+        raw = contents.read(chosen)
     check_rows(n_rows, len(raw) if raw.ndim else 0, name, what)
     if choices.kind != "pairs":
         names = class_names(columns) if columns else None

@@ -12,13 +12,10 @@ from calib.data.words import listed_words
 Part = Literal["calibration", "test", "train"]
 
 PARTS: dict[str, Part] = {
-    **dict.fromkeys(
-        ("cal", "calib", "calibration", "val", "valid", "validation", "dev", "holdout"),
-        "calibration",
-    ),
-    **dict.fromkeys(("test", "tst", "eval", "evaluation"), "test"),
-    **dict.fromkeys(("train", "training"), "train"),
-}
+    "cal": "calibration", "calib": "calibration", "calibration": "calibration", "val": "calibration",
+    "valid": "calibration", "validation": "calibration", "dev": "calibration", "holdout": "calibration",
+    "test": "test", "tst": "test", "eval": "test", "evaluation": "test", "train": "train", "training": "train",
+}  # fmt: skip
 
 OUTPUTS, LABELS, FEATURES, CLASS_NAMES = map(
     listed_words, ("array_outputs", "array_labels", "array_features", "array_class_names")

@@ -55,24 +55,17 @@ class Event:
         Self
             With the reason.
         """
-        if said := _said_by_labels(class_names):
-            column, reason = said
-            return cls(column, _named(class_names[column], outcome), reason)
-        if scored:
-            return cls(
-                1, _named(class_names[1], outcome), "the class whose probability the outputs hold"
-            )
         share = float(np.mean(labels)) if len(labels) else 0.5
-        if share == 0.5:
-            return cls(
-                1, _named(class_names[1], outcome), "the second class; both are equally frequent"
-            )
-        column = int(share < 0.5)
-        return cls(
-            column,
-            _named(class_names[column], outcome),
-            f"the rarer class, {min(share, 1 - share):.1%} of the rows",
-        )
+        if happened := _said_by_labels(class_names):
+            column, reason = happened
+        elif scored:
+            column, reason = 1, "the class whose probability the outputs hold"
+        elif share == 0.5:
+            column, reason = 1, "the second class; both are equally frequent"
+        else:
+            column = int(share < 0.5)
+            reason = f"the rarer class, {min(share, 1 - share):.1%} of the rows"
+        return cls(column, _named(class_names[column], outcome), reason)
 
     @classmethod
     def chosen(cls, class_names: Sequence[str], column: int, outcome: str = "") -> Self:
@@ -115,10 +108,8 @@ def _said_by_labels(class_names: Sequence[str]) -> tuple[int, str] | None:
 def _without_common(names: list[str]) -> list[str]:
     """Two names without the words in which they agree: ``tested_negative`` and ``tested_positive`` say no and yes."""
     words = [[word for word in re.split(r"[\W_]+", name) if word] for name in names]
-    own = [
-        " ".join(word for word in these if word not in others)
-        for these, others in (words, words[::-1])
-    ]
+    pairs = words, words[::-1]
+    own = [" ".join(word for word in these if word not in others) for these, others in pairs]
     return own if all(own) and all(len(these) > 1 for these in words) else names
 
 

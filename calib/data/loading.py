@@ -37,12 +37,10 @@ def check_choices(choices: Choices) -> None:
     for name, declared in OPTIONS.items():
         value, values = getattr(choices, name), declared["type"]
         if value is not None and not values.fits(value):
-            reason = (
-                f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}."
-            )
-            raise InvalidUpload(
-                "choice", reason, "Choose another value, or leave it out to have it inferred."
-            )
+            chosen = shortened(repr(value))
+            reason = f"{name} was chosen as {chosen}, but must be {values.expected}."
+            action = "Choose another value, or leave it out to have it inferred."
+            raise InvalidUpload("choice", reason, action)
     if choices.floor is not None and not 0 < choices.floor < 1:
         reason = f"The floor {choices.floor:g} is not a probability between 0 and 1."
         raise InvalidUpload("floor", reason, "Choose a small one.")
@@ -121,10 +119,10 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
     """
     if not isinstance(options, LoadOptions | None):
         reason = f"A {type(options).__name__} stands where options belong."
-        arrays = (
+        action = (
             "Give arrays as calib.from_outputs(outputs, labels), and a file of labels as labels=."
         )
-        return Inspection((), Choices(), (InvalidUpload("options", reason, arrays).finding,), None)
+        return Inspection((), Choices(), (InvalidUpload("options", reason, action).finding,), None)
     options = (options or LoadOptions()).changed(**changes)
     try:
         apart = reads_apart(options.isolate, source, *options.files.values())
@@ -141,14 +139,9 @@ def _isolated(source: Source, options: LoadOptions) -> Inspection:
     """An inspection in a process of its own, whose answer holds what an inspection promises, whoever wrote it."""
     check_choices(options.choices)
     with ExitStack() as stack:
-        given = {
-            "": source,
-            **{name: file for name, file in options.files.items() if file is not None},
-        }
-        files: dict[str, Any] = {
-            name: file if in_memory(file) else open_file(file, stack)
-            for name, file in given.items()
-        }
+        files: dict[str, Any] = {"": source, **options.files}
+        for name, file in files.items():
+            files[name] = file if file is None or in_memory(file) else open_file(file, stack)
         answer = in_a_reader(inspect_all, files.pop(""), replace(options, **files))
     if answer.predictions is not None:
         answer.predictions.check()
@@ -158,11 +151,8 @@ def _isolated(source: Source, options: LoadOptions) -> Inspection:
 def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
     """Return the result of a task in a process of its own; see :func:`calib.isolation.client.isolated`."""
     if not APART:
-        raise InvalidUpload(
-            "isolation",
-            "Files cannot be read in a process of their own on this system.",
-            "Read it without isolate.",
-        )
+        reason = "Files cannot be read in a process of their own on this system."
+        raise InvalidUpload("isolation", reason, "Read it without isolate.")
     from calib.isolation.client import isolated  # its modules are those of POSIX
 
     return isolated(task, *arguments)
@@ -197,14 +187,9 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
             findings = in_order((*findings, invalid.finding))
             question = invalid.question or question
         rows = first_rows(files[SOURCE]) if files else {}
-    arrays = tuple(
-        replace(array, file=contents.name)
-        for contents in files.values()
-        for array in contents.arrays
-    )
-    return Inspection(
-        arrays, choices, findings, predictions, question.readings, rows, question.models
-    )
+    arrays = (replace(info, file=file.name) for file in files.values() for info in file.arrays)
+    asked = question.readings, rows, question.models
+    return Inspection(tuple(arrays), choices, findings, predictions, *asked)
 
 
 def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
@@ -215,20 +200,13 @@ def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
         sample = contents.sample()
     except InvalidUpload:  # which was said where it was read
         return {}
-    return {
-        name: tuple(map(_in_a_cell, cells[:FIRST_ROWS].tolist())) for name, cells in sample.items()
-    }
+    first = {name: cells[:FIRST_ROWS].tolist() for name, cells in sample.items()}
+    return {name: tuple(map(_in_a_cell, cells)) for name, cells in first.items()}
 
 
 def _in_a_cell(value: Any) -> str:
-    text = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
-    if text in ("nan", "NaT"):
-        return ""
-    return text if len(text) <= SHORT_CELL and text.isprintable() else shortened(text)
-
-
-SHORT_CELL = 40
-"""Characters of a cell that is shown as it is."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "" if value is None or text in ("nan", "NaT") else shortened(text)
 
 
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:
@@ -315,21 +293,18 @@ def load_models(
     """
     inspection = inspect(source, options, **changes)
     data = inspection.predictions
+    models = inspection.models
     warned = [finding for finding in inspection.findings if finding.code == "several_models"]
-    if data is None and not warned and not inspection.models:
+    if data is None and not warned and not models:
         raise unusable(inspection.findings, inspection.readings)
     options = (options or LoadOptions()).changed(**changes)
     if warned and warned[0].offers:  # the rows of all, with the models as the group
         (as_group,) = warned[0].offers.values()
         data = _model(source, options, dict(as_group), PurePath(inspection.arrays[0].file).stem)
-    elif inspection.models:
-        return {
-            name: _model(source, options, roles, name) for name, roles in inspection.models.items()
-        }
+    elif models:
+        return {name: _model(source, options, roles, name) for name, roles in models.items()}
     assert data is not None
-    if (
-        not warned or data.groups is None
-    ):  # of more names than groups may have, which a finding says
+    if not warned or data.groups is None:  # more names than groups may have
         return {data.name: data}
     (column,) = (role.column for role in data.roles if role.role == "group")
     chosen = options.choices
@@ -337,13 +312,11 @@ def load_models(
     if column in names_in(chosen.groups):
         roles["group"] = None
     rest = _model(source, options, roles, data.name)
-    rest = replace(
-        rest, findings=tuple(each for each in rest.findings if each.code != "understood")
-    )  # of all rows
-    return {
-        str(name): replace(rest.take(np.flatnonzero(data.groups == name)), name=str(name))
-        for name in np.unique(data.groups)
-    }
+    of_each = tuple(finding for finding in rest.findings if finding.code != "understood")
+    found = {}
+    for name in np.unique(data.groups).tolist():
+        found[name] = replace(rest.take(data.groups == name), name=name, findings=of_each)
+    return found
 
 
 def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: str) -> Predictions:
@@ -411,27 +384,18 @@ def predictions_from(
 ) -> Predictions:
     """:func:`from_outputs` for callers that display the findings."""
     check_index(data, labels)
-    if (
-        labels is None
-        and isinstance(data, (tuple, list))
-        and len(data) == 2
-        and not isinstance(data[0], (str, dict))
-    ):
+    is_pair = labels is None and isinstance(data, (tuple, list)) and len(data) == 2
+    if is_pair and not isinstance(data[0], (str, dict)):
         data, labels = data
     if isinstance(data, Predictions):
         if labels is not None or class_names is not None or changes:
             loaded = "The data were loaded before, with their labels and options."
-            raise DataError(
-                [
-                    Finding(
-                        "error", "source", loaded, "Give them alone, or the arrays in their place."
-                    )
-                ]
-            )
+            action = "Give them alone, or the arrays in their place."
+            raise DataError([Finding("error", "source", loaded, action)])
         return replace(data, name=name or data.name)
-    for what, given in (("labels", labels), ("class_names", class_names)):
-        if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
-            single = f"{what} is a single value, {shortened(repr(given))}."
+    for what, values in (("labels", labels), ("class_names", class_names)):
+        if np.isscalar(values) or getattr(values, "ndim", 1) == 0:
+            single = f"{what} is a single value, {shortened(repr(values))}."
             raise DataError([Finding("error", "shape_0d", single, "Give a list of them.")])
     name = None if name is None else str(name)
     if getattr(labels, "shape", ())[1:] == (1,):

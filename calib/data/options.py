@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from calib.canonical import KINDS, SCALES, Kind, Scale, is_scale
 from calib.errors import CalibrationError
-from calib.parameters import param
+from calib.parameters import did_you_mean, param
 
 Columns = str | tuple[str, ...]
 """One array of an npz or hdf5 file, or the columns of a table."""
@@ -26,15 +25,8 @@ class Frame(Protocol):
         """Arrow's interface."""
 
 
-Source = (
-    str
-    | Path
-    | tuple[str, bytes]
-    | tuple[str, BinaryIO]
-    | Frame
-    | list[dict[str, Any]]
-    | Mapping[str, Any]
-)
+NamedFile = tuple[str, bytes] | tuple[str, BinaryIO]
+Source = str | Path | NamedFile | Frame | list[dict[str, Any]] | Mapping[str, Any]
 """A path, what an upload gives (its file name with its bytes or an open binary file), a table in memory (a DataFrame of
 pandas or polars, an Arrow table, a list of dictionaries), or arrays and tensors by name, as in an npz file."""
 
@@ -86,42 +78,34 @@ def _literal(text: str) -> Any:
 
 def _names(text: str) -> tuple[Any, ...]:
     """Names with commas between, or a Python list where a name has a comma."""
-    listed = _literal(text) if text.startswith(("[", "(")) else text
-    return (
-        tuple(listed)
-        if isinstance(listed, (list, tuple))
-        else tuple(name.strip() for name in text.split(","))
-    )
+    value = _literal(text) if text.startswith(("[", "(")) else text
+    names = [name.strip() for name in text.split(",")]
+    return tuple(value if isinstance(value, (list, tuple)) else names)
 
 
-def _one_or_several(text: str) -> str | tuple[Any, ...]:
+def _columns(text: str) -> str | tuple[Any, ...]:
     names = _names(text)
     return text if names == (text.strip(),) else names
 
 
-def _names_or_numbers(text: str) -> tuple[Any, ...]:
+def _labels(text: str) -> tuple[Any, ...]:
     numbers = tuple(_literal(name.strip()) for name in text.split(","))
     return numbers if all(type(number) is int for number in numbers) else _names(text)
 
 
-_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+def _truth(text: str) -> Any:
+    return {"true": True, "yes": True, "false": False, "no": False}.get(text.lower(), text)
+
 
 TEXT = ValueType("text", _of(str))
-COLUMNS = ValueType(
-    "one name or several", lambda value: isinstance(value, str) or _all(str)(value), _one_or_several
-)
-WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: value in [*WEIGHT_KINDS])
-KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: value in [*KINDS])
-SCALE = ValueType(
-    f"one of {', '.join(SCALES)}, or the number that a probability of one is written as",
-    is_scale,
-    _literal,
-)
+COLUMNS = ValueType("one name or several", lambda v: isinstance(v, str) or _all(str)(v), _columns)
+WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", [*WEIGHT_KINDS].__contains__)
+KIND = ValueType(f"one of {', '.join(KINDS)}", [*KINDS].__contains__)
+_NUMBER_OF_ONE = "the number that a probability of one is written as"
+SCALE = ValueType(f"one of {', '.join(SCALES)}, or {_NUMBER_OF_ONE}", is_scale, _literal)
 NAMES = ValueType("several names", _all(str), _names)
-LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _names_or_numbers)
-SWITCH = ValueType(
-    "true or false", _of(bool, np.bool_), lambda text: _TRUTH.get(text.lower(), text)
-)
+LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _labels)
+SWITCH = ValueType("true or false", _of(bool, np.bool_), _truth)
 NUMBER = ValueType("a number", _of(int, np.integer, float, np.floating), _literal)
 
 
@@ -131,17 +115,9 @@ def option(type: ValueType, title: str = "") -> Any:
 
 
 OPTION_OF_ROLE = {
-    "outcome": "labels",
-    "outputs": "outputs",
-    "predicted": "predicted",
-    "cluster": "clusters",
-    "weight": "weights",
-    "group": "groups",
-    "time": "times",
-    "features": "features",
-    "split": "split",
-    "ignore": "ignore",
-}
+    "outcome": "labels", "outputs": "outputs", "predicted": "predicted", "cluster": "clusters", "weight": "weights",
+    "group": "groups", "time": "times", "features": "features", "split": "split", "ignore": "ignore",
+}  # fmt: skip
 """The option that holds the columns of each role, by the name that people give the role."""
 
 
@@ -239,16 +215,12 @@ class Choices:
 
     def __post_init__(self) -> None:
         for f in fields(self):
-            if isinstance(value := getattr(self, f.name), list):
-                object.__setattr__(
-                    self, f.name, tuple(value)
-                )  # as good as a tuple, and people write them
-        if isinstance(self.class_names, tuple):  # numbers are names too
-            names = tuple(
-                str(name) if isinstance(name, (int, np.integer)) else name
-                for name in self.class_names
-            )
-            object.__setattr__(self, "class_names", names)
+            value = getattr(self, f.name)
+            if isinstance(value, list):  # as good as a tuple, and people write them
+                value = tuple(value)
+            if f.name == "class_names" and isinstance(value, tuple):  # numbers are names too
+                value = tuple(str(v) if isinstance(v, (int, np.integer)) else v for v in value)
+            object.__setattr__(self, f.name, value)
 
     @classmethod
     def from_roles(cls, roles: Mapping[str, Any], base: Choices | None = None) -> Choices:
@@ -272,22 +244,18 @@ class Choices:
             For a name that is no role and no option, and for several columns in a role of one.
         """
         if not isinstance(roles, Mapping):
-            raise CalibrationError(
-                f"roles must be a column for each role, as {{'outcome': 'y'}}; got {roles!r}."
-            )
+            reason = f"roles must be a column for each role, as {{'outcome': 'y'}}; got {roles!r}."
+            raise CalibrationError(reason)
         chosen: dict[str, Any] = {}
         for role, value in roles.items():
             option = OPTION_OF_ROLE.get(role, role)
             if option not in OPTIONS:
-                raise CalibrationError(
-                    f"{role!r} is no role of a column; these are {', '.join(OPTION_OF_ROLE)}."
-                )
+                known = ", ".join(OPTION_OF_ROLE)
+                raise CalibrationError(f"{role!r} is no role of a column; these are {known}.")
             several = list(value) if isinstance(value, (list, tuple)) else [value]
             if option in ONE_COLUMN_OPTIONS and len(several) > 1:
-                given = ", ".join(map(str, several))
-                raise CalibrationError(
-                    f"The role {role!r} takes one column, but {len(several)} were given: {given}."
-                )
+                columns = f"{len(several)} were given: {', '.join(map(str, several))}"
+                raise CalibrationError(f"The role {role!r} takes one column, but {columns}.")
             alone = len(several) == 1 and option not in ("ignore", "label_values", "class_names")
             chosen[option] = several[0] if alone else tuple(several)
         return replace(base or cls(), **chosen)
@@ -370,21 +338,11 @@ class LoadOptions:
     """
 
     labels: Source | None = param(None, help="Labels, where they have their own file")
-    test: Source | None = param(
-        None, help="Test set, where it has its own file; the first is then for calibration"
-    )
-    test_labels: Source | None = param(
-        None, help="Labels of the test set, where they have their own file"
-    )
-    features: Source | None = param(
-        None, help="Features, one entry per row, where they have their own file"
-    )
-    train_features: Source | None = param(
-        None, help="Features of the training set, where they have their own file"
-    )
-    train_labels: Source | None = param(
-        None, help="Labels of the training set, where they have their own file"
-    )
+    test: Source | None = param(None, help="Test set in its own file; the first calibrates")
+    test_labels: Source | None = param(None, help="Labels of the test set, in their own file")
+    features: Source | None = param(None, help="Features, one entry per row, in their own file")
+    train_features: Source | None = param(None, help="Training features, in their own file")
+    train_labels: Source | None = param(None, help="Training labels, in their own file")
     choices: Choices = Choices()
     isolate: bool | None = None
 
@@ -423,17 +381,14 @@ class LoadOptions:
             if name in OPTION_OF_ROLE and name not in OPTIONS and name not in FILES:
                 raise TypeError(f"{name!r} is the role of a column; give roles={{{name!r}: ...}}.")
             if name not in OPTIONS and name not in FILES:
-                near = difflib.get_close_matches(name, [*FILES, *OPTIONS, "roles", "isolate"], n=1)
-                meant = (
-                    f"did you mean {near[0]!r}?"
-                    if near
-                    else f"these are {', '.join([*FILES, *OPTIONS])}."
-                )
-                raise TypeError(f"{name!r} is no option of reading data; {meant}")
+                near = did_you_mean(name, [*FILES, *OPTIONS, "roles", "isolate"])
+                known = "" if near else f"; these are {', '.join([*FILES, *OPTIONS])}"
+                raise TypeError(f"{name!r} is no option of reading data{near}{known}.")
         if choices is not None and not isinstance(choices, Choices):
-            raise CalibrationError(
+            reason = (
                 f"choices must be calib.data.Choices; got {choices!r}. Give single options by name."
             )
+            raise CalibrationError(reason)
         files = {name: changes.pop(name) for name in FILES if name in changes}
         changed = choices or self.choices
         if changes:

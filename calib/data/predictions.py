@@ -157,11 +157,10 @@ class Predictions:
             one_line(name)[:_LONGEST_NAME] for name in self.class_names[:_FIRST_NAMES]
         )
         more = ", …" if self.n_classes > _FIRST_NAMES else ""
-        about = [
-            plural(len(self), "row"),
-            f"{plural(self.n_classes, 'class', 'classes')} ({names}{more})",
-            *([f"accuracy {percent(self.accuracy)}"] if len(self) else []),
-        ]
+        classes = f"{plural(self.n_classes, 'class', 'classes')} ({names}{more})"
+        about = [plural(len(self), "row"), classes]
+        if len(self):
+            about.append(f"accuracy {percent(self.accuracy)}")
         if n_warnings := sum(finding.level == "warning" for finding in self.findings):
             about.append(f"{plural(n_warnings, 'warning')} in .findings")
         return f"<Predictions {one_line(self.name)[:_LONGEST_NAME]!r}: {self.kind}, {', '.join(about)}>"
@@ -311,29 +310,25 @@ class Predictions:
             For an event that is none of two classes, and for a meaning that weights do not have.
         """
         if weight_kind is not None and not WEIGHT_KIND.fits(weight_kind):
-            raise CalibrationError(
-                f"weight_kind={shown(weight_kind)} must be {WEIGHT_KIND.expected}."
-            )
+            reason = f"weight_kind={shown(weight_kind)} must be {WEIGHT_KIND.expected}."
+            raise CalibrationError(reason)
         chosen = self.event
         if event is not None:
-            outcome = next(
-                (outcome_name(role.column) for role in self.roles if role.role == "outcome"), ""
-            )
+            outcomes = [
+                outcome_name(entry.column) for entry in self.roles if entry.role == "outcome"
+            ]
+            outcome = next(iter(outcomes), "")
             if event not in self.class_names or self.n_classes != 2:
                 here = listed(self.class_names)
-                raise CalibrationError(
-                    f"event={shown(event)} must be one of two classes; here are {here}."
-                )
+                reason = f"event={shown(event)} must be one of two classes; here are {here}."
+                raise CalibrationError(reason)
             column = self.class_names.index(event)
             scored = self.kind in ONE_COLUMN
-            usual = Event.infer(self.class_names, self.labels, outcome, scored)
-            chosen = (
-                usual if usual.column == column else Event.chosen(self.class_names, column, outcome)
-            )
-        changed = replace(
-            self, event=chosen, weight_kind=weight_kind if self.weights is not None else None
-        )
-        return replace(changed, sha256="").identified()
+            chosen = Event.infer(self.class_names, self.labels, outcome, scored)
+            if chosen.column != column:
+                chosen = Event.chosen(self.class_names, column, outcome)
+        weight_kind = None if self.weights is None else weight_kind
+        return replace(self, event=chosen, weight_kind=weight_kind, sha256="").identified()
 
     @property
     def confirmed_weights(self) -> Floats | None:
@@ -445,31 +440,22 @@ class Predictions:
         """
         n = len(self.labels)
         k = len(self.class_names)
-        own = ("given_split", "features", *ROW_ROLES)
-        held = {
-            "outputs": self.logits.shape == (n, k)
-            and self.logits.dtype.kind == "f"
-            and n > 0
-            and k > 1,
+        rows = {name: getattr(self, name) for name in ("given_split", "features", *ROW_ROLES)}
+        rows |= self.metadata
+        shape, weights, split = self.logits.shape, self.weights, self.given_split
+        right = {
+            "outputs": shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
             "labels": _are_classes(self.labels, k),
             "training labels": self.train_labels is None or _are_classes(self.train_labels, k),
             "event": self.event is None or (k == 2 and self.event.column in (0, 1)),
-            "split": self.given_split is None or self.given_split.dtype.kind == "b",
-            "weights": self.weights is None
-            or (self.weights.dtype.kind == "f" and self.weights.min() >= 0),
-            **{
-                f"length of {name}": (array := getattr(self, name)) is None or len(array) == n
-                for name in own
-            },
-            **{f"length of {name}": len(values) == n for name, values in self.metadata.items()},
+            "split": split is None or split.dtype.kind == "b",
+            **{f"length of {name}": a is None or len(a) == n for name, a in rows.items()},
+            "weights": weights is None or (weights.dtype.kind == "f" and weights.min() >= 0),
         }
-        for part, holds in held.items():
+        for part, holds in right.items():
             if not holds:
-                raise InvalidUpload(
-                    "damaged",
-                    f"The {part} of what was read cannot be right.",
-                    "Save the file anew.",
-                )
+                reason = f"The {part} of what was read cannot be right."
+                raise InvalidUpload("damaged", reason, "Save the file anew.")
 
 
 def has_sha256(data: Predictions, sha256: str) -> bool:

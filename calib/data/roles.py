@@ -7,19 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal[
-    "outcome",
-    "outputs",
-    "predicted",
-    "cluster",
-    "weight",
-    "group",
-    "time",
-    "features",
-    "split",
-    "id",
-    "metadata",
+    "outcome", "outputs", "predicted", "cluster", "weight", "group", "time", "features", "split", "id", "metadata",
     "ignore",
-]
+]  # fmt: skip
 """What a column is, as people write it."""
 
 

@@ -88,18 +88,11 @@ def positive_weights(weights: Array) -> tuple[Floats | None, Findings]:
     bad = ~np.isfinite(values) | (values < 0)
     if not bad.any() and values.any():
         return values, ()
-    n = int(bad.sum())
     reason = "All weights are zero, so they were left out."
-    if n:
-        faults = (
-            f"{n:,} of {len(weights):,} weights {verb(n, 'is', 'are')} no number from 0 upwards"
-        )
-        reason = f"{faults} ({row_numbers(bad)}), so all weights were left out."
+    if n := int(bad.sum()):
+        faults = f"{verb(n, 'is', 'are')} no number from 0 upwards ({row_numbers(bad)})"
+        reason = f"{n:,} of {len(weights):,} weights {faults}, so all weights were left out."
     return None, (warning("weights", reason, "Choose another column as the weight."),)
-
-
-OTHER_TIMES = "Choose another column as the time, or write dates as 2026-03-02."
-"""Action where times cannot be used."""
 
 
 def row_times(times: Array) -> tuple[Texts | None, Findings]:
@@ -116,20 +109,13 @@ def row_times(times: Array) -> tuple[Texts | None, Findings]:
     reason = "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week"
     if readings:
         reason = f"Every date, such as {values[0]}, may name its day or its month first"
-    return None, (info("times", f"{reason}: the column of times was left out.", OTHER_TIMES),)
+    action = "Choose another column as the time, or write dates as 2026-03-02."
+    return None, (info("times", f"{reason}: the column of times was left out.", action),)
 
 
 DATES = (
-    "%Y-%m-%d",
-    "%Y/%m/%d",
-    "%Y.%m.%d",
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%G-W%V-%u",
-)
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%G-W%V-%u",
+)  # fmt: skip
 """Forms of dates; the last is a week, as its Monday."""
 
 
@@ -180,8 +166,10 @@ def row_fields(
         fields["given_split"] = calibration_rows(rows["split"])
         if fields["given_split"] is None:
             values = np.unique(rows["split"]).tolist()
-            held = f"{split_name or 'The split'} holds {plural(len(values), 'value')} ({listed(values)})"
-            reason = f"{held}, which do not say which rows are for calibration; it was left out."
+            reason = (
+                f"{split_name or 'The split'} holds {plural(len(values), 'value')} ({listed(values)}), which do not "
+                "say which rows are for calibration; it was left out."
+            )
             action = 'Save "calibration" and "test", or true for calibration rows.'
             findings += (warning("split_unclear", reason, action),)
     return fields, findings
@@ -189,7 +177,7 @@ def row_fields(
 
 def calibration_rows(split: Array) -> npt.NDArray[np.bool_] | None:
     """Return the mask of calibration rows from booleans, 0 and 1, or words such as val and test; None where open."""
-    values, positions = np.unique(split, return_inverse=True)
+    values = np.unique(split)
     if split.ndim != 1 or len(values) != 2:
         return None
     if split.dtype.kind in "bf" or (split.dtype.kind in "iu" and values.tolist() == [0, 1]):
@@ -197,4 +185,4 @@ def calibration_rows(split: Array) -> npt.NDArray[np.bool_] | None:
     parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
     if "test" not in parts or parts[0] == parts[1] or None in parts:
         return None
-    return np.asarray([part != "test" for part in parts])[positions.reshape(-1)]
+    return np.asarray(split != values[parts.index("test")])

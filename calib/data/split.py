@@ -103,19 +103,14 @@ def stratified_rows(labels: Ints, size: int, random_state: int) -> Rows:
     except ModuleNotFoundError as error:
         raise DataError([Finding("error", "missing_package", missing_package(error))]) from error
 
-    labels = labels.astype(
-        np.int64, copy=False
-    )  # unsigned ones are neither counted nor negative everywhere
+    labels = labels.astype(np.int64, copy=False)  # unsigned ones cannot be negative
     counts = np.bincount(labels)
     alone = counts[labels] == 1
     strata = np.where(alone, -1 if np.count_nonzero(alone) > 1 else counts.argmax(), labels)
     enough = len(np.unique(strata)) <= min(size, len(labels) - size)
-    drawn = train_test_split(
-        np.arange(len(labels)),
-        train_size=size,
-        stratify=strata if enough else None,
-        random_state=random_state,
-    )
+    stratify = strata if enough else None
+    rows = np.arange(len(labels))
+    drawn = train_test_split(rows, train_size=size, stratify=stratify, random_state=random_state)
     return np.sort(drawn[0]), np.sort(drawn[1])
 
 
@@ -195,22 +190,16 @@ def said_of_clusters(
             "better than they are; a random split keeps clusters whole."
         )
     sentence = f"Clusters are kept whole: {len(sides[0]):,} for calibration, {len(sides[1]):,} for the test."
-    if asked is not None and asked != len(calibration):
-        sentence += (
-            f" That gives {len(calibration):,} calibration rows where {asked:,} were asked for."
-        )
-    return sentence
+    if asked is None or asked == len(calibration):
+        return sentence
+    rows = f"{len(calibration):,} calibration rows where {asked:,} were asked for"
+    return f"{sentence} That gives {rows}."
 
 
 def _too_few_clusters(n_clusters: int, n: int) -> DataError:
-    held = (
-        f"All {n:,} rows are of one cluster"
-        if n_clusters == 1
-        else f"The {n:,} rows are of {n_clusters} clusters"
-    )
     message = (
-        f"{held}, but a split needs at least {2 * FEWEST_CLUSTERS}, {FEWEST_CLUSTERS} for each part; the column may "
-        "name something else than clusters."
+        f"A split needs at least {2 * FEWEST_CLUSTERS} clusters, {FEWEST_CLUSTERS} for each part, but the {n:,} rows "
+        f"are of {plural(n_clusters, 'cluster')}; the column may name something else."
     )
     action = 'Read the data without clusters (clusters="").'
     return DataError([Finding("error", "few_clusters", message, action, {"clusters": ""})])

@@ -15,9 +15,7 @@ from calib.data.build.labels import crossed
 from calib.data.build.part import (
     as_floats,
     check_there,
-    class_names_in,
     display_name,
-    read_any,
     read_class_names,
 )
 from calib.data.findings import InvalidUpload, listed
@@ -31,7 +29,7 @@ from calib.data.read.files import open_file, open_source, reads_apart
 from calib.data.read.top_k import read_as_pairs
 from calib.data.roles import ColumnRole
 from calib.data.rows import group_names
-from calib.data.spelling import as_text
+from calib.data.spelling import texts_of
 from calib.numerics import Floats
 
 LONGEST_NAME = 100
@@ -90,24 +88,23 @@ def read_rows(
     with _open_contents(source, choices) as (contents, chosen):
         check_there(contents, chosen.groups)
         read, roles = _infer_roles(contents, chosen)
-        naming = [role.column for role in roles if role.role == "id"]
-        outputs = read.outputs
-        columns = check_there(contents, outputs)
-        name = display_name(contents, outputs)
-        values = read_any(contents, outputs)
+        columns = check_there(contents, read.outputs)
+        name = display_name(contents, read.outputs)
+        values = contents.read(read.outputs or "")
         if values.ndim == 0:
             raise InvalidUpload("shape_0d", f"{name} is a single value.", "Save one row per input.")
         if len(values) > MAX_ROWS:
             reason = f"{name} has {len(values):,} rows; at most {MAX_ROWS:,} are read."
             raise InvalidUpload("too_large", reason, "Save fewer rows.")
-        found = as_floats(values[:, None] if values.ndim == 1 else values, name)
-        ids = {
-            name: names for name in naming if (names := _names_of_rows(contents, name)) is not None
-        }
-        if not contents.tabular:
-            columns = read_class_names(contents, class_names_in(contents)) or ()
-        groups = _groups_of_rows(contents, chosen.groups, len(found)) if chosen.groups else None
-        return UnlabelledRows(found, ids, columns, groups)
+        outputs = as_floats(values[:, None] if values.ndim == 1 else values, name)
+        ids = {}
+        for column in (role.column for role in roles if role.role == "id"):
+            texts = texts_of(contents.read(column).reshape(-1))
+            if np.char.str_len(texts).max(initial=0) <= LONGEST_NAME:
+                ids[column] = texts
+        columns = columns if contents.tabular else read_class_names(contents)
+        groups = _groups_of_rows(contents, chosen.groups, len(outputs)) if chosen.groups else None
+        return UnlabelledRows(outputs, ids, columns, groups)
 
 
 def read_features(
@@ -148,38 +145,23 @@ def read_features(
         if not name and not beside_outputs:
             name = infer_array(contents, "features", contents)
         if not name:
-            raise InvalidUpload(
-                "no_features",
-                f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows.",
-                "Save them as features beside the outputs, or name the array.",
-            )
+            reason = f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows."
+            action = "Save them as features beside the outputs, or name the array."
+            raise InvalidUpload("no_features", reason, action)
         check_there(contents, name)
-        return as_features(read_any(contents, name), display_name(contents, name))[0]
+        return as_features(contents.read(name), display_name(contents, name))
 
 
 def _groups_of_rows(contents: Contents, chosen: Columns, n_rows: int) -> npt.NDArray[np.str_]:
     """The group of each row as loading reads it."""
     names = check_there(contents, chosen)
-    values = (
-        crossed([contents.read(name) for name in names])
-        if names[1:]
-        else read_any(contents, names[0])
-    )
+    columns = [contents.read(name) for name in names]
+    values = crossed(columns) if names[1:] else columns[0]
     groups, findings = group_names(values.reshape(len(values), -1)[:, 0])
-    if groups is None or len(groups) != n_rows:
-        why = (
-            findings[0].reason if groups is None else f"{len(values):,} groups for {n_rows:,} rows."
-        )
-        raise InvalidUpload("groups", f"{listed(names)}: {why}", "Choose another column of groups.")
-    return groups
-
-
-def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
-    """A column as text; None where its values are too long to be names."""
-    cells = [as_text(value) for value in contents.read(name).reshape(-1).tolist()]
-    return (
-        np.array(cells, dtype=np.str_) if max(map(len, cells), default=0) <= LONGEST_NAME else None
-    )
+    if groups is not None and len(groups) == n_rows:
+        return groups
+    why = findings[0].reason if groups is None else f"{len(values):,} groups for {n_rows:,} rows."
+    raise InvalidUpload("groups", f"{listed(names)}: {why}", "Choose another column of groups.")
 
 
 def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool) -> Any:
@@ -191,9 +173,8 @@ def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *m
             outputs = found.outputs
             texts = [*found.ids.values(), *([] if found.groups is None else [found.groups])]
         numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
-        if not numbers or any(
-            names.shape != outputs.shape[:1] or names.dtype.kind != "U" for names in texts
-        ):
+        named = (own.shape == outputs.shape[:1] and own.dtype.kind == "U" for own in texts)
+        if not numbers or not all(named):
             raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
         return found
 

@@ -50,41 +50,11 @@ OURS = (
 )
 """Modules whose functions readers call, and the formats; imported by name, for they stand above this one."""
 LIBRARIES = (
-    *(
-        "h5py",
-        "openpyxl",
-        "pandas",
-        "pyarrow.csv",
-        "pyarrow.parquet",
-        "pyarrow.ipc",
-        "pyarrow.compute",
-        "pyarrow.json",
-    ),
-    *(
-        "pyarrow.pandas_compat",
-        "scipy.optimize",
-        "scipy.sparse",
-        "scipy.special",
-        "scipy.stats",
-        "xml.parsers.expat",
-    ),
-    *(
-        "encodings.utf_16",
-        "encodings.utf_32",
-        "encodings.latin_1",
-        "encodings.cp1252",
-        "encodings.cp437",
-    ),
-    *(
-        "encodings.utf_8_sig",
-        "charset_normalizer",
-        "bz2",
-        "lzma",
-        "decimal",
-        "fractions",
-        "zoneinfo",
-    ),
-)
+    "h5py", "openpyxl", "pandas", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute", "pyarrow.json",
+    "pyarrow.pandas_compat", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats", "xml.parsers.expat",
+    "charset_normalizer", "encodings.utf_16", "encodings.utf_32", "encodings.latin_1", "encodings.cp1252",
+    "encodings.cp437", "encodings.utf_8_sig", "bz2", "lzma", "decimal", "fractions", "zoneinfo",
+)  # fmt: skip
 """What these load only when a file asks for it; in each reader it would take longer than reading."""
 
 START_SECONDS = 120.0
@@ -121,37 +91,29 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
         As the function raises it.
     """
     with ExitStack() as stack:
-        files = Files(stack)
         request, answer = (_anonymous(stack, name) for name in ("request", "answer"))
-        writer = RequestWriter(request, files.number)
+        writer = RequestWriter(request, stack)
         writer.dump((task, arguments))
-        limits = limits_for(files.size)
+        limits = limits_for(writer.size)
         writer.dump(limits)
         request.seek(0)
-        asked = files.read_only(request)
-        named = " and ".join(dict.fromkeys(files.names)) or "The file"
+        descriptors = [writer.read_only(request), answer.fileno(), *writer.descriptors]
+        named = " and ".join(dict.fromkeys(writer.names)) or "The file"
         with READERS.turns:
-            status = READERS.read(
-                [asked, answer.fileno(), *files.descriptors], wall_seconds(limits)
-            )
+            status = READERS.read(descriptors, wall_seconds(limits))
         if status != 0:
             raise _ended(status, named, limits)
+        promised = outcome_type(get_type_hints(task)["return"])
         try:
-            value, raised, fault = read(
-                _sealed(answer), outcome_type(get_type_hints(task)["return"])
-            )
+            value, raised, fault = read(_sealed(answer), promised)
         except (BadRecord, OSError, ValueError) as error:
             log.warning("a reader's answer was refused (%s)", type(error).__name__)
-            raise _error(
-                "damaged",
-                f"{named} could not be read: the process that read it gave an invalid answer.",
-                SAVE_ANEW,
-            ) from None
+            reason = "the process that read it gave an invalid answer"
+            raise _error("damaged", f"{named} could not be read: {reason}.", SAVE_ANEW) from None
     if fault is not None:
         log.error("a reader failed\n%s", fault[-MOST_LOGGED:])
-        raise _error(
-            "reader_failed", f"{named} could not be read, by a fault of this program.", SAVE_ANEW
-        )
+        reason = f"{named} could not be read, by a fault of this program."
+        raise _error("reader_failed", reason, SAVE_ANEW)
     if raised is not None:
         raise DataError(raised.findings) if raised.findings else CalibrationError(raised.sentence)
     return value
@@ -172,46 +134,31 @@ def limits_for(size: int) -> Limits:
 
 
 class RequestWriter(pickle.Pickler):
-    """Pickles what a reader is asked; in place of a named file goes the number of a descriptor.
+    """Pickles what a reader is asked; in place of a named file goes the number of a descriptor that can only be read.
 
     Parameters
     ----------
     to : where the pickle goes.
-    number : called with the name of a file and the file.
-    """
-
-    def __init__(self, to: BinaryIO, number: Callable[[str, BinaryIO], int]):
-        super().__init__(to)
-        self._number = number
-
-    def persistent_id(self, value: Any) -> tuple[str, int] | None:
-        """The name and the number of a file, which is a pair of a name and an open file; None for all else."""
-        if type(value) is tuple and len(value) == 2 and hasattr(value[1], "read"):
-            return value[0], self._number(*value)
-        return None
-
-
-class Files:
-    """The open files of a request, each handed over as a descriptor that can only be read.
-
-    Parameters
-    ----------
     stack : closes the descriptors.
     """
 
-    def __init__(self, stack: ExitStack):
+    def __init__(self, to: BinaryIO, stack: ExitStack):
+        super().__init__(to)
         self._stack = stack
         self.names: list[str] = []
         self.descriptors: list[int] = []
         self.size = 0
 
-    def number(self, name: str, file: BinaryIO) -> int:
-        """Take a file, and say by which number the reader finds it."""
+    def persistent_id(self, value: Any) -> tuple[str, int] | None:
+        """The name and the number of a file, which is a pair of a name and an open file; None for all else."""
+        if type(value) is not tuple or len(value) != 2 or not hasattr(value[1], "read"):
+            return None
+        name, file = value
         descriptor = self.read_only(file)
         self.size += os.fstat(descriptor).st_size
         self.names.append(name)
         self.descriptors.append(descriptor)
-        return len(self.descriptors) - 1
+        return name, len(self.descriptors) - 1
 
     def read_only(self, file: BinaryIO) -> int:
         """A descriptor by which a file cannot be written; on Linux it begins at the beginning."""
@@ -297,16 +244,10 @@ class Readers:
             self._control, theirs = socket.socketpair()
             path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
             with theirs:
+                # -P: modules come from the path alone, not from whatever lies in the current folder.
+                server = [sys.executable, "-P", "-m", "calib.isolation.server"]
                 self.process = subprocess.Popen(
-                    # -P: modules come from the path alone, not from whatever lies in the current folder.
-                    [
-                        sys.executable,
-                        "-P",
-                        "-m",
-                        "calib.isolation.server",
-                        str(theirs.fileno()),
-                        *self._modules,
-                    ],
+                    [*server, str(theirs.fileno()), *self._modules],
                     stdin=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
                     env={**os.environ, **ENVIRONMENT, "PYTHONPATH": path},
@@ -335,55 +276,43 @@ atexit.register(READERS.close)
 
 def _anonymous(stack: ExitStack, name: str) -> BinaryIO:
     """An empty file in memory, or on disk where the system has no such thing, that is gone when it is closed."""
-    if sys.platform == "linux":
-        return stack.enter_context(
-            os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
-        )
-    return stack.enter_context(tempfile.TemporaryFile())
+    if sys.platform != "linux":
+        return stack.enter_context(tempfile.TemporaryFile())
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    return stack.enter_context(os.fdopen(descriptor, "w+b"))
 
 
 def _sealed(answer: BinaryIO) -> BinaryIO:
     """An answer that nobody can change any more."""
     if sys.platform == "linux":
-        fcntl.fcntl(
-            answer.fileno(),
-            fcntl.F_ADD_SEALS,
-            fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE,
-        )
+        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+        fcntl.fcntl(answer.fileno(), fcntl.F_ADD_SEALS, seals)
     return answer
 
 
 def _ended(status: int | None, named: str, limits: Limits) -> DataError:
     """The error for a reader that did not come to its end."""
     if status is None:
-        return _error(
-            "too_slow",
-            f"{named} was not read within {wall_seconds(limits):.0f} s, for which a reader is waited for; this machine "
-            "may be busy.",
-            "Try again; if that does not help, save fewer rows.",
-        )
+        seconds = f"{wall_seconds(limits):.0f} s, for which a reader is waited for"
+        reason = f"{named} was not read within {seconds}; this machine may be busy."
+        return _error("too_slow", reason, "Try again; if that does not help, save fewer rows.")
     if status == -signal.SIGXCPU:
-        return _error(
-            "too_slow",
-            f"{named} was still being read after {limits.cpu_seconds} s of processor time, which no intact file of its "
-            "size needs; it is probably damaged.",
-            SAVE_ANEW,
+        seconds = (
+            f"{limits.cpu_seconds} s of processor time, which no intact file of its size needs"
         )
+        reason = f"{named} was still being read after {seconds}; it is probably damaged."
+        return _error("too_slow", reason, SAVE_ANEW)
     if status == -signal.SIGXFSZ:
         reason = f"{named} holds more than the {limits.output / 1e6:,.0f} MB that are read."
         return _error("too_large", reason, SAVE_ANEW)
     if status < 0:
-        return _error(
-            "reader_ended",
+        reason = (
             f"{named} ended the process that read it ({signal.Signals(-status).name}); it is probably damaged. Nothing "
-            "else is affected.",
-            SAVE_ANEW,
+            "else is affected."
         )
-    return _error(
-        "reader_failed",
-        f"{named} could not be read: the process that should read it ended.",
-        "Try again.",
-    )
+        return _error("reader_ended", reason, SAVE_ANEW)
+    reason = f"{named} could not be read: the process that should read it ended."
+    return _error("reader_failed", reason, "Try again.")
 
 
 def _error(code: str, reason: str, action: str) -> DataError:

@@ -170,9 +170,8 @@ def restrict(limits: Limits, server: int) -> None:
     missing = missing_protections()
     if CLOSED_FILES not in missing:
         _close_files(library)
-    _call(
-        library.capset, struct.pack("Ii", 0x20080522, 0), bytes(24)
-    )  # root without its privileges; version 3
+    # Root without its privileges; version 3.
+    _call(library.capset, struct.pack("Ii", 0x20080522, 0), bytes(24))
     if FILTER not in missing:
         steps = filter_program(platform.machine(), os.getpid())
         program = ctypes.create_string_buffer(steps)
@@ -201,9 +200,8 @@ def _close_files(library: ctypes.CDLL) -> None:
     rules = _call(library.syscall, LANDLOCK_CREATE, ruleset, ctypes.c_size_t(size), 0)
     for folder in readable_folders():
         path = os.open(folder, os.O_PATH | os.O_CLOEXEC)
-        allowed = (1 << 2) | (
-            (1 << 3) if Path(folder).is_dir() else 0
-        )  # read files, and list folders
+        # Read files, and list folders.
+        allowed = (1 << 2) | ((1 << 3) if Path(folder).is_dir() else 0)
         _call(library.syscall, LANDLOCK_ADD, rules, 1, struct.pack("=Qi", allowed, path), 0)
         os.close(path)
     _call(library.syscall, LANDLOCK_RESTRICT, rules, 0)

@@ -155,30 +155,24 @@ def _outcome(request: int, files: list[int], server: int) -> tuple[Any, Raised |
         return None, Raised(str(error), ()), None
     except MemoryError:
         reason = "There is not enough memory to read the file."
-        action = "Save fewer rows."
-        return None, Raised(reason, (Finding("error", "too_large", reason, action),)), None
+        finding = Finding("error", "too_large", reason, "Save fewer rows.")
+        return None, Raised(reason, (finding,)), None
     except Exception as error:
         return None, None, trace(error)
 
 
 def main() -> None:
     """Load what readers need, and serve."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole terminal; the app ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the app ends us
     control = socket.socket(fileno=int(sys.argv[1]))
     for module in sys.argv[2:]:
-        with suppress(
-            ModuleNotFoundError
-        ):  # a package that is not installed is said when a file needs it
+        with suppress(ModuleNotFoundError):  # which is said when a file needs it
             importlib.import_module(module)
     gc.collect()
     gc.freeze()
     if missing := missing_protections():
-        print(
-            f"calib: on this system readers of uploads are without {' and '.join(missing)}.",
-            file=sys.stderr,
-        )
+        without = " and ".join(missing)
+        print(f"calib: on this system readers of uploads are without {without}.", file=sys.stderr)
     serve(control)
 
 

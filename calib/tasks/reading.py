@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from calib.data import Choices, Predictions, inspect
-from calib.data.build.join import is_id
 from calib.data.findings import InvalidUpload, listed
 from calib.data.loading import findings_as_error, in_a_reader
 from calib.data.names import tokens
 from calib.data.options import Source
 from calib.data.read.base import Array, Contents
 from calib.data.read.files import in_memory, open_file, open_source, reads_apart
+from calib.data.upload import is_id
 from calib.numerics import Ints
 from calib.tasks import shapes
 from calib.tasks.shapes import Columns, Problem, Subtable

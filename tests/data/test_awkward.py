@@ -119,7 +119,7 @@ READ = [
     ("big-endian", lambda m: m.both(m.logits.astype(">f8"), m.labels.astype(">i4")), None),
     ("long double", lambda m: m.both(m.logits.astype(np.longdouble)), None),
     ("transposed", lambda m: m.both(m.logits.T), "transposed"),
-    ("an axis of one", lambda m: m.both(m.logits[:, None, :]), "squeezed"),
+    ("an axis of one", lambda m: m.both(m.logits[:, None, :]), None),
     ("one-hot", lambda m: m.both(labels=np.eye(4)[m.labels]), "one_hot"),
     ("one-based", lambda m: m.both(labels=m.labels + 1), "one_based"),
     ("float labels", lambda m: m.both(labels=m.labels.astype(float)), None),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from calib.data import Inspection, inspect, read_rows
-from calib.data.build.join import is_id
+from calib.data.upload import is_id
 from tests.data.conftest import cases, simulated, the
 
 LOGITS, LABELS = simulated(n=240, n_classes=3)

@@ -44,7 +44,7 @@ def patterns():
 
 def test_patterns_and_what_is_done_with_a_cell_go_through_hostile_text_once():
     found = patterns()
-    assert {"read.dialect.RULE", "names.PIECES", "number ."} <= set(found)
+    assert {"read.text.RULE", "names.PIECES", "number ."} <= set(found)
     looks = is_number, told_by, canonical, lambda name: numbered_column(name, FEATURES)
     for look in (*(pattern.fullmatch for pattern in found.values()), *looks):
         with minute_of_cpu():

@@ -51,7 +51,7 @@ def test_parts_with_other_columns_are_refused(make):
     second = make.npz("b.npz", logits=make.logits[:, :3], labels=make.labels % 3)
     error = inspect(make.both(), test=second).findings[0]
     assert error.code == "columns_differ"
-    assert error.message == "logits of outputs.npz has 4 columns but logits of b.npz has 3."
+    assert error.message == "logits of outputs.npz has 4 columns but logits of b.npz has 3 columns."
 
 
 def test_a_column_may_mark_the_split(make):
@@ -81,7 +81,7 @@ def test_choices_that_do_not_fit_are_said_so(make):
     ):
         error = inspect(make.both(), choices=Choices(**choices)).findings[0]
         assert (error.level, error.code) == ("error", code) and error.action, error
-    for name, said in (("knid", "'kind'"), ("outcome", "roles={'outcome'")):
+    for name, said in (("knid", "did you mean kind"), ("outcome", "roles={'outcome'")):
         with pytest.raises(TypeError, match=said):
             load(make.both(), **{name: "x"})
 
@@ -108,11 +108,11 @@ def test_other_names_of_columns_in_a_test_file_are_refused(make):
     assert (error.level, error.code) == ("error", "columns_differ")
     assert (
         error.message
-        == "a.csv has columns for cat, dog, cow, ant, but b.csv for cat, dog, cow, bee."
+        == "a.csv has columns for cat, dog, cow, ant but b.csv has columns for cat, dog, cow, bee."
     )
     first, second = two_tables(make, (2, 1, 3, 0))
     assert (
-        "but b.csv for cow, dog, ant, cat"
+        "but b.csv has columns for cow, dog, ant, cat"
         in the(inspect(first, test=second), "columns_differ").message
     )
 
@@ -124,7 +124,7 @@ def test_arrays_with_names_of_classes_in_two_orders_are_refused(make):
     second = make.npz("b.npz", logits=make.logits[:, order] + 0, **whole, class_names=names[order])
     error = inspect(first, test=second).findings[0]
     assert (error.level, error.code) == ("error", "columns_differ")
-    assert "but logits of b.npz for cow, dog, ant, cat" in error.message
+    assert "but logits of b.npz has columns for cow, dog, ant, cat" in error.message
 
 
 @pytest.mark.parametrize("chosen", [{}, {"scale": "percent"}, {"kind": "probabilities"}])

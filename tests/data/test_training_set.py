@@ -49,17 +49,11 @@ def test_a_training_set_is_read_and_said(whole, features, trained):
 
 
 def test_what_is_missing_is_named(make, arrays):
-    for missing, code in (
-        (("features",), "training_set_alone"),
-        (("train_labels",), "train_incomplete"),
-        (("train_features",), "train_incomplete"),
-    ):
-        data = load(
-            make.both(**{name: array for name, array in arrays.items() if name not in missing})
-        )
-        assert the(data, code).action and (data.train_features is None) == (
-            missing != ("features",)
-        )
+    for missing in ROLES:
+        data = load(make.both(**{name: arrays[name] for name in ROLES if name != missing}))
+        finding = the(data, "features_incomplete")
+        assert missing in finding.action and finding.left_out
+        assert data.train_features is None and finding.action
 
 
 @pytest.mark.parametrize(
@@ -158,7 +152,7 @@ def test_columns_of_a_table_by_prefix(make, features, name):
     frame = make.frame(**dict(zip(columns, features.T[:3], strict=True)))
     data = load(make.csv(frame), roles={"features": columns})
     np.testing.assert_allclose(data.features, features[:, :3], rtol=1e-12)
-    assert the(data, "features_alone").action
+    assert the(data, "features_incomplete").left_out == "train_features"
     trained = make.npz("trained.npz", train_features=np.ones((M, 3)), train_labels=np.arange(M) % 4)
     inferred = load(make.csv(frame), train_features=trained)
     np.testing.assert_allclose(inferred.features, features[:, :3], rtol=1e-12)

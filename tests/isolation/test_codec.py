@@ -7,6 +7,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -211,17 +212,18 @@ def test_a_request_takes_files_wherever_they_stand(tmp_path):
     path = tmp_path / "labels.npy"
     path.write_bytes(b"labels")
     choices = Choices(class_names=("a", "\ud800"))
-    taken: list[tuple[str, Any]] = []
-    with path.open("rb") as file, io.BytesIO() as asked:
-        writer = RequestWriter(asked, lambda *named: taken.append(named) or len(taken) - 1)
+    with path.open("r+b") as file, io.BytesIO() as asked, ExitStack() as stack:
+        writer = RequestWriter(asked, stack)
         writer.dump(
             (np.load, (("a.npz", file), LoadOptions(labels=("b.npy", file), choices=choices)))
         )
         asked.seek(0)
-        reader = RequestReader(asked, [os.open(path, os.O_RDONLY) for _ in taken])
+        reader = RequestReader(asked, [os.dup(descriptor) for descriptor in writer.descriptors])
         task, ((name, first), options) = reader.load()
         with first, options.labels[1] as second:
             assert (first.read(), second.read()) == (b"labels", b"labels")
+            with pytest.raises(OSError):
+                os.write(first.fileno(), b"features")
     assert task is np.load
     assert (name, options.labels[0], options.choices) == ("a.npz", "b.npy", choices)
-    assert [name for name, _ in taken] == ["a.npz", "b.npy"]
+    assert writer.names == ["a.npz", "b.npy"] and writer.size == 2 * len(b"labels")

@@ -2,7 +2,7 @@
 
 Plain functions in a line, each of which returns its result and its findings; none guesses a role.
 
-- ``part`` reads outputs, labels and what else has one entry per row; ``join`` joins files by ids.
+- ``part`` reads outputs, labels and what else has one entry per row.
 - ``labels`` decodes labels, ``outputs`` finds kind and scale, ``rows`` converts groups, clusters, weights and times,
   ``features`` checks features and the training set, ``checks`` looks at outputs with their labels.
 - ``predictions`` calls them in their order.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calib.canonical import IN_UNIT, Kind, to_canonical
 from calib.data.build.labels import decode_labels
@@ -74,24 +74,23 @@ def check_agreement(
     problem, chance = disagreement(outputs, kind, labels)
     if problem == "inverted":
         first, second = order
-        named = {"class_names": None} if isinstance(first, str) else {}
-        yield warning(
-            "labels_inverted",
+        fix: dict[str, Any] = {"label_values": (second, first)}
+        if isinstance(first, str):
+            fix["class_names"] = None
+        reason = (
             f"The higher the output for {second}, the rarer it is: the classes may be the other way round, or the "
-            "model is worse than none.",
-            "Swap the two classes only if the columns or the labels were mixed up.",
-            label_values=(second, first),
-            **named,
+            "model is worse than none."
         )
+        action = "Swap the two classes only if the columns or the labels were mixed up."
+        yield warning("labels_inverted", reason, action, **fix)
     elif problem == "shuffled":
-        yield warning(
-            "labels_shuffled",
-            f"The outputs rank the labels not significantly better than chance "
-            f"(one-sided rank test, p = {chance:.2g}). "
-            "Labels in another order than the outputs, or shifted by a row, usually cause it, or a model that knows "
-            "next to nothing.",
-            "Save outputs and labels in one loop, without shuffling between them.",
+        reason = (
+            "The outputs rank the labels not significantly better than chance "
+            f"(one-sided rank test, p = {chance:.2g}). Labels in another order than the outputs, or shifted by a row, "
+            "usually cause it, or a model that knows next to nothing."
         )
+        action = "Save outputs and labels in one loop, without shuffling between them."
+        yield warning("labels_shuffled", reason, action)
 
 
 def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iterator[Finding]:
@@ -101,32 +100,28 @@ def _check_repeats(outputs: Floats, kind: Kind, labels: Ints, name: str) -> Iter
     two of a row agree with the probability sum_k p_k^2; so all have to agree, and by chance in few cases only.
     """
     # Equal rows have equal sums, of which few others are equal.
-    weights: Floats = (
-        np.random.default_rng(0).normal(size=(outputs.shape[1],)).astype(outputs.dtype)
-    )
+    weights = np.asarray(np.random.default_rng(0).normal(size=outputs.shape[1]), outputs.dtype)
     key = np.asarray(np.einsum("ij,j->i", outputs, weights))
-    in_order = np.sort(key)
-    if (in_order[:-1] < in_order[1:]).all():
-        return
     order = np.argsort(key, kind="stable")
-    pairs = np.column_stack([order[:-1], order[1:]])
-    pairs = pairs[key[pairs[:, 0]] == key[pairs[:, 1]]]
-    first, second = pairs.T
+    same_sum = key[order[:-1]] == key[order[1:]]
+    if not same_sum.any():
+        return
+    first, second = order[:-1][same_sum], order[1:][same_sum]
     equal = np.isfinite(key[first]) & (outputs[first] == outputs[second]).all(axis=1)
-    first, second = pairs[equal].T
+    first, second = first[equal], second[equal]
     probs = softmax(to_canonical(outputs[second], kind))
     agree_by_chance = math.exp(np.log((probs**2).sum(axis=1)).sum())
     if (labels[first] != labels[second]).any() or agree_by_chance > CHANCE:
         return
     repeats = np.zeros(len(outputs), dtype=bool)
     repeats[second] = True
-    yield warning(
-        "repeated_rows",
+    reason = (
         f"{plural(len(second), 'row')} of {len(outputs):,} in {name} {verb(len(second), 'repeats', 'repeat')} an "
         f"earlier one exactly, with its label ({row_numbers(repeats)}). Where a split puts one in each part, tests "
-        "look better than they are.",
-        "Delete the repeated rows, or save a column of clusters with one value for each original row.",
+        "look better than they are."
     )
+    action = "Delete the repeated rows, or save a column of clusters with one value for each original row."
+    yield warning("repeated_rows", reason, action)
 
 
 def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]:
@@ -134,12 +129,14 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
     n = len(labels)
     k = len(class_names)
     if n < FEW_ROWS:
-        yield warning(
-            "few_rows",
+        reason = (
             f"There {verb(n, 'is', 'are')} only {plural(n, 'row')}; calibration errors measured on fewer than "
-            f"{FEW_ROWS} are mostly chance.",
-            "Add more labelled rows if you can, and trust the intervals rather than the numbers.",
+            f"{FEW_ROWS} are mostly chance."
         )
+        action = (
+            "Add more labelled rows if you can, and trust the intervals rather than the numbers."
+        )
+        yield warning("few_rows", reason, action)
     counts = np.bincount(labels, minlength=k)
     absent = np.flatnonzero(counts == 0)
     few = np.flatnonzero((counts > 0) & (counts < FEW_PER_CLASS))
@@ -151,20 +148,17 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
         action = "Add rows of the other classes; a sorted file that was cut off usually causes it."
         yield warning("one_class", reason, action)
         return
-    if n_absent := absent.size:
-        classes = plural(n_absent, "class", "classes")
-        never = f"never {verb(n_absent, 'occurs', 'occur')}"
-        stay = verb(n_absent, "it stays as a column", "they stay as columns")
-        absent_names = listed(class_names[j] for j in absent)
-        reason = f"{classes} of {k:,} {never} among the labels ({absent_names}); {stay}."
-        yield warning(
-            "absent_classes", reason, "Methods that share one map among classes are not affected."
-        )
+    if absent.size:
+        names = listed(class_names[j] for j in absent)
+        occur = verb(absent.size, "occurs", "occur")
+        stay = verb(absent.size, "it stays as a column", "they stay as columns")
+        reason = f"{plural(absent.size, 'class', 'classes')} of {k:,} never {occur} among the labels ({names}); {stay}."
+        action = "Methods that share one map among classes are not affected."
+        yield warning("absent_classes", reason, action)
     if few.size:
-        classes = plural(few.size, "class", "classes")
+        names = listed(f"{class_names[j]}: {counts[j]}" for j in few)
         have = verb(few.size, "has", "have")
-        each = listed(f"{class_names[j]}: {counts[j]}" for j in few)
-        reason = f"{classes} of {k:,} {have} fewer than {FEW_PER_CLASS} rows ({each})."
+        reason = f"{plural(few.size, 'class', 'classes')} of {k:,} {have} fewer than {FEW_PER_CLASS} rows ({names})."
         yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
 
 
@@ -191,30 +185,25 @@ def check_predicted(
     """Compare predicted classes, written as the labels are, with the largest output of each row."""
     name = choices.predicted or "predicted"
     try:
-        decoded, _, _ = decode_labels(
-            raw, n_classes, columns, name, replace(choices, drop_bad_rows=True)
-        )
+        all_rows = replace(choices, drop_bad_rows=True)
+        decoded, _, _ = decode_labels(raw, n_classes, columns, name, all_rows)
     except InvalidUpload as invalid:
-        return warning(
-            "predicted_unread",
-            f"{name} was not compared with the outputs: {invalid.finding.reason}",
-        )
-    differ = ~(decoded.bad | _is_largest(outputs, decoded.codes, kind))
-    agrees = 1 - differ.sum() / max(int((~decoded.bad).sum()), 1)
-    said = f"{name} is the class with the largest output in {agrees:.1%} of rows"
-    if agrees >= AGREES:
-        return info("predicted_agrees", f"{said}.")
-    return warning(
-        "predicted_differs",
-        f"{said} only; it differs in {row_numbers(differ)}. Another threshold, or columns of another model or in "
-        "another order, usually cause it.",
-        "Check that these are the outputs that the predictions were made from.",
-    )
-
-
-def _is_largest(outputs: Floats, predicted: Ints, kind: Kind) -> npt.NDArray[np.bool_]:
-    """(n,) whether no other class has a larger output than the predicted one."""
-    if outputs.shape[1] == 1:
+        reason = f"{name} was not compared with the outputs: {invalid.finding.reason}"
+        return warning("predicted_unread", reason)
+    if outputs.shape[1] == 1:  # a score in the middle agrees with both
         middle = 0.5 if kind in IN_UNIT else 0.0
-        return np.where(predicted == 1, outputs[:, 0] >= middle, outputs[:, 0] <= middle)
-    return outputs[np.arange(len(outputs)), predicted] >= outputs.max(axis=1)
+        score = outputs[:, 0]
+        largest = np.where(decoded.codes == 1, score >= middle, score <= middle)
+    else:
+        largest = outputs[np.arange(len(outputs)), decoded.codes] >= outputs.max(axis=1)
+    differ = ~(decoded.bad | largest)
+    agrees = 1 - differ.sum() / max(int((~decoded.bad).sum()), 1)
+    reason = f"{name} is the class with the largest output in {agrees:.1%} of rows"
+    if agrees >= AGREES:
+        return info("predicted_agrees", f"{reason}.")
+    reason += (
+        f" only; it differs in {row_numbers(differ)}. Another threshold, or columns of another model or in another "
+        "order, usually cause it."
+    )
+    action = "Check that these are the outputs that the predictions were made from."
+    return warning("predicted_differs", reason, action)

@@ -6,9 +6,8 @@ out with a finding that says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from calib.canonical import standardise
 from calib.data.build.labels import Labels, decode_labels
 from calib.data.build.part import float_dtype
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
-from calib.data.options import Choices
+from calib.data.options import FEATURE_FILES, Choices
 from calib.data.read.base import Array, check_size
-from calib.data.spelling import Order
-from calib.errors import NO_FEATURE_METHODS, Finding
+from calib.errors import Finding
 from calib.formatting import number, plural
 from calib.numerics import Floats, Ints, blocks
 
@@ -45,30 +43,22 @@ RANGES_DIFFER = 100
 """Largest ratio of the ranges of two columns; the wider dominates every distance beyond it."""
 
 
-def as_features(array: Array, name: str) -> tuple[Features, Findings]:
+def as_features(array: Array, name: str) -> Features:
     """Return (n, ...) numbers as rows, or as images with their channels last; refused where it holds no numbers."""
-    shape = array.shape
-    findings: Findings = ()
-    if array.ndim == 0 or not prod(shape):
-        reason = f"{name} has the shape {shape}, which holds no feature."
+    if array.ndim == 0 or not array.size:
+        reason = f"{name} has the shape {array.shape}, which holds no feature."
         raise InvalidUpload("features", reason, "Save numbers.")
-    images = array.ndim == 3 or (array.ndim == 4 and shape[3] in CHANNELS)
-    if not (images and min(shape[1:3]) > 1):
-        if array.ndim == 4 and min(shape[2:]) > 1 and shape[1] in CHANNELS:
-            array = np.moveaxis(array, 1, -1)
-            reason = f"{name} has the shape {shape}: images, turned to {array.shape}."
-            findings = (info("channels_first", reason),)
-        else:
-            array = array.reshape(len(array), -1)
-            rows = f"rows of {plural(array.shape[1], 'number')}"
-            reason = f"{name} has the shape {shape}, which are no images: read as {rows}."
-            findings = (info("features_flattened", reason),) if len(shape) > 2 else ()
+    if array.ndim == 4 and array.shape[1] in CHANNELS and array.shape[3] not in CHANNELS:
+        array = np.moveaxis(array, 1, -1)
+    images = array.ndim == 3 or (array.ndim == 4 and array.shape[3] in CHANNELS)
+    if not images or min(array.shape[1:3]) == 1:
+        array = array.reshape(len(array), -1)
     is_byte = array.dtype in (np.bool_, np.uint8)
     dtype = np.dtype(np.uint8) if is_byte else float_dtype(array.dtype, name)
     if dtype.itemsize > 1 and dtype != array.dtype:
         check_size(array.size * dtype.itemsize, f"{name} as {dtype}")
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array, dtype=dtype), findings
+        return np.ascontiguousarray(array, dtype=dtype)
 
 
 def bad_feature_rows(features: Features) -> Bools:
@@ -88,74 +78,17 @@ def own_features(
     if "features" not in rows:
         return None, none_bad, ()
     try:
-        features, findings = as_features(rows["features"], "features")
+        features = as_features(rows["features"], "features")
         bad = bad_feature_rows(features)
-        n = int(bad.sum())
-        reason = f"{plural(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
-        if bad.all():
-            action = "Look for an empty column, or a division by zero where they were saved."
-            raise InvalidUpload("features_not_finite", reason, action)
-        if n and not choices.drop_bad_rows:
-            action = "Leave these rows out."
-            raise InvalidUpload("features_not_finite", reason, action, drop_bad_rows=True)
+        if bad.all() or (bad.any() and not choices.drop_bad_rows):
+            n = int(bad.sum())
+            reason = f"{plural(n, 'row')} of {len(bad):,} in features {verb(n, 'holds', 'hold')} {BAD_VALUES}."
+            fix: dict[str, Any] = {} if bad.all() else {"drop_bad_rows": True}
+            action = "Leave these rows out." if fix else "Look for an empty column."
+            raise InvalidUpload("features_not_finite", reason, action, **fix)
     except InvalidUpload as invalid:
         return None, none_bad, (invalid.left_out("features"),)
-    return features, bad, findings
-
-
-def training_set(
-    train: Mapping[str, Array], class_names: tuple[str, ...], choices: Choices
-) -> tuple[Features, Ints, Findings]:
-    """Return clean features and labels of the rows that a model was trained on; refused where they cannot be used.
-
-    Parameters
-    ----------
-    train : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
-    """
-    lack = [name for name in ("train_features", "train_labels") if name not in train]
-    if lack:
-        reason = f"There are {next(iter(train))} but no {lack[0]}."
-        raise InvalidUpload("train_incomplete", reason, f"Save {lack[0]} with as many rows.")
-    raw, labels = train["train_features"], train["train_labels"]
-    if (raw.shape[:1] or (0,)) != (labels.shape[:1] or (0,)):
-        reason = f"train_features has the shape {raw.shape} but train_labels has the shape {labels.shape}."
-        action = "Save one label for each row of training features."
-        raise InvalidUpload("train_rows_differ", reason, action)
-    features, findings = as_features(raw, "train_features")
-    decoded = decode_training_labels(labels, class_names, choices)
-    bad = bad_feature_rows(features)
-    gone = bad | decoded.bad
-    if not gone.any():
-        return features, decoded.codes, findings
-    n = int(bad.sum())
-    reason = (
-        f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
-        f"{int(decoded.bad.sum()):,} a label that is no class of the outputs "
-        f"({listed(np.unique(labels[decoded.bad]).tolist())})"
-    )
-    if gone.all():
-        action = "Save train_labels with the same names or numbers as the labels."
-        raise InvalidUpload("train_rows_bad", f"{reason}.", action)
-    action = "Save the training set without such rows."
-    finding = warning("train_rows_dropped", f"{reason}; left out.", action)
-    return features[~gone], decoded.codes[~gone], (*findings, finding)
-
-
-def decode_training_labels(raw: Array, class_names: Sequence[str], choices: Choices) -> Labels:
-    """Return column numbers of training labels: by the labels of the columns, else by their names, else from zero."""
-    usual = tuple(range(len(class_names)))
-    orders: list[Order] = [choices.label_values or usual, tuple(class_names), usual]
-    decoded = [
-        decode_labels(
-            raw,
-            len(class_names),
-            None,
-            "train_labels",
-            replace(choices, label_values=order, drop_bad_rows=True),
-        )[0]
-        for order in orders
-    ]
-    return min(decoded, key=lambda labels: int(labels.bad.sum()))
+    return features, bad, ()
 
 
 def feature_fields(
@@ -163,43 +96,34 @@ def feature_fields(
     train: Mapping[str, Array],
     class_names: tuple[str, ...],
     choices: Choices,
-    has_features: bool,
 ) -> tuple[dict[str, Any], Findings]:
-    """Return features and training set as fields of Predictions; what does not fit is left out with a warning.
+    """Return features and training set as fields of Predictions; what does not fit is left out with a finding.
 
     Parameters
     ----------
     features : clean features of the rows, if there are any.
     train : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
-    has_features : whether the upload holds features of the rows, usable or not.
     """
     own = {"features": features}
-    if not train:
-        if features is None:
-            return own, ()
-        reason = f"Features: each row is {described(features)}, but there is no training set to compare it with. "
-        action = "Add train_features and train_labels."
-        return own, (info("features_alone", reason + NO_FEATURE_METHODS, action),)
+    present = [*(() if features is None else own), *train]
+    lacking = [name for name in FEATURE_FILES if name not in present]
+    if lacking:
+        reason = f"Of {listed(FEATURE_FILES)} only {listed(present)} can be used."
+        finding = info("features_incomplete", reason, f"Save {listed(lacking)} too.")
+        return own, (replace(finding, left_out=lacking[0]),) if present else ()
+    assert features is not None
     try:
         trained, labels, findings = training_set(train, class_names, choices)
-        if features is not None and features.shape[1:] != trained.shape[1:]:
+        if features.shape[1:] != trained.shape[1:]:
             reason = f"A row of features is {described(features)}, but a row of train_features {described(trained)}."
             raise InvalidUpload("feature_sizes_differ", reason, "Save the same features of both.")
     except InvalidUpload as invalid:
-        which = "train_features" if "train_features" in train else "train_labels"
-        return own, (invalid.left_out(which),)
-    fields: dict[str, Any] = {"features": features, "train_labels": labels}
-    if features is None:
-        fields["train_features"] = trained
-        if has_features:  # they have a finding of their own
-            return fields, findings
-        reason = f"There is a training set of {plural(len(labels), 'row')}, but no features of the rows. "
-        action = "Add features, one entry per row of the outputs."
-        return fields, (*findings, info("training_set_alone", reason + NO_FEATURE_METHODS, action))
+        return own, (invalid.left_out("train_features"),)
     if features.dtype != trained.dtype:
         features, trained = (array.astype(np.float32, copy=False) for array in (features, trained))
     findings += absent_classes(labels, class_names)
     findings += check_leak(row_hashes(features), row_hashes(trained))
+    fields: dict[str, Any] = {"train_labels": labels}
     how = ""
     if choices.standardise:
         mean, scale = mean_and_scale(trained)
@@ -216,15 +140,54 @@ def feature_fields(
     return fields, (*findings, info("features_understood", reason))
 
 
+def training_set(
+    train: Mapping[str, Array], class_names: tuple[str, ...], choices: Choices
+) -> tuple[Features, Ints, Findings]:
+    """Return clean features and labels of the rows that a model was trained on; refused where they cannot be used."""
+    raw, labels = train["train_features"], train["train_labels"]
+    if (raw.shape[:1] or (0,)) != (labels.shape[:1] or (0,)):
+        reason = f"train_features has the shape {raw.shape} but train_labels has the shape {labels.shape}."
+        action = "Save one label for each row of training features."
+        raise InvalidUpload("train_rows_differ", reason, action)
+    features = as_features(raw, "train_features")
+    decoded = decode_training_labels(labels, class_names, choices)
+    bad = bad_feature_rows(features)
+    gone = bad | decoded.bad
+    if not gone.any():
+        return features, decoded.codes, ()
+    n = int(bad.sum())
+    reason = (
+        f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
+        f"{int(decoded.bad.sum()):,} a label that is no class of the outputs "
+        f"({listed(np.unique(labels[decoded.bad]).tolist())})"
+    )
+    if gone.all():
+        action = "Save train_labels with the same names or numbers as the labels."
+        raise InvalidUpload("train_rows_bad", f"{reason}.", action)
+    action = "Save the training set without such rows."
+    finding = warning("train_rows_dropped", f"{reason}; left out.", action)
+    return features[~gone], decoded.codes[~gone], (finding,)
+
+
+def decode_training_labels(raw: Array, class_names: tuple[str, ...], choices: Choices) -> Labels:
+    """Return column numbers of training labels: by the labels of the columns, else by their names, else from zero."""
+    n_classes = len(class_names)
+    usual = tuple(range(n_classes))
+    found = []
+    for order in (choices.label_values or usual, class_names, usual):
+        in_order = replace(choices, label_values=order, drop_bad_rows=True)
+        found.append(decode_labels(raw, n_classes, None, "train_labels", in_order)[0])
+    return min(found, key=lambda labels: int(labels.bad.sum()))
+
+
 def absent_classes(labels: Ints, class_names: tuple[str, ...]) -> Findings:
     """Warn of classes without a training row."""
     absent = np.flatnonzero(np.bincount(labels, minlength=len(class_names)) == 0)
     if not absent.size:
         return ()
     classes = plural(absent.size, "class", "classes")
-    never = f"never {verb(absent.size, 'occurs', 'occur')}"
     reason = (
-        f"{classes} of {len(class_names):,} {never} among the training labels "
+        f"{classes} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} among the training labels "
         f"({listed(class_names[k] for k in absent)}); no distance to such a class can be computed."
     )
     return (warning("train_classes_absent", reason, "Save training rows of every class."),)
@@ -266,7 +229,7 @@ def different_scales(train_features: Features) -> Findings:
     return (warning("features_scale", reason, action, standardise=True),)
 
 
-def check_leak(own: Hashes, trained: Hashes) -> tuple[Finding, ...]:
+def check_leak(own: Hashes, trained: Hashes) -> Findings:
     """Warn of rows that the model was trained on, by (n,) and (m,) hashes; its scores say nothing about new rows.
 
     Where rows repeat among the features themselves as often, as they do with few discrete columns, equal rows are
@@ -276,21 +239,18 @@ def check_leak(own: Hashes, trained: Hashes) -> tuple[Finding, ...]:
     counts = np.unique(own, return_counts=True)[1]
     if leaked <= counts[counts > 1].sum():
         return ()
-    said = warning(
-        LEAK,
+    reason = (
         f"{plural(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "
         f"{plural(len(trained), 'row')} of train_features. A model is overconfident on its training rows, so every "
-        "score here is invalid.",
-        "Save outputs and features of rows that the model was not trained on.",
+        "score here is invalid."
     )
-    return (said,)
+    action = "Save outputs and features of rows that the model was not trained on."
+    return (warning(LEAK, reason, action),)
 
 
 def leak(findings: Iterable[Finding]) -> str:
     """Return the finding of :func:`check_leak` as text, to be repeated beside scores; empty without one."""
-    return next(
-        (f"{finding.message} {finding.action}" for finding in findings if finding.code == LEAK), ""
-    )
+    return next((f"{f.message} {f.action}" for f in findings if f.code == LEAK), "")
 
 
 def row_hashes(features: Array) -> Hashes:

@@ -84,22 +84,22 @@ def decode_labels(
     values, positions = different(flat, name)
     given = choices.label_values
     named = {str(own) for own in (*(given or ()), *(columns or ()))}
-    missing = missing_labels(values, named, n_classes)
-    texts, whole = label_texts(values, missing, positions, named, name)
+    texts, whole = label_texts(values, positions, named, n_classes, name)
     known = list(dict.fromkeys(text for text in texts if text))
     if not known:
         reason = f"{name} holds no label at all."
         raise InvalidUpload("labels_missing", reason, "Choose another array or column.")
     order: Order = tuple(given or ())
-    more: Findings = ()
     if given is None and whole:
-        order, more = _order_of_numbers([int(text) for text in known], n_classes, columns, name)
+        order, more = _order_of_numbers([*map(int, known)], n_classes, columns, name)
+        findings += more
     elif given is None:
         order, more = _order_of_names(known, n_classes, columns, name)
+        findings += more
     place = {spelled(label): k for k, label in enumerate(order)}
     codes = np.array([place.get(text, -1) for text in texts], dtype=np.int64)[positions]
-    gone = np.array(missing, dtype=bool)[positions]
-    labels = Labels(np.where(gone, -1, codes), gone, (codes < 0) & ~gone)
+    missing = np.array([not text for text in texts])[positions]
+    labels = Labels(codes, missing, (codes < 0) & ~missing)
     if len(order) > n_classes:
         columns_are = f"there are {n_classes:,} columns of outputs"
         if columns is not None and len(columns) == 1:
@@ -111,11 +111,11 @@ def decode_labels(
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if choices.drop_bad_rows:
-        return labels, order, findings + more
-    if not may_miss and (n := int(gone.sum())):
+        return labels, order, findings
+    if not may_miss and (n := int(missing.sum())):
         rows = f"{plural(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')}"
-        reason = f"{rows} no label."
-        raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
+        action = "Leave these rows out."
+        raise InvalidUpload("labels_missing", f"{rows} no label.", action, drop_bad_rows=True)
     if n := int(labels.unknown.sum()):
         strange = [text for text in known if text not in place]
         if whole and not given:
@@ -126,52 +126,50 @@ def decode_labels(
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
-    return labels, order, findings + more
+    return labels, order, findings
 
 
-def missing_labels(values: Array, named: set[str], n_classes: int) -> list[bool]:
-    """Return for each different label whether it stands for a missing one.
+def label_texts(
+    values: Array, positions: npt.NDArray[np.intp], named: set[str], n_classes: int, name: str
+) -> tuple[list[str], bool]:
+    """Return each different label as text, "" where it is missing, and whether they are whole numbers.
 
     A class may be called "unknown": such words stand for a missing one where there are more labels than classes.
+    Classes may also be called ``True`` or ``0.5``.
     """
     called = {plain_name(own) for own in named}
     cells = values.tolist()
     missing = [is_missing(cell, called) for cell in cells]
     if len(cells) - sum(missing) > n_classes:
         missing = [is_missing(cell, called, (*MISSING, *PERHAPS_MISSING)) for cell in cells]
-    return missing
-
-
-def label_texts(
-    values: Array,
-    missing: Sequence[bool],
-    positions: npt.NDArray[np.intp],
-    named: set[str],
-    name: str,
-) -> tuple[list[str], bool]:
-    """Return each different label as text, "" where it is missing, and whether they are whole numbers."""
-    cells = values.tolist()
     texts = ["" if gone else spelled(cell) for cell, gone in zip(cells, missing, strict=True)]
-    whole = _are_numbers(values, [text for text in texts if text], named)
-    if not whole:
-        return texts, False
+    known = {text for text in texts if text}
+    if values.dtype.kind == "b":
+        return (texts, False) if known <= named else ([str(int(cell)) for cell in cells], True)
     odd = [bool(text) and not WHOLE.fullmatch(text) for text in texts]
-    if values.dtype.kind != "b" and any(odd):
+    if values.dtype.kind == "U":
+        numbers = bool(known) and all(map(NUMBER.fullmatch, known))
+        if not numbers or (any(odd) and known <= named):
+            return texts, False
+    if any(odd):
         n = int(np.array(odd)[positions].sum())
         raise fractional(f"{name} holds {plural(n, 'fraction')}, such as {texts[odd.index(True)]}")
-    numbers = [
-        float(cell) if isinstance(cell, str) and text else cell
-        for cell, text in zip(cells, texts, strict=True)
-    ]
-    return [str(int(n)) if text else "" for n, text in zip(numbers, texts, strict=True)], True
+    return [str(int(float(text))) if text else "" for text in texts], True
+
+
+def squeezed(labels: Array, name: str) -> Array:
+    """Return labels of one row or one column as (n,); one-hot rows stay."""
+    if labels.ndim == 0:
+        reason = f"{name} is a single value, not one label per row."
+        raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
+    return labels.reshape(-1) if labels.size == max(labels.shape) else labels
 
 
 def one_per_row(raw: Array, n_classes: int, name: str) -> tuple[Array, Findings]:
-    """Return labels without axes of length one; one-hot rows as numbers."""
-    squeezed = raw.reshape(len(raw), -1) if raw.ndim > 1 else raw[:, None]
-    if squeezed.shape[1] == 1:
-        reason = f"{name} has the shape {raw.shape}; read as one label per row."
-        return squeezed[:, 0], (info("labels_squeezed", reason),) if raw.ndim > 1 else ()
+    """Return (n,) labels; one-hot rows as numbers."""
+    raw = squeezed(raw, name)
+    if raw.ndim == 1:
+        return raw, ()
     if raw.ndim == 2 and raw.size and raw.dtype.kind in "biuf":
         total = raw.sum(axis=1, dtype=np.float64)
         if (total == 1).all() and np.count_nonzero(raw) == len(raw):
@@ -204,14 +202,6 @@ def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
     return found
 
 
-def _are_numbers(values: Array, present: Sequence[str], named: set[str]) -> bool:
-    """Return whether labels are numbers and no names; classes may be called ``True`` or ``0.5``."""
-    if values.dtype.kind != "U":
-        return values.dtype.kind != "b" or not set(present) <= named
-    fractions = set(present) <= named and not all(map(WHOLE.fullmatch, present))
-    return bool(present) and all(map(NUMBER.fullmatch, present)) and not fractions
-
-
 def _order_of_numbers(
     values: Sequence[int], n_classes: int, columns: Sequence[str] | None, name: str
 ) -> tuple[Order, Findings]:
@@ -219,29 +209,22 @@ def _order_of_numbers(
     usual = tuple(range(n_classes))
     low = min(values)
     high = max(values)
-    if columns is not None and {*columns} == {*map(str, values)}:
-        return tuple(map(int, columns)), ()  # columns are called by the labels themselves
-    if n_classes == 2 and set(values) == {-1, 1}:
+    names = [*(columns or ())]
+    if {*names} == {*map(str, values)}:
+        return tuple(map(int, names)), ()  # columns are called by the labels themselves
+    if n_classes == 2 and {*values} == {-1, 1}:
         return (-1, 1), (info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1."),)
-    if n_classes == 2 and columns is not None and len(columns) == 1 and set(values) == {1, 2}:
-        return (1, 2), (
-            info(
-                "labels_from_one",
-                f"{name} holds 1 and 2: the output is read as the probability of 2.",
-            ),
-        )
-    counted = columns is not None and list(columns) == [str(k + 1) for k in usual]
+    if n_classes == 2 and len(names) == 1 and {*values} == {1, 2}:
+        reason = f"{name} holds 1 and 2: the output is read as the probability of 2."
+        return (1, 2), (info("labels_from_one", reason),)
+    counted = names == [str(k + 1) for k in usual]
     if low >= 1 and (high == n_classes or (counted and high < n_classes)):
-        said = info(
-            "one_based",
-            f"{name} runs from {low} to {high} and there are {n_classes} columns: labels count from one.",
-            "If they count from zero, a column of outputs is missing.",
-            label_values=usual,
-        )
-        return tuple(range(1, n_classes + 1)), (said,)
-    numbered = columns is not None and len(columns) == n_classes and all(map(is_whole, columns))
-    if columns is not None and numbered and {*map(str, values)} <= {*columns}:
-        return tuple(map(int, columns)), ()
+        reason = f"{name} runs from {low} to {high} and there are {n_classes} columns: labels count from one."
+        action = "If they count from zero, a column of outputs is missing."
+        finding = info("one_based", reason, action, label_values=usual)
+        return tuple(range(1, n_classes + 1)), (finding,)
+    if len(names) == n_classes and all(map(is_whole, names)) and {*map(str, values)} <= {*names}:
+        return tuple(map(int, names)), ()
     return usual, ()
 
 
@@ -252,17 +235,16 @@ def _order_of_names(
 
     Asked where columns have other names than the labels, or labels hold numbers in another order than their letters.
     """
-    one = columns is not None and len(columns) == 1
-    if columns is not None and len(columns) == n_classes:
-        order = same_names(values, columns) or same_beginnings(values, columns)
-        if order is not None:
-            said = f"The labels in {name} were matched to the columns by name ({listed(order)})."
-            return order, (info("class_order", said),)
-    if columns is not None and one and n_classes == len(values) == 2:
-        if plain_name(columns[0]) == plain_name(values[0]):
-            said = f"The column of outputs is named after {values[0]!r}: read as its probability."
-            return (values[1], values[0]), (info("class_order", said),)
-        if plain_name(columns[0]) == plain_name(values[1]):
+    names = [*(columns or ())]
+    order = same_names(values, names) or same_beginnings(values, names)
+    if len(names) == n_classes and order is not None:
+        reason = f"The labels in {name} were matched to the columns by name ({listed(order)})."
+        return order, (info("class_order", reason),)
+    if len(names) == 1 and n_classes == len(values) == 2:
+        if plain_name(names[0]) == plain_name(values[0]):
+            reason = f"The column of outputs is named after {values[0]!r}: read as its probability."
+            return (values[1], values[0]), (info("class_order", reason),)
+        if plain_name(names[0]) == plain_name(values[1]):
             return tuple(values), ()
     if len(values) < n_classes:
         raise InvalidUpload(
@@ -272,23 +254,19 @@ def _order_of_names(
             "Name the label of each column, or save labels as column numbers.",
         )
     orders = [tuple(values), tuple(sorted(values, key=_with_numbers))]
-    named = (
-        columns is not None and len(columns) == n_classes and not all(map(str.isdecimal, columns))
-    )
+    named = len(names) == n_classes and not all(map(str.isdecimal, names))
     if len(values) == n_classes and (named or orders[0] != orders[1]):
         readings = {listed(order): {"label_values": order} for order in orders}
-        called = (
-            f"the columns are called {listed(columns)}"
-            if named and columns
-            else "no column carries one"
-        )
+        called = f"the columns are called {listed(names)}" if named else "no column carries one"
         reason = f"The labels in {name} are names ({listed(values)}), but {called}, so their order is open."
-        raise InvalidUpload(
-            "class_order", reason, "Choose the order of the columns.", readings=readings
-        )
-    said = f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
+        action = "Choose the order of the columns."
+        raise InvalidUpload("class_order", reason, action, readings=readings)
+    reason = (
+        f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
+        f"{listed(values)}."
+    )
     action = "Compare this order with the model's, and change it if it differs."
-    return tuple(values), (warning("class_order", f"{said}{listed(values)}.", action),)
+    return tuple(values), (warning("class_order", reason, action),)
 
 
 def _with_numbers(value: str) -> list[str | int]:
@@ -316,26 +294,22 @@ def _outside(
 ) -> InvalidUpload:
     """The error for numbers that belong to no column, with the fix that is most likely meant."""
     code = "label_too_large" if max(strange) >= n_classes else "label_negative"
-    said = (
+    reason = (
         f"{plural(n, 'row')} of {n_rows:,} in {name} {verb(n, 'has', 'have')} a label outside 0..{n_classes - 1} "
         f"({listed(sorted(strange))})"
     )
     often = n > OFTEN * n_rows
     if often and len(known) == n_classes:
-        reason = f"{said}, but there are as many different labels as columns ({n_classes})."
-        values = tuple(sorted(map(int, known)))
-        return InvalidUpload(
-            code, reason, "Take them in ascending order as the columns.", label_values=values
-        )
+        reason += f", but there are as many different labels as columns ({n_classes})."
+        action = "Take them in ascending order as the columns."
+        return InvalidUpload(code, reason, action, label_values=tuple(sorted(map(int, known))))
     if often and min(strange) >= 0:
-        reason = f"{said}, but the outputs have {n_classes} columns. The column of a class is probably missing."
-        return InvalidUpload(
-            code, reason, "Save one column for each class, or choose other outputs."
-        )
-    reason = f"{said}. Rows without a label, or outputs of another model, usually cause it."
-    return InvalidUpload(
-        code, reason, "Leave these rows out, or choose other outputs.", drop_bad_rows=True
-    )
+        reason += f", but the outputs have {n_classes} columns. The column of a class is probably missing."
+        action = "Save one column for each class, or choose other outputs."
+        return InvalidUpload(code, reason, action)
+    reason += ". Rows without a label, or outputs of another model, usually cause it."
+    action = "Leave these rows out, or choose other outputs."
+    return InvalidUpload(code, reason, action, drop_bad_rows=True)
 
 
 # Correct answers.
@@ -352,8 +326,7 @@ def correct_answers(
     chosen : the value that means correct, where somebody has said it.
     """
     actual = actual.reshape(-1)
-    values, positions = different(actual, name)
-    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)[positions]
+    values, missing = _missing_cells(actual, name)
     if predicted is not None:
         predicted = predicted.reshape(-1)
         if len(predicted) != len(actual):
@@ -361,23 +334,28 @@ def correct_answers(
             reason = f"The prediction has {classes} for {plural(len(actual), 'row')} of {name}."
             raise InvalidUpload("rows_differ", reason, "Save one of each for every row.")
         right = np.char.lower(texts_of(actual)) == np.char.lower(texts_of(predicted))
-        others, places = different(predicted, name)
-        none = np.array([is_missing(value) for value in others.tolist()], dtype=bool)[places]
-        return np.where(missing | none, np.nan, right.astype(np.float64))
+        missing = missing | _missing_cells(predicted, name)[1]
+        return np.where(missing, np.nan, right.astype(np.float64))
     texts = [as_text(value) for value in values.tolist() if not is_missing(value)]
     if chosen is None and (values.dtype.kind != "U" or all(map(NUMBER.fullmatch, texts))):
         return actual
     correct = correct_value(texts, chosen)
     if correct is None:
-        either = {f"{value} means correct": {"event": value} for value in texts}
-        raise InvalidUpload(
-            "correct_unclear",
+        reason = (
             f"{name} holds {plural(len(texts), 'different value')} ({listed(texts)}), which do not say "
-            "which answers are correct.",
-            "Choose the value that means correct, or save true and false.",
-            readings=either if len(texts) == 2 else None,
+            "which answers are correct."
         )
+        action = "Choose the value that means correct, or save true and false."
+        either = {f"{value} means correct": {"event": value} for value in texts}
+        readings = either if len(texts) == 2 else None
+        raise InvalidUpload("correct_unclear", reason, action, readings=readings)
     return np.where(missing, np.nan, (texts_of(actual) == correct).astype(np.float64))
+
+
+def _missing_cells(cells: Array, name: str) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The different values of cells, and (n,) which cells are missing."""
+    values, places = different(cells, name)
+    return values, np.array([is_missing(value) for value in values.tolist()], dtype=bool)[places]
 
 
 def crossed(columns: Sequence[Array]) -> npt.NDArray[np.str_]:

@@ -6,6 +6,7 @@ Ranges, sums of rows and names decide; agreement with the labels does not. What 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -52,7 +53,10 @@ WHOLES = (100.0, 255.0, 256.0)
 """Sums of rows of rounded numbers: percent and bytes."""
 
 SCALE_WORDS = {
-    scale: frozenset(listed_words(f"scale_{scale}")) for scale in ("log_odds", "log", "percent")
+    **{
+        scale: frozenset(listed_words(f"scale_{scale}")) for scale in ("log_odds", "log", "percent")
+    },
+    "points": POINTS,
 }
 """Words in a column's name by the scale that they mean."""
 
@@ -85,50 +89,40 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
     may_be_logs = low == -np.inf and high <= SLACK
     if may_be_logs and (choices.kind == "log_probabilities" or are_logs(looked_at(outputs))):
         return bad
+    rows = plural(len(bad), "row")
     if not (low >= -LARGEST and high <= LARGEST):
-        for rows in blocks(*outputs.shape):
-            bad[rows] = ~(np.abs(outputs[rows]) <= LARGEST).all(axis=1)
-        refuse_bad_rows(outputs, bad, name, choices, is_table)
+        for block in blocks(*outputs.shape):
+            bad[block] = ~(np.abs(outputs[block]) <= LARGEST).all(axis=1)
+        if bad.all():
+            reason = f"Every one of the {rows} of {name} holds NaN, infinite values or values beyond {LARGEST:g}."
+            action = "Look for a diverged training or a division by zero where they were saved."
+            raise InvalidUpload("all_rows_bad", reason, action)
+        n_nan = int(np.isnan(outputs[bad]).sum())
+        n_infinite = int((np.abs(outputs[bad]) > LARGEST).sum())
+        if not choices.drop_bad_rows and (n_infinite or not is_table):
+            reason = (
+                f"{name} has bad values in {plural(int(bad.sum()), 'row')} of {len(bad):,}: {plural(n_nan, 'NaN')} and "
+                f"{plural(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; "
+                "empty cells and overflow in float16 usually cause it."
+            )
+            action = "Leave these rows out."
+            raise InvalidUpload("not_finite", reason, action, drop_bad_rows=True)
     slips = slips_among_probabilities(outputs, bad, choices)
     if slips.any() and not choices.drop_bad_rows:
         n = int(slips.sum())
         row = int(slips.argmax())
         worst = max(outputs[row].tolist(), key=lambda value: abs(value - 0.5))
-        as_they_are = AS_LOG_ODDS if outputs.shape[1] == 1 and choices.kind is None else {}
         more = f" is the first ({row_numbers(slips)})" if n > 1 else ""
-        raise InvalidUpload(
-            "out_of_range",
+        reason = (
             f"{name} holds probabilities, but {plural(n, 'row')} of {len(bad):,} {verb(n, 'leaves', 'leave')} [0, 1]: "
-            f"{worst:.6g} in row {row + 1:,}{more}.",
-            "Correct the values, or leave these rows out.",
-            readings={"Leave these rows out": {"drop_bad_rows": True}, **as_they_are},
+            f"{worst:.6g} in row {row + 1:,}{more}."
         )
+        readings: dict[str, Any] = {"Leave these rows out": {"drop_bad_rows": True}}
+        if outputs.shape[1] == 1 and choices.kind is None:
+            readings |= AS_LOG_ODDS
+        action = "Correct the values, or leave these rows out."
+        raise InvalidUpload("out_of_range", reason, action, readings=readings)
     return bad | slips
-
-
-def refuse_bad_rows(
-    outputs: Floats, bad: Bools, name: str, choices: Choices, is_table: bool
-) -> None:
-    """Refuse rows that are not finite, unless they are to be left out or only hold empty cells of a table."""
-    if bad.all():
-        raise InvalidUpload(
-            "all_rows_bad",
-            f"Every one of the {plural(len(bad), 'row')} of {name} holds NaN, infinite values or values beyond "
-            f"{LARGEST:g}.",
-            "Look for a diverged training or a division by zero where they were saved.",
-        )
-    n_nan = int(np.isnan(outputs[bad]).sum())
-    n_infinite = int((np.abs(outputs[bad]) > LARGEST).sum())
-    if choices.drop_bad_rows or (is_table and not n_infinite):
-        return
-    raise InvalidUpload(
-        "not_finite",
-        f"{name} has bad values in {plural(int(bad.sum()), 'row')} of {len(bad):,}: {plural(n_nan, 'NaN')} and "
-        f"{plural(n_infinite, 'value')} that {verb(n_infinite, 'is', 'are')} infinite or beyond {LARGEST:g}; "
-        "empty cells and overflow in float16 usually cause it.",
-        "Leave these rows out.",
-        drop_bad_rows=True,
-    )
 
 
 def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> Bools:
@@ -163,22 +157,19 @@ def refuse_single_column(outputs: Floats, labels: Array, name: str, choices: Cho
         raise hard_predictions(f"{name} holds 0 and 1 only", "binary_probability")
     n_labels = len(np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels))
     if len(column) and n_labels > 3:
-        raise InvalidUpload(
-            "single_column",
+        reason = (
             f"{name} is a single column, but the labels have {n_labels:,} different values. It may be the predicted "
-            "class or the confidence in it, from which the other classes cannot be told.",
-            "Save one column for each class: logits, or predict_proba.",
+            "class or the confidence in it, from which the other classes cannot be told."
         )
+        action = "Save one column for each class: logits, or predict_proba."
+        raise InvalidUpload("single_column", reason, action)
 
 
 def hard_predictions(found: str, kind: Kind) -> InvalidUpload:
     """The error for predicted classes without any output; ``kind`` is how to read them all the same."""
-    return InvalidUpload(
-        "hard_predictions",
-        f"{found}: predicted classes, which carry no confidence, so that there is no output to calibrate.",
-        "Save the logits, or predict_proba instead of predict.",
-        kind=kind,
-    )
+    reason = f"{found}: predicted classes, which carry no confidence, so that there is no output to calibrate."
+    action = "Save the logits, or predict_proba instead of predict."
+    return InvalidUpload("hard_predictions", reason, action, kind=kind)
 
 
 def decide_form(outputs: Floats, name: str, choices: Choices) -> tuple[Form, Findings]:
@@ -190,43 +181,45 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> tuple[Form, Fin
     high = float(outputs.max())
     single = outputs.shape[1] == 1
     inside = low >= -ROUNDING and high <= 1 + ROUNDING
-    given = choices.kind
-    if given is not None and (given in ONE_COLUMN) != single:
-        reason = f"{name} has {plural(outputs.shape[1], 'column')}, which cannot be {KINDS[given]}."
+    chosen = choices.kind
+    if chosen is not None and (chosen in ONE_COLUMN) != single:
+        reason = (
+            f"{name} has {plural(outputs.shape[1], 'column')}, which cannot be {KINDS[chosen]}."
+        )
         raise InvalidUpload("kind", reason, "Choose another kind.")
     scale, sure = choices.scale, True
-    if scale is None and not inside and given not in ("logits", "binary_log_odds"):
+    if scale is None and not inside and chosen not in ("logits", "binary_log_odds"):
         values = looked_at(outputs)
         if single:
             column = next(iter(names_in(choices.outputs)), name)
-            scale, sure = of_column(values, column, given in IN_UNIT)
+            scale, sure = of_column(values, column, chosen in IN_UNIT)
         else:
             scale = of_rows(values, name)
     reach = f"values run from {low:.4g} to {high:.4g}"
-    are_logs_of_rows = scale == "log" and not single
-    if scale not in (None, PLAIN) and not are_logs_of_rows:
-        kind: Kind = given or ("binary_probability" if single else "probabilities")
-        if choices.scale is not None:
-            return Form(kind, scale), ()
-        as_is = {"scale": PLAIN, "kind": "binary_log_odds" if single else "logits"}
-        say, action = (info, "") if sure else (warning, "If that is wrong, read them as they are.")
+    logs_of_rows = scale == "log" and not single
+    if scale not in (None, PLAIN) and not logs_of_rows:
+        kind: Kind = chosen or ("binary_probability" if single else "probabilities")
         reason = f"{name} was read as {describe_scale(scale)}, and converted: {reach}."
-        return Form(kind, scale), (
-            say("scale", reason, action, **({} if given in IN_UNIT else as_is)),
+        finding = info if sure else warning
+        action = "" if sure else "If that is wrong, read them as they are."
+        fix = (
+            {} if chosen in IN_UNIT else next(iter((AS_LOG_ODDS if single else AS_LOGITS).values()))
         )
-    if given is not None:
-        return Form(given), ()
-    if single:
-        kind = "binary_probability" if inside else "binary_log_odds"
+        findings = () if choices.scale is not None else (finding("scale", reason, action, **fix),)
+        return Form(kind, scale), findings
+    if chosen is not None:
+        return Form(chosen), ()
+    if inside:
+        kind = "binary_probability" if single else "probabilities"
     else:
-        kind = "probabilities" if inside else "log_probabilities" if are_logs_of_rows else "logits"
-    findings: Findings = ()
+        kind = "binary_log_odds" if single else "log_probabilities" if logs_of_rows else "logits"
+    sums: Findings = ()
     if kind == "probabilities":
         if len(outputs) >= FEW_FLAGS and np.isin(outputs, (0, 1)).all() and high == 1:
             raise hard_predictions(f"Every value of {name} is exactly 0 or 1", "probabilities")
-        findings = check_sums(outputs, name)
+        sums = check_sums(outputs, name)
     # One click offers no other kind: probabilities read as logits give numbers that look right.
-    return Form(kind), (*findings, info("kind", f"Read as {KINDS[kind]}: {reach}."))
+    return Form(kind), (*sums, info("kind", f"Read as {KINDS[kind]}: {reach}."))
 
 
 def looked_at(outputs: Floats) -> Floats:
@@ -255,11 +248,11 @@ def of_rows(values: Floats, name: str) -> Scale | None:
         return "counts"
     if unit < 0.1 and low <= 1:
         return None
-    reach = f"from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}"
-    counts = {"Counts or points: divide each row by its sum": {"scale": "counts"}}
-    raise ask(
-        f"{name} holds numbers {reach}: counts or points; or logits.", {**counts, **AS_LOGITS}
+    reason = (
+        f"{name} holds numbers from {low:g} to {high:g} whose rows sum to {total.min():.4g} up to {total.max():.4g}: "
+        "counts or points; or logits."
     )
+    raise ask(reason, {"Counts or points: divide each row by its sum": "counts"}, AS_LOGITS)
 
 
 def are_logs(values: Floats) -> bool:
@@ -278,36 +271,34 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     """
     low = float(values.min())
     high = float(values.max())
-    told = told_by(name)
-    if (told == "log" and high <= SLACK) or (told == "percent" and low >= 0 and high <= 100):
-        return told, True
-    if (told == "log_odds" or (len(values) < FEW and high <= 10)) and not in_unit:
+    named = told_by(name)
+    if (named == "log" and high <= SLACK) or (named == "percent" and low >= 0 and high <= 100):
+        return named, True
+    if (named == "log_odds" or (len(values) < FEW and high <= 10)) and not in_unit:
         return None, True
-    if low >= 0 and ((in_unit and 10 < high <= 100) or (told != "points" and 50 < high <= 100)):
+    if low >= 0 and ((in_unit and 10 < high <= 100) or (named != "points" and 50 < high <= 100)):
         return "percent", in_unit
     reach = f"run from {low:.4g} to {high:.4g}"
     as_is = {} if in_unit else AS_LOG_ODDS
     if high <= SLACK:
-        raise ask(
+        reason = (
             f"{name} is one column of which no value is positive (they {reach}): log-odds of something rare, or "
-            "logarithms of probabilities.",
-            {**as_is, describe_scale("log").capitalize(): {"scale": "log"}},
+            "logarithms of probabilities."
         )
+        raise ask(reason, {describe_scale("log").capitalize(): "log"}, as_is)
     if low < 0:
         return None, True
-    ones = [10.0 ** math.ceil(math.log10(high))]
+    ones = {10.0 ** math.ceil(math.log10(high))}
     if high <= 100:
-        ones.append(100.0)
+        ones.add(100.0)
     if unit_of(values) == 1:
-        ones.append(high)
-    offered: dict[str, Any] = {
-        f"A probability of one is {one:,g}": {"scale": "percent" if one == 100 else one}
-        for one in sorted(set(ones))
+        ones.add(high)
+    scales: dict[str, Scale] = {
+        f"A probability of one is {one:,g}": "percent" if one == 100 else one
+        for one in sorted(ones)
     }
-    raise ask(
-        f"{name} is one column of numbers that {reach}, which are no probabilities yet.",
-        {**offered, **as_is},
-    )
+    reason = f"{name} is one column of numbers that {reach}, which are no probabilities yet."
+    raise ask(reason, scales, as_is)
 
 
 def unit_of(values: Floats) -> float:
@@ -328,38 +319,33 @@ def told_by(name: str) -> str | None:
     """Scale that a column's name means: percent, log, log_odds or points."""
     if "%" in name:
         return "percent"
-    spelled = tokens(name)
-    pairs = [*spelled, *(a + b for a, b in pairwise(spelled))]
-    if found := next(
-        (scale for scale, words in SCALE_WORDS.items() if any(word in words for word in pairs)),
-        None,
-    ):
-        return found
-    return "points" if "‰" in name or any(word in POINTS for word in pairs) else None
+    words = tokens(name)
+    pairs = {*words, *(a + b for a, b in pairwise(words))}
+    named = (scale for scale, known in SCALE_WORDS.items() if not pairs.isdisjoint(known))
+    return "points" if "‰" in name else next(named, None)
 
 
-def ask(message: str, readings: dict[str, dict[str, Any]]) -> InvalidUpload:
+def ask(
+    reason: str, scales: Mapping[str, Scale], as_is: Mapping[str, dict[str, Any]]
+) -> InvalidUpload:
     """The error that asks for the scale."""
-    return InvalidUpload("scale", message, "Choose how they are written.", readings=readings)
+    readings = {**{title: {"scale": scale} for title, scale in scales.items()}, **as_is}
+    return InvalidUpload("scale", reason, "Choose how they are written.", readings=readings)
 
 
 def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
     """Ask how a single column is written that is named as percent and holds numbers from 0 to 1: 0.4 may be 0.4 %."""
     (name, *others), values = names_in(choices.outputs), outputs[np.isfinite(outputs)]
-    if others or choices.scale is not None or told_by(name) != "percent":
+    if others or choices.scale is not None or told_by(name) != "percent" or not len(values):
         return
-    if (
-        len(values)
-        and values.min() >= 0
-        and values.max() <= 1
-        and not np.isin(values, (0, 1)).all()
-    ):
-        written = {
-            "Fractions, as they are": {"scale": PLAIN},
-            "Percent: divide by 100": {"scale": "percent"},
-        }
+    if values.min() >= 0 and values.max() <= 1 and not np.isin(values, (0, 1)).all():
         reach = f"run from {values.min():.4g} to {values.max():.4g}"
-        raise ask(f"{name} is named as percent, but its values {reach}, as fractions do.", written)
+        reason = f"{name} is named as percent, but its values {reach}, as fractions do."
+        scales: dict[str, Scale] = {
+            "Fractions, as they are": PLAIN,
+            "Percent: divide by 100": "percent",
+        }
+        raise ask(reason, scales, {})
 
 
 def check_sums(outputs: Floats, name: str) -> Findings:
@@ -392,14 +378,9 @@ def check_sums(outputs: Floats, name: str) -> Findings:
             return (info("rounded", reason, "Save more digits, or logits."),)
         causes = f"{rounding}, {causes}"
     if n > len(off) / 2 and np.median(off) > 0.05:
+        reason = f"{message}. Usual causes: {causes}."
         action = "Divide each row by its sum, or read the values as logits."
-        raise InvalidUpload(
-            "sums",
-            f"{message}. Usual causes: {causes}.",
-            action,
-            kind="probabilities",
-            scale="counts",
-        )
+        raise InvalidUpload("sums", reason, action, kind="probabilities", scale="counts")
     reason = f"{message}. Usual causes: {causes}. They are kept as they are."
     return (warning("sums", reason, "Divide each row by its sum.", scale="counts"),)
 
@@ -412,9 +393,8 @@ def check_plain(outputs: Floats, kind: Kind, name: str) -> None:
     high = float(outputs.max())
     if n := int((~np.isfinite(outputs).all(axis=1)).sum()):
         reason = f"{plural(n, 'row')} of {name} {verb(n, 'sums', 'sum')} to zero and cannot be divided by their sum."
-        raise InvalidUpload(
-            "sums", reason, "Read the values as logits.", scale=PLAIN, kind="logits"
-        )
+        fix: dict[str, Any] = {"scale": PLAIN, "kind": "logits"}
+        raise InvalidUpload("sums", reason, "Read the values as logits.", **fix)
     if low < -ROUNDING or high > 1 + ROUNDING:
         reason = f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities."
         raise InvalidUpload("kind", reason, "Choose another kind.")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.array_names import CLASS_NAMES, LABELS, first_named
-from calib.data.build.labels import correct_answers, crossed
+from calib.data.build.labels import correct_answers, crossed, squeezed
 from calib.data.build.outputs import ask_whether_percent, decide_form
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, warning
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
@@ -19,7 +19,7 @@ from calib.data.names import class_names, is_anonymous, plain_name
 from calib.data.options import FEATURE_FILES, Choices, Columns, names_in
 from calib.data.read.base import Array, Contents, check_size, distinct
 from calib.data.roles import ColumnRole
-from calib.data.rows import OTHER_TIMES, ROW_ROLES
+from calib.data.rows import ROW_ROLES
 from calib.formatting import plural
 from calib.numerics import LARGEST, Floats
 
@@ -90,27 +90,27 @@ def read_part(
     labels : the file of the labels, where they have one.
     """
     is_table = contents.tabular
+    columns = names_in(choices.outputs) if is_table else ()
     outputs_name, labels_name = contents.name, (labels or contents).name
     if labels is None:
         outputs_name = display_name(contents, choices.outputs)
         labels_name = display_name(contents, choices.labels)
-    columns = names_in(choices.outputs) if is_table else ()
-    values = read_any(contents, columns if is_table else choices.outputs)
-    truth, findings = row_labels(read_any(labels or contents, choices.labels), values, labels_name)
-    values, more = rows_by_classes(values, len(truth), outputs_name, labels_name)
+    values = contents.read(columns if is_table else choices.outputs or "")
+    truth = squeezed((labels or contents).read(choices.labels or ""), labels_name)
+    values, findings = rows_by_classes(values, len(truth), outputs_name, labels_name)
     outputs = as_floats(values, outputs_name)
     if is_table and not has_percent_sign(contents, columns[0]):
         ask_whether_percent(outputs, choices)
-    naming = None if is_table else class_names_in(contents)
-    names = read_class_names(contents, naming)
+    names = read_class_names(contents)
     per_row = [*ROW_ROLES, "features", "split", "predicted"]
     if choices.kind == "pairs":
         per_row.remove("predicted")
-        predicted = read_any(contents, choices.predicted) if choices.predicted else None
+        predicted = contents.read(choices.predicted) if choices.predicted else None
         truth = correct_answers(truth, predicted, labels_name, choices.event)
         names = names or ("wrong", "correct")
-    rows, left_out = read_rows(contents, len(outputs), {r: getattr(choices, r) for r in per_row})
-    metadata, unused = read_metadata(contents, choices, roles, len(outputs), naming)
+    rows, left_out = read_rows(contents, {r: getattr(choices, r) for r in per_row}, len(outputs))
+    training, unread = read_rows(contents, {r: getattr(choices, r) for r in FEATURE_FILES[1:]})
+    metadata, unused = read_metadata(contents, choices, roles, len(outputs))
     part = Part(
         outputs,
         truth,
@@ -119,13 +119,12 @@ def read_part(
         rows,
         metadata,
         class_names(columns) if is_table else None,
-        names,
-        roles=roles,
-        unused=unused,
+        names or None,
+        training,
+        roles,
+        unused,
     )
-    training = {r: name for r in FEATURE_FILES[1:] if (name := getattr(choices, r))}
-    train, unread = read_training(contents, training)
-    return replace(part, train=train), findings + more + left_out + unread
+    return part, findings + left_out + unread
 
 
 def has_percent_sign(contents: Contents, column: str) -> bool:
@@ -134,104 +133,61 @@ def has_percent_sign(contents: Contents, column: str) -> bool:
     return any(shortened(column) in reason for reason in signs)
 
 
-def row_labels(labels: Array, outputs: Array, name: str) -> tuple[Array, Findings]:
-    """Return labels as one entry per row; a single row of labels is turned."""
-    if labels.ndim == 0:
-        reason = f"{name} is a single value, not one label per row."
-        raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
-    is_row = labels.ndim == 2 and len(labels) == 1 != labels.shape[1]
-    if not is_row or labels.shape[1] not in outputs.shape:
-        return labels, ()
-    reason = f"{name} has the shape {labels.shape}; read as one label per row."
-    return labels[0], (info("labels_squeezed", reason),)
-
-
 def read_rows(
-    contents: Contents, n_rows: int, chosen: Mapping[str, Any]
+    contents: Contents, chosen: Mapping[str, Any], n_rows: int | None = None
 ) -> tuple[dict[str, Array], Findings]:
-    """Read the array of each role with one entry per row; what cannot be read or does not fit is left out.
+    """Read the array of each role that has a name; one that cannot be read or does not fit is left out.
 
     Parameters
     ----------
-    chosen : name of the array of each role; nothing is read for those without one.
+    chosen : name of the array of each role.
+    n_rows : entries that each array must have; None for those of the training set.
     """
     rows: dict[str, Array] = {}
     findings: Findings = ()
     for role, name in ((role, name) for role, name in chosen.items() if name):
         try:
-            several = role == "groups" and isinstance(name, tuple)
-            array = (
-                crossed([contents.read(column) for column in name])
-                if several
-                else read_any(contents, name)
-            )
+            if role == "groups" and isinstance(name, tuple):
+                array = crossed([contents.read(column) for column in name])
+            else:
+                array = contents.read(name)
+            if n_rows is not None and array.shape[:1] != (n_rows,):
+                shape = f"{display_name(contents, name)} has the shape {array.shape}"
+                reason = f"{shape} for {plural(n_rows, 'row')}."
+                raise InvalidUpload("rows_differ_beside", reason, "Save one entry per row.")
+            rows[role] = array
         except InvalidUpload as invalid:
-            if role not in ("features", "times"):  # no other result depends on these
-                raise
-            finding = replace(invalid.finding, level="warning")
-            if role == "times":
-                reason = f"{invalid.finding.reason} The column of times was left out."
-                finding = info("times", reason, OTHER_TIMES)
-        else:
-            if array.ndim and len(array) == n_rows and (array.size or role == "features"):
-                rows[role] = array
-                continue
-            shape = f"{display_name(contents, name)} has the shape {array.shape}"
-            reason = f"{shape} for {plural(n_rows, 'row')}; it was left out."
-            finding = warning("rows_differ_beside", reason, "Save one entry per row.")
-        findings += (replace(finding, left_out=role if role == "features" else ""),)
+            finding = invalid.left_out(role if role in FEATURE_FILES else "")
+            if not finding.left_out:
+                finding = replace(finding, reason=f"{finding.reason} It was left out.")
+            findings += (finding,)
     return rows, findings
 
 
 def read_metadata(
-    contents: Contents,
-    choices: Choices,
-    roles: Sequence[ColumnRole],
-    n_rows: int,
-    naming: str | None,
+    contents: Contents, choices: Choices, roles: Sequence[ColumnRole], n_rows: int
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Read columns of few values as further subgroups; return them, and all without a role but names of classes."""
     if contents.tabular:
-        kept = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
+        chosen = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
         left = tuple(role.column for role in roles if role.role == "ignore")
-        return {name: contents.read(name) for name in kept}, left
-    used = choices.columns() | {*choices.names(*FEATURE_FILES)}
+        return {name: contents.read(name) for name in chosen}, left
+    used = {*choices.columns(), *choices.names(*FEATURE_FILES), class_names_in(contents)}
     metadata: dict[str, Array] = {}
     free = [array for array in contents.arrays if array.name not in used]
     for array in free:
-        if array.shape != (n_rows,) or "float" in array.dtype:
-            continue
-        values = contents.read(array.name)
-        if 2 <= len(distinct(values)[0]) <= MOST_VALUES:
-            metadata[array.name] = values
-    named = (*metadata, naming)
-    return metadata, tuple(array.name for array in free if array.name not in named)
+        if array.shape == (n_rows,) and "float" not in array.dtype:
+            values = contents.read(array.name)
+            if 2 <= len(distinct(values)[0]) <= MOST_VALUES:
+                metadata[array.name] = values
+    return metadata, tuple(array.name for array in free if array.name not in metadata)
 
 
-def read_training(
-    contents: Contents, chosen: Mapping[str, Any]
-) -> tuple[dict[str, Array], Findings]:
-    """Read arrays of the training set; one that cannot be read is left out with a warning."""
-    train: dict[str, Array] = {}
-    findings: Findings = ()
-    for role, name in chosen.items():
-        try:
-            train[role] = read_any(contents, name)
-        except InvalidUpload as invalid:
-            findings += (invalid.left_out(role),)
-    return train, findings
-
-
-def read_any(contents: Contents, name: Any) -> Array:
-    """Read one array, or columns side by side."""
-    return contents.read_columns(name) if isinstance(name, tuple) else contents.read(name)
-
-
-def read_class_names(contents: Contents, name: str | None) -> tuple[str, ...] | None:
-    """Read the array that names the classes; None where there is none."""
-    if name is None:
-        return None
-    return tuple(map(str, read_any(contents, name).reshape(-1)[:MAX_CLASSES].tolist()))
+def read_class_names(contents: Contents) -> tuple[str, ...]:
+    """Read the array that names the classes; empty where there is none, and for a table."""
+    name = None if contents.tabular else class_names_in(contents)
+    values = [] if name is None else contents.read(name).reshape(-1)[:MAX_CLASSES].tolist()
+    return tuple(map(str, values))
 
 
 def class_names_in(contents: Contents) -> str | None:
@@ -276,14 +232,11 @@ def rows_by_classes(
 ) -> tuple[Array, Findings]:
     """Return outputs as (n, k) with as many rows as labels, transposed where only that fits."""
     shape = outputs.shape
-    findings: Findings = ()
     if outputs.ndim == 0:
         reason = f"{outputs_name} is a single value, not one row of scores per example."
         raise InvalidUpload("shape_0d", reason, "Save the whole array.")
     if outputs.ndim > 2:
         outputs = outputs.reshape([n for n in shape if n != 1] or [1])
-        reason = f"{outputs_name} has the shape {shape}; axes of length one were dropped."
-        findings += (info("squeezed", reason),)
     if outputs.ndim > 2:
         raise InvalidUpload(
             "shape_3d",
@@ -292,9 +245,10 @@ def rows_by_classes(
             "Average the members' probabilities, or reshape pixels to rows: array.reshape(-1, n_classes).",
         )
     outputs = outputs[:, None] if outputs.ndim == 1 else outputs
+    findings: Findings = ()
     if outputs.shape[0] != n_labels == outputs.shape[1]:
         reason = f"{outputs_name} has the shape {outputs.shape} and there are {plural(n_labels, 'label')}"
-        findings += (info("transposed", f"{reason}: read as (classes, rows) and transposed."),)
+        findings = (info("transposed", f"{reason}: read as (classes, rows) and transposed."),)
         outputs = outputs.T
     check_rows(len(outputs), n_labels, outputs_name, labels_name)
     if not 0 < outputs.shape[1] <= MAX_CLASSES:
@@ -315,9 +269,9 @@ def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> No
         reason = f"{labels_name if n else outputs_name} has 0 rows."
         raise InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
     if n != n_labels:
-        cause = "Did you drop rows from one file?"
-        if abs(n - n_labels) == 1:
-            cause = "Was the first line of one file taken as its header?"
+        off_by_one = abs(n - n_labels) == 1
+        header = "Was the first line of one file taken as its header?"
+        cause = header if off_by_one else "Did you drop rows from one file?"
         rows = f"{labels_name} has {plural(n_labels, 'row')} but {outputs_name} has {n:,}."
         raise InvalidUpload("rows_differ", f"{rows} {cause}", "Upload another labels file.")
 
@@ -347,53 +301,37 @@ def concatenated(
 ) -> tuple[Part, Findings]:
     """Return calibration rows, then test rows, with the split marked.
 
-    Refused where the columns are not those of the same classes, or both are written in different ways.
-
     Parameters
     ----------
     choices : of the first part.
     test_outputs : names of the outputs of the second.
     """
-    n_columns = first.outputs.shape[1], second.outputs.shape[1]
-    if n_columns[0] != n_columns[1]:
-        columns = plural(n_columns[0], "column")
-        reason = (
-            f"{first.outputs_name} has {columns} but {second.outputs_name} has {n_columns[1]:,}."
-        )
-        raise InvalidUpload("columns_differ", reason, "Use outputs of one model on both parts.")
-    refuse_different_scales(first, second, choices, test_outputs)
     refuse_different_columns(first, second)
+    refuse_different_scales(first, second, choices, test_outputs)
     n = len(first.outputs)
     rows = {"split": np.arange(n + len(second.outputs)) < n}
     findings: Findings = ()
     for role in (*ROW_ROLES, "features"):
-        own, theirs = (part.rows.get(role) for part in (first, second))
-        if own is not None and theirs is not None and own.shape[1:] == theirs.shape[1:]:
-            rows[role] = np.concatenate([own, theirs])
-        elif own is not None or theirs is not None:
+        both = [part.rows[role] for part in (first, second) if role in part.rows]
+        if len(both) == 2 and both[0].shape[1:] == both[1].shape[1:]:
+            rows[role] = np.concatenate(both)
+        elif both:
             reason = f"Only one part has {role}, so they were left out."
             finding = warning("one_part_only", reason, f"Save {role} for both parts.")
             findings += (replace(finding, left_out="features" if role == "features" else ""),)
-    labels = [
-        part.labels.reshape(-1) if part.labels.size == len(part.labels) else part.labels
-        for part in (first, second)
-    ]
+    labels = first.labels, second.labels
     if len({(array.shape[1:], array.dtype.kind == "U") for array in labels}) == 2:
-        raise InvalidUpload(
-            "labels_differ",
-            f"{first.labels_name} holds {labels[0].dtype} of shape {labels[0].shape}, but "
-            f"{second.labels_name} holds {labels[1].dtype} of shape {labels[1].shape}.",
-            "Save both in the same way.",
-        )
+        forms = [f"{array.dtype} of shape {array.shape}" for array in labels]
+        reason = f"{first.labels_name} holds {forms[0]}, but {second.labels_name} holds {forms[1]}."
+        raise InvalidUpload("labels_differ", reason, "Save both in the same way.")
     same_outputs = np.array_equal(first.outputs, second.outputs, equal_nan=True)
-    if same_outputs and np.array_equal(labels[0], labels[1]):
+    if same_outputs and np.array_equal(*labels):
         reason = (
             f"{second.outputs_name} has the same outputs and labels as {first.outputs_name} in every one of "
             f"{plural(len(second.outputs), 'row')}: what is fitted to these rows is tested on them too."
         )
         action = "Give a test part of other rows, or leave it out."
         findings += (warning("same_rows", reason, action),)
-    shared = first.metadata.keys() & second.metadata.keys()
     whole = replace(
         first,
         outputs=np.concatenate([first.outputs, second.outputs]),
@@ -402,7 +340,7 @@ def concatenated(
         metadata={
             name: np.concatenate([values, second.metadata[name]])
             for name, values in first.metadata.items()
-            if name in shared
+            if name in second.metadata
         },
     )
     return whole, findings
@@ -419,20 +357,23 @@ def named_by_file(part: Part, contents: Contents) -> Part:
 
 
 def refuse_different_columns(first: Part, second: Part) -> None:
-    """Refuse parts whose columns have other names, or stand in another order."""
-    names, others = (_names_of_columns(part) for part in (first, second))
-    if names and others and [*map(plain_name, names)] != [*map(plain_name, others)]:
-        raise InvalidUpload(
-            "columns_differ",
-            f"{first.outputs_name} has columns for {listed(names)}, but {second.outputs_name} for {listed(others)}.",
-            "Use outputs of one model on both parts, with the same columns in one order.",
+    """Refuse parts of other numbers of columns, whose columns have other names, or that stand in another order."""
+    described, plain = [], []
+    for part in (first, second):
+        width = part.outputs.shape[1]
+        names = part.column_names or part.class_names or ()
+        named = width > 1 and len(names) == width and not all(map(is_anonymous, names))
+        described.append(f"columns for {listed(names)}" if named else plural(width, "column"))
+        plain.append([*map(plain_name, names)] if named else [""] * width)
+    differ = (
+        plain[0] != plain[1] if any(plain[0]) and any(plain[1]) else len(plain[0]) != len(plain[1])
+    )
+    if differ:
+        reason = (
+            f"{first.outputs_name} has {described[0]} but {second.outputs_name} has {described[1]}."
         )
-
-
-def _names_of_columns(part: Part) -> tuple[str, ...]:
-    names = part.column_names or part.class_names or ()
-    width = part.outputs.shape[1]
-    return () if width == 1 or len(names) != width or all(map(is_anonymous, names)) else names
+        action = "Use outputs of one model on both parts, with the same columns in one order."
+        raise InvalidUpload("columns_differ", reason, action)
 
 
 def refuse_different_scales(

@@ -92,17 +92,24 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         class_names=class_names,
         event=choices.event or (class_names[event.column] if event and kind != "pairs" else None),
     )
-    of_checks = (
-        *check_outputs(part.outputs, kind, codes, class_names, what, order),
-        *compare_predicted(part, kind, n_classes, choices),
-    )
+    of_checks = [*check_outputs(part.outputs, kind, codes, class_names, what, order)]
+    if "predicted" in part.rows and kind != "pairs":
+        predicted = part.rows["predicted"]
+        names = part.column_names
+        of_checks.append(check_predicted(predicted, part.outputs, kind, n_classes, names, choices))
     logits, floor, of_zeros = to_logits(part.outputs, kind, what, choices.floor)
-    fields, of_training = feature_fields(
-        features, part.train, class_names, choices, "features" in part.rows
-    )
+    unusable = features is None and "features" in part.rows  # which has a finding of its own
+    train = {} if unusable else part.train
+    fields, of_training = feature_fields(features, train, class_names, choices)
     of_row, of_metadata = row_fields(part.rows, part.metadata, choices.split or "")
     fields |= of_row
     fields["weight_kind"] = None if fields.get("weights") is None else choices.weight_kind
+    right = codes if kind == "pairs" else predicted_classes(part.outputs, kind) == codes
+    understood = (
+        f"{plural(len(codes), 'row')} with {n_classes:,} classes: {what} holds {KINDS[kind]}, {part.labels_name} the "
+        f"labels; accuracy {float(right.mean()):.2%}.{weighting(fields, part.roles)}"
+    )
+    aside = f"Left aside: {listed(part.unused)}."
     findings = (
         *of_form,
         *of_labels,
@@ -111,11 +118,11 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         *of_names,
         *of_checks,
         *of_zeros,
-        info("understood", describe(part, codes, kind, n_classes) + weighting(fields, part.roles)),
+        info("understood", understood),
         *of_training,
         *of_metadata,
         *missing_weights(fields, part.roles, choices),
-        *left_aside(part),
+        *((info("left_aside", aside),) if part.unused else ()),
     )
     data = Predictions(
         logits,
@@ -144,25 +151,14 @@ def names_of_labels(part: Part) -> tuple[str, ...] | None:
 
 def settled(choices: Choices, data: Predictions) -> Choices:
     """Return the choices with what the data settle; what could not be used is left out."""
-    fields = {**{name: name for name in ROW_ROLES}, "split": "given_split"}
-    unused: dict[str, Any] = {
+    options = {name: getattr(data, name) for name in ROW_ROLES} | {"split": data.given_split}
+    settled: dict[str, Any] = {
         option: NOTHING
-        for option, name in fields.items()
-        if getattr(choices, option) and getattr(data, name) is None
+        for option, values in options.items()
+        if values is None and getattr(choices, option)
     }
-    standardised = data.feature_mean is not None
-    unused["weight_kind"] = data.weight_kind
-    return replace(choices, **unused, floor=data.floor or choices.floor, standardise=standardised)
-
-
-def describe(part: Part, labels: Ints, kind: Kind, n_classes: int) -> str:
-    """Return the sentence that says how outputs and labels were read."""
-    right = labels if kind == "pairs" else predicted_classes(part.outputs, kind) == labels
-    rows = f"{plural(len(labels), 'row')} with {n_classes:,} classes"
-    return (
-        f"{rows}: {part.outputs_name} holds {KINDS[kind]}, {part.labels_name} the labels; "
-        f"accuracy {float(right.mean()):.2%}."
-    )
+    settled |= {"floor": data.floor or choices.floor, "weight_kind": data.weight_kind}
+    return replace(choices, **settled, standardise=data.feature_mean is not None)
 
 
 def weighting(fields: Mapping[str, Any], roles: tuple[ColumnRole, ...]) -> str:
@@ -173,31 +169,17 @@ def weighting(fields: Mapping[str, Any], roles: tuple[ColumnRole, ...]) -> str:
     return f" Rows are counted by {column}, as {fields['weight_kind']} weights."
 
 
-def compare_predicted(part: Part, kind: Kind, n_classes: int, choices: Choices) -> Findings:
-    """Compare a column of predicted classes with the outputs, where there is one."""
-    if "predicted" not in part.rows or kind == "pairs":
-        return ()
-    predicted = part.rows["predicted"]
-    names = part.column_names
-    return (check_predicted(predicted, part.outputs, kind, n_classes, names, choices),)
-
-
 def missing_weights(
     fields: Mapping[str, Any], roles: tuple[ColumnRole, ...], choices: Choices
 ) -> Findings:
     """Warn where a kind of weights was announced and there are none."""
     if choices.weight_kind is None or fields.get("weights") is not None or choices.weights:
         return ()
-    named = [role.column for role in roles if has(role.column, WEIGHT)]
-    held = f" {listed(named)} holds no numbers from 0 upwards that differ." if named else ""
-    reason = f"Weights of the kind {choices.weight_kind} were announced, but none were found.{held}"
+    reason = f"Weights of the kind {choices.weight_kind} were announced, but none were found."
+    if named := [role.column for role in roles if has(role.column, WEIGHT)]:
+        reason += f" {listed(named)} holds no numbers from 0 upwards that differ."
     action = "Name the column that holds them, as with weights='exposure'."
     return (warning("weights", reason, action),)
-
-
-def left_aside(part: Part) -> Findings:
-    """Name the arrays or columns of the file that have no role, in one line."""
-    return (info("left_aside", f"Left aside: {listed(part.unused)}."),) if part.unused else ()
 
 
 def roles_in_use(
@@ -223,13 +205,12 @@ def rows_to_keep(dropped: Mapping[str, Bools], choices: Choices) -> tuple[Bools,
         if (n := int(mask.sum()))
     ]
     if 2 * int(gone.sum()) > len(gone) and not choices.drop_bad_rows:
-        raise InvalidUpload(
-            "mostly_missing",
+        reason = (
             f"More than half of the rows would have to be left out: {'; '.join(reasons)}. Another column may be meant, "
-            "or a join found few partners.",
-            "Leave these rows out all the same, or choose other columns.",
-            drop_bad_rows=True,
+            "or a join found few partners."
         )
+        action = "Leave these rows out all the same, or choose other columns."
+        raise InvalidUpload("mostly_missing", reason, action, drop_bad_rows=True)
     ends = "; left out, nothing was filled in."
     return ~gone, tuple(warning("rows_left_out", f"{reason}{ends}") for reason in reasons)
 
@@ -247,13 +228,13 @@ def name_classes(
     numbered = values is not None and not isinstance(values[0], str)
     if numbered and columns and len(columns) == n_classes and not all(map(str.isdecimal, columns)):
         values = None  # names of columns say more than the numbers that stand for them
-    given = choices.class_names or part.class_names
-    candidates: tuple[Any, ...] = (given, values, columns)
-    names = next((own for own in candidates if own and len(own) == n_classes), range(n_classes))
+    chosen = choices.class_names or part.class_names
+    candidates: tuple[Any, ...] = (chosen, values, columns, range(n_classes))
+    names = next(own for own in candidates if own and len(own) == n_classes)
     class_names = tuple(map(str, names))
     findings: Findings = ()
-    if given and len(given) != n_classes:
-        reason = f"{plural(len(given), 'class name')} given, but there are {n_classes:,} classes; none was used."
+    if chosen and len(chosen) != n_classes:
+        reason = f"{plural(len(chosen), 'class name')} given, but there are {n_classes:,} classes; none was used."
         findings += (warning("class_names", reason, "Give one name for each class."),)
     if n_same := n_classes - len(set(class_names)):
         reason = f"{plural(n_same, 'class name')} of {n_classes:,} repeat another, so no page can tell them apart."

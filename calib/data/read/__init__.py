@@ -5,10 +5,8 @@ stands only what no library knows: nothing is unpickled, and nothing outside the
 
 - ``files``: recognises a file by its first bytes and opens it with one of the following.
 - ``arrays``: HDF5, and arrays in memory, as :class:`~calib.data.read.base.Arrays`.
-- ``table``: :class:`~calib.data.read.table.Table`, columns of numbers and text. It is made by ``columnar`` from
-  Parquet, Arrow and data frames, by ``text`` from csv, by ``excel`` from a sheet, and by ``records`` from JSON, where
-  ``harness`` knows the samples of lm-evaluation-harness.
-- ``dialect``, ``numerals`` and ``nested`` say how a text table is written: its signs and lines, its numbers, and cells
-  that hold several values.
+- ``table``: :class:`~calib.data.read.table.Table`, columns of numbers and text. It is made by ``columns`` from
+  Parquet, Arrow and data frames, by ``text`` from csv and sheets, and by ``records`` from JSON and logs.
+- ``numerals`` says how numbers are written, ``top_k`` reads the largest logits of very many classes as pairs.
 - ``base``: what all of them share, and NumPy's own files, npz and npy.
 """

@@ -29,28 +29,21 @@ def open_hdf5(name: str, file: BinaryIO) -> Arrays:
     arrays: list[tuple[ArrayInfo, Read]] = []
     n_entries = 0
 
-    def found(path: str | bytes, item: Any) -> None:
+    def visit(path: str | bytes, item: Any) -> None:
         nonlocal n_entries
-        path = (
-            path.decode("utf-8", "replace") if isinstance(path, bytes) else path
-        )  # a name that is no UTF-8
         n_entries += 1
         check_count(n_entries, name)
         if isinstance(item, h5py.Dataset):
+            path = path if isinstance(path, str) else path.decode("utf-8", "replace")
             dtype = "structured" if item.dtype.names or item.dtype.subdtype else str(item.dtype)
-            arrays.append(
-                (
-                    ArrayInfo(path, item.shape or (), dtype),
-                    partial(hdf5_array, item, f"{path} in {name}"),
-                )
-            )
+            read = partial(hdf5_array, item, f"{path} in {name}")
+            arrays.append((ArrayInfo(path, item.shape or (), dtype), read))
 
     with reading(name):
         opened = h5py.File(file, "r")
-        opened.visititems(found)
-        if not arrays and any(
-            not isinstance(opened.get(key, getlink=True), h5py.HardLink) for key in opened
-        ):
+        opened.visititems(visit)
+        links = [] if arrays else [opened.get(key, getlink=True) for key in opened]
+        if not all(isinstance(link, h5py.HardLink) for link in links):
             raise linked(f"{name} holds only links to other files")
     return Arrays(name, arrays)
 
@@ -69,9 +62,8 @@ def hdf5_array(dataset: Any, what: str) -> Array:
     dtype = dataset.dtype
     text = h5py.check_string_dtype(dtype)
     if dtype.names or dtype.subdtype or (dtype.hasobject and text is None):
-        raise InvalidUpload(
-            "object_dtype", f"{what} holds {dtype!s:.60}, not plain numbers or strings.", RESAVE
-        )
+        reason_ = f"{what} holds {dtype!s:.60}, not plain numbers or strings."
+        raise InvalidUpload("object_dtype", reason_, RESAVE)
     check_size(prod(shape) * dtype.itemsize, what)
     if text is None:
         return np.asarray(dataset[()])
@@ -103,32 +95,28 @@ def open_arrays(given: Mapping[Any, Any]) -> Arrays:
     InvalidUpload
         For what is no array, and for two tables of pandas whose rows are called differently.
     """
-    indexed = {
-        str(name): value.index
-        for name, value in given.items()
-        if hasattr(getattr(value, "index", None), "equals")
-    }
-    first = next(iter(indexed.values()), None)
-    if other := next((name for name, index in indexed.items() if not index.equals(first)), None):
-        raise InvalidUpload(
-            "index",
-            f"{next(iter(indexed))} and {other} have different indexes, so their rows may not belong together.",
-            "Align them by their index, or give arrays in one order with to_numpy().",
+    indexed = {str(n): value.index for n, value in given.items() if is_indexed(value)}
+    first = next(iter(indexed), "")
+    if other := next((name for name, own in indexed.items() if not own.equals(indexed[first])), ""):
+        reason_ = (
+            f"{first} and {other} have different indexes, so their rows may not belong together."
         )
-    arrays = {
-        str(name): as_array(value, str(name)) for name, value in given.items() if value is not None
-    }
-    if NAMES not in arrays:
-        for name, value in given.items():
-            columns = column_names(value)
-            if canonical(str(name)).base in OUTPUTS and arrays[str(name)].shape[1:] == (
-                len(columns),
-            ):
-                arrays[NAMES] = np.array(columns, dtype=np.str_)
+        action = "Align them by their index, or give arrays in one order with to_numpy()."
+        raise InvalidUpload("index", reason_, action)
+    arrays = {str(n): as_array(value, str(n)) for n, value in given.items() if value is not None}
+    for name, value in given.items() if NAMES not in arrays else ():
+        columns = column_names(value)
+        if canonical(str(name)).base in OUTPUTS and arrays[str(name)].shape[1:] == (len(columns),):
+            arrays[NAMES] = np.array(columns, dtype=np.str_)
     listed = [
         (ArrayInfo(name, a.shape, str(a.dtype)), partial(np.array, a)) for name, a in arrays.items()
     ]
     return Arrays(INPUT, listed)
+
+
+def is_indexed(value: Any) -> bool:
+    """Return whether a value is a table or a column of pandas, whose index names its rows."""
+    return hasattr(getattr(value, "index", None), "equals")
 
 
 def column_names(value: Any) -> tuple[str, ...]:
@@ -150,9 +138,7 @@ def as_array(value: Any, name: str) -> Array:
         For what is neither numbers nor text.
     """
     try:
-        if hasattr(
-            value, "detach"
-        ):  # a tensor of PyTorch: without its gradient, and on this side of a GPU
+        if hasattr(value, "detach"):  # PyTorch: without its gradient, and on this side of a GPU
             value = value.detach().cpu()
         if np.ma.is_masked(value):  # what is masked is missing, whatever stands below
             value = value.astype(np.float64).filled(np.nan)
@@ -165,9 +151,9 @@ def as_array(value: Any, name: str) -> Array:
         why = reason(error)
     if array.dtype.kind in "biufU":
         return array
-    raise InvalidUpload(
-        "source",
+    reason_ = (
         f"{name} is of the type {shortened(type(value).__name__)}, which is no array of numbers or text here "
-        f"({shortened(why, 160)}).",
-        "Give an array or a tensor of float32 or of whole numbers, or a list of texts, all rows of the same length.",
+        f"({shortened(why, 160)})."
     )
+    action = "Give an array or a tensor of float32 or of whole numbers, or a list of texts, all rows equally long."
+    raise InvalidUpload("source", reason_, action)

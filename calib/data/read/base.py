@@ -30,12 +30,10 @@ def place_in(file: str, array: str) -> str:
 def check_size(nbytes: int, file: str, array: str = "") -> None:
     """Refuse what is larger than may be read; what is larger still has no room in the process that reads it."""
     if nbytes > MAX_BYTES:
-        what = place_in(file, array)
-        raise InvalidUpload(
-            "too_large",
-            f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(MAX_BYTES)} are allowed.",
-            "Save logits as float32 and only arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
-        )
+        most = f"at most {megabytes(MAX_BYTES)} are allowed"
+        reason_ = f"{place_in(file, array)} would take {megabytes(nbytes)} of memory; {most}."
+        action = "Save logits as float32 and only arrays that are needed, or fewer rows: 20,000 are plenty."
+        raise InvalidUpload("too_large", reason_, action)
 
 
 @dataclass(frozen=True)
@@ -94,14 +92,16 @@ class Contents:
         """Shape and dtype of one array."""
         return self.by_name[name]
 
-    def read(self, name: str) -> Array:
-        """One array.
+    def read(self, name: str | tuple[str, ...]) -> Array:
+        """One array, or columns of a table side by side as (n, len(name)).
 
         Raises
         ------
         InvalidUpload
             If it cannot be read safely, or is larger than may be read.
         """
+        if isinstance(name, tuple):
+            return self.read_columns(name)
         place = self.name, name if len(self.arrays) > 1 else ""
         with reading(*place):
             array = self._read(name)
@@ -117,11 +117,8 @@ class Contents:
 
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Columns of a table side by side, shape (n, len(names))."""
-        raise InvalidUpload(
-            "no_such_array",
-            f"{self.name} holds arrays, not columns.",
-            "Choose one array by its name.",
-        )
+        reason_ = f"{self.name} holds arrays, not columns."
+        raise InvalidUpload("no_such_array", reason_, "Choose one array by its name.")
 
 
 @contextmanager
@@ -145,11 +142,8 @@ def reading(file: str, array: str = "") -> Iterator[None]:
 
 def damaged(what: str, why: str) -> InvalidUpload:
     """The error for a file that a library cannot read, with the library's reason."""
-    return InvalidUpload(
-        "damaged",
-        f"{what} cannot be read ({why}). It is probably cut off or damaged.",
-        "Copy or download the file again, or save it anew.",
-    )
+    reason_ = f"{what} cannot be read ({why}). It is probably cut off or damaged."
+    return InvalidUpload("damaged", reason_, "Copy or download the file again, or save it anew.")
 
 
 @contextmanager
@@ -211,13 +205,13 @@ def open_npy(name: str, file: BinaryIO) -> Arrays:
     with reading(name):
         shape, dtype = npy_header(file, name, size)
     check_dtype(dtype, name)
+    info = ArrayInfo(name.removesuffix(".npy"), shape, str(dtype))
 
     def read() -> Array:
-        check_size(prod(shape) * dtype.itemsize, name)
         file.seek(0)
-        return plain_text(npy_format.read_array(file, allow_pickle=False))
+        return npy_array(file, name, shape, dtype)
 
-    return Arrays(name, [(ArrayInfo(name.removesuffix(".npy"), shape, str(dtype)), read)])
+    return Arrays(name, [(info, read)])
 
 
 def open_npz(name: str, file: BinaryIO) -> Arrays:
@@ -239,12 +233,17 @@ def npz_member(
         shape, dtype = npy_header(stream, what, member.file_size)
 
     def read() -> Array:
-        check_dtype(dtype, what)
-        check_size(prod(shape) * dtype.itemsize, what)
         with archive.open(member) as stream:
-            return plain_text(npy_format.read_array(stream, allow_pickle=False))
+            return npy_array(stream, what, shape, dtype)
 
     return ArrayInfo(key, shape, "object" if dtype.hasobject else str(dtype)), read
+
+
+def npy_array(file: IO[bytes], what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Read the array that follows a header; nothing is unpickled."""
+    check_dtype(dtype, what)
+    check_size(prod(shape) * dtype.itemsize, what)
+    return plain_text(npy_format.read_array(file, allow_pickle=False))
 
 
 def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -254,8 +253,7 @@ def npy_header(file: IO[bytes], what: str, size: int) -> tuple[tuple[int, ...], 
     ----------
     size : bytes that are there, header included.
     """
-    version = npy_format.read_magic(file)
-    old = version == (1, 0)
+    old = npy_format.read_magic(file) == (1, 0)
     read = npy_format.read_array_header_1_0 if old else npy_format.read_array_header_2_0
     shape, _, dtype = read(file)
     nbytes = prod(shape) * dtype.itemsize

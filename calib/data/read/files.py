@@ -20,11 +20,9 @@ from calib.data.limits import MAX_TEXT, MAX_UPLOAD, check_count, megabytes
 from calib.data.options import Choices, Source
 from calib.data.read.arrays import open_arrays, open_hdf5
 from calib.data.read.base import Contents, open_npy, open_npz, reading
-from calib.data.read.columnar import is_pandas, open_arrow, open_frame, open_parquet
-from calib.data.read.dialect import UTF_16, as_text, infer_encoding
-from calib.data.read.excel import open_spreadsheet
+from calib.data.read.columns import is_pandas, open_arrow, open_frame, open_parquet
 from calib.data.read.records import open_json, open_records
-from calib.data.read.text import open_text
+from calib.data.read.text import UTF_16, as_text, infer_encoding, open_spreadsheet, open_text
 from calib.errors import reason
 from calib.formatting import one_line, plural
 from calib.isolation.sandbox import FILTER, missing_protections
@@ -53,15 +51,30 @@ PICKLES = (
 """First bytes of binary pickles; the last four are those of joblib, which packs them with zlib."""
 
 SAVE_CSV = "Save it as csv, npz or Parquet."
+LFS = b"version https://git-lfs"
 OTHERS = {
-    b"MATLAB 5.0": "a MATLAB file",
-    b"\xd0\xcf\x11\xe0": "an Excel file of before 2007 or with a password",
-    b"%PDF": "a PDF document",
-    b"<?xml": "an XML document",
+    LFS: ("a git-lfs pointer, not the data themselves", "Run git lfs pull, then upload it again."),
     **dict.fromkeys(
-        (b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), "a packed archive"
+        (b"<!doctype html", b"<html"),
+        (
+            "a web page (HTML), not data; a download link that needs a login usually causes it",
+            "Open the link in a browser, download the raw file and upload that.",
+        ),
+    ),
+    b"matlab 5.0": ("a MATLAB file, which is not read", SAVE_CSV),
+    b"\xd0\xcf\x11\xe0": (
+        "an Excel file of before 2007 or with a password, which is not read",
+        SAVE_CSV,
+    ),
+    b"%pdf": ("a PDF document, which is not read", SAVE_CSV),
+    b"<?xml": ("an XML document, which is not read", SAVE_CSV),
+    b"@relation": ("an ARFF file of Weka, which is not read", SAVE_CSV),
+    **dict.fromkeys(
+        (b"7z\xbc\xaf", b"rar!", b"bzh", b"\xfd7zxz", b"(\xb5/\xfd"),
+        ("a packed archive, which is not read", "Unpack it first."),
     ),
 }
+"""What a file is by its first bytes in lower case, and what to do."""
 
 
 def sniff(name: str, file: BinaryIO) -> Format:
@@ -70,26 +83,18 @@ def sniff(name: str, file: BinaryIO) -> Format:
     head = file.read(HEAD)
     file.seek(0)
     if not head:
-        raise InvalidUpload(
-            "empty",
-            f"{name} is empty (0 bytes).",
-            "Check that saving it ended, and upload it again.",
-        )
+        action = "Check that saving it ended, and upload it again."
+        raise InvalidUpload("empty", f"{name} is empty (0 bytes).", action)
     if head.startswith(b"PK"):
         return sniff_zip(name, file)
-    found = next(
-        (form for signature, form in SIGNATURES.items() if head.startswith(signature)), None
-    )
-    if found is None:
-        refuse(name, head)
-        # The first character opens an object or a list.
-        start = (
-            head.decode("utf-16" if head.startswith(UTF_16) else "utf-8", "replace")
-            .removeprefix("\ufeff")
-            .lstrip()
-        )
-        found = "json" if start.startswith(("{", "[")) else "text"
-    return found
+    for signature, form in SIGNATURES.items():
+        if head.startswith(signature):
+            return form
+    refuse(name, head)
+    # The first character opens an object or a list.
+    encoding = "utf-16" if head.startswith(UTF_16) else "utf-8"
+    start = head.decode(encoding, "replace").removeprefix("\ufeff").lstrip()
+    return "json" if start.startswith(("{", "[")) else "text"
 
 
 def sniff_zip(name: str, file: BinaryIO) -> Format:
@@ -114,32 +119,14 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
 
 def refuse(name: str, head: bytes) -> None:
     """Refuse what is known but not read, and bytes that are no text."""
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if start.startswith(b"version https://git-lfs"):
-        size = next((int(w) for w in head.split() if w.isdigit()), 0)
-        reason = f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes)."
-        raise InvalidUpload(
-            "lfs_pointer", reason, "Run git lfs pull in the repository, then upload the file again."
-        )
-    if start.lower().startswith((b"<!doctype html", b"<html")):
-        reason = f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it."
-        raise InvalidUpload(
-            "html", reason, "Open the link in a browser, download the raw file and upload that."
-        )
-    if (
-        head.startswith(PICKLES)
-        or PurePath(name.removesuffix(".gz")).suffix.lower() in PICKLE_ENDINGS
-    ):
+    ending = PurePath(name.removesuffix(".gz")).suffix.lower()
+    if head.startswith(PICKLES) or ending in PICKLE_ENDINGS:
         raise pickled(name)
-    if any(line.strip().lower().startswith(b"@relation") for line in head.splitlines()):
-        action = "Save it as csv, in Weka's Explorer by Save and the type csv."
-        raise InvalidUpload(
-            "unknown_format", f"{name} is an ARFF file of Weka, which is not read.", action
-        )
-    if kind := next(
-        (kind for signature, kind in OTHERS.items() if start.startswith(signature)), ""
-    ):
-        raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
+    lines = [line.strip().lower() for line in head.removeprefix(codecs.BOM_UTF8).splitlines()]
+    start = next((line for line in lines if line.strip(b"%") and not line.startswith(b"% ")), b"")
+    for signature, (kind, action) in OTHERS.items():
+        if start.startswith(signature):
+            raise InvalidUpload("unknown_format", f"{name} is {kind}.", action)
     control = sum(head.count(byte) for byte in range(1, 9))
     if not head.startswith(UTF_16) and (0 in head or control > len(head) // 20):
         no_text = f"{name} is neither npz, npy, HDF5, Parquet nor Arrow, and its bytes are no text."
@@ -177,10 +164,10 @@ def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> C
     content = text_in(name, gzip.GzipFile(fileobj=file) if found == "gzip" else file)
     if found == "gzip":
         inner = io.BytesIO(content)
-        if (packed := sniff(name, inner)) == "hdf5":  # it would pass reads_apart
-            raise InvalidUpload(
-                "gzip", f"{name} is HDF5 packed with gzip.", "Unpack it first, with gunzip."
-            )
+        packed = sniff(name, inner)
+        if packed == "hdf5":  # it would pass reads_apart
+            reason = f"{name} is HDF5 packed with gzip."
+            raise InvalidUpload("gzip", reason, "Unpack it first, with gunzip.")
         return contents_of(packed, name, inner, choices)
     if found == "json":
         return open_json(name, as_text(content, infer_encoding(content), name), choices)
@@ -188,13 +175,7 @@ def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> C
 
 
 def eval_samples(name: str, file: BinaryIO) -> list[Any]:
-    """The samples of a log of Inspect AI, a zip archive with one JSON document each.
-
-    Raises
-    ------
-    InvalidUpload
-        If they are damaged, or hold more than :data:`MAX_TEXT` characters.
-    """
+    """The samples of a log of Inspect AI, a zip archive with one JSON document each."""
     samples: list[Any] = []
     left = MAX_TEXT
     with reading(name), zipfile.ZipFile(file) as archive:
@@ -202,29 +183,21 @@ def eval_samples(name: str, file: BinaryIO) -> list[Any]:
         check_count(len(members), name)
         for member in members:
             with archive.open(member) as stream:
-                content = stream.read(left + 1)
+                content = text_in(name, stream, left)
             left -= len(content)
-            if left < 0:
-                raise too_much_text(name)
             samples.append(json.loads(content))
     return samples
 
 
-def too_much_text(name: str) -> InvalidUpload:
-    """The error for text that is longer than may be read."""
-    return InvalidUpload(
-        "too_large",
-        f"The text of {name} has more than {megabytes(MAX_TEXT)}.",
-        "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
-    )
-
-
-def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
+def text_in(name: str, file: IO[bytes] | gzip.GzipFile, most: int | None = None) -> bytes:
     """The bytes of a text, unpacked, if they are not more than :data:`MAX_TEXT`."""
+    most = MAX_TEXT if most is None else most
     with reading(name):
-        content = file.read(MAX_TEXT + 1)
-    if len(content) > MAX_TEXT:
-        raise too_much_text(name)
+        content = file.read(most + 1)
+    if len(content) > most:
+        reason = f"The text of {name} has more than {megabytes(MAX_TEXT)}."
+        action = "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate."
+        raise InvalidUpload("too_large", reason, action)
     return content
 
 
@@ -233,15 +206,10 @@ def text_in(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
 
 def in_memory(source: Any) -> bool:
     """Return whether a source is a table or a dictionary of arrays in memory."""
-    if isinstance(source, (str, Path, tuple)):
-        return False
-    rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
-    return (
-        isinstance(source, Mapping)
-        or rows
-        or is_pandas(source)
-        or hasattr(source, "__arrow_c_stream__")
-    )
+    if isinstance(source, list):
+        return all(isinstance(row, dict) for row in source)
+    is_frame = is_pandas(source) or hasattr(source, "__arrow_c_stream__")
+    return isinstance(source, Mapping) or is_frame
 
 
 def reads_apart(isolate: bool | None, *sources: Source | None) -> bool:
@@ -292,9 +260,9 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     """The name for people and an open binary file."""
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], (str, Path)):
         name, content = source
-        return shown_name(name), io.BytesIO(content) if isinstance(
-            content, (bytes, bytearray, memoryview)
-        ) else content
+        if isinstance(content, (bytes, bytearray, memoryview)):
+            content = io.BytesIO(content)
+        return shown_name(name), content
     if not isinstance(source, (str, Path)):
         kind = f"A {shortened(type(source).__name__)} is neither a file nor a table that is read"
         action = "Give a path, (name, bytes), a DataFrame or Arrow table, or arrays as {'outputs': ..., 'labels': ...}."
@@ -302,14 +270,10 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     name = shown_name(source)
     try:
         file = Path(source).open("rb")  # noqa: SIM115
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # a ValueError: no system takes a path with such characters
+    except (OSError, ValueError) as error:  # no system takes a path with such characters
+        why = f"{name} cannot be opened ({reason(error)})."
         action = "Check the path; to name an array inside a file, give its name as the outputs or the labels."
-        raise InvalidUpload(
-            "missing", f"{name} cannot be opened ({reason(error)}).", action
-        ) from error
+        raise InvalidUpload("missing", why, action) from error
     stack.enter_context(file)
     if not file.seekable():
         piped = f"{name} is a pipe, and a file is read in more than one pass."

@@ -49,27 +49,26 @@ def from_fractions(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    filled = pc.drop_null(column)
-    plain = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if (
-        not plain
-        or not len(filled)
-        or not pc.all(pc.match_substring_regex(filled, FRACTION)).as_py()
-    ):
+    text = column.cast(pa.string())
+    filled = pc.drop_null(text)
+    if not len(filled) or not all_match(filled, FRACTION):
         return column
-    parts = pc.split_pattern(column.cast(pa.string()), "/")
-    above, below = (
-        pc.cast(pc.utf8_trim_whitespace(pc.list_element(parts, j)), pa.float64()) for j in (0, 1)
-    )
-    return pc.divide(above, below)
+    parts = pc.split_pattern(text, "/")
+    items = [pc.utf8_trim_whitespace(pc.list_element(parts, j)) for j in (0, 1)]
+    return pc.divide(*(pc.cast(item, pa.float64()) for item in items))
+
+
+def all_match(column: pa.ChunkedArray, pattern: str) -> bool:
+    """Return whether each text of a column matches a pattern."""
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=0).as_py())
 
 
 def is_number(cell: str) -> bool:
     """Return whether a cell holds a number by either decimal sign, or nothing."""
-    return any(
-        re.match(form, cell.strip())
-        for form in (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$")
-    )
+    forms = (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$")
+    return any(re.match(form, cell.strip()) for form in forms)
 
 
 def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
@@ -78,14 +77,13 @@ def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
     Between other delimiters ``1,234`` is a fraction; commas beside commas, in quotes, separate thousands.
     """
     cells = [cell.strip() for cell in cells if "," in cell or "." in cell]
-    readings = [tuple(sign for sign in NUMBER if re.match(NUMBER[sign], cell)) for cell in cells]
-    points = readings.count((".",))
-    commas = readings.count((",",))
+    readings = [[sign for sign in NUMBER if re.match(NUMBER[sign], cell)] for cell in cells]
+    points = readings.count(["."])
+    commas = readings.count([","])
     if points or commas:
         return ("," if commas >= points else "."), True
-    unclear = any(
-        "," in cell and len(signs) == 2 for cell, signs in zip(cells, readings, strict=True)
-    )
+    pairs = zip(cells, readings, strict=True)
+    unclear = any("," in cell and len(signs) == 2 for cell, signs in pairs)
     return ("," if unclear and delimiter != "," else "."), False
 
 
@@ -112,52 +110,36 @@ def read_written(
                 heads[j] = cells
     if decimal is None:
         decimal, certain = decimal_sign([cell for cells in heads.values() for cell in cells], "")
+    other: Sign = "." if decimal == "," else ","
     for j in heads:
         name = table.column_names[j]
         column = pc.utf8_trim_whitespace(table.column(j).cast(pa.string()))
-        column = pc.if_else(
-            pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column
-        )
+        empty = pc.match_substring_regex(column, EMPTY)
+        column = pc.if_else(empty, pa.scalar(None, column.type), column)
         filled = pc.drop_null(column)
-        fits = [
-            sign
-            for sign, form in NUMBER.items()
-            if pc.all(pc.match_substring_regex(filled, form)).as_py()
-        ]
+        signs = [sign for sign in (decimal, other) if all_match(filled, NUMBER[sign])]
         units = [unit for unit in UNITS if pc.any(pc.ends_with(filled, unit)).as_py()]
-        if (
-            not len(filled)
-            or not fits
-            or any(not pc.all(pc.ends_with(filled, unit)).as_py() for unit in units)
-        ):
+        same_unit = all(pc.all(pc.ends_with(filled, unit)).as_py() for unit in units)
+        if not len(filled) or not signs or not same_unit:
             continue
-        marked = (
-            pc.index(pc.match_substring_regex(filled, "[.,]"), True).as_py()
-            if len(fits) == 2
-            else -1
-        )
-        if marked >= 0 and not certain:
-            other = "." if decimal == "," else ","
-            text = (
+        marked = pc.index(pc.match_substring_regex(filled, "[.,]"), True).as_py()
+        if len(signs) == 2 and marked >= 0 and not certain:
+            reason = (
                 f"{shortened(name)} of {file} holds numbers like {shortened(filled[marked].as_py())}, and no other "
                 f"cell says whether its sign separates thousands; read with the decimal sign {decimal!r}."
             )
             action = f"Read it with the decimal sign {other!r} if that is meant."
-            findings.append(warning("decimal_unclear", text, action, decimal=other))
-        thousands = "." if (fits[0] if len(fits) == 1 else decimal) == "," else ","
+            findings.append(warning("decimal_unclear", reason, action, decimal=other))
+        thousands = "." if signs[0] == "," else ","
         digits = pc.replace_substring_regex(column, rf"[%‰\s+{BLANKS}]|\{thousands}", "")
         digits = pc.replace_substring(pc.replace_substring(digits, ",", "."), "−", "-")
-        whole = not units and pc.all(pc.match_substring_regex(digits, r"^-?\d{1,17}$")).as_py()
+        whole = not units and all_match(pc.drop_null(digits), r"^-?\d{1,17}$")
         values = pc.cast(digits, pa.int64() if whole else pa.float64())
         for unit in units:
             values = pc.divide(values, UNITS[unit])
             divided.setdefault(unit, []).append(name)
         table = table.set_column(j, name, values)
     for unit, names in divided.items():
-        findings.append(
-            info(
-                "percent_signs",
-                f"{unit} in {listed(names)} of {file}: divided by {UNITS[unit]:,.0f}.",
-            )
-        )
+        reason = f"{unit} in {listed(names)} of {file}: divided by {UNITS[unit]:,.0f}."
+        findings.append(info("percent_signs", reason))
     return table, findings

@@ -1,4 +1,12 @@
-"""JSON: documents and lines, whose objects become rows."""
+"""JSON: one document, or one after the other as in lines; and the logs of programs that write it.
+
+- Samples of lm-evaluation-harness (``--log_samples``) hold ``doc``, ``target``, ``resps`` and ``filtered_resps``; each
+  response to a multiple-choice question is a pair: the log-likelihood, and whether greedy decoding gives that choice.
+  Newer versions log both as text.
+- Logs of decisions hold ``answers`` to several questions, such as
+  ``{"type": "choice", "name": "department", "probabilities": [{"value": ..., "probability": ...}]}``. The names become
+  columns, one question after the other, so that it can be asked which is meant.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +14,24 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
-from calib.data.findings import InvalidUpload, listed, shortened, warning
+from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, warning
 from calib.data.limits import check_count
 from calib.data.options import Choices
 from calib.data.read.base import damaged, reading
-from calib.data.read.decisions import by_question, is_decision_log
-from calib.data.read.harness import harness_rows, is_harness_sample
-from calib.data.read.nested import open_columns
+from calib.data.read.columns import open_columns
 from calib.data.read.table import Table
-from calib.errors import Finding
+from calib.formatting import plural
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLANK = re.compile(r"[ \t\r\n]*")
+
+RESPONSES = ("filtered_resps", "resps")
+MOST_CHOICES = 1000
 
 
 def open_json(name: str, text: str, choices: Choices) -> Table:
@@ -36,9 +46,7 @@ def open_json(name: str, text: str, choices: Choices) -> Table:
 
 def documents(text: str, name: str) -> Iterator[Any]:
     """One document after the other, with nothing but blanks between them."""
-    decoder = json.JSONDecoder(
-        strict=False
-    )  # NaN and Infinity are read, as Python and NumPy write them
+    decoder = json.JSONDecoder(strict=False)  # NaN and Infinity are read, as Python writes them
     at, n = BLANK.match(text).end(), 0  # type: ignore[union-attr]
     while at < len(text):
         n += 1
@@ -65,36 +73,27 @@ def rows_of(document: Any, name: str) -> Iterable[Any]:
         return document
     tables = dict(tables_in(document))
     if len(tables) > 1:
-        held = ", ".join(
-            f"{shortened(path)} ({len(rows):,})" for path, rows in list(tables.items())[:6]
-        )
-        reason = f"{name} holds {len(tables):,} lists of rows: {held}."
-        raise InvalidUpload(
-            "several_tables",
-            reason,
-            "Save the list with the outputs and labels in a file of its own.",
-        )
+        sizes = listed(f"{shortened(path)} ({len(rows):,})" for path, rows in tables.items())
+        reason = f"{name} holds {len(tables):,} lists of rows: {sizes}."
+        action = "Save the list with the outputs and labels in a file of its own."
+        raise InvalidUpload("several_tables", reason, action)
     if tables:
         return next(iter(tables.values()))
     while len(document) == 1 and isinstance(inner := next(iter(document.values())), dict):
         document = inner  # {"data": {"logits": [...], "labels": [...]}}
-    if {"columns", "data"} <= document.keys() and isinstance(
-        document["data"], list
-    ):  # pandas, orient="split"
+    if {"columns", "data"} <= document.keys() and isinstance(document["data"], list):
+        # pandas, orient="split"
         return [dict(zip(document["columns"], row, strict=False)) for row in document["data"]]
-    objects = [list(value.values()) for value in document.values() if isinstance(value, dict)]
-    if len(objects) == len(
-        document
-    ):  # pandas, orient="index" with its numbers of rows, or "columns"
-        if all(map(str.isdecimal, document)):
+    if all(isinstance(value, dict) for value in document.values()):
+        if all(map(str.isdecimal, document)):  # pandas, orient="index" with its numbers of rows
             return list(document.values())
-        document = dict(zip(document, objects, strict=True))
+        document = {key: [*value.values()] for key, value in document.items()}
     lists = {key: value for key, value in document.items() if isinstance(value, list)}
     n = max(map(len, lists.values()), default=0)
     whole = {key: value for key, value in lists.items() if len(value) == n}
-    return (
-        [document] if n < 2 else ({key: value[i] for key, value in whole.items()} for i in range(n))
-    )
+    if n < 2:
+        return [document]
+    return ({key: value[i] for key, value in whole.items()} for i in range(n))
 
 
 def tables_in(document: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[Any]]]:
@@ -111,7 +110,7 @@ def open_records(rows: Iterable[Any], choices: Choices, name: str = "The table")
     rows = iter(rows)
     first: Any = next(rows, {})
     rows = chain([first], rows)
-    findings: list[Finding] = []
+    findings: Findings = ()
     of_harness = is_harness_sample(first)
     if of_harness:
         rows, findings = harness_rows(rows, name)
@@ -122,16 +121,16 @@ def open_records(rows: Iterable[Any], choices: Choices, name: str = "The table")
         reason = f"{name} holds no row with values ({listed(contents.names)} left out)."
         action = "Save a list of objects, or one object a line, with the outputs and the label of each row."
         raise InvalidUpload("no_rows", reason, action)
-    if set(contents.names) == {"label", "score"} and is_first_choice(contents):
+    if contents.cells == {"label": "text", "score": "number"} and is_first_choice(contents):
         names = {"label": "predicted_label", "score": "confidence"}
-        table = contents.table.select(["label", "score"]).rename_columns(names)
+        table = contents.table.rename_columns([names[own] for own in contents.names])
         contents = Table(name, table, bool(choices.drop_bad_rows))
-        text = (
+        reason = (
             f"{name} holds label and score alone, as a text-classification pipeline gives its first choice: "
             "read as the predicted label and its confidence."
         )
         action = "Call the pipeline with top_k=None for the scores of all classes, and add a file with the labels."
-        findings.append(warning("top_label_alone", text, action))
+        findings += (warning("top_label_alone", reason, action),)
     contents.findings = [*findings, *contents.findings]
     if of_harness and choices.kind is None:
         contents.format_choices = {"kind": "logits"}
@@ -142,12 +141,9 @@ def is_first_choice(contents: Table) -> bool:
     """Return whether scores are those of the likeliest label: none is below one over the number of labels."""
     import pyarrow.compute as pc
 
-    if contents.cells != {"label": "text", "score": "number"}:
-        return False
     lowest = pc.min(contents.column("score")).as_py()
-    return lowest is not None and lowest >= 1 / max(
-        2, pc.count_distinct(contents.column("label")).as_py()
-    )
+    n_labels = pc.count_distinct(contents.column("label")).as_py()
+    return lowest is not None and lowest >= 1 / max(2, n_labels)
 
 
 def table_of(rows: Iterable[Any], file: str) -> pa.Table:
@@ -174,11 +170,113 @@ def typed(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
     except (OverflowError, UnicodeError, pa.ArrowException):
-        texts = [
-            value if value is None or isinstance(value, str) else json.dumps(value)
-            for value in values
-        ]
+        plain = (str, type(None))
+        texts = [value if isinstance(value, plain) else json.dumps(value) for value in values]
         # A half of a character that JSON wrote as two becomes a question mark.
-        return pa.array(
-            [None if text is None else text.encode("utf-8", "replace").decode() for text in texts]
-        )
+        return pa.array([text and text.encode("utf-8", "replace").decode() for text in texts])
+
+
+# Samples of lm-evaluation-harness.
+
+
+def is_harness_sample(row: Any) -> bool:
+    """Return whether an object has the keys of a logged sample."""
+    known = isinstance(row, dict) and "target" in row and ("doc" in row or "doc_id" in row)
+    return known and any(key in row for key in RESPONSES)
+
+
+def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]], Findings]:
+    """Number, right choice and log-likelihoods of each question with as many choices as the first, and what to say.
+
+    Raises
+    ------
+    InvalidUpload
+        If the responses are no log-likelihoods of two choices or more.
+    """
+    rows: list[dict[str, Any]] = []
+    answered: Any = None
+    width = 0
+    others = 0
+    for n, sample in enumerate(samples):
+        if not is_harness_sample(sample):
+            raise damaged(file, "an entry is no sample of lm-evaluation-harness")
+        answered = sample.get("filter") if n == 0 else answered
+        if sample.get("filter") != answered:  # the same answers once more
+            continue
+        names = choice_names(sample)
+        values = log_likelihoods(sample)
+        if 1 < len(names) < len(values):  # followed by those without the question
+            values = values[: len(names)]
+        if not 2 <= len(values) <= MOST_CHOICES:
+            reason = f"{file} holds samples of lm-evaluation-harness without log-likelihoods of several choices."
+            action = (
+                "Log the samples of a multiple-choice task; generated text has no probabilities."
+            )
+            raise InvalidUpload("no_outputs", reason, action)
+        width = width or len(values)
+        if len(values) != width:
+            others += 1
+            continue
+        logits = {f"logit_{j}": value for j, value in enumerate(values)}
+        places = {name: j for j, name in enumerate(names[:width])}
+        places |= {str(j): j for j in range(width)}
+        places |= {letter: j for j, letter in enumerate(ascii_uppercase[:width])}
+        target = str(sample["target"]).strip()  # a number, a letter, or the text of the choice
+        rows.append({"id": sample.get("doc_id"), "label": places.get(target), **logits})
+    reason = (
+        f"{file} holds samples of lm-evaluation-harness: the log-likelihoods of {width} choices are read as logits, so "
+        "that probabilities are a softmax over the choices of a question."
+    )
+    findings: Findings = (info("softmax_over_choices", reason),)
+    if others:
+        reason = f"{plural(others, 'question')} of {file} with another number of choices than {width} left out."
+        action = "Calibrate each number of choices by itself."
+        findings += (warning("other_choices", reason, action),)
+    return rows, findings
+
+
+def choice_names(sample: dict[str, Any]) -> list[str]:
+    """The texts of the choices; empty where the question has none."""
+    doc = sample.get("doc")
+    choices = doc.get("choices") if isinstance(doc, dict) else None
+    choices = choices.get("text") if isinstance(choices, dict) else choices
+    return [str(choice).strip() for choice in choices] if isinstance(choices, list) else []
+
+
+def log_likelihoods(sample: dict[str, Any]) -> list[float]:
+    """The log-likelihood of each choice; empty where the responses are none."""
+    for key in RESPONSES:
+        try:
+            pairs = [r[0] if len(r) == 1 else r for r in sample.get(key) or []]
+            if pairs and all(len(p) == 2 and str(p[1]) in ("True", "False") for p in pairs):
+                return [float(value) for value, _ in pairs]
+        except (TypeError, ValueError, OverflowError, KeyError):
+            continue
+    return []
+
+
+# Logs of decisions.
+
+
+def is_decision_log(row: Any) -> bool:
+    """Return whether an object holds a list of typed answers with names."""
+    answers = row.get("answers") if isinstance(row, dict) else None
+    return isinstance(answers, list) and any(
+        isinstance(answer, dict) and {"type", "name"} <= answer.keys() for answer in answers
+    )
+
+
+def by_question(row: Any) -> Any:
+    """Return a row with its answers by the names of their questions; a refusal has no probabilities."""
+    if not is_decision_log(row):
+        return row
+    answers = {}
+    for answer in row["answers"]:
+        if isinstance(answer, dict) and "name" in answer:
+            plain = {key: value for key, value in answer.items() if key != "name"}
+            options = answer.get("probabilities")
+            if isinstance(options, list) and all(isinstance(item, dict) for item in options):
+                named = {str(item.get("value")): item.get("probability") for item in options}
+                plain["probabilities"] = named
+            answers[str(answer["name"])] = plain
+    return {**row, "answers": answers}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,17 +36,15 @@ def cells_of(kind: Any) -> Cells:
     from pyarrow import types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "text"
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return "list"
-    if types.is_boolean(kind):
-        return "truth"
-    if types.is_date(kind) or types.is_timestamp(kind):
-        return "date"
-    return "nothing" if types.is_null(kind) else "other"
+    tests: dict[Cells, tuple[Callable[[Any], bool], ...]] = {
+        "text": (types.is_string, types.is_large_string, types.is_string_view),
+        "number": (types.is_integer, types.is_floating, types.is_decimal),
+        "list": (types.is_list, types.is_large_list, types.is_fixed_size_list),
+        "truth": (types.is_boolean,),
+        "date": (types.is_date, types.is_timestamp),
+        "nothing": (types.is_null,),
+    }
+    return next((cells for cells, fits in tests.items() if any(fit(kind) for fit in fits)), "other")
 
 
 class Table(Contents):
@@ -83,12 +82,11 @@ class Table(Contents):
         """The same table with the rows of these numbers, in their order, or all; without one of its columns."""
         with reading(self.name):
             table = self.table.drop_columns([without]) if without else self.table
-            found = Table(
-                self.name, table if rows is None else table.take(rows), self._drop_bad_cells
-            )
-        found.format_choices = self.format_choices
-        found.nested = self.nested
-        return found
+            table = table if rows is None else table.take(rows)
+            taken = Table(self.name, table, self._drop_bad_cells)
+        taken.format_choices = self.format_choices
+        taken.nested = self.nested
+        return taken
 
     def sample(self) -> dict[str, Array]:
         """Return rows from all of the table, at most :data:`SAMPLE_ROWS`, by which columns are recognised.
@@ -114,13 +112,9 @@ class Table(Contents):
             return matrix(column, what)
         if cells == "date":
             return texts(column.cast(pa.date32()))
-        if cells == "text" or (cells == "truth" and column.null_count):
+        if cells == "text":
             return texts(column)
-        return (
-            column.to_numpy().astype(bool)
-            if cells == "truth"
-            else numbers(column, what, self._drop_bad_cells)
-        )
+        return truths(column) if cells == "truth" else numbers(column, what, self._drop_bad_cells)
 
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Numbers of several columns side by side."""
@@ -131,11 +125,8 @@ class Table(Contents):
         with reading(what):
             out = np.empty((self.n_rows, len(names)), dtype=dtype)
             for j, name in enumerate(names):
-                out[:, j] = numbers(
-                    self.column(name),
-                    f"Column {shortened(name)} of {self.name}",
-                    self._drop_bad_cells,
-                )
+                what = f"Column {shortened(name)} of {self.name}"
+                out[:, j] = numbers(self.column(name), what, self._drop_bad_cells)
         return out
 
 
@@ -158,23 +149,22 @@ def sampled(column: pa.ChunkedArray, rows: npt.NDArray[np.int64]) -> Array:
         return np.full(len(column), "NaT", dtype="datetime64[s]")
     if cells == "text":
         return texts(pc.utf8_slice_codeunits(column.cast(pa.large_string()), 0, SAMPLE_TEXT))
-    if cells == "truth":
-        return (
-            texts(column) if column.null_count else column.cast(pa.bool_()).to_numpy().astype(bool)
-        )
-    return numbers(column, "", False)
+    return truths(column) if cells == "truth" else numbers(column, "", False)
+
+
+def truths(column: pa.ChunkedArray) -> Array:
+    """A column of true and false; as text where some are missing."""
+    import pyarrow as pa
+
+    return texts(column) if column.null_count else column.cast(pa.bool_()).to_numpy().astype(bool)
 
 
 def check_names(names: list[str], file: str) -> None:
     """Refuse columns that cannot be told apart."""
-    counts = Counter(names)
-    if len(counts) < len(names):
-        twice, times = counts.most_common(1)[0]
-        raise InvalidUpload(
-            "duplicate_columns",
-            f"{file} has {times} columns called {shortened(twice)!r} that differ; a join usually causes it.",
-            "Rename or delete all but one of them.",
-        )
+    twice, times = Counter(names).most_common(1)[0] if names else ("", 1)
+    if times > 1:
+        reason = f"{file} has {times} columns called {shortened(twice)!r} that differ; a join usually causes it."
+        raise InvalidUpload("duplicate_columns", reason, "Rename or delete all but one of them.")
 
 
 def without_twins(table: pa.Table) -> pa.Table:
@@ -242,20 +232,16 @@ def parse_cells(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> pa.
         cause = "A second header line, a comment or a decimal comma usually causes it."
         if 0 < n_percent < len(column) - column.null_count:
             cause = f"{plural(n_percent, 'cell')} {verb(n_percent, 'has', 'have')} a percent sign, the others none."
-        raise InvalidUpload(
-            "text_in_cells",
+        reason = (
             f"{what} should hold numbers, but {n_bad:,} of {len(column):,} cells {verb(n_bad, 'holds', 'hold')} text; "
-            f"the first is {shortened(column[first].as_py())!r} in row {first + 1:,}. {cause}",
-            "Leave these rows out, or correct the cells.",
-            drop_bad_rows=True,
+            f"the first is {shortened(column[first].as_py())!r} in row {first + 1:,}. {cause}"
         )
+        action = "Leave these rows out, or correct the cells."
+        raise InvalidUpload("text_in_cells", reason, action, drop_bad_rows=True)
     return pc.cast(pc.utf8_trim_whitespace(pc.if_else(good, column, None)), pa.float64())
 
 
 def not_numbers(what: str, kind: str) -> InvalidUpload:
     """Refuse lists, structures and other values that are neither numbers nor names."""
-    return InvalidUpload(
-        "dtype",
-        f"{what} holds values of type {shortened(kind)} where numbers are needed.",
-        "Choose another column, or save one number per cell.",
-    )
+    reason = f"{what} holds values of type {shortened(kind)} where numbers are needed."
+    return InvalidUpload("dtype", reason, "Choose another column, or save one number per cell.")

@@ -7,7 +7,6 @@ of lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from calib.data.array_names import CLASS_NAMES, LABELS, canonical, first_named
 from calib.data.findings import Findings, InvalidUpload, info, warning
 from calib.data.guess.arrays import infer_label
 from calib.data.options import Choices
-from calib.data.read.base import Array, ArrayInfo, Arrays, Contents
+from calib.data.read.base import Array, ArrayInfo, Arrays, Contents, Read
 from calib.data.words import listed_words
 from calib.errors import Finding
 from calib.formatting import plural
@@ -48,23 +47,30 @@ def read_as_pairs(
     """
     if choices.kind not in (None, "pairs") or choices.outputs not in (None, CONFIDENCE):
         return contents, {}, ()
-    bases = {canonical(name).base for name in contents.names}
-    if bases.isdisjoint(VALUES) or bases.isdisjoint(INDICES):
-        return contents, {}, ()
     values, indices, rest = (first_named(contents.names, n, None) for n in (VALUES, INDICES, REST))
-    if values is None or indices is None or not _is_top_k(contents, values, indices):
+    if values is None or indices is None or not is_top_k(contents, values, indices):
         return contents, {}, ()
-    logits, classes = _rows_by_k(contents.read(values), contents.read(indices))
+    logits, classes = contents.read(values), contents.read(indices)
+    k = logits.shape[-1]
+    if logits.shape != classes.shape or not logits.size or logits.dtype.kind != "f":
+        reason = (
+            f"values hold {logits.dtype} of the shape {logits.shape} and indices {classes.dtype} of {classes.shape}; "
+            "floats and integers are needed, both of the shape (rows, k)."
+        )
+        action = "Save values as float32 and indices as int32, both as (rows, k)."
+        raise InvalidUpload("top_k_shape", reason, action)
+    # Leading axes, such as texts and their tokens, become rows.
+    logits, classes = logits.reshape(-1, k).astype(np.float64), classes.reshape(-1, k)
     others = None if rest is None else contents.read(rest).reshape(-1)
-    confidence, finding = _confidence(logits, others, contents.name)
+    confidence, finding = confidence_of(logits, others, contents.name)
     arrays: dict[str, Array] = {CONFIDENCE: confidence}
     options: dict[str, Any] = {"kind": "pairs", "outputs": CONFIDENCE}
     if labelled:
-        truth = _labels(contents, labels, choices, len(logits))
+        truth = class_labels(contents, labels, choices, len(logits))
         first_choice = np.take_along_axis(classes, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
         arrays[CORRECT] = np.where(truth >= 0, first_choice == truth, np.nan)
         options |= {"labels": CORRECT, "drop_bad_rows": choices.drop_bad_rows is not False}
-    reads: list[tuple[ArrayInfo, Callable[[], Array]]] = [
+    reads: list[tuple[ArrayInfo, Read]] = [
         (ArrayInfo(name, array.shape, str(array.dtype)), partial(np.asarray, array))
         for name, array in arrays.items()
     ]
@@ -77,7 +83,8 @@ def read_as_pairs(
     return Arrays(contents.name, reads), options, (finding,)
 
 
-def _is_top_k(contents: Contents, values: str, indices: str) -> bool:
+def is_top_k(contents: Contents, values: str, indices: str) -> bool:
+    """Return whether two arrays are logits and classes of the same rows; in tables they are columns of lists."""
     logits = contents.info(values)
     classes = contents.info(indices)
     if contents.tabular:
@@ -85,68 +92,42 @@ def _is_top_k(contents: Contents, values: str, indices: str) -> bool:
     return logits.shape == classes.shape and len(logits.shape) >= 2 and "int" in classes.dtype
 
 
-def _rows_by_k(values: Array, indices: Array) -> tuple[Floats, Array]:
-    """Float64 logits and classes, both (n, k); leading axes, such as texts and their tokens, become rows."""
-    if (
-        values.shape != indices.shape
-        or values.ndim < 2
-        or not values.size
-        or values.dtype.kind != "f"
-    ):
-        raise InvalidUpload(
-            "top_k_shape",
-            f"values hold {values.dtype} of the shape {values.shape} and indices {indices.dtype} of {indices.shape}; "
-            "floats and integers are needed, both of the shape (rows, k).",
-            "Save values as float32 and indices as int32, both as (rows, k).",
-        )
-    k = values.shape[-1]
-    return values.reshape(-1, k).astype(np.float64), indices.reshape(-1, k)
-
-
-def _confidence(logits: Floats, rest: Array | None, name: str) -> tuple[Floats, Finding]:
+def confidence_of(logits: Floats, rest: Array | None, name: str) -> tuple[Floats, Finding]:
     """Probability of each row's first choice, and what it was computed from."""
     n, k = logits.shape
     total = logsumexp(logits, axis=1)
     read = f"The {k:,} largest values of each row were read as pairs: whether the first choice is correct, and "
+    save = "Save rest: the logsumexp of all logits of a row that are not among its values."
     if rest is None and (total <= np.log1p(LIKE_PROBABILITIES)).all():
         found = info("top_k", f"{read}its probability. values are log-probabilities.")
         return np.minimum(np.exp(logits.max(axis=1)), 1.0), found
     if rest is None:
-        found = warning(
-            "top_k",
-            f"{read}its share among these {k:,} classes, which is too high where other classes are likely.",
-            "Save rest: the logsumexp of all logits of a row that are not among its values.",
-        )
-        return np.exp(logits.max(axis=1) - total), found
+        share = f"{read}its share among these {k:,} classes, which is too high where other classes are likely."
+        return np.exp(logits.max(axis=1) - total), warning("top_k", share, save)
     if rest.shape != (n,):
         reason = f"rest has {plural(len(rest), 'value')} for {plural(n, 'row')} of values."
         raise InvalidUpload("top_k_rest", reason, "Save rest as (rows,).")
     if (rest >= total).all():
-        raise InvalidUpload(
-            "top_k_rest",
-            f"In each row of {name} rest is larger than the logsumexp of values, as the logsumexp of all logits is.",
-            "Save rest: the logsumexp of all logits of a row that are not among its values.",
-        )
+        reason = f"In each row of {name} rest is larger than the logsumexp of values, as that of all logits is."
+        raise InvalidUpload("top_k_rest", reason, save)
     found = info("top_k", f"{read}its probability, by a softmax over values and rest.")
     return np.exp(logits.max(axis=1) - np.logaddexp(total, rest)), found
 
 
-def _labels(contents: Contents, labels: Contents | None, choices: Choices, n: int) -> Array:
+def class_labels(contents: Contents, labels: Contents | None, choices: Choices, n: int) -> Array:
     """Class of each row; negative where there is none, such as -100."""
     source = labels or contents
     name = choices.labels
     if name is None or name == CORRECT:
         name = first_named(contents.names, LABELS, None) if labels is None else infer_label(labels)
     if not name or name not in source:
-        raise InvalidUpload(
-            "no_labels", f"{source.name} holds no labels.", "Save an array labels of shape (n,)."
-        )
-    found = source.read(str(name)).reshape(-1)
+        reason = f"{source.name} holds no labels."
+        raise InvalidUpload("no_labels", reason, "Save an array labels of shape (n,).")
+    found = source.read(name).reshape(-1)
     if len(found) != n or found.dtype.kind not in "iuf":
-        raise InvalidUpload(
-            "top_k_labels",
+        reason = (
             f"{name} holds {plural(len(found), 'value')} of type {found.dtype} for {plural(n, 'row')}; the number of "
-            "each row's class is needed, as in the indices.",
-            "Save labels as int64 of shape (n,).",
+            "each row's class is needed, as in the indices."
         )
+        raise InvalidUpload("top_k_labels", reason, "Save labels as int64 of shape (n,).")
     return found
