@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from calib.base import NEEDS_CLASSES, extras_for
 from calib.calibrators.geometric import fast_separation
 from calib.data import Predictions
-from calib.data.samples import SAMPLES, load_sample, true_map
+from calib.data.samples import SAMPLES, load_sample, sample_named
 from calib.diagnostics.calibration_maps import class_map, class_rows, venn_abers_pair
 from calib.diagnostics.judgement import TEST
 from calib.numerics import Floats, sigmoid, softmax
@@ -88,7 +88,7 @@ def _frame() -> MapPicture:
             [np.log(p := np.linspace(0.002, 0.998, 200)) - np.log1p(-p), axis.scores[::4]]
         )
     )
-    truth = true_map(BINARY)
+    truth = sample_named(BINARY).true_map
     assert truth is not None
     return MapPicture("class 1", axis, grid, rows.frequencies, "other", cells.edges, cells.inside, cells.others,
                       truth(sigmoid(grid)))  # fmt: skip

@@ -161,12 +161,8 @@ KNOWN: dict[str, dict[str, Any]] = {
 }
 """Known functions of simulated samples, and the maker of one."""
 
-SAMPLES: dict[str, Sample] = {
-    name: Sample(name, **said, **KNOWN.get(name, {}))
-    for name, said in json.loads(
-        Path(__file__).with_name("samples.json").read_text(encoding="utf-8")
-    ).items()
-}
+_FACTS = json.loads(Path(__file__).with_name("samples.json").read_text(encoding="utf-8"))
+SAMPLES = {name: Sample(name, **of, **KNOWN.get(name, {})) for name, of in _FACTS.items()}
 """In the order of display; the first one shows every page at its best, since it carries features."""
 
 
@@ -188,7 +184,7 @@ def load_sample(name: str) -> Predictions:
     DataError
         For a name that does not exist, or where the folder of samples was not installed.
     """
-    sample = _sample(name)
+    sample = sample_named(name)
     if sample.build is None:
         roles = {"group": sample.groups} if sample.groups else None
         predictions = load_quietly(_find(sample.file), roles=roles)
@@ -202,30 +198,17 @@ def load_sample(name: str) -> Predictions:
     return replace(predictions, name=sample.title)
 
 
-def true_latent(name: str) -> TrueFunction | None:
-    """The latent function of a perfect calibrator of this sample's logits, up to a shift; None where unknown."""
-    return _sample(name).true_latent
-
-
-def true_map(name: str) -> TrueFunction | None:
-    """The true probability of class 1 as a function of the given probability of class 1; None where unknown."""
-    return _sample(name).true_map
-
-
-def _sample(name: str) -> Sample:
-    if name not in tuple(SAMPLES):
-        message = f"There is no sample {name!r}."
-        raise DataError(
-            [Finding("error", "unknown_sample", message, f"Choose from {', '.join(SAMPLES)}.")]
-        )
-    return SAMPLES[name]
+def sample_named(name: str) -> Sample:
+    """The sample of a name; refused where there is none."""
+    if name in tuple(SAMPLES):
+        return SAMPLES[name]
+    action = f"Choose from {', '.join(SAMPLES)}."
+    raise DataError([Finding("error", "unknown_sample", f"There is no sample {name!r}.", action)])
 
 
 def _find(file: str) -> Path:
     path = studio() / FOLDER / file
     if path.is_file():
         return path
-    message = (
-        f"The sample file {FOLDER}/{file} is not in {studio()}: this copy of calib is not whole."
-    )
-    raise DataError([Finding("error", "sample_not_found", message, "Install it anew.")])
+    reason = f"The sample file {FOLDER}/{file} is not in {studio()}: this copy is not whole."
+    raise DataError([Finding("error", "sample_not_found", reason, "Install it anew.")])

@@ -16,7 +16,7 @@ from calib.calibrators.identity import Identity
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.calibrators.venn_abers import VennAbers
 from calib.canonical import SAME, Kind
-from calib.data.samples import true_map
+from calib.data.samples import sample_named
 from calib.diagnostics.histograms import Frequencies, frequencies
 from calib.diagnostics.judgement import TEST, rows_to_judge
 from calib.diagnostics.reliability import default_bins
@@ -332,7 +332,7 @@ def class_rows(
     axis = axes["log_odds"]
     scores = axis.scores[np.unique(np.linspace(0, len(axis.scores) - 1, N_POINTS).astype(int))]
     grid = np.unique(np.concatenate([scores, np.linspace(*axis.limits, N_POINTS)]))
-    true = true_map(sample) if sample is not None else None
+    true = None if sample is None else sample_named(sample).true_map
     truth = None
     if true is not None:
         truth = 1 - true(sigmoid(-grid)) if target == 0 else true(sigmoid(grid))

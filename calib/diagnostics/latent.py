@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
-from calib.data.samples import TrueFunction, true_latent
+from calib.data.samples import TrueFunction, sample_named
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
 
@@ -36,7 +36,7 @@ def of_rows(
     data: Mapping[str, Any],
 ) -> T:
     """:func:`latent_curve` or :func:`study_effect` of the rows among a worker's arrays, with the truth of a sample."""
-    truth = None if sample is None else true_latent(sample)
+    truth = None if sample is None else sample_named(sample).true_latent
     return compute(gp, data["logits"], data["labels"], temperature, truth, *more)
 
 

@@ -42,12 +42,9 @@ ENVIRONMENT = {
 """No threads but those that a reader starts, and allocators that reserve no address space that they do not use."""
 
 OURS = (
-    "calib.data.loading",
-    "calib.data.unlabelled",
-    "calib.diagnostics.shift_data",
-    "calib.data.read.files",
+    "calib.data.loading", "calib.data.unlabelled", "calib.diagnostics.shift_data", "calib.data.read.files",
     "calib.data.guess.files",
-)
+)  # fmt: skip
 """Modules whose functions readers call, and the formats; imported by name, for they stand above this one."""
 LIBRARIES = (
     "h5py", "openpyxl", "pandas", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute", "pyarrow.json",

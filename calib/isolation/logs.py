@@ -84,13 +84,13 @@ def _uncaught(kind: Any, error: BaseException, where: Any) -> None:
 
 def _uncaught_in_thread(found: Any) -> None:
     if found.exc_type is not SystemExit and found.exc_value is not None:
-        logging.getLogger(OURS).error(
-            "a thread was ended by what nobody caught\n%s", trace(found.exc_value)
-        )
+        _log_error("a thread was ended by what nobody caught", found.exc_value)
 
 
 def _unraisable(found: Any) -> None:
     if found.exc_value is not None:
-        logging.getLogger(OURS).error(
-            "an error that could not be raised\n%s", trace(found.exc_value)
-        )
+        _log_error("an error that could not be raised", found.exc_value)
+
+
+def _log_error(event: str, error: BaseException) -> None:
+    logging.getLogger(OURS).error("%s\n%s", event, trace(error))

@@ -109,24 +109,14 @@ class Limits:
 def readable_folders() -> list[str]:
     """Python's installation and what it needs of the system: all that a reader may open by itself."""
     package = Path(__file__).resolve().parents[1]
-    site = {
-        entry
-        for entry in sys.path
-        if entry and Path(entry).name in ("site-packages", "dist-packages")
-    }
-    wanted = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(package), *site}
+    packages = "site-packages", "dist-packages"
+    site = [entry for entry in sys.path if Path(entry).name in packages]
+    python = (sys.prefix, sys.base_prefix, sys.exec_prefix, str(package), *site)
     system = (
-        "/usr/lib",
-        "/usr/local/lib",
-        "/usr/share/zoneinfo",
-        "/lib",
-        "/lib64",
-        "/etc/ld.so.cache",
-        "/dev/urandom",
-    )
-    return sorted(
-        {os.path.realpath(folder) for folder in (*wanted, *system) if Path(folder).exists()}
-    )
+        "/usr/lib", "/usr/local/lib", "/usr/share/zoneinfo", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/urandom",
+    )  # fmt: skip
+    there = [folder for folder in (*python, *system) if Path(folder).exists()]
+    return sorted({os.path.realpath(folder) for folder in there})
 
 
 def missing_protections() -> list[str]:

@@ -18,8 +18,7 @@ from calib.data.samples import (
     bayes_iso_map,
     exaggerate,
     load_sample,
-    true_latent,
-    true_map,
+    sample_named,
     undo_exaggeration,
 )
 from calib.numerics import argmax_with_ties
@@ -27,7 +26,7 @@ from calib.tasks import tasks_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 NAMES = list(SAMPLES)
-LATENT = [name for name in NAMES if true_latent(name) is not None]
+LATENT = [name for name in NAMES if SAMPLES[name].true_latent is not None]
 
 
 def nll(logits, labels) -> float:
@@ -86,7 +85,7 @@ def test_exaggeration_and_its_inverse(logit):
 def test_true_latent_is_calibrated_and_beats_any_temperature(name):
     data = load_sample(name)
     logits = np.asarray(data.logits, float)
-    latent = true_latent(name)(logits)
+    latent = SAMPLES[name].true_latent(logits)
     best_temperature = TemperatureScaling().fit(logits, data.labels).temperature_
     assert nll(latent, data.labels) < nll(logits / best_temperature, data.labels) - 0.01
 
@@ -159,6 +158,6 @@ def test_the_log_of_decisions_is_made_again_and_two_questions_are_off(tmp_path):
 
 
 def test_unknown_name_is_answered_with_the_known_ones():
-    for call in (load_sample, true_latent, true_map):
+    for call in (load_sample, sample_named):
         with pytest.raises(DataError, match=r"no sample 'nope'.*digits-cnn"):
             call("nope")

@@ -64,7 +64,6 @@ SETTLED = [
         "percent",
         0.0051,
     ),
-    ("bytes rounded down", lambda m: np.floor(m.probs * 255.99).astype(np.uint8), "counts", 0.009),
     (
         "two classes in percent",
         lambda m: 100 * np.stack([m.probs[:, 0], 1 - m.probs[:, 0]], 1),
@@ -98,6 +97,15 @@ def test_rows_settle_the_scale_which_is_said_and_can_be_switched_back(make, valu
     assert back.kind == "logits" and back.scale is None
     np.testing.assert_array_equal(back.logits, outputs.astype(back.logits.dtype))
     check_repeatable(path)
+
+
+def test_bytes_are_asked_about_with_counts_first(make):
+    outputs = np.floor(make.probs * 255.99).astype(np.uint8)
+    arrays = {"outputs": outputs, "labels": make.labels}
+    asked = the(inspect(arrays), "scale")
+    first, *_ = asked.readings.values()
+    data = load(arrays, **first)
+    assert np.abs(np.exp(data.logits) - make.probs).max() <= 0.009
 
 
 def one_column(m):

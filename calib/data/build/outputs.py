@@ -49,9 +49,6 @@ A_SLIP = 0.02
 MOST_CODES = 2
 """Different numbers that stand for a missing probability."""
 
-WHOLES = (100.0, 255.0, 256.0)
-"""Sums of rows of rounded numbers: percent and bytes."""
-
 SCALE_WORDS = {
     **{
         scale: frozenset(listed_words(f"scale_{scale}")) for scale in ("log_odds", "log", "percent")
@@ -239,11 +236,10 @@ def of_rows(values: Floats, name: str) -> Scale | None:
     if low < -ROUNDING * high:
         return None
     unit = unit_of(values)
-    whole = min(WHOLES, key=lambda one: abs(one - float(np.median(total))))
-    off = np.abs(total - whole)
-    slack = max(min(unit * values.shape[1] / 2, whole / 4), 5 * SLACK * whole)
-    if off.max() <= slack and np.median(off) <= SLACK * whole + unit * np.sqrt(values.shape[1]):
-        return "percent" if whole == 100 else "counts"
+    off = np.abs(total - 100)
+    slack = max(min(unit * values.shape[1] / 2, 25), 500 * SLACK)
+    if off.max() <= slack and np.median(off) <= 100 * SLACK + unit * np.sqrt(values.shape[1]):
+        return "percent"
     if len(values) >= 5 and np.ptp(total) <= 1e-5 * np.median(total):
         return "counts"
     if unit < 0.1 and low <= 1:
@@ -305,11 +301,8 @@ def unit_of(values: Floats) -> float:
     """The largest power of ten up to one of which all values are multiples; 0 where there is none."""
     for unit in (1.0, 0.1, 0.01, 0.001, 0.0001):
         scaled = values[np.isfinite(values)].astype(np.float64) / unit
-        near = (
-            1e-6
-            if values.dtype == np.float64
-            else 1e-6 * max(float(np.abs(scaled).max(initial=1.0)), 1.0)
-        )
+        largest = 1.0 if values.dtype == np.float64 else float(np.abs(scaled).max(initial=1.0))
+        near = 1e-6 * largest
         if near < 0.05 and (np.abs(scaled - np.round(scaled)) <= near).all():
             return unit
     return 0.0
