@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from calib.auditing.compare import Comparison, compare
     from calib.base import Calibrator
     from calib.canonical import logits
-    from calib.cli.open_app import open_app
+    from calib.cli.app import open_app
     from calib.data import Predictions, load, load_models
     from calib.data.loading import from_outputs
     from calib.data.samples import load_sample
@@ -52,7 +52,7 @@ _NAMES = {
     "auditing.compare": ("Comparison", "compare"),
     "base": ("Calibrator",),
     "canonical": ("logits",),
-    "cli.open_app": ("open_app",),
+    "cli.app": ("open_app",),
     "data": ("Predictions", "load", "load_models"),
     "data.loading": ("from_outputs",),
     "data.samples": ("load_sample",),

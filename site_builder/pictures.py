@@ -18,7 +18,7 @@ from calib.plots.annotations import carry, whiskers
 from calib.plots.maps import MapLine, MapPicture, calibration_maps
 from calib.plots.style import COLORS, GUIDE, NEUTRAL, method_style, quiet, set_x, set_y
 from calib.registry import METHODS, Method
-from calib.reporting.blocks import figure_html, scripts
+from calib.reporting.parts import figure_html, scripts
 
 BINARY, DIGITS = "simulated-binary", "digits-cnn"
 N_FITTED = 1000

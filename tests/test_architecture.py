@@ -64,7 +64,6 @@ SHORT = {
     "__main__.py": "what `python -m calib` runs, which Python looks for under this name",
     "calibrators/histogram.py": "a method has a file of its own, however little it does",
     "calibrators/identity.py": "a method has a file of its own, however little it does",
-    "cli/app.py": "a command has a file of its own, as all others have",
     "cli/audit.py": "a command has a file of its own, as all others have",
     "cli/settings.py": "a command has a file of its own, as all others have",
     "reporting/notebook.py": "what results are shown by in a notebook, imported by name where its packages are there",

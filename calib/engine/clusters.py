@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from calib.engine.shared import dumps, folder
-from calib.engine.specs import Data, Kind
+from calib.engine.specs import Data, Kind, dumps, folder
 from calib.errors import CalibrationError
 
 PROJECT = Path(__file__).resolve().parents[2]

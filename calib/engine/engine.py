@@ -18,8 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from calib.engine.clusters import Cluster
-from calib.engine.shared import folder
-from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, Kind, TaskSpec
+from calib.engine.specs import NO_DATA, Data, FitSpec, Fitted, Job, Kind, TaskSpec, folder
 from calib.engine.worker import fit_calibrator, plainly, run
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
 from calib.isolation.logs import trace

@@ -14,7 +14,7 @@ from typing import Any
 
 from calib.base import Calibrator, Progress
 from calib.calibrators.backend import cpu_description
-from calib.engine.shared import dumps
+from calib.engine.specs import dumps
 from calib.errors import CalibrationError, FitCancelled, UnexpectedError, reason
 from calib.isolation.logs import trace, without_data
 from calib.registry import calibrator
@@ -34,7 +34,7 @@ def run(
 
     Parameters
     ----------
-    given : arrays by name, pickled by :func:`calib.engine.shared.dumps` or as they are.
+    given : arrays by name, pickled by :func:`calib.engine.specs.dumps` or as they are.
     task : its name.
     topic : under which the scheduler passes on how far it is.
     most_seconds : processor time after which the system ends this process; 0 for any.

@@ -20,8 +20,8 @@ from calib.evaluation.compare import BASELINE, table_of
 from calib.metrics.confidence import scored_pair
 from calib.plots.methods_table import CSS
 from calib.registry import calibrator, presets
-from calib.reporting.blocks import environment, policy, scripts
 from calib.reporting.contents import Report, Source
+from calib.reporting.parts import environment, policy, scripts
 from calib.reporting.sections import sections
 
 

@@ -9,9 +9,8 @@ from calib.evaluation.compare import BASELINE
 from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.evaluation.describe import Recommendation
 from calib.registry import METHODS
-from calib.reporting.blocks import environment
 from calib.reporting.contents import Report
-from calib.reporting.parts import findings_table, score_table
+from calib.reporting.parts import environment, findings_table, score_table
 
 
 def html_of(result: Audit | Calibrator | Recommendation | Comparison | Report) -> str:

@@ -19,8 +19,8 @@ from calib.numerics import Floats
 from calib.plots.decisions import decision_curves
 from calib.plots.risk_model import risk_limits, risk_model_diagram, risk_scale
 from calib.reporting import parts
-from calib.reporting.blocks import Block, Cell, Note, Section, Table, Tile, Tiles, figures_html
 from calib.reporting.contents import Report, ReportedMethod
+from calib.reporting.parts import Block, Cell, Note, Section, Table, Tile, Tiles, figures_html
 
 THRESHOLDS = 60
 """Of a decision curve."""

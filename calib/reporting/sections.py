@@ -12,9 +12,9 @@ from typing import Any
 from calib.auditing.checks import describe_level
 from calib.calibrators.one_vs_rest import SHARING, OneVsRest
 from calib.decisions.judgement import certify_and_judge
-from calib.diagnostics.judged_decisions import Certified
 from calib.diagnostics.risk_coverage import (
     ROUND_ERRORS,
+    Certified,
     RiskCoverage,
     answerable,
     risk_coverage,
@@ -28,8 +28,8 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.decisions import risk_diagram
 from calib.plots.reliability import explain_diagram
 from calib.reporting import parts, risk_model
-from calib.reporting.blocks import Block, Cell, Note, Section, Table, figures_html
 from calib.reporting.contents import Report, ReportedMethod
+from calib.reporting.parts import Block, Cell, Note, Section, Table, figures_html
 
 GAINED = ("NLL", "Brier", "ECE", "accuracy")
 """Scores whose change stands first."""

@@ -28,9 +28,9 @@ from calib.export.sql import check_sql
 from calib.formatting import escape_markdown, plural
 from calib.outputs import AmbiguousOutputs
 from calib.ui.audit import audit_of
-from calib.ui.building import offer_file
 from calib.ui.data.view import show_finding
 from calib.ui.fits import RAW, ShownFit, intervals_of
+from calib.ui.progress import offer_file
 from calib.ui.server.memory import nbytes
 from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.session import EXPORTED, Carried, OpenSession, keep

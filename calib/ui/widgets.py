@@ -2,7 +2,7 @@
 
 A choice stays while fits come and go. Streamlit can build a file when its button is clicked, but forgets it two runs
 of any visitor later, also while the browser still fetches it: so a small file is built with the page, and a large one
-by a worker (:mod:`calib.ui.building`). Every figure has a text alternative, a line on how to read it, its picture and
+by a worker (:mod:`calib.ui.progress`). Every figure has a text alternative, a line on how to read it, its picture and
 its data.
 """
 

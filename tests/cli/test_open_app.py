@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.cli import open_app
+from calib.cli import app as module
 from calib.data.loading import from_outputs
 from calib.errors import CalibrationError
 from calib.store.contents import Entry, get_data, link_name, plain_findings
@@ -67,7 +67,7 @@ def test_it_ends_with_the_session(tmp_path):
 def test_the_link_leads_to_the_data_with_their_name_and_findings(tmp_path):
     data = from_outputs(LOGITS * 300, LABELS, name="<script>alert(1)</script>")
     part = data.take(range(150))
-    token = open_app._store(part.identified(), tmp_path)
+    token = module._store(part.identified(), tmp_path)
     store = Store(tmp_path)
     entry = store.get_link(link_name(token), Entry)
     kept = get_data(store, entry.data)
@@ -100,7 +100,7 @@ def test_a_temporary_folder_that_takes_nothing_is_said(monkeypatch, tmp_path):
 
 def test_an_interrupt_while_it_starts_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("calib.cli.open_app._answers", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr("calib.cli.app._answers", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         calib.open_app(LOGITS, LABELS)
     assert not list(tmp_path.iterdir())

@@ -9,10 +9,10 @@ from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data.predictions import Predictions
 from calib.decisions import CostMatrix, decide_classes
-from calib.diagnostics import judged_decisions
+from calib.diagnostics import risk_coverage
 from calib.diagnostics.histograms import sided_counts, threshold_counts
-from calib.diagnostics.judged_decisions import costs_beside_raw
 from calib.diagnostics.judgement import arrays_to_judge
+from calib.diagnostics.risk_coverage import costs_beside_raw
 from tests.conftest import simulate
 
 
@@ -36,7 +36,7 @@ def rule(rng):
 
 def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):
     data, raw, fitted = rows
-    monkeypatch.setattr(judged_decisions, "MEMORY_ENTRIES", 4 * 100)  # nine blocks
+    monkeypatch.setattr(risk_coverage, "MEMORY_ENTRIES", 4 * 100)  # nine blocks
     found = costs_beside_raw(raw, fitted, rule, data=arrays_to_judge(data))
     probs = [each.predict_proba(data.logits) for each in (raw, fitted)]
     for one, p in zip((found.raw, found.method), probs, strict=True):

@@ -21,7 +21,7 @@ from distributed import Client, Security
 import calib
 from calib.engine import Data, Engine, FitSpec, Job, QueueFull, TaskSpec, on_disk
 from calib.engine.clusters import PLACES
-from calib.engine.shared import LARGE, folder
+from calib.engine.specs import LARGE, folder
 from tests.conftest import ROOT, alive, finished, wait_until
 from tests.engine.conftest import HERE, rows_of, running
 

@@ -9,7 +9,7 @@ import re
 import plotly.graph_objects as go
 
 from calib.plots.style import quiet
-from calib.reporting.blocks import figure_html, figures_html, policy, scripts
+from calib.reporting.parts import figure_html, figures_html, policy, scripts
 from tests.reporting.conftest import HOSTILE, Reading
 
 NAMES = (*HOSTILE, "$x^$", "<!--<script>", "\u2028\u2029", "&lt;b&gt;")

@@ -20,8 +20,7 @@ from calib.evaluation.comparison_table import verdict_paragraphs
 from calib.formatting import NO_BREAK, number, signed
 from calib.registry import calibrator
 from calib.reporting import Source, commands, html, method_option
-from calib.reporting.blocks import policy, scripts
-from calib.reporting.parts import MAIN
+from calib.reporting.parts import MAIN, policy, scripts
 from calib.reporting.sections import GAINED
 from tests.reporting.conftest import HOSTILE, Reading
 

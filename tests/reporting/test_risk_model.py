@@ -17,7 +17,7 @@ from calib.formatting import number, percent, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.risk_panel import RiskModelPanel
 from calib.reporting import Report, Source, html
-from calib.reporting.blocks import scripts
+from calib.reporting.parts import scripts
 from calib.reporting.risk_model import thresholds_of
 from tests.conftest import simulate
 from tests.reporting.conftest import HOSTILE, Reading

@@ -16,9 +16,9 @@ from calib.evaluation.recommendation import recommend
 from calib.formatting import escape_markdown, listed, plural
 from calib.reporting import Report, ReportedMethod, Source, html_of_fits
 from calib.ui.audit import audit_of, is_usable
-from calib.ui.building import offer_file
 from calib.ui.fits import ShownFit, jobs, resampled
 from calib.ui.link import go_to
+from calib.ui.progress import offer_file
 from calib.ui.session import EXPORTED, OpenSession, keep
 from calib.ui.text import literal
 from calib.ui.widgets import one_fit

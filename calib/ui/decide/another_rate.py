@@ -10,7 +10,7 @@ import streamlit as st
 from calib.decisions.outcomes import Costs
 from calib.decisions.prior_shift import NewRate, cut_at_rate
 from calib.decisions.rules import EventCut
-from calib.diagnostics.judged_decisions import rates_of_rows
+from calib.diagnostics.risk_coverage import rates_of_rows
 from calib.engine import Data
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import row_arrays

@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib.decisions.class_costs import ClassDecision
 from calib.decisions.rules import CostMatrix
-from calib.diagnostics.judged_decisions import CostsBeside, costs_beside_raw
+from calib.diagnostics.risk_coverage import CostsBeside, costs_beside_raw
 from calib.errors import CalibrationError
 from calib.formatting import class_in_words, number, percent, plural, safe_cell, with_interval
 from calib.metrics.bootstrap import Interval

@@ -12,8 +12,14 @@ import streamlit as st
 from calib.base import groups_for
 from calib.decisions.judgement import AnswerScores
 from calib.decisions.rules import AnswerAbove
-from calib.diagnostics.judged_decisions import answered_above, certified
-from calib.diagnostics.risk_coverage import RiskCoverage, answerable, risk_coverage, usual_error
+from calib.diagnostics.risk_coverage import (
+    RiskCoverage,
+    answerable,
+    answered_above,
+    certified,
+    risk_coverage,
+    usual_error,
+)
 from calib.engine import Data
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import percent, round_percent, with_interval

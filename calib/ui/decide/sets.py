@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.decisions.conformal import fewest_rows
-from calib.diagnostics.judged_decisions import SetsBeside, sets_beside_raw
+from calib.diagnostics.risk_coverage import SetsBeside, sets_beside_raw
 from calib.evaluation.evaluation import Evaluation
 from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
