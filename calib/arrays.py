@@ -1,4 +1,4 @@
-"""What users hand over, as checked NumPy arrays: arrays, tables and tensors are taken or refused in a sentence."""
+"""Conversion of users' arrays, tables and tensors to checked NumPy arrays, or a sentence that refuses them."""
 
 from __future__ import annotations
 

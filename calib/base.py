@@ -215,7 +215,7 @@ class Calibrator(Predictor, Displayed):
     )
 
     traits: ClassVar[frozenset[str]] = frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT})
-    """What holds of every configuration; where it depends on the parameters, :meth:`promises` says so."""
+    """Properties of every configuration; where they depend on the parameters, :meth:`promises` has them."""
 
     min_rows: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -245,7 +245,7 @@ class Calibrator(Predictor, Displayed):
         raise TypeError(f"{type(self).__name__} has no _predict")
 
     def steps(self) -> list[dict[str, Any]]:
-        """What ``_predict`` computes as a list of named steps, which exports to other places are written from.
+        """Steps that ``_predict`` computes, as a list from which exports to other places are written.
 
         :mod:`calib.export.predict` says what each step does. A method without steps is exported as a pickle alone.
 
@@ -291,7 +291,7 @@ class Calibrator(Predictor, Displayed):
         return [self.weights_note_] if self.weights_note_ else []
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each.
+        """Guarantees of this configuration for ``n_classes`` classes; the contract test checks each.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class Calibrator(Predictor, Displayed):
         return {}
 
     def variant(self, n_classes: int) -> str:
-        """What tells this configuration from another of the same method for ``n_classes``; shown behind the title.
+        """Difference of this configuration from others of the method for ``n_classes``; shown behind the title.
 
         Parameters
         ----------
@@ -453,7 +453,7 @@ class Calibrator(Predictor, Displayed):
 
     @property
     def gives_probabilities(self) -> bool:
-        """Whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
+        """Return whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
         return type(self)._predict is not Calibrator._predict
 
     def score(self, outputs: Any, labels: Any, sample_weight: Any = None) -> float:
@@ -481,7 +481,7 @@ class Calibrator(Predictor, Displayed):
 
     @property
     def needs_groups(self) -> bool:
-        """Whether it predicts from the group of each row too."""
+        """Return whether the calibrator predicts from the group of each row too."""
         return "groups" in self.needs
 
     @property
@@ -517,7 +517,7 @@ class Calibrator(Predictor, Displayed):
 
     @property
     def fitted(self) -> bool:
-        """Whether ``fit`` has succeeded."""
+        """Return whether ``fit`` has succeeded."""
         return hasattr(self, "n_classes_")
 
     @property
@@ -633,7 +633,7 @@ class Calibrator(Predictor, Displayed):
         return PREDICTED_ENTRIES
 
     def _hook_input(self, logits: Any) -> Floats:
-        """What the hooks are given for these logits."""
+        """Input of the hooks for these logits."""
         checked = check_logits(logits)
         return (
             checked
@@ -753,16 +753,16 @@ def groups_for(made: Any, data: Any) -> Any:
 
 
 def is_pairs(data: Any) -> bool:
-    """Whether a data set holds one confidence for each answer, and whether it is correct, in place of classes."""
+    """Return whether a data set holds a confidence and its correctness for each answer, in place of classes."""
     return getattr(data, "kind", None) == "pairs"
 
 
 def can_learn(cls: type[Calibrator], data: Any) -> bool:
-    """Whether a method can learn from the kind of outputs that a data set holds, and from its weights."""
+    """Return whether a method can learn from the kind of outputs that a data set holds, and from its weights."""
     return (NEEDS_CLASSES not in cls.traits or not is_pairs(data)) and counts_weights(cls, data)
 
 
 def counts_weights(cls: type[Calibrator], data: Any) -> bool:
-    """Whether a method takes the weights of a data set, if it has any; all others would be judged by other rows."""
+    """Return whether a method takes the weights of a data set, if any; others would be judged by other rows."""
     weights = getattr(data, "confirmed_weights", None)
     return weights is None or "weights" in cls.takes or LEARNS_NOTHING in cls.traits

@@ -41,7 +41,7 @@ ROUNDING = 1e-6
 """Probabilities this little below zero or above one come from sums in float32."""
 
 DEFAULT_FLOOR = float(np.finfo(np.float32).tiny)
-"""What an exact zero becomes where no floor is known (1.2e-38): about where float32 softmax outputs end."""
+"""Value of an exact zero where no floor is known (1.2e-38): about where float32 softmax outputs end."""
 
 
 SMALLEST = 5e-324
@@ -51,7 +51,7 @@ SAME = 1e-6
 """Logits this near to the floor's, relatively, are the floor's: they may have been float32."""
 
 HARD_SHARE = 1e-3
-"""What the zeros of a row hold together where every other probability is one."""
+"""Share of the zeros of a row together where every other probability is one."""
 
 
 def zero_floor(outputs: Floats, kind: Kind = "probabilities") -> float:
@@ -292,11 +292,11 @@ SCALES: dict[str, str] = {
 """Every scale by its name, and how sentences call it."""
 
 SLACK = 1e-3
-"""How far the sum of a row of probabilities may lie from one."""
+"""Tolerance for the sum of a row of probabilities."""
 
 
 def is_scale(value: Any) -> bool:
-    """Whether a value is one of the scales, or a number above zero that can be divided by."""
+    """Return whether a value is one of the scales, or a number above zero that can be divided by."""
     if isinstance(value, str):
         return value in SCALES
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
@@ -306,14 +306,14 @@ def is_scale(value: Any) -> bool:
 
 
 def one_of(scale: Scale | None) -> float | None:
-    """What a probability of one is written as; None where outputs are not divided by one number."""
+    """Number that stands for a probability of one; None where outputs are not divided by one number."""
     if isinstance(scale, str):
         return {PLAIN: 1.0, "percent": 100.0}.get(scale)
     return 1.0 if scale is None else float(scale)
 
 
 def describe_scale(scale: Scale) -> str:
-    """How sentences call a scale."""
+    """Describe a scale in a sentence."""
     return SCALES[scale] if isinstance(scale, str) else f"a probability of one written as {scale:g}"
 
 

@@ -45,17 +45,17 @@ class Finding:
 
     @property
     def offers(self) -> Mapping[str, Mapping[str, object]]:
-        """What can be done with one click, by what it is called: each reading, or the fix; empty if nothing."""
+        """Actions of one click, by their titles: each reading, or the fix; empty if there is none."""
         return self.readings or ({"Do this": self.fix} if self.fix else {})
 
     @property
     def message(self) -> str:
-        """What happened, and which methods are left out for it."""
+        """Message with the methods that are left out for it."""
         return f"{self.reason} {NO_FEATURE_METHODS}" if self.left_out else self.reason
 
 
 class CalibrationError(ValueError):
-    """What cannot be done with what was given, said in one sentence a person can act on; also of data."""
+    """Request that cannot be met, with one sentence a person can act on; also of data."""
 
     def __str__(self) -> str:
         return re.sub(
@@ -64,7 +64,7 @@ class CalibrationError(ValueError):
 
 
 class CalibrationWarning(UserWarning):
-    """What may make results invalid although they can be computed, such as scores on the rows of the fit."""
+    """Circumstance that may make results invalid although they can be computed, as scores on the rows of the fit."""
 
 
 class FitCancelled(Exception):
@@ -131,7 +131,7 @@ _PATH = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\":;,()]+[/\\])+[^\
 
 
 def reason(error: BaseException) -> str:
-    """What an unexpected error says, in one line without any path of this machine; "" where it says nothing.
+    """Describe an unexpected error in one line without any path of this machine; "" where it has no text.
 
     Whoever uploads files is told that the disk is full, and not where it is.
     """

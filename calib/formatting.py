@@ -1,4 +1,4 @@
-"""How numbers and counts are written on pages and in reports, and texts from uploads that stay texts where they go.
+"""Format of numbers and counts on pages and in reports, and of texts from uploads, which stay texts.
 
 Results show themselves in notebooks by :class:`Displayed`.
 

@@ -24,7 +24,7 @@ PREDICTED_ENTRIES = 250_000
 """Prediction works on blocks of about this many numbers (2 MB)."""
 
 MEMORY_ENTRIES = 2_000_000
-"""What goes by rows is read and judged in blocks of about this many numbers (16 MB): memory does not grow with n."""
+"""Numbers in a block of rows (16 MB) when rows are read and judged: memory does not grow with n."""
 
 PROBABILITY_FLOOR = 1e-15
 """Probabilities below it count as this much in the NLL, as in the papers' tables."""
@@ -167,7 +167,7 @@ def are_apart(log_odds: Floats) -> npt.NDArray[np.bool_]:
 
 
 def float32_error(log_odds: Floats) -> Floats:
-    """How far float32 may move the log-odds of a probability or of one minus it, or logits with this difference."""
+    """Bound on the error of float32 in the log-odds of a probability, or in logits with this difference."""
     return TIED * (1 + np.abs(log_odds) + np.exp(np.minimum(log_odds, 10.0)))
 
 

@@ -40,7 +40,7 @@ PREFIXES = ("", "logit_", "logits_", "p_", "prob_", "score_")
 """Before the name of a class in the names of its columns."""
 
 CHANCE = 0.001
-"""How rarely labels that have nothing to do with the outputs may pass for good ones."""
+"""Probability with which labels that have nothing to do with the outputs may pass for good ones."""
 
 FEW_RANKED = 20
 """Fewer rows than these say nothing about agreement."""
@@ -85,7 +85,7 @@ class Seen:
 
     @classmethod
     def from_state(cls, state: Any) -> Self | None:
-        """What a file holds of it, checked; None is None."""
+        """Make it of a file's state, checked; None is None."""
         if state is None:
             return None
         seen: Self = unflatten(state, {}, cls)
@@ -288,7 +288,7 @@ def in_unit(outputs: Floats) -> float:
 
 
 def _sum_to_one(rows: npt.NDArray[Any]) -> bool:
-    """Whether there are rows, all of them sum to one, and not all numbers are whole: probabilities, however few."""
+    """Return whether there are rows, all sum to one, and not all numbers are whole: probabilities, however few."""
     if rows.ndim != 2 or rows.shape[1] < 2 or _are_classes(rows):
         return False
     return bool((np.abs(rows.sum(axis=1, dtype=np.float64) - 1) < SUM_TOLERANCE).all())
@@ -376,7 +376,7 @@ def check_index(outputs: Any, labels: Any) -> None:
 
 
 def _are_classes(values: npt.NDArray[Any]) -> bool:
-    """Whether values are whole numbers or no numbers at all."""
+    """Return whether values are whole numbers or no numbers at all."""
     return values.dtype.kind != "f" or bool((values == np.round(values)).all())
 
 
@@ -414,7 +414,7 @@ def _recognise(array: npt.NDArray[Any], given: Any) -> Kind:
 
 
 def _sum_rounding(values: npt.NDArray[Any], given: Any) -> float:
-    """How far the sum of a row of probabilities may lie from one by their rounding to one to four decimals."""
+    """Bound on the sum of a row of probabilities by their rounding to one to four decimals."""
     some = np.clip(values[:1000].astype(np.float64), -2.0, 2.0)
     decimals = next((d for d in range(1, 5) if np.allclose(some, some.round(d), 0, 1e-6)), None)
     rounded = 0.0 if decimals is None else 0.5 * values.shape[1] * 10.0**-decimals

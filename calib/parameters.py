@@ -1,4 +1,4 @@
-"""What a calibrator declares, and the check of what a file says that it learned.
+"""Declaration of a calibrator's parameters, and the check of learned state from a file.
 
 One line declares a hyper-parameter, and its checks, names, sentences and widgets come from it. What is learned is not
 declared. Anybody can write a file with a right checksum, so a few rows, extreme ones among them, must come out as
@@ -22,7 +22,7 @@ CLOSEST = float(np.finfo(np.float64).tiny)
 """Least distance of rising numbers, by which one can divide."""
 
 ROUNDING = 1e-9
-"""How far sums and the order of values may be off."""
+"""Tolerance for sums and for the order of values."""
 
 
 def param(
@@ -99,7 +99,7 @@ def shown(value: object) -> str:
 
 
 def _fault(value: Any, default: Any, meta: Any) -> str:
-    """What is wrong with a value, as the end of a sentence; "" for nothing."""
+    """Fault of a value, as the end of a sentence; "" for none."""
     if meta.get("choices") is not None:
         return (
             ""
@@ -119,7 +119,7 @@ def _fault(value: Any, default: Any, meta: Any) -> str:
 
 
 def number_fault(value: Any, whole: bool, low: float | None, high: float | None) -> str:
-    """What is wrong with a number that must lie between two bounds, as the end of a sentence; "" for nothing."""
+    """Fault of a number that must lie between two bounds, as the end of a sentence; "" for none."""
     number: Any = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     # An integer of a thousand digits is finite too, and more than a float can be asked about.
     if (

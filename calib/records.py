@@ -29,7 +29,7 @@ MAX_VALUES = 2**22
 MAX_ARRAYS = 2**17
 """Arrays in an npz (131,072); each takes some kilobyte when it is listed."""
 LISTED = b"PK\1\2"
-"""What an archive's list has before the name of each of its members."""
+"""Bytes before the name of each member in an archive's list."""
 MAX_CODE_POINT = 0x10FFFF
 PLAIN = "biufUS"
 """Kinds of arrays in a record: numbers, booleans and text."""
@@ -38,7 +38,7 @@ TEXT = "outline"
 ARRAY = "$array"
 """A JSON object with this one key stands for the array of that name."""
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""What NumPy writes. LZMA would let the file choose the size of its dictionary, up to 4 GB."""
+"""Compressions that NumPy writes. LZMA would let the file choose the size of its dictionary, up to 4 GB."""
 
 
 class BadRecord(ValueError):
@@ -122,7 +122,7 @@ def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def _save(file: BinaryIO, arrays: Mapping[str, np.ndarray], compression: int) -> None:
-    """What ``numpy.savez`` writes, which takes arrays of some names, such as "file", for its own options."""
+    """Write as ``numpy.savez`` does, which takes arrays of some names, such as "file", for its own options."""
     with zipfile.ZipFile(file, "w", compression) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:

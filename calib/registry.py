@@ -1,4 +1,4 @@
-"""Which calibrators there are. A new one is a file in ``calibrators`` and one entry here."""
+"""Registry of all calibrators. A new one is a file in ``calibrators`` and one entry here."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Method:
 
     @property
     def uses_device(self) -> bool:
-        """Whether it can fit on a GPU, which is whether one can tell it where to."""
+        """Return whether the method can fit on a GPU, that is whether its ``device`` can be chosen."""
         return "device" in parameter_names(self.cls)
 
 
@@ -374,7 +374,7 @@ OFFERED = sorted(METHODS, key=lambda name: name not in ("identity", "auto"))
 
 
 OTHER_NAMES = {"sigmoid": "platt", "logistic": "platt", "temperature_scaling": "temperature"}
-"""What other packages call a method, and its name here."""
+"""Names of methods in other packages, and here."""
 
 
 def calibrator(name: str, **params: Any) -> Calibrator:
@@ -433,7 +433,7 @@ def title_of(made: Calibrator, method: str, n_classes: int, usual_seed: int | No
 
 
 def variant_of(made: Calibrator, n_classes: int, usual_seed: int | None = 0) -> str:
-    """What tells a configuration from others of its method, as in :func:`title_of`; parts separated by ", "."""
+    """Difference of a configuration from others of its method, as in :func:`title_of`; parts separated by ", "."""
     seed = "" if usual_seed in (None, made.random_state) else f"seed {made.random_state}"
     return ", ".join(part for part in (made.variant(n_classes), seed) if part)
 
@@ -453,7 +453,7 @@ def registry_name(calibrator: Calibrator) -> str | None:
 
 
 def simplicity(made: Calibrator) -> tuple[int, bool]:
-    """What methods sort by from simple to complex: their rank, and whether each class has a map of its own.
+    """Key that sorts methods from simple to complex: their rank, and whether each class has a map of its own.
 
     A class that is not registered comes last.
     """

@@ -113,7 +113,7 @@ SETTINGS = {setting.name: setting for setting in DECLARED}
 
 
 def text(name: str) -> str:
-    """What is set under the name of a declared setting, without spaces around it, or the default."""
+    """Text of a declared setting in the environment, without spaces around it, or the default."""
     declared = SETTINGS[name]
     given = os.environ.get(name, "").strip()
     return given or (declared.default if isinstance(declared.default, str) else "")

@@ -34,7 +34,7 @@ done
 rm -rf "$folder"/*
 install blocks "$here" "[app,onnx,test]" ""
 mkdir "$folder/documents" "$folder/documents/sample_data"
-cp -R docs tests Makefile pyproject.toml ./*.md "$folder/documents"
+cp -R docs tests Makefile pyproject.toml requirements*.txt ./*.md "$folder/documents"
 cp sample_data/README.md "$folder/documents/sample_data"
 (cd "$folder/documents" && "$folder/blocks/bin/python" -m pytest -q tests/test_code_blocks.py)
 for extra in "" fit report active app cluster ${LARGE:+gp}; do

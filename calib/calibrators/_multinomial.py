@@ -40,14 +40,14 @@ class AffineScaling(PenalisedScaling):
     """
 
     diagonal: ClassVar[bool] = False
-    """Whether M is a diagonal, kept as a vector."""
+    """True where M is a diagonal, kept as a vector."""
     smoothed: ClassVar[bool] = False
-    """Whether a uniform distribution counts as one row of n + 1 in s."""
+    """True where a uniform distribution counts as one row of n + 1 in s."""
 
     # -- what subclasses write -------------------------------------------------------------------------
 
     def _inputs(self, logits: Floats, scores: Floats) -> Floats:
-        """What the map acts on, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
+        """Inputs of the map, from logits and :meth:`_scores`, both of the classes with calibration rows alone."""
         return scores
 
     def _problem(

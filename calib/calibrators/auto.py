@@ -29,7 +29,7 @@ from calib.parameters import param
 from calib.registry import METHODS, calibrator
 
 N_FOLDS = 3
-"""So that all fits together cost three of each member: three on two thirds of the rows, one on all."""
+"""Folds for the members: all fits cost three of each, three on two thirds of the rows and one on all."""
 
 STACKED_FROM = 1000
 """Rows, or clusters, from which stacking sets the weights, and pseudo-BMA+ below."""
@@ -90,7 +90,7 @@ def in_words(parts: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True)
 class Judged:
-    """What the folds say of a member.
+    """Judgement of a member on the folds.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Judged:
 
     @property
     def title(self) -> str:
-        """How pages call the method."""
+        """Title of the method on pages."""
         return METHODS[self.method].title
 
 

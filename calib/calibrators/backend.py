@@ -1,4 +1,4 @@
-"""Where a fit runs: NumPy on the processor, or TensorFlow on a GPU where there is one and the data are big."""
+"""Device of a fit: NumPy on the processor, or TensorFlow on a GPU where there is one and the data are big."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calib.numerics import Floats, Ints, blocks, row_maxima
 T = TypeVar("T")
 
 DEVICES = ("auto", "cpu", "gpu")
-"""What a person can ask for."""
+"""Values of the parameter ``device``."""
 
 _CPU = "CPU"
 """First word of the description of a processor; a GPU's is its name."""
@@ -28,7 +28,7 @@ WORTH_A_GPU = 20_000_000
 OUT_OF_MEMORY = re.compile(
     "out.of.memory|oom when allocating|failed to allocate|dst tensor is not init", re.IGNORECASE
 )
-"""How TensorFlow words it; the last: a failed copy."""
+"""Messages of TensorFlow about memory; the last: a failed copy."""
 
 
 def cpu_description() -> str:
@@ -40,17 +40,17 @@ def cpu_description() -> str:
 
 
 def device_of(fitted: object) -> str:
-    """Where a calibrator was fitted, in words; a method that has no choice computes on the processor."""
+    """Describe the device of a fit; a method that has no choice computes on the processor."""
     return str(getattr(fitted, "device_", cpu_description()))
 
 
 def on_cpu(fitted: object) -> bool:
-    """Whether a calibrator was fitted on the processor."""
+    """Return whether a calibrator was fitted on the processor."""
     return device_of(fitted).partition(" ")[0] == _CPU
 
 
 def gpu_present(root: Path = Path("/")) -> bool:
-    """Whether the machine has an NVIDIA GPU and does not hide it from us; TensorFlow may yet lack its libraries."""
+    """Return whether the machine has an NVIDIA GPU that is not hidden; TensorFlow may yet lack its libraries."""
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None and visible.strip()[:1] in (
         "",
         "-",
@@ -61,7 +61,7 @@ def gpu_present(root: Path = Path("/")) -> bool:
 
 
 def wants_gpu(device: str, n_logits: int) -> bool:
-    """Whether a fit to so many logits tries a GPU; asking starts nothing.
+    """Return whether a fit to so many logits tries a GPU; asking starts nothing.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def run(compute: Callable[[bool], T], device: str, shape: tuple[int, ...]) -> tu
 
 
 def no_gpu_note() -> str:
-    """What to say of a fit that should have run on a GPU and ran on the processor."""
+    """Sentence about a fit that should have run on a GPU and ran on the processor."""
     if not gpu_present():
         return f"No NVIDIA GPU was found, so the fit ran on the {cpu_description()}."
     return (
@@ -146,7 +146,7 @@ def first_gpu() -> tuple[str, str] | None:
 
 
 def out_of_memory(error: BaseException | None) -> bool:
-    """Whether an error, or one that led to it, says that a device's memory was not enough."""
+    """Return whether an error, or one that led to it, means that a device's memory was not enough."""
     while error is not None:
         if OUT_OF_MEMORY.search(str(error)):
             return True
@@ -241,7 +241,7 @@ class Loss:
                 yield self._logits[rows], self._weights[rows]
 
     def _of_labels(self, scale: Floats, bias: Floats) -> float:
-        """What the labels' own scores take from the summed loss."""
+        """Part of the summed loss that the labels' own scores contribute."""
         return -float(self._own @ scale + self._counts @ bias)
 
     def _odds(

@@ -17,15 +17,15 @@ LEAST_ROWS = 5
 """Fewer inputs are never called a mistake of units: they may be odd ones."""
 
 TIMES = 10
-"""How many times beyond the sizes known the usual input must lie; 255 tells bytes from pixels in 0..1."""
+"""Factor beyond the known sizes from which the usual input differs; 255 tells bytes from pixels in 0..1."""
 
 FARTHER = 20
-"""How many times a mean must lie beyond the usual input; means of skewed columns lie far beyond it too."""
+"""Factor beyond the usual input from which a mean differs; means of skewed columns lie far beyond it too."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the inputs of a set are: 5 %, 50 % and 95 % quantiles of the largest absolute number of an input."""
+    """Size of the inputs of a set: 5 %, 50 % and 95 % quantiles of the largest absolute number of an input."""
 
     small: float
     middle: float
@@ -45,7 +45,7 @@ class Scale:
         return cls(*np.quantile(sizes[known], (0.05, 0.5, 0.95)).tolist())
 
     def differs(self, others: list[Scale]) -> bool:
-        """Whether its usual input is far smaller, or far larger, than nearly all of each of the others."""
+        """Return whether its usual input is far smaller, or far larger, than nearly all of each of the others."""
         smaller = all(TIMES * self.middle < other.small for other in others)
         return bool(others) and (
             smaller or all(self.middle > TIMES * other.large for other in others)

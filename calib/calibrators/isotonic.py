@@ -53,7 +53,7 @@ class Tally:
         return Tally(scores / counts, counts, positives)
 
     def runs(self, longest: int) -> Ints:
-        """Where each score with positives, and each run of at most ``longest`` without, begins.
+        """Start of each score with positives, and of each run of at most ``longest`` without.
 
         One class against the rest has few positives, so these are few, and a rising map has one value on each.
         """
@@ -63,7 +63,7 @@ class Tally:
         return np.flatnonzero(begins)
 
     def platt_targets(self) -> tuple[float, float]:
-        """What stands for 0 and for 1 in Platt's smoothed labels of these pairs."""
+        """Values for 0 and for 1 among Platt's smoothed labels of these pairs."""
         positive = float(self.positives.sum())
         return platt_targets(positive, float(self.counts.sum()) - positive)
 

@@ -54,7 +54,7 @@ class LogisticCurves(OneVsRest):
 
 
 def separable(log_odds: Floats, positives: Bools) -> bool:
-    """Whether both outcomes occur, at different scores, and no negative has a higher score than a positive."""
+    """Return whether both outcomes occur, at different scores, and no negative has a higher score than a positive."""
     if positives.all() or not positives.any():
         return False
     of_positives = log_odds[positives]

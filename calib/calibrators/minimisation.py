@@ -1,4 +1,4 @@
-"""Where a function is least: Newton's method, and L-BFGS."""
+"""Minimisation of functions: Newton's method, and L-BFGS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORTEST_STEP = 1e-12
 """A Newton step is halved to this share of itself at most."""
 
 Found = tuple[Floats, int, bool]
-"""Where a function is least, the number of steps to there, and whether the search converged."""
+"""Minimum of a function: its place, the number of steps to it, and whether the search converged."""
 
 
 def newton(
@@ -32,7 +32,7 @@ def newton(
     low: Floats | float = -np.inf,
     high: Floats | float = np.inf,
 ) -> Found:
-    """Where a smooth convex function of few numbers is least, by projected Newton steps with step halving.
+    """Minimise a smooth convex function of few numbers, by projected Newton steps with step halving.
 
     Bertsekas, Projected Newton Methods for Optimization Problems with Simple Constraints, 1982.
 
@@ -79,7 +79,7 @@ def minimise(
     high: Floats | float = np.inf,
     tolerance: float = 1e-7,
 ) -> Found:
-    """Where a smooth function of one valley is least, by L-BFGS.
+    """Minimise a smooth function of one valley, by L-BFGS.
 
     Parameters
     ----------

@@ -90,9 +90,9 @@ class OneVsRest(Calibrator):
     traits: ClassVar[frozenset[str]] = frozenset()
     map_type: ClassVar[type[Map]]
     weighted: ClassVar[bool] = True
-    """Whether ``_fit_map`` can weigh rows."""
+    """True where ``_fit_map`` can weigh rows."""
     mirrored: ClassVar[bool] = True
-    """Whether a map of two classes is the same seen from the other of them."""
+    """True where a map of two classes is the same seen from the other of them."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -101,12 +101,12 @@ class OneVsRest(Calibrator):
 
     @property
     def is_monotone(self) -> bool:
-        """Whether a higher log-odds never gets a lower probability."""
+        """Return whether a higher log-odds never gets a lower probability."""
         return True
 
     @property
     def scales_first(self) -> bool:
-        """Whether logits of more than two classes are divided by the best temperature before they are mapped."""
+        """Return whether logits of more than two classes are divided by the best temperature before they are mapped."""
         return False
 
     # -- what subclasses write -------------------------------------------------------------------------
@@ -258,7 +258,7 @@ class OneVsRest(Calibrator):
     # -- for diagnostics -------------------------------------------------------------------------------
 
     def has_class_map(self, k: int) -> bool:
-        """Whether what class ``k`` gets before normalisation depends on its own log-odds against the rest alone."""
+        """Return whether class ``k`` before normalisation depends on its own log-odds against the rest alone."""
         if self.n_classes_ == 2:
             return True
         own = self._map_of(k) is not None and not self.scales_first
@@ -297,7 +297,7 @@ class OneVsRest(Calibrator):
         return self._fit_map(log_odds, positives, weights)
 
     def _predicted_entries(self) -> int:
-        """As many as give each of the maps of a thousand classes enough rows for a call; few take no more for that."""
+        """Number of entries a call, enough rows for each of a thousand classes; few classes take no more for that."""
         if len(self.maps_) == 1:
             return super()._predicted_entries()
         return min(max(PREDICTED_ENTRIES, ROWS_OF_MAP * self.n_classes_), MEMORY_ENTRIES)
@@ -380,7 +380,7 @@ def _without_top(logits: Floats) -> tuple[Ints, Floats]:
 
 
 def _capped(rest: Floats, most: Floats) -> Floats:
-    """What is left beside ``most`` in proportion to the exponentials of ``rest``, with no entry above ``most``."""
+    """Distribute the rest beside ``most`` in proportion to the exponentials of ``rest``, no entry above ``most``."""
     held = np.zeros(rest.shape, dtype=bool)
     while True:
         left = np.maximum(1 - most * (1 + held.sum(axis=1, keepdims=True)), 0.0)
@@ -392,7 +392,7 @@ def _capped(rest: Floats, most: Floats) -> Floats:
 
 
 def platt_targets(n_positive: float, n_negative: float) -> tuple[float, float]:
-    """What stands for 0 and for 1 in Platt's smoothed labels: ``1 / (N- + 2)`` and ``(N+ + 1) / (N+ + 2)``.
+    """Values for 0 and for 1 among Platt's smoothed labels: ``1 / (N- + 2)`` and ``(N+ + 1) / (N+ + 2)``.
 
     Platt, Probabilistic Outputs for Support Vector Machines, 1999, section 2.2.
     """

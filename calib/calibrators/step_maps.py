@@ -16,7 +16,7 @@ N_BINS = (5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224)
 """Numbers of bins of the smoothed histograms."""
 
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
-"""How many pairs in each bin the model's own probability may count for."""
+"""Largest weight of the model's own probability in each bin, in pairs."""
 
 SMALLEST_MEAN = 1e-15
 """Least mean probability of a bin, of either outcome, so that its prior is proper."""

@@ -60,7 +60,7 @@ class TemperatureScaling(Calibrator):
 
     @property
     def at_bound(self) -> bool:
-        """Whether the temperature is at its bound, so that the rows have no best one."""
+        """Return whether the temperature is at its bound, so that the rows have no best one."""
         return bool(abs(np.log(self.temperature_ / self.unit_)) > 0.999 * BOUND)
 
     def notes(self) -> list[str]:

@@ -109,7 +109,7 @@ class VennAbers(OneVsRest):
 
     @property
     def gives_pairs(self) -> bool:
-        """Whether the fit has a pair of probabilities for each row, see :meth:`predict_pair`."""
+        """Return whether the fit has a pair of probabilities for each row, see :meth:`predict_pair`."""
         return self.n_classes_ == 2 and self.classes != "top" and self.maps_[0] is not None
 
     def predict_pair(self, outputs: Any) -> tuple[Floats, Floats]:

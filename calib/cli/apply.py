@@ -128,7 +128,7 @@ def _rows_at_once(
     kind: Any,
     isolate: bool | None,
 ) -> calibrated.Rows:
-    """All rows of a file as the calibrator takes them."""
+    """Every row of a file as the calibrator takes them."""
     inputs: Any = None
     read = read_its_columns(exported, how, lambda how: read_rows(file, how, isolate))
     outputs = exported.in_class_order(read.outputs, read.columns)

@@ -1,4 +1,4 @@
-"""What the commands share: the types of their arguments, and the data that they name."""
+"""Shared parts of the commands: the types of their arguments, and the data that they name."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ NAMED = "NAME[:PARAMETER=VALUE,...]"
 
 
 def choices(read: Iterable[str]) -> Choices:
-    """How files are read, from the values of ``--read``."""
+    """Options of reading, from the values of ``--read``."""
     return Choices(**dict(map(parse_choice, read)))
 
 
@@ -170,7 +170,7 @@ class Given:
 
     @property
     def paths(self) -> list[Path]:
-        """All files that are read."""
+        """Every file that is read."""
         return [
             self.file,
             *(path for path in self.options.files.values() if isinstance(path, Path)),

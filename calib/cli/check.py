@@ -55,7 +55,7 @@ def saved_calibrator(path: Path, how: Choices) -> ExportedCalibrator:
 def read_its_columns(
     exported: ExportedCalibrator, how: Choices, read: Callable[[Choices], Found]
 ) -> Found:
-    """What is read of the columns that the calibrator was fitted on; of files without them, as for any calibrator.
+    """Read the columns that the calibrator was fitted on; files without them are read as for any calibrator.
 
     So it is where these columns alone leave open which one holds the labels.
     """
@@ -174,7 +174,7 @@ def score_lines(found: shift.CalibrationShift) -> list[str]:
 
 
 def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:
-    """What JSON holds of rows without labels."""
+    """Fields of the JSON for rows without labels."""
     estimates = {"accuracy": expected.accuracy, "rate": expected.rate}
     return {
         "labelled": False,
@@ -187,7 +187,7 @@ def expectation_fields(expected: WithoutLabels) -> dict[str, Any]:
 
 
 def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
-    """What JSON holds of labelled rows, but for the tests after every batch."""
+    """Fields of the JSON for labelled rows, but for the tests after every batch."""
     scores = [
         {"score": key, "before": score.before, "now": score.now, "change": score.change}
         for key, score in found.scores.items()
@@ -207,7 +207,7 @@ def shift_fields(found: shift.CalibrationShift) -> dict[str, Any]:
 
 
 def sequential_fields(tests: SequentialTests) -> dict[str, Any]:
-    """What JSON holds of the test after every batch."""
+    """Fields of the JSON for the test after every batch."""
     alone = ("rows", "observed", "expected", "log_e")
     batches = [
         {

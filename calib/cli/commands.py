@@ -1,4 +1,4 @@
-"""All commands as one Typer application."""
+"""Typer application with every command."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _relevant(given: str) -> tuple[str, float]:
 def _methods(
     names: str | None, own: list[tuple[str, dict[str, Any]]], data: Predictions, seed: int
 ) -> dict[str, Calibrator]:
-    """What is compared: methods at their defaults by name, and those with parameters by their titles.
+    """Methods to compare: at their defaults by name, those with parameters by their titles.
 
     Presets leave out methods whose arrays the data do not hold.
     """
@@ -178,7 +178,7 @@ def _methods(
 
 
 def _source(given: arguments.Given, part: Any, seed: int) -> Any:
-    """Where the rows of a report came from, and how they were split."""
+    """Source of the rows of a report, and their split."""
     from calib.reporting import Source
 
     files = {

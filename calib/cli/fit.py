@@ -99,7 +99,7 @@ def fit(
 
 
 def _is_large(path: Path) -> bool:
-    """Whether rows are drawn from the file instead of reading it at once: it is too large for that, or a folder."""
+    """Return whether rows are drawn from the file in place of reading it at once: it is too large, or a folder."""
     return path.is_dir() or (has_blocks(path) and path.stat().st_size > MAX_BYTES)
 
 

@@ -29,7 +29,7 @@ def inspect(given: Given, answer: text.Answer) -> int:
 
 
 def inspection(found: Inspection) -> str:
-    """What a file holds, how it was understood, and the findings that are no errors."""
+    """Inspection of a file: its content, how it was understood, and the findings that are no errors."""
     lines = ["The file holds"] if found.arrays else []
     lines += [
         f"  {one_line(array.name)}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}"

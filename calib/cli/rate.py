@@ -123,7 +123,7 @@ def judge_columns(columns: dict[str, Array]) -> list[str]:
 
 
 def is_partly_labelled(cells: Array) -> bool:
-    """Whether a column holds 0 and 1 in some rows and nothing in others."""
+    """Return whether a column holds 0 and 1 in some rows and nothing in others."""
     known = [str(cell) for cell in cells.tolist() if str(cell) not in MISSING]
     return 0 < len(known) < len(cells) and {*known} <= {"0", "1", "0.0", "1.0", "True", "False"}
 

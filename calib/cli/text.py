@@ -1,4 +1,4 @@
-"""What the command line prints: lines for people, JSON for programs, and progress on a terminal."""
+"""Output of the command line: lines for people, JSON for programs, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _finding_lines(finding: Finding) -> list[str]:
 
 
 class Answer:
-    """What a command found: lines as they come or, with ``--json``, one document of its fields at the end.
+    """Result of a command: lines as they come or, with ``--json``, one document of its fields at the end.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What decisions by a matrix of costs cost on rows with labels, beside acting on the most probable class."""
+"""Costs of decisions by a matrix of costs on rows with labels, beside acting on the most probable class."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def decide_classes(
     clusters: Any = None,
     level: float = 0.95,
 ) -> ClassDecision:
-    """What the actions of least expected cost lead to on rows with labels.
+    """Evaluate the actions of least expected cost on rows with labels.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def judge_actions(
     clusters: Any = None,
     level: float = 0.95,
 ) -> ClassDecision:
-    """What actions cost on rows with labels, where the probabilities are no longer at hand.
+    """Cost of actions on rows with labels, where the probabilities are no longer at hand.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def costs_saved(
     clusters: Any = None,
     level: float = 0.95,
 ) -> Interval:
-    """What some actions save beside others on the same rows, on average and paired; below 0 they cost more.
+    """Savings of some actions beside others on the same rows, on average and paired; below 0 they cost more.
 
     Where no action changes, the interval is that of :func:`calib.decisions.change`.
 

@@ -98,11 +98,11 @@ class PredictionSets:
 
     @property
     def top_alone(self) -> bool:
-        """Whether the most probable class has the coverage asked for, so that every set is that class alone."""
+        """Return whether the most probable class alone reaches the coverage, so that every set is that class alone."""
         return not self.allow_empty and not self.quantiles.any()
 
     def predict(self, probs: Any) -> npt.NDArray[np.bool_]:
-        """Which classes are in the set of each row, shape (n, n_classes).
+        """Membership of each class in the set of each row, booleans of shape (n, n_classes).
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class PredictionSets:
         return inside
 
     def said(self) -> str:
-        """What they are, in a sentence.
+        """Describe the sets in a sentence.
 
         Returns
         -------

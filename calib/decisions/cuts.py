@@ -35,7 +35,7 @@ FEW_EVENTS = 20
 
 @dataclass(frozen=True)
 class Goal:
-    """What decides about the cut.
+    """Basis on which the cut is chosen.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class EventDecision:
 
     @property
     def too_few(self) -> str:
-        """Why these rows say too little, in a sentence; "" where they say enough."""
+        """Reason why these rows are too few, in a sentence; "" where they are enough."""
         kinds = (("with", self.n_events), ("without", self.n_judgement - self.n_events))
         for with_or_without, count in kinds:
             if count < FEW_EVENTS:

@@ -51,7 +51,7 @@ class Judged(Generic[Made, Found]):
     clustered: bool
 
     def said(self) -> str:
-        """Which rows were used for what, in a sentence.
+        """Describe in a sentence which rows were used for what.
 
         Returns
         -------
@@ -120,7 +120,7 @@ def independent_rows(data: Predictions, random_state: int = 0) -> Predictions:
 
 @dataclass(frozen=True, eq=False)
 class AnswerScores:
-    """What a threshold of the confidence does on labelled rows.
+    """Coverage, error and cost of a threshold of the confidence on labelled rows.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ def mean_of(values: Any, clusters: Any, level: float = LEVEL, weights: Any = Non
 
 
 def resampled(n: int, clusters: Any, n_resamples: int, random_state: int) -> Iterator[Ints]:
-    """How often each resample holds each of n rows, whole clusters together."""
+    """Draw resamples of n rows as counts of each row, whole clusters together."""
     unit, n_units, clustered = drawn_units(n, clusters)
     generator = np.random.default_rng(random_state)
     for _ in range(n_resamples):

@@ -1,4 +1,4 @@
-"""What an action on each row leads to and costs, and what changes where one rule replaces another."""
+"""Outcomes and costs of an action on each row, and of the change from one rule to another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calib.numerics import LARGEST, Floats
 
 @dataclass(frozen=True)
 class Costs:
-    """What each outcome costs, in any unit; the least of a row's possible costs need not be 0.
+    """Cost of each outcome, in any unit; the least of a row's possible costs need not be 0.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What acting on some of the rows leads to, with intervals.
+    """Counts, shares and cost of acting on some of the rows, with intervals.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Change:
-    """What changes where one rule replaces another on the same rows, with paired intervals.
+    """Differences between two rules on the same rows, with paired intervals.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def outcome_of(
     clusters: Any = None,
     level: float = 0.95,
 ) -> Outcome:
-    """What acting on these rows leads to, in counts of 1,000, shares and cost.
+    """Evaluate acting on these rows, in counts of 1,000, shares and cost.
 
     Intervals are those of :class:`calib.metrics.estimate.Shares`; recall and precision have Wilson's among the
     events and among the rows acted on.
@@ -171,7 +171,7 @@ def change(
     clusters: Any = None,
     level: float = 0.95,
 ) -> Change:
-    """What changes where a new rule replaces an old one: today's cut, or the raw probability at the same cut.
+    """Compare a new rule with an old one: today's cut, or the raw probability at the same cut.
 
     Only rows whose action changes cost differently, so that the interval comes from these, paired. Where none of n rows
     changes the interval still reaches as far as about 4 changed rows of n would: others may. With clusters it reaches

@@ -30,7 +30,7 @@ NEAR = 1e-12
 
 
 def reaches(probs: Floats, cut: float) -> npt.NDArray[np.bool_]:
-    """Whether each probability is at least a cut."""
+    """Return whether each probability is at least a cut."""
     return probs >= cut - NEAR
 
 
@@ -73,11 +73,11 @@ class Rule(ABC):
 
     @abstractmethod
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence."""
+        """Describe the rule in a sentence."""
 
     @abstractmethod
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called, by its number; -1 is :data:`HANDED_OVER`."""
+        """Name of each action, by its number; -1 is :data:`HANDED_OVER`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,12 +137,12 @@ class EventCut(Rule):
             )
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence."""
+        """Describe the rule in a sentence."""
         act = f"{self.actions[1]} where the probability of {class_names[self.column]} is at least {self.cut:.6g}"
         return f"{act}, {self.actions[0]} elsewhere."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called."""
+        """Name of each action."""
         return tuple(self.actions)
 
 
@@ -250,7 +250,7 @@ class CostMatrix(Rule):
             )
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence."""
+        """Describe the rule in a sentence."""
         rows, actions = self.costs.shape
         over = (
             ""
@@ -260,7 +260,7 @@ class CostMatrix(Rule):
         return f"Take the action of the least expected cost, of {rows:,} classes and {plural(actions, 'action')}{over}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called."""
+        """Name of each action."""
         n_actions = self.costs.shape[1]
         usual = (
             class_names
@@ -388,7 +388,7 @@ class AnswerAbove(Rule):
         )  # no unsigned one is -1
 
     def said(self, class_names: tuple[str, ...]) -> str:
-        """What it does, in a sentence."""
+        """Describe the rule in a sentence."""
         what = f"Answer where the confidence is at least {self.threshold:.6g}, hand over elsewhere"
         if self.risk is None or self.delta is None:
             return f"{what}."
@@ -398,7 +398,7 @@ class AnswerAbove(Rule):
         return f"{what}: error among answers at most {risk}, with {confidence} confidence{rows}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """What each action is called: the class that is answered."""
+        """Name of each action: the class that is answered."""
         return class_names
 
 

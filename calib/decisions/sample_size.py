@@ -1,4 +1,4 @@
-"""How many rows a validation needs, so that the interval of O:E, slope, AUROC or net benefit is as narrow as wanted.
+"""Rows that a validation needs for intervals of O:E, slope, AUROC or net benefit of the required width.
 
 Riley, Debray, Collins et al., Minimum sample size for external validation of a clinical prediction model with a binary
 outcome, Statistics in Medicine 2021 (doi 10.1002/sim.9025). Rows are independent of each other.

@@ -26,7 +26,7 @@ N_THRESHOLDS = 100
 
 @dataclass(frozen=True, eq=False)
 class Guarantee:
-    """What fixed-sequence testing found.
+    """Result of fixed-sequence testing.
 
     Attributes
     ----------

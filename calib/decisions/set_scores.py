@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SetScores:
-    """What prediction sets do on labelled rows.
+    """Coverage and size of prediction sets on labelled rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where tasks run: on workers of this machine, or on a Dask cluster at the address of its scheduler."""
+"""Workers of tasks: processes of this machine, or a Dask cluster at the address of its scheduler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PLACES: tuple[tuple[Kind, ...], ...] = (
     ("page",), ("page",), ("file", "fast"), ("file", "fast", "slow"), ("slow", "study"),
 )  # fmt: skip
-"""What each worker of this machine takes: a page never waits behind a fit, nor a fast fit behind slow ones alone."""
+"""Tasks for each worker of this machine: a page never waits behind a fit, nor a fast fit behind slow ones alone."""
 CONNECT_SECONDS = 5.0
 START_SECONDS = 60.0
 Receive = Callable[[tuple[float, dict[str, Any]]], None]

@@ -39,7 +39,7 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 MOST_FINISHED = 256
 """Finished fits that are kept; the one looked at least recently goes first."""
 MOST_LOST = 3
-"""How often a task is handed over anew after a loss that was no fault of its own, such as its scheduler's end."""
+"""Retries of a task after a loss that was no fault of its own, such as its scheduler's end."""
 
 
 class QueueFull(CalibrationError):
@@ -218,7 +218,7 @@ class Engine:
                 task.future.cancel()
 
     def leave(self, key: str, owner: str) -> bool:
-        """Whether others want a fit that this owner wants no more; if not, and it waits or runs, it is cancelled.
+        """Release an owner's claim to a fit, and cancel it where nobody else waits for it; return whether others do.
 
         One that is cancelled or done stays the owner's, for :meth:`forget`; one that failed is dropped.
         """
@@ -424,7 +424,7 @@ def _cancel(sent: Any) -> None:
 
 
 def _ending(job: Job, value: Any, error: BaseException | None) -> dict[str, Any]:
-    """What the end of a task changes in its job."""
+    """Changes of a job at the end of its task."""
     is_fit = isinstance(job.spec, FitSpec)
     if error is None:
         own = (

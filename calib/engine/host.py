@@ -32,7 +32,7 @@ IMPORTED = [
     *("distributed.nanny", "calib.engine.worker", "calib.diagnostics.judgement", "pandas"),
     *("scipy.interpolate", "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats"),
 ]
-"""What Linux's fork server imports once, of which workers are copies: one then starts in .1 s and not in 3."""
+"""Modules that Linux's fork server imports once for all workers: one then starts in .1 s and not in 3."""
 SETTINGS: dict[str, Any] = {
     "distributed.worker.multiprocessing-method": START,
     "distributed.scheduler.allowed-failures": 1,

@@ -1,4 +1,4 @@
-"""What can be asked of the engine, with the key of its content, and what pages are told of it."""
+"""Requests to the engine, with the key of their content, and the reports that pages get."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _remove(path: Path) -> None:
 
 
 Kind = Literal["page", "file", "fast", "slow", "study"]
-"""What is asked for, the most urgent first: a page waits for the first, and a study is many fits."""
+"""Kinds of work, the most urgent first: a page waits for the first, and a study is many fits."""
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -124,7 +124,7 @@ NO_DATA = Data("", {})
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit gives whose task does more than fit.
+    """Result of a fit whose task does more than fit.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class FitSpec:
         return self.label or (METHODS[self.method].title if self.method in METHODS else self.method)
 
     def fast(self, n_logits: int) -> bool:
-        """Whether the registry counts the method as fast, and a fit on so many logits does not start TensorFlow."""
+        """Return whether the registry counts the method as fast, and a fit on so many logits starts no TensorFlow."""
         method = METHODS.get(self.method)
         if method is None or not method.fast:
             return False
@@ -260,10 +260,10 @@ class Job:
 
     @property
     def judgement(self) -> Any:
-        """What the task of a fit that is done computed of its calibrator, where it did."""
+        """Result that the task of a finished fit computed of its calibrator, where it did."""
         return self.result.judgement if isinstance(self.result, Fitted) else None
 
     @property
     def active(self) -> bool:
-        """Whether it waits or runs, so that a page should look again."""
+        """Return whether the job waits or runs, so that a page should look again."""
         return self.state in ("queued", "running")

@@ -1,4 +1,4 @@
-"""What runs on a worker: one task at a time, with its progress told and its cancellation heard."""
+"""Entry points of a worker: one task at a time, which reports its progress and can be cancelled."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from calib.records import npz_of
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is calibrated: canonical logits, and labels, features, weights, identifiers and groups where they are known.
+    """Rows to calibrate: canonical logits, and labels, features, weights, identifiers and groups where they are known.
 
     Without identifiers rows are numbered from 1 in tables.
     """

@@ -1,4 +1,4 @@
-"""What an exported calibrator carries to decide with: base rate, rule and prediction sets, checked."""
+"""Decisions of an exported calibrator: base rate, rule and prediction sets, checked."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LABELS = {
     "device": "fitted on the device",
     "exported_on": "exported on",
 }
-"""How the card calls what is recorded; anything else by its own name."""
+"""Titles of recorded facts on the card; anything else has its own name."""
 
 COLUMNS = {"before": "before", "after": "after", "frequencies": "class frequencies"}
 """Columns of the scores by their names in the metadata."""
@@ -114,7 +114,7 @@ def _use(exported: ExportedCalibrator) -> str:
 
 
 def _in_and_out(exported: ExportedCalibrator) -> dict[str, Any]:
-    """What goes in and comes out."""
+    """Inputs and outputs of the calibrator."""
     promises = exported.calibrator.promises(exported.n_classes)
     kind = exported.kind
     gives = f"calibrated probabilities: (n, {exported.calibrator.n_classes_}), float64"
@@ -178,7 +178,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(value: Any) -> str:
-    """What a record says, which may have been written by anybody: text in a cell or in a line, and nothing more."""
+    """Escape text of a record, which may come from anybody, for a cell or a line."""
     if isinstance(value, Mapping):
         value = ", ".join(f"{name}: {each}" for name, each in value.items())
     return escape_markdown(str(value))

@@ -29,7 +29,7 @@ from calib.records import LARGEST, flatten, npz_of
 from calib.registry import METHODS
 
 AGREEMENT = 1e-6
-"""How far the probabilities of steps may lie from those of the method."""
+"""Largest difference between probabilities of steps and those of the method."""
 
 
 def npz_bytes(exported: ExportedCalibrator) -> bytes:
@@ -46,7 +46,7 @@ def npz_bytes(exported: ExportedCalibrator) -> bytes:
 
 
 def record_of(exported: ExportedCalibrator) -> dict[str, Any]:
-    """All that the npz holds, by name; arrays may stand anywhere in it."""
+    """Everything that the npz holds, by name; arrays may stand anywhere in it."""
     made = exported.calibrator
     names = list(exported.class_names)
     return {

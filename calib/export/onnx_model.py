@@ -73,7 +73,7 @@ class Graph:
         return self.ReduceMax(x, [1])
 
     def as_long_as(self, body: Callable[[str], tuple[str, str]], flags: str) -> str:
-        """What booleans (n, m) become by ``body``, which gives whether to go on and the next booleans."""
+        """Loop over booleans (n, m) with ``body``, which gives whether to go on and the next booleans."""
         outside = self.nodes
         self.nodes = []
         number = self.name()
@@ -155,7 +155,7 @@ def _mix(g: Graph, x: str, weights: Sequence[Any], parts: Sequence[list[Step]]) 
 
 
 def _without_top(g: Graph, x: str) -> tuple[str, str, str]:
-    """Which is the first largest of each row, x with -inf in its place, and the log-sum of what is left, (n, 1)."""
+    """Place of the first largest value of each row, x with -inf there, and the log-sum of the others, (n, 1)."""
     top = g.ArgMax(x, axis=1, keepdims=1)
     below = g.Sub(g.Mul(g.Cast(top, to=TensorProto.DOUBLE), 0.0), np.inf)
     others = g.ScatterElements(x, top, below, axis=1)
@@ -313,7 +313,7 @@ def to_model(exported: ExportedCalibrator, dtype: str = "float32") -> ModelProto
 
 
 def recorded(exported: ExportedCalibrator, dtype: str) -> dict[str, str]:
-    """What the model says of itself, under names that begin with ``calib.``; values other than texts are JSON."""
+    """Metadata of the model, under names that begin with ``calib.``; values other than texts are JSON."""
     known = {
         "version": calib.__version__,
         "method": exported.method,

@@ -33,7 +33,7 @@ class Refused(ValueError):
 
 
 def run(steps, x):
-    """What a list of steps makes of x, (n, m) numbers; each takes what the one before it gave."""
+    """Apply a list of steps to x, (n, m) numbers; each takes the result of the one before it."""
     with np.errstate(all="ignore"):
         for step in steps:
             x = STEPS[step["step"]](
@@ -152,7 +152,7 @@ def departed(probs, by, groups):
 
 
 def probabilities(steps, logits, promises=(), by=None, groups=None):
-    """What the steps of a calibrator make of logits, (n, m), in blocks of rows, and then of their groups."""
+    """Apply the steps of a calibrator to logits, (n, m), in blocks of rows, and then the departures of their groups."""
     probs = np.empty(logits.shape)
     size = max(1, 20_000 // logits.shape[1])
     try:
@@ -173,7 +173,7 @@ def probabilities(steps, logits, promises=(), by=None, groups=None):
 
 
 class Calibrator:
-    """What a calibrator.npz holds: ``record`` has all of it by name. Outputs are given as they were uploaded."""
+    """Calibrator of a calibrator.npz: ``record`` has all of it by name. Outputs are taken as they were uploaded."""
 
     def __init__(self, arrays):
         """Of the arrays in the file: the record, which is JSON, names the others by ``$array`` in their places."""
@@ -216,7 +216,7 @@ class Calibrator:
         return self._part("actions", outputs, kind, groups)
 
     def prediction_sets(self, outputs, kind=None, groups=None):
-        """Which classes are in the set of each row, (n, n_classes)."""
+        """Membership of each class in the set of each row, (n, n_classes)."""
         return self._part("sets", outputs, kind, groups)
 
     def _probabilities(self, logits, groups):
@@ -234,7 +234,7 @@ class Calibrator:
         return parts[name]
 
     def answer(self, outputs, kind=None, groups=None):
-        """All that the calibrator says of outputs, as arrays by name.
+        """Predictions, decisions and sets for outputs, as arrays by name.
 
         ``probabilities`` and the number of the ``predicted`` class, or ``confidence``. By the file's rule ``actions``,
         which ``record["actions"]`` names; -1 hands a row over. By its prediction ``sets`` whether each class is in one.
@@ -316,7 +316,7 @@ def load(file):
 
 
 def places(record, names):
-    """Which columns of a table are the outputs, in the calibrator's order: by their own names or the classes'."""
+    """Find the outputs among the columns of a table, in the calibrator's order: by their own names or the classes'."""
     classes = record["class_names"][-record["n_outputs"] :]
     families = [record["columns"], *([prefix + name for name in classes] for prefix in PREFIXES)]
     complete = [family for family in families if all(names.count(name) == 1 for name in family)]
@@ -433,7 +433,7 @@ def numbers(cells):
 
 
 def as_columns(record, said):
-    """What a calibrator says of rows as the columns of a table, by name."""
+    """Write predictions for rows as the columns of a table, by name."""
     names = record["class_names"]
     table = dict[str, object]()
     for name, array in said.items():

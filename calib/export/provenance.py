@@ -41,7 +41,7 @@ RECORDED = (
     ),
     *("audit", "scores", "notes", "device", "versions", "exported_on", "metadata"),
 )
-"""What is recorded of the data and the fit; ``metadata`` holds anything else by name."""
+"""Recorded facts of the data and the fit; ``metadata`` holds anything else by name."""
 
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
 

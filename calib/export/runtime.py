@@ -46,7 +46,7 @@ from calib.registry import METHODS, registry_name
 __all__ = ["load"]
 
 NPZ = "calibrator.npz"
-"""What the file is called inside a bundle."""
+"""Name of the file inside a bundle."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -81,18 +81,18 @@ class StepsCalibrator(Calibrator):
         return self.notes_
 
     def steps(self) -> list[Step]:
-        """As the file holds them."""
+        """Steps of the file."""
         if self.groups_ is not None:
             raise CalibrationError(NO_STEPS)
         return self.steps_
 
     def shared_steps(self) -> list[Step]:
-        """As the file holds them."""
+        """Steps that all groups share, of the file."""
         return self.steps_
 
     @property
     def needs_groups(self) -> bool:
-        """Whether it has maps by group."""
+        """Return whether the file has maps by group."""
         return self.groups_ is not None
 
     @property
@@ -101,7 +101,7 @@ class StepsCalibrator(Calibrator):
         return "" if self.groups_ is None else str(self.groups_["column"])
 
     def departures(self) -> dict[str, Any] | None:
-        """As the file holds them."""
+        """Departures of the groups, of the file."""
         return self.groups_
 
     def _predict(self, logits: Floats, groups: Any = None) -> Floats:
@@ -210,12 +210,12 @@ class ExportedCalibrator(OutputFormat, Predictor):
 
     @property
     def needs_features(self) -> bool:
-        """Whether it predicts from the inputs of the rows, beside a model's outputs."""
+        """Return whether the calibrator predicts from the inputs of the rows, beside a model's outputs."""
         return "features" in self.calibrator.needs
 
     @property
     def needs_groups(self) -> bool:
-        """Whether it has maps by group, and takes the groups of rows."""
+        """Return whether the calibrator has maps by group, and takes the groups of rows."""
         return self.calibrator.needs_groups
 
     @property
@@ -226,7 +226,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
 
     @property
     def gives_probabilities(self) -> bool:
-        """Whether it predicts probabilities of all classes."""
+        """Return whether the calibrator predicts probabilities of all classes."""
         return self.calibrator.gives_probabilities
 
     def probs_from_logits(self, logits: Any, groups: Any = None) -> Floats:
@@ -282,7 +282,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
 
     @property
     def action_names(self) -> dict[int, str]:
-        """What each action of :meth:`decide` is called, by its number."""
+        """Name of each action of :meth:`decide`, by its number."""
         rule: AnyRule = held(self, "decision")
         hands_over = isinstance(rule, AnswerAbove) or getattr(rule, "hand_over", None) is not None
         named = (
@@ -293,7 +293,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
     def prediction_sets(
         self, outputs: Any, kind: Kind | None = None, groups: Any = None
     ) -> npt.NDArray[np.bool_]:
-        """Which classes are in the set of each row, for a model's outputs as they were uploaded.
+        """Find the prediction set of each row, for a model's outputs as they were uploaded.
 
         They hold the label with the probability that :attr:`sets` says, where rows are exchangeable
         with those that they were fitted on.
@@ -327,7 +327,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
         more: Sequence[str] = (),
         groups: Any = None,
     ) -> dict[str, Any]:
-        """What the calibrator says of rows, by name.
+        """Predictions, decisions and sets for rows, by name.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ ONE_COLUMN: dict[Kind, Kind] = {
     "binary_log_odds": "binary_log_odds",
     "binary_probability": "binary_probability",
 }
-"""What a column holds by the kind of outputs: log-odds of the second class, which of two logits are their difference,
+"""Content of a column by the kind of outputs: log-odds of the second class, which of two logits are their difference,
 or its probability."""
 
 SAFE = 500.0
@@ -78,7 +78,7 @@ def script(given: ExportedCalibrator) -> str:
 
 
 def expression(given: ExportedCalibrator, column: str) -> str:
-    """What :func:`calib.export.to_sql` gives, which says what is refused."""
+    """Expression of :func:`calib.export.to_sql`, which says what is refused."""
     if not isinstance(column, str) or not NAME.fullmatch(column):
         raise CalibrationError(
             f'{shown(column)} is no name of a column in SQL; write score, loans.score, or "default risk" in quotes.'
@@ -151,7 +151,7 @@ def _refused(title: str, why: str) -> CalibrationError:
 
 
 def _run(title: str, steps: Sequence[Step], x: Columns, at: Floats) -> tuple[Columns, Floats]:
-    """What steps make of columns, and of the numbers that these have at many scores."""
+    """Apply steps to columns, and to the numbers that these have at many scores."""
     for step in steps:
         if step["step"] == "ranks":  # of two classes, of which the softmax sees the gap alone
             step = {

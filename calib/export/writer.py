@@ -29,7 +29,7 @@ LOADER = """from calib_predict import Calibrator, load as _load_pyfunc
 
 Calibrator.predict = lambda self, outputs: next(iter(self.answer(outputs).values()))
 """
-"""What MLflow imports."""
+"""Modules that MLflow imports."""
 
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 SUFFIXES = (".pkl", ".npz", ".zip", ".onnx", ".py", ".sql")
@@ -95,7 +95,7 @@ def to_bytes(
     calibrator: Calibrator | ExportedCalibrator,
     metadata: Mapping[str, Any] | None = None,
 ) -> bytes | str:
-    """What :func:`save` writes to a file of this ending; of "py" and "sql" as text.
+    """Content of the file that :func:`save` writes with this ending; of "py" and "sql" as text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a process that reads somebody's file may do: limits of the kernel, set for good before the file is looked at.
+"""Limits of a process that reads somebody's file: the kernel's, set for good before the file is looked at.
 
 On Linux a reader has the system calls of one short list: it can read what is open, open for reading what lies in
 Python's installation or this package, write where its answer goes, take memory, start threads, and end. Elsewhere the
@@ -92,7 +92,7 @@ CLOSED_FILES = "a closed file system"
 
 @dataclass(frozen=True)
 class Limits:
-    """What one reader may take.
+    """Limits of one reader.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def readable_folders() -> list[str]:
 
 
 def missing_protections() -> list[str]:
-    """What this system cannot keep readers from, in words; empty where all of it holds."""
+    """Protections that this system lacks, in words; empty where it has all of them."""
     if sys.platform != "linux":
         return ["a limit of memory", FILTER, CLOSED_FILES]
     library = ctypes.CDLL(None)
@@ -177,7 +177,7 @@ def _call(function: object, *arguments: object) -> int:
 
 
 def _landlock_version(library: ctypes.CDLL) -> int:
-    """What the kernel knows of Landlock, from 1 on; less where it has none."""
+    """Version of the kernel's Landlock, from 1 on; less where it has none."""
     return int(library.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1))
 
 

@@ -28,7 +28,7 @@ from calib.records import write
 
 STARTED = b"s"
 STATUS = struct.Struct("<i")
-"""What the app is told of a reader: that it started, and how it ended, as ``os.waitstatus_to_exitcode`` says it."""
+"""Report to the app about a reader: that it started, and how it ended, as ``os.waitstatus_to_exitcode`` has it."""
 MOST_FILES = 32
 FAULT = 70
 """Exit status of a reader that could not even write what went wrong."""
@@ -118,7 +118,7 @@ def _start(descriptors: list[int]) -> Reader:
 
 
 def _read_and_end(descriptors: list[int], held: int, server: int) -> None:
-    """All that a reader does; it never returns."""
+    """Run a reader to its end; never return."""
     status = FAULT
     try:
         _let_go_of_all_but([*descriptors, held])
@@ -142,7 +142,7 @@ def _let_go_of_all_but(descriptors: list[int]) -> None:
 
 
 def _outcome(request: int, files: list[int], server: int) -> tuple[Any, Raised | None, str | None]:
-    """What the task gives, or the error for people that it raises, or the traceback of a fault of ours."""
+    """Result of the task, or the error for people that it raises, or the traceback of a fault of ours."""
     try:
         with os.fdopen(request, "rb") as asked:
             reader = RequestReader(asked, files)

@@ -1,1 +1,1 @@
-"""What survives a restart: data, fits and studies on disk by content, and the links that reopen a session."""
+"""State that survives a restart: data, fits and studies on disk by content, and the links that reopen a session."""

@@ -18,7 +18,7 @@ from calib.store.index import Store
 
 @dataclass(frozen=True)
 class Entry:
-    """What a link leads to: one person's data set with everything decided about it.
+    """Target of a link: one person's data set with everything decided about it.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Entry:
     earlier: tuple[str, ...] = ()
 
     def specs_of_studies(self) -> dict[str, TaskSpec]:
-        """What computes the studies, by kind."""
+        """Specifications that compute the studies, by kind."""
         return {kind: TaskSpec(repeat_task, *study) for kind, study in self.studies.items()}
 
     def keys(self) -> set[str]:

@@ -108,7 +108,7 @@ class Store:
                 place()
 
     def get(self, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
-        """What ``make`` makes of a record of the expected type, or None if there is none.
+        """Read a record of the expected type by ``make``, or None if there is none.
 
         One that is not as it was stored is deleted, so that it can be stored anew.
         """
@@ -139,7 +139,7 @@ class Store:
             )  # they have an owner again
 
     def get_link(self, name: str, expected: type[T]) -> T | None:
-        """What a link leads to, or None where that was deleted, damaged or never stored."""
+        """Target of a link, or None where it was deleted, damaged or never stored."""
         return _read(_file(self._links, name), tuple[list[str], expected], itemgetter(1))  # type: ignore[valid-type]
 
     def delete(self, names: Collection[str]) -> None:
@@ -282,7 +282,7 @@ def _age(path: Path) -> float:
 
 
 def _read(path: Path, expected: Any, make: Callable[[Any], T]) -> T | None:
-    """What ``make`` makes of a file; see :meth:`Store.get`."""
+    """Read a file by ``make``; see :meth:`Store.get`."""
     try:
         with path.open("rb") as file:
             return make(read(file, expected))
@@ -347,7 +347,7 @@ def server_store() -> Store | None:
 
 
 def in_words(error: BaseException) -> str:
-    """Why something is not stored, as part of a sentence and without any path."""
+    """Reason why something is not stored, as part of a sentence and without any path."""
     why = reason(error) or type(error).__name__
     return f"the server's disk failed ({why})" if isinstance(error, OSError) else why
 

@@ -92,7 +92,7 @@ REDUCED_BY = {
     "kmeans": "k-means centroids",
     "random_set": "a random choice of rows",
 }
-"""What each reduction is called in sentences."""
+"""Name of each reduction in sentences."""
 
 REDUCTIONS = ("none", *REDUCED_BY)
 
@@ -121,7 +121,7 @@ class Reduced:
     pixels: Ints | None = None
 
     def state(self) -> dict[str, Any]:
-        """All of it as numbers, text, lists and arrays, of which ``Reduced(**state)`` makes it again."""
+        """Everything as numbers, text, lists and arrays, of which ``Reduced(**state)`` makes it again."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def transform(self, features: Any) -> Floats:

@@ -176,7 +176,7 @@ def class_numbers(labels: Any, n: int, name: str) -> Ints:
 
 
 class Separations:
-    """What the training set has around each of n inputs: F is its rows of the predicted class, O are all others.
+    """Neighbourhood of n inputs in the training set: F is its rows of the predicted class, O are all others.
 
     It begins as for inputs of which nothing is known yet.
 

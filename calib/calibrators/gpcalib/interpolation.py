@@ -98,7 +98,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Stencil:
-    """Where some inputs lie on a grid: each has ``len(weights)`` neighbouring nodes.
+    """Positions of inputs on a grid: each has ``len(weights)`` neighbouring nodes.
 
     Attributes
     ----------

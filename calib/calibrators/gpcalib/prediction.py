@@ -1,4 +1,4 @@
-"""What is tabulated of a fitted latent function, and calibrated probabilities from it, in NumPy alone."""
+"""Table of a fitted latent function, and calibrated probabilities from it, in NumPy alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the objective needs of a calibration set: units, kernel inputs, inducing inputs, and sums on a grid."""
+"""Statistics of a calibration set for the objective: units, kernel inputs, inducing inputs, and sums on a grid."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class QuadraticLikelihood:
 
     @property
     def points(self) -> Floats:
-        """Where the shift is taken, shape (n_points,)."""
+        """Points at which the shift is evaluated, shape (n_points,)."""
         return chebyshev_points(self.low, self.high, len(self.slope))
 
     def onto(self, low: float, high: float) -> QuadraticLikelihood:

@@ -174,7 +174,7 @@ def _sample(n: int, most: int, seed: int) -> slice | Ints:
 
 
 def _resolved(posterior: Posterior, grid: Grid, trace: Floats) -> bool:
-    """Whether the grid objective can be believed: the shift changes little from node to node.
+    """Return whether the grid resolves the objective: the shift changes little from node to node.
 
     Where it does not, the optimiser has found a fault of the interpolation, and its objective may even fall.
     """

@@ -30,7 +30,7 @@ def matched_sigmoid(log_odds: Floats, positives: Bools) -> tuple[float, float]:
 
 
 def count_between(ordered: Floats, edges: Floats) -> Ints:
-    """How many of the increasing log-odds lie in each bin, (n_bins,)."""
+    """Count the increasing log-odds in each bin, (n_bins,)."""
     return np.diff(ordered.searchsorted(edges), prepend=0, append=len(ordered))
 
 

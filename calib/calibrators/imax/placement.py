@@ -58,7 +58,7 @@ class SigmoidSums:
         return round(float(self.one[-1] + self.zero[0]))
 
     def positions(self, edges: Floats) -> Ints:
-        """Where inner edges cut the sorted log-odds, with both ends: (n_edges + 2,) positions from 0 to n."""
+        """Positions of inner edges among the sorted log-odds, with both ends: (n_edges + 2,) from 0 to n."""
         cuts = np.empty(len(edges) + 2, dtype=np.intp)
         cuts[0], cuts[-1] = 0, len(self.log_odds)
         cuts[1:-1] = self.log_odds.searchsorted(edges)
