@@ -47,6 +47,7 @@ from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
 from calib.ui.compare.answer import recommended
 from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict
+from calib.ui.map_samples import prior, replicates
 from calib.ui.progress import fit_here
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit
@@ -360,6 +361,14 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     if len(fits) == 1:
         need_fit(what="Only the raw model's map is here. Fit calibrators to see theirs over it.")
     folded("Are the maps right at both ends?", "maps/ends", partial(ends, session, maps))
+    for one in maps:
+        if one.judged.posterior is not None:
+            draws = partial(prior, session, one.fit, one.judged.posterior, target)
+            folded(f"What did {one.name} believe before?", f"maps/prior/{one.fit.key}", draws)
+    if rows.truth is not None and session.sample is not None and len(maps) > 1:
+        fitted = [one.fit for one in maps if one.fit.key != RAW]
+        again = partial(replicates, session, fitted, session.sample)
+        folded("How much would other labels change the maps?", "maps/replicates", again)
 
 
 def whose_map(calibration: Predictions) -> int | None:

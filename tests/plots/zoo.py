@@ -32,6 +32,7 @@ from calib.diagnostics.histograms import (
     threshold_counts,
 )
 from calib.diagnostics.latent import EffectCurve, LatentCurve
+from calib.diagnostics.map_samples import prior_draws
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import diagram_parts, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
@@ -64,6 +65,7 @@ from calib.plots.error_by_bins import error_by_bins_chart, error_by_rows_chart
 from calib.plots.geometry import success_curve
 from calib.plots.groups import forest
 from calib.plots.latent import effect_chart, latent_function
+from calib.plots.map_samples import sampled_maps
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, member_rows
 from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
 from calib.plots.over_under import (
@@ -365,6 +367,11 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
         lines = [MapLine(name, RAW, expit(grid)), MapLine("half", GP, expit(grid / 2))]
         known = None if posterior is None else (posterior, GP)
         figures[f"maps {kind} {scale}"] = calibration_maps(picture, lines, scale, known, title=name)
+    if posterior is not None:
+        draws = prior_draws(1, posterior, data={"logits": two, "labels": labels})
+        bounds = (("lower", draws.lower, GP), (name, draws.upper, GP))
+        arguments = (draws.ranks, draws.bounded, RAW, name, "rank", bounds)
+        figures["prior"] = sampled_maps(*arguments)
     share = Interval(
         float(positives.mean()), 0.9 * float(positives.mean()), float(positives.mean()) ** 0.5
     )

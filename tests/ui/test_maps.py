@@ -65,6 +65,24 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     assert "posterior mean" in " ".join(chart.spec for chart in charts(app))
 
 
+def test_the_prior_stands_beside_the_posterior_and_replicates_beside_the_truth(
+    queue: Engine,
+) -> None:
+    session = OpenSession.from_data(load_sample("simulated-binary").take(np.arange(600)))
+    session.sample = "simulated-binary"
+    app = opened(fit(queue, session, "bayes_iso", "isotonic"))
+    key = next(key for key, spec in session.specs.items() if spec.method == "bayes_iso")
+    unfold(app, f"maps/prior/{key}", "maps/replicates")
+    assert clean(app)
+    specs = [json.loads(chart.spec) for chart in charts(app)][3:]
+    titles = [spec["layout"]["title"]["text"] for spec in specs]
+    assert titles[:3] == ["Prior", "Within bounds", "Posterior"]
+    for spec in specs[3:]:
+        assert [trace.get("name") for trace in spec["data"]] == [None, "truth"]
+    assert len(specs) == 5
+    assert "The root mean squared error of 10 maps is" in said(app)
+
+
 def test_all_classes_are_pooled_first_and_a_method_without_a_map_is_named(
     with_fits: OpenSession,
 ) -> None:
