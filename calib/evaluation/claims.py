@@ -143,7 +143,7 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
 
 
 def too_few_of(counts: Mapping[str, tuple[int, int]]) -> str:
-    """Why rows say too little of a method, as the beginning of a sentence; "" where they do not.
+    """Why rows say too little of a method, to stand within a sentence; "" where they do not.
 
     There may be too few wrong or right rows, or in the event view too few with or without the event. What was not seen
     at all has Wilson's bound.
@@ -152,22 +152,21 @@ def too_few_of(counts: Mapping[str, tuple[int, int]]) -> str:
     ----------
     counts : of accuracy and event rate, rows with the property and without it.
     """
-    names = {
-        "accuracy": (("is", "are", "wrong"), ("is", "are", "right")),
-        EVENT_RATE: (("is", "are", "without the event"), ("has", "have", "the event")),
+    rows = {
+        "accuracy": (("wrong test row", "wrong test rows"), ("right test row", "right test rows")),
+        EVENT_RATE: (
+            ("test row without the event", "test rows without the event"),
+            ("test row with the event", "test rows with the event"),
+        ),
     }
-    for key in (key for key in names if key in counts):
+    for key in (key for key in rows if key in counts):
         hits, others = counts[key]
-        for count, (one, several, what) in zip((others, hits), names[key], strict=True):
+        for count, (row, several) in zip((others, hits), rows[key], strict=True):
             if count == 0:
-                most = number(100 * float(wilson_interval(0, hits + others)[1]), 2) + NO_BREAK + "%"
-                return f"no test row {one} {what} (at most {most} {several}, 95{NO_BREAK}%)"
+                most = number(100 * float(wilson_interval(0, hits + others)[1]), 2)
+                return f"no {row} (at most {most}{NO_BREAK}%, 95{NO_BREAK}%)"
             if count < FEW:
-                return (
-                    f"only one test row {one} {what}"
-                    if count == 1
-                    else f"only {count} test rows {several} {what}"
-                )
+                return f"only {plural(count, row, several)}"
     return ""
 
 

@@ -292,9 +292,8 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
             f"Against {raw['title']} ({number(raw['value'])}) {judged}: {'; '.join(groups)}."
         )
     if lacking := list(of_score.loc[of_score["note"] == CONFIDENCE_ONLY, "title"]):
-        gives, have = ("gives", "has") if len(lacking) == 1 else ("give", "have")
         said.append(
-            f"{listed(lacking)} {gives} a confidence only and so {have} no {name}; compare by an ECE."
+            f"Methods with a confidence alone have no {name}: {listed(lacking)}. Compare these by an ECE."
         )
     return " ".join(said)
 

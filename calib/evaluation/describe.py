@@ -183,10 +183,9 @@ def describe_recommendation(
     if answer.verdict == "take" and answer.beside is not None:
         sentences += _beside(answer, answer.beside, scores)
     if answer.without and answer.verdict != "too few rows":
-        gives, it = ("gives", "it") if len(answer.without) == 1 else ("give", "them")
         names = _named(answer.without, title)
         sentences.append(
-            f"{names} {gives} a confidence only and so no {_score(answer)}: compare {it} by ECE."
+            f"Methods with a confidence alone have no {_score(answer)}: {names}. Compare these by ECE."
         )
     return [*sentences, *(f"{title(name)} failed: {why}" for name, why in answer.failed.items())]
 
@@ -265,10 +264,8 @@ def _take(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
 def _losses(answer: Recommendation, beside: Beside, title: Title, bold: Title) -> Iterator[str]:
     """Describe what gets worse with the method."""
     if beside.worse:
-        names = listed([answer.titles[key] for key in beside.worse])
-        verb = "gets" if len(beside.worse) == 1 else "get"
         changes = "; ".join(_before_and_after(answer, beside, key) for key in beside.worse)
-        yield f"{bold(f'{names} {verb} significantly worse')}: {changes}."
+        yield f"{bold('Significantly worse with it')}: {changes}."
     if beside.gap is not None:
         ends = points_between(beside.gap.low, beside.gap.high)
         then = f"{answer.titles[GAP]} is then {points(beside.gap.value)} points ({ends})"
@@ -310,9 +307,9 @@ def _beside(answer: Recommendation, beside: Beside, scores: bool) -> Iterator[st
     if parts:
         yield f"{'; '.join(parts)}."
     if answer.score == "NLL" and (n := beside.n_impossible):
-        makes = f"{'makes' if n == 1 else 'make'} up {number(beside.impossible)} of its NLL"
         yield (
-            f"{plural(n, 'row')} to whose outcome the raw model gave a probability below 1e-15 {makes}."
+            f"Of the raw model's NLL, {number(beside.impossible)} comes from {plural(n, 'row')} to whose outcome it "
+            "gave a probability below 1e-15."
         )
 
 

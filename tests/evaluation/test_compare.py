@@ -122,13 +122,13 @@ def test_features_reach_the_methods_that_need_them(parts):
 def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
     methods = {"temperature": calib.calibrator("temperature"), "mine": Geometric()}
     table = compare(methods, *with_features(parts)).table
-    first, last = verdict(table).split(" mine gives")
+    first, last = verdict(table).split(" Methods with")
     assert "mine" not in first
-    assert last == " a confidence only and so has no NLL; compare by an ECE."
-    assert "gives a confidence only" not in verdict(table, "ECE")
+    assert last == " a confidence alone have no NLL: mine. Compare these by an ECE."
+    assert "a confidence alone" not in verdict(table, "ECE")
     alone = verdict(table[table["method"] != "temperature"])
     assert alone.startswith("Uncalibrated is alone with a value of NLL, ")
-    assert ". mine gives a confidence only" in alone
+    assert ". Methods with a confidence alone have no NLL: mine." in alone
 
 
 @pytest.mark.parametrize("score", ["NLL", "accuracy", "ECE"])
@@ -221,7 +221,7 @@ def test_a_handful_of_wrong_rows_is_needed_to_rank_methods(n_wrong, claims):
     assert (best_methods(table, "Brier") == {"identity"}) == claims
     assert ("cannot rank methods" in verdict(table, "Brier")) != claims
     if n_wrong == 4:
-        assert "only 4 test rows are wrong" in verdict(table, "NLL")
+        assert "only 4 wrong test rows" in verdict(table, "NLL")
 
 
 def test_a_method_without_mistakes_is_seen_to_be_more_accurate():
