@@ -15,6 +15,7 @@ from calib.metrics import ece
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.estimate import Estimate
 from calib.tasks.tasks import Tasks
+from calib.tasks.thresholds import TaskThresholds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,6 +189,13 @@ def audit_tasks(tasks: Tasks, level: float = 0.95) -> TaskAudit:
     return TaskAudit(
         tuple(sorted([*judged, *others], key=lambda r: r.badness, reverse=True)), level
     )
+
+
+def judge_tasks(
+    tasks: Tasks, targets: tuple[float, ...]
+) -> tuple[TaskAudit, tuple[TaskThresholds, ...]]:
+    """Audit tasks and certify thresholds for several target accuracies; what a worker does for a page."""
+    return audit_tasks(tasks), tuple(tasks.thresholds(target) for target in targets)
 
 
 def _gap(row: TaskRow, evaluation: Evaluation, error: float, critical: float) -> Interval:

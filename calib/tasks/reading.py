@@ -124,8 +124,9 @@ def read_problems(source: Source, cluster: str | None, labels: Source | None) ->
         if problems := {**dict(shapes.logged(columns))}:
             keys = []
         elif keys:
-            if ids is not None:
-                shared = np.unique(columns[ids], return_inverse=True)[1]
+            rows = ids or next((name for name in columns if _names_rows(name, keys)), None)
+            if rows is not None:
+                shared = np.unique(columns[rows], return_inverse=True)[1]
             kind, problems = (
                 shapes.kind_of_tasks(keys),
                 {**dict(shapes.long(columns, keys, shared))},
@@ -159,6 +160,11 @@ def read_problems(source: Source, cluster: str | None, labels: Source | None) ->
     }
     version = _version(columns, keys)
     return Read(kind, problems, clusters, cluster is not None, version, beside)
+
+
+def _names_rows(name: str, keys: list[str]) -> bool:
+    """Whether a column holds many questions that several models answered."""
+    return shapes.is_question(name) and name not in keys
 
 
 def _readable(contents: Contents) -> Iterator[tuple[str, Array]]:

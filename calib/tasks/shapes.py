@@ -10,7 +10,7 @@ import numpy as np
 
 from calib.canonical import Kind
 from calib.data import inspect
-from calib.data.guess.beside import names_models
+from calib.data.guess.beside import LEAST_OF_PROBLEM, names_models
 from calib.data.guess.columns import Column
 from calib.data.names import tokens
 from calib.data.read.base import Array
@@ -110,17 +110,21 @@ def task_columns(columns: Columns) -> list[str]:
         if cells.ndim > 1:
             continue
         column = Column(name, position, cells)
-        question = bool(tokens(name)) and {*tokens(name)} <= TASK_WORDS
-        several = question and cells.dtype.kind in "UO" and len(np.unique(cells)) > 1
-        if names_models(column) or (several and len(np.unique(cells)) <= len(cells) / 2):
+        several = is_question(name) and cells.dtype.kind in "UO"
+        n = len(np.unique(cells)) if several else 0
+        if names_models(column) or (n > 1 and n * LEAST_OF_PROBLEM <= len(cells)):
             found.append(name)
     return found
 
 
+def is_question(name: str) -> bool:
+    """Whether a column is called question, task or criterion and nothing else."""
+    return bool(tokens(name)) and {*tokens(name)} <= TASK_WORDS
+
+
 def kind_of_tasks(keys: list[str]) -> TaskKind:
     """Questions, unless rows are told apart by their model alone."""
-    questions = any({*tokens(key)} <= TASK_WORDS for key in keys)
-    return "questions" if questions else "models"
+    return "questions" if any(map(is_question, keys)) else "models"
 
 
 def named_tasks(columns: Columns, keys: list[str]) -> Array:

@@ -19,7 +19,7 @@ from calib.evaluation.view import Viewpoint
 from calib.formatting import escape_markdown, plural
 from calib.isolation.logs import trace, without_data
 from calib.plots.style import COLORS, PAGES, text_color
-from calib.ui import fits, link
+from calib.ui import fits, link, tasks
 from calib.ui.data.upload import open_sample
 from calib.ui.keeping import trouble
 from calib.ui.link import page_link
@@ -235,6 +235,7 @@ def _menu(session: OpenSession | None) -> None:
             if session is not None:
                 fits_under_way(at_the_foot=True)
                 st.caption(f":material/dataset: {literal(session.data.name)}")
+                tasks.switch(session)
             if cluster := fits.queue().cluster:
                 st.caption(f":material/lan: Cluster at {escape_markdown(cluster)}")
             else:

@@ -94,6 +94,17 @@ def test_a_long_table_shares_rows_by_id(tmp_path):
     assert {*tasks.units("x")} == {*tasks.units("y")} == {*range(60)}
 
 
+def test_many_questions_of_two_models_are_rows_and_no_tasks():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.5, 1, 300).round(2)
+    questions = [f"Q{i // 2:03d}" for i in range(300)]
+    table = pd.DataFrame({"question": questions, "model": ["large", "small"] * 150})
+    table = table.assign(confidence=p, correct=(rng.random(300) < p).astype(int))
+    tasks = tasks_of(table)
+    assert (tasks.kind, {*tasks}, tasks.n_rows) == ("models", {"large", "small"}, 150)
+    assert tasks.units("large").tolist() == tasks.units("small").tolist()
+
+
 def test_pairs_of_names_and_two_models_of_one_outcome():
     rng = np.random.default_rng(1)
     table = calibrated(rng, 80, 3)

@@ -117,7 +117,7 @@ def test_an_upload_is_told_in_text(what: str) -> None:
     assert any("vil" in text for _, text in texts(app))  # it is spoken of
     assert dangers(app) == []
     if what == "several models":
-        assert dangers(app.button(key="models/open/0").click().run()) == []
+        assert dangers(app.button(key="tasks/open").click().run()) == []
 
 
 @pytest.fixture(scope="module")

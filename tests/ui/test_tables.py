@@ -212,7 +212,8 @@ def test_one_of_the_models_in_long_form_is_opened() -> None:
             lines.append(f"Q{i:03d},{model},{p},{str(generator.random() < p).lower()}")
     app = upload_file("answers.csv", "\n".join(lines).encode())
     assert SESSION not in app.session_state
-    click(app, "Open small")
+    app.selectbox(key="tasks/chosen").set_value("small").run()
+    app.button(key="tasks/open").click().run()
     assert clean(app)
     data = app.session_state[SESSION].data
     assert (len(data), data.name) == (150, "small")

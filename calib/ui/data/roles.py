@@ -1,4 +1,4 @@
-"""What a table holds: the readings to choose from, a grid with the role of each column, and several models.
+"""What a table holds: the readings to choose from, and a grid with the role of each column.
 
 A choice of roles is remembered for tables with the same columns.
 """
@@ -12,14 +12,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.data import Choices, DataError, Inspection, Predictions, load_models
-from calib.data.loading import APART
+from calib.data import Choices, Inspection, Predictions
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.data.roles import TableReading
 from calib.formatting import plural
-from calib.ui.link import open_data
-from calib.ui.session import OpenSession, Reading, find_session
-from calib.ui.text import add_notice, literal
+from calib.ui.session import Reading
+from calib.ui.text import literal
 from calib.ui.widgets import draw_editor
 
 ROLES = {
@@ -51,8 +49,6 @@ FURTHER = "metadata"
 """Role of further columns of few values: groups in the grid, without being chosen as the groups."""
 HEIGHT = 460
 """Pixels of the grid at most; more columns scroll."""
-MOST_MODELS = 20
-"""Models of a table that are offered; a column with more values names something else."""
 
 
 def ask(reading: Reading) -> Mapping[str, Any]:
@@ -269,37 +265,3 @@ def remembered(reading: Reading) -> dict[str, Any]:
 
 def _columns(reading: Reading) -> tuple[str, ...]:
     return () if reading.inspection is None else tuple(reading.inspection.rows)
-
-
-def models(reading: Reading) -> None:
-    """A button for each model of a table of several, which opens its rows alone."""
-    inspection = reading.inspection
-    data = None if inspection is None else inspection.predictions
-    names = [] if inspection is None else sorted(inspection.models)
-    if data is not None and data.groups is not None:
-        names = sorted(set(data.groups.tolist()))
-    if 1 < len(names) <= MOST_MODELS:
-        with st.container(horizontal=True):
-            for i, name in enumerate(names):
-                st.button(
-                    f"Open {literal(str(name))}",
-                    key=f"models/open/{i}",
-                    on_click=open_model,
-                    args=(str(name), reading),
-                )
-
-
-def open_model(name: str, reading: Reading) -> None:
-    """Make one model of a table the open data set."""
-    before = find_session()
-    try:
-        data = load_models(choices=reading.choices, isolate=APART, **reading.upload)[name]  # type: ignore[arg-type]
-    except DataError as error:
-        add_notice(str(error), "error")
-        return
-    opened = OpenSession.from_data(
-        data, reading=Reading(upload=reading.upload, choices=reading.choices)
-    )
-    if before is not None:
-        opened.viewpoint = before.viewpoint
-    open_data(opened)

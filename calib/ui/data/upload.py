@@ -17,6 +17,7 @@ from calib.data.loading import APART, in_a_reader
 from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
 from calib.store.index import server_store
+from calib.ui import tasks
 from calib.ui.data import roles
 from calib.ui.link import open_data, private
 from calib.ui.server.memory import admit
@@ -60,6 +61,19 @@ def gallery(leave_out: Collection[str] = ()) -> None:
                 args=(sample.name,),
                 help=f"{sample.description} {sample.look_for}",
             )
+
+        st.button(
+            "Decision log, simulated",
+            key="sample/decisions",
+            width="stretch",
+            on_click=open_decisions,
+            help="Answers of a simulated model to six questions about 1,500 messages. Two questions are off.",
+        )
+
+
+def open_decisions() -> None:
+    """Read the sample of a decision log, as an upload of several problems."""
+    read_first(tasks.sample_upload())
 
 
 def open_sample(name: str) -> None:

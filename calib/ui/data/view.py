@@ -23,7 +23,7 @@ from calib.formatting import escape_markdown, listed, plural
 from calib.plots.reliability import explain_diagram, reliability_diagram, usual_scale
 from calib.plots.style import method_style, three_digits
 from calib.registry import METHODS
-from calib.ui import audit, fits
+from calib.ui import audit, fits, tasks
 from calib.ui.data import roles
 from calib.ui.data.upload import change_by_hand, read_again
 from calib.ui.link import go_to, open_data, page_link
@@ -236,13 +236,25 @@ def not_opened(reading: Reading) -> bool:
     inspection = reading.inspection
     if inspection is None or inspection.predictions is not None:
         return False
+    found = tasks.find_tasks(reading)
+    if found is not None and found.certain:
+        tasks.draw(found)
+        with st.expander("Open the file as one problem", icon=":material/view_column:"):
+            _ask(reading)
+        return True
+    _ask(reading)
+    _one_by_one(reading)
+    return True
+
+
+def _ask(reading: Reading) -> None:
+    """Findings of files that could not be opened, and what can be chosen."""
     findings(reading)
     changes = roles.ask(reading)
     more_findings(reading)
     if changes:
         read_again(reading, changes)
     change_by_hand(reading)
-    return True
 
 
 def stays_open(session: OpenSession) -> None:
@@ -294,8 +306,16 @@ def findings(reading: Reading, session: OpenSession | None = None) -> None:
         if finding.level != "info" and finding.code not in LEFT_OUT:
             show_finding(finding)
             _fix_buttons(finding, reading)
-            if finding.code == "several_models" and (not opened or not finding.fix):
-                roles.models(reading)
+            if opened and finding.code == "several_models":
+                _one_by_one(reading)
+
+
+def _one_by_one(reading: Reading) -> None:
+    """The tasks of rows that were read together."""
+    found = tasks.find_tasks(reading)
+    if found is not None:
+        with st.expander("Each by itself", icon=":material/table_rows:"):
+            tasks.draw(found)
 
 
 def more_findings(reading: Reading, session: OpenSession | None = None) -> None:

@@ -1,0 +1,240 @@
+"""Tasks of an upload with several problems: their table, worst first, and the way from one to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+
+import pandas as pd
+import streamlit as st
+
+from calib.data import DataError
+from calib.data.guess.files import SOURCE
+from calib.data.loading import APART
+from calib.data.samples import FOLDER
+from calib.formatting import listed, number, percent, plural, points_between, round_percent
+from calib.settings import studio
+from calib.tasks import Tasks, tasks_of
+from calib.tasks.audit import TaskAudit, judge_tasks
+from calib.tasks.thresholds import TaskThresholds
+from calib.ui import widgets
+from calib.ui.fits import compute
+from calib.ui.link import open_data
+from calib.ui.ready import awaited
+from calib.ui.server.memory import admit
+from calib.ui.session import OpenSession, Reading, Upload, find_session, find_visitor
+from calib.ui.text import add_notice, literal
+
+SEVERAL = ("ambiguous", "several_models", "sums")
+"""Findings of files that may hold several problems."""
+TARGETS = (0.8, 0.9, 0.95, 0.99)
+"""Accuracies for which thresholds are certified."""
+TASKS = "calib_tasks"
+"""The tasks of the upload read last, in Streamlit's session state; None for an upload that has none."""
+CHOSEN = "tasks/chosen"
+SWITCH = "tasks/switch"
+DECISIONS = "simulated-decisions.jsonl"
+"""Sample of a decision log."""
+HEIGHT = 460
+"""Pixels of the table at most; more tasks scroll."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTasks:
+    """Judgement of the tasks of an upload, without their rows.
+
+    Attributes
+    ----------
+    upload : files that they are read from again when one is opened.
+    name : of the file.
+    summary : their number, kind and rows in words.
+    certain : whether names leave no doubt that there are several problems.
+    audit : one row a task.
+    thresholds : for each of TARGETS.
+    """
+
+    upload: Upload
+    name: str
+    summary: str
+    certain: bool
+    audit: TaskAudit
+    thresholds: tuple[TaskThresholds, ...]
+
+    @property
+    def judged(self) -> list[str]:
+        """Names of the tasks that can be opened, worst first."""
+        return [row.task for row in self.audit if not row.reason]
+
+
+def marks(upload: Upload) -> tuple[object, ...]:
+    """Identify the files of an upload."""
+    return tuple((role, id(file)) for role, (_, file) in upload.items())
+
+
+def find_tasks(reading: Reading) -> OpenTasks | None:
+    """Tasks of an upload that may hold several problems; read and judged once."""
+    inspection = reading.inspection
+    if inspection is None or SOURCE not in reading.upload:
+        return None
+    if not {finding.code for finding in inspection.findings} & {*SEVERAL}:
+        return None
+    mark = marks(reading.upload)
+    known = st.session_state.get(TASKS)
+    if known is None or known[0] != mark:
+        st.session_state[TASKS] = mark, _judged(reading.upload)
+    found: OpenTasks | None = st.session_state[TASKS][1]
+    return found
+
+
+def _judged(upload: Upload) -> OpenTasks | None:
+    """Read the tasks in a reader and judge them in a worker."""
+    visitor = find_visitor()
+    if visitor is None:
+        return None
+    try:
+        tasks = _read(upload)
+    except DataError:
+        return None
+    if len(tasks) + len(tasks.reasons) < 2:
+        return None
+    what = f"the audit of {plural(len(tasks), 'task')}"
+    audit, thresholds = awaited(
+        visitor,
+        ("tasks", marks(upload)),
+        what,
+        lambda: compute(visitor, judge_tasks, tasks, TARGETS),
+    )
+    count = len(tasks) + len(tasks.reasons)
+    summary = f"{plural(count, tasks.kind[:-1], tasks.kind)} over {plural(tasks.n_rows, 'row')}"
+    certain = tasks.kind != "models" or all(data.kind == "pairs" for data in tasks.values())
+    return OpenTasks(upload, upload[SOURCE][0], summary, certain, audit, thresholds)
+
+
+def _read(upload: Upload) -> Tasks:
+    for _, file in upload.values():
+        file.seek(0)
+    labels = upload.get("labels")
+    tasks = tasks_of(upload[SOURCE], labels=labels, isolate=APART)  # type: ignore[arg-type]
+    admit(find_session(), dict(tasks.predictions))
+    return tasks
+
+
+def draw(found: OpenTasks) -> None:
+    """The table of tasks, with the choice of one to open and the thresholds to take away."""
+    off = found.audit.miscalibrated
+    verdict = f"{listed([literal(name) for name in off])} off" if off else "none significantly off"
+    st.header(f"{found.summary}: {verdict}", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if found.judged:
+            name = st.selectbox("Task", found.judged, key=CHOSEN, width=260)
+            st.button(
+                "Open",
+                key="tasks/open",
+                type="primary",
+                icon=":material/arrow_forward:",
+                on_click=open_task,
+                args=(name,),
+            )
+        target = st.selectbox(
+            "Target accuracy",
+            TARGETS,
+            index=1,
+            format_func=round_percent,
+            key="tasks/target",
+            width=160,
+            help="Answers from the threshold on are at least so often right. All thresholds hold together with 95 %.",
+        )
+        thresholds = found.thresholds[TARGETS.index(target)]
+        widgets.offer(
+            "Thresholds",
+            thresholds.to_json(),
+            "thresholds.json",
+            "tasks/thresholds",
+            icon=":material/download:",
+        )
+    frame = table(found.audit, thresholds)
+    widest = float(frame["size"].max()) if len(frame) else 1.0
+    columns = {
+        "task": st.column_config.TextColumn("Task", pinned=True, width=120),
+        "gap": st.column_config.NumberColumn(
+            "Gap, points", format="%+.1f", width=90, help="Stated minus observed."
+        ),
+        "interval": st.column_config.TextColumn(
+            "Interval", width=110, help="The intervals of all tasks hold together with 95 %."
+        ),
+        "size": st.column_config.ProgressColumn(
+            "Size", min_value=0.0, max_value=max(widest, 1e-9), format=" ", width=70
+        ),
+    }
+    widgets.draw_table(
+        frame, column_config=columns, height=min(HEIGHT, 38 + 35 * len(frame)), key="tasks/table"
+    )
+
+
+def table(audit: TaskAudit, thresholds: TaskThresholds) -> pd.DataFrame:
+    """One row a task, worst first, in words for people."""
+    certified = {row.task: row for row in thresholds}
+    rows = []
+    for row in audit:
+        own = certified[row.task]
+        judged = not row.reason
+        cells: dict[str, object] = {
+            "task": row.task,
+            "gap": None,
+            "interval": "",
+            "size": abs(row.gap.value) if judged else 0.0,
+            "Stated": percent(row.stated) if judged else "",
+            "Observed": percent(row.observed) if judged else "",
+            "ECE": number(row.ece) if judged else "",
+            "Rows": row.rows,
+            "Threshold": "" if own.threshold is None else number(own.threshold),
+            "Answered": "" if own.coverage is None else percent(own.coverage),
+            "Note": row.reason or own.reason,
+        }
+        if judged:
+            cells["gap"] = 100 * row.gap.value
+            cells["interval"] = points_between(row.gap.low, row.gap.high, sign=False)
+        if own.labels_missing:
+            cells["Note"] = f"{cells['Note']}; lacks {plural(own.labels_missing, 'label')}"
+        rows.append(cells)
+    return pd.DataFrame(rows)
+
+
+def open_task(name: str) -> None:
+    """Make a task of the upload the open data set."""
+    found: OpenTasks = st.session_state[TASKS][1]
+    before = find_session()
+    try:
+        data = _read(found.upload)[name]
+        opened = OpenSession.from_data(data, reading=Reading(upload=found.upload))
+        admit(opened)
+    except DataError as error:
+        add_notice(str(error), "error")
+        return
+    if before is not None:
+        opened.viewpoint = before.viewpoint
+    open_data(opened)
+
+
+def switch(session: OpenSession) -> None:
+    """At the foot of the menu, the open task and the way to another one."""
+    known: tuple[object, OpenTasks | None] = st.session_state.get(TASKS, (None, None))
+    found = known[1]
+    if found is None or session.reading.upload is not found.upload:
+        return
+    if session.data.name not in found.judged:
+        return
+    name = session.data.name
+    key = f"{SWITCH}/{name}"  # of the open task: pages must not take another one's choice over
+    st.selectbox(
+        f"Task of {literal(found.name, 30)}",
+        found.judged,
+        found.judged.index(name),
+        key=key,
+        on_change=lambda: open_task(st.session_state[key]),
+    )
+
+
+def sample_upload() -> Upload:
+    """The sample of a decision log as an upload."""
+    return {SOURCE: (DECISIONS, BytesIO((studio() / FOLDER / DECISIONS).read_bytes()))}

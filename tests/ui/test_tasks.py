@@ -1,0 +1,85 @@
+"""An upload with several problems: the table of tasks, one opened, and the next from the menu's foot."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from tests.conftest import npz_bytes
+from tests.ui.conftest import menu, open_page, table, upload_file
+
+
+def csv(n: int = 300) -> bytes:
+    """Three questions: calibrated, 20 points too high, and without labels."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 0.7, (n, 3)).round(3)
+    happened = (rng.random((n, 3)) < p).astype(float)
+    happened[:, 2] = np.nan
+    p[:, 1] += 0.2
+    columns = {"id": [f"r{i}" for i in range(n)]}
+    for j, name in enumerate(("fraud", "churn", "spam")):
+        columns |= {name: happened[:, j], f"{name}_p": p[:, j]}
+    return pd.DataFrame(columns).to_csv(index=False).encode()
+
+
+def headline(app: AppTest) -> str:
+    return app.header[0].value if app.header else ""
+
+
+def test_the_table_of_tasks_opens_one_and_the_menu_another():
+    app = upload_file("log.csv", csv())
+    assert not app.exception
+    assert "3 labels over 300 rows: churn off" in headline(app)
+    shown = table(app, "task")
+    assert shown["task"].tolist() == ["churn", "fraud", "spam"]
+    assert shown["Note"].tolist()[2].startswith("no labels")
+    assert shown["gap"].tolist()[0] > 10 and np.isnan(shown["gap"].tolist()[2])
+    app = app.button(key="tasks/open").click().run()
+    assert not app.exception and app.session_state["calib_session"].data.name == "churn"
+    switch = menu(app, "tasks/switch")
+    assert (switch.value, switch.options) == ("churn", ["churn", "fraud"])
+    app = switch.set_value("fraud").run()
+    assert not app.exception and app.session_state["calib_session"].data.name == "fraud"
+    assert menu(app, "tasks/switch").value == "fraud"
+    app = app.switch_page("pages/1_Fit.py").run()
+    assert menu(app, "tasks/switch").value == "fraud"
+
+
+def test_thresholds_are_offered_for_the_accuracy_that_is_chosen():
+    app = upload_file("log.csv", csv())
+    app.selectbox(key="tasks/target").set_value(0.8).run()
+    found = app.session_state["calib_tasks"][1]
+    stored = json.loads(found.thresholds[0].to_json())
+    assert stored["fraud"]["threshold"] is not None and stored["spam"]["threshold"] is None
+    shown = table(app, "task").set_index("task")
+    assert shown.loc["fraud", "Threshold"] and not shown.loc["churn", "Threshold"]
+
+
+def test_the_sample_of_a_decision_log_is_one_click_away():
+    app = open_page("app.py").button(key="sample/decisions").click().run()
+    assert not app.exception
+    assert "6 questions over 1,500 rows: complaint and department off" in headline(app)
+
+
+def test_a_matrix_of_sigmoid_outputs_is_a_table_of_labels():
+    rng = np.random.default_rng(0)
+    probs = rng.random((120, 3))
+    labels = (rng.random((120, 3)) < probs).astype(int)
+    app = upload_file("outputs.npz", npz_bytes(probs=probs, labels=labels))
+    assert "3 labels over 120 rows: none significantly off" in headline(app)
+
+
+def test_two_scores_that_may_be_models_stand_beneath_the_question():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.random(80), "b": rng.random(80), "y": rng.integers(0, 2, 80)})
+    app = upload_file("log.csv", frame.to_csv(index=False).encode())
+    assert not app.exception and "One question" in app.radio[0].label
+    assert app.selectbox(key="tasks/chosen").options == ["a", "b"]
+
+
+def test_a_file_that_cannot_be_used_has_no_tasks():
+    app = upload_file("log.csv", b"p_a,p_b,label\n0.5,0.9,a\n0.2,0.3,b\n")
+    assert not app.exception and not [each for each in app.button if each.key == "tasks/open"]
