@@ -5,7 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui.monitoring.upload import choose_calibrator, choose_new_data
-from calib.ui.monitoring.view import checked, drift, over_time, pictures, scores, unlabelled, words
+from calib.ui.monitoring.view import (
+    checked,
+    drift,
+    open_rows_over_time,
+    over_time,
+    pictures,
+    scores,
+    unlabelled,
+    words,
+)
 from calib.ui.session import find_session
 from calib.ui.shell import need_data, page
 
@@ -33,6 +42,8 @@ def body() -> None:
                 f"Is **{subject.title}** still calibrated? Upload rows collected since then: labelled, to test it, or "
                 "without labels, to see what performance to expect."
             )
+            if session is not None:
+                open_rows_over_time(subject, session)
         elif result is None:
             st.write("The new rows cannot be read yet; the reason, or a question, is below.")
         elif result.check.change is None:

@@ -24,12 +24,12 @@ def body() -> None:
         folded("All scores with intervals", "compare/scores", partial(all_scores, session, fits))
         if len(fits) > 1:
             folded(
-                "Would other splits say the same?",
+                "The same on other splits",
                 "compare/splits",
                 partial(repeated, session, fits),
             )
             folded(
-                "How many labels does each method need?",
+                "Labels that each method needs",
                 "compare/sizes",
                 partial(sizes, session, fits),
             )

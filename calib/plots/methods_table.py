@@ -34,12 +34,12 @@ COLORS = {"better": "#009E73", "worse": "#D55E00"}
 """Colours of the marks of a difference."""
 CSS = """
 .methods { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
-.methods th { font-weight: 400; text-align: left; padding: 6px 8px; }
+.methods th { font-weight: 400; text-align: left; padding: 6px; }
 .methods th[scope=row] { white-space: nowrap; }
 .methods thead th { font-size: .8rem; }
-.methods td { text-align: right; padding: 0 8px; white-space: nowrap; }
+.methods td { text-align: right; padding: 0 6px; white-space: nowrap; }
 .methods thead th.score { text-align: right; }
-.methods td.dots { padding: 0; width: 38%; min-width: 110px; }
+.methods td.dots { padding: 0; width: 38%; min-width: 90px; }
 .methods tbody tr { border-top: 1px solid rgba(128,132,150,.25); }
 .methods tbody tr.chosen { background: rgba(63,151,206,.16); }
 .methods tr[data-fit] { cursor: pointer; }
@@ -51,8 +51,6 @@ CSS = """
 .methods .mark { display: inline-block; width: 1em; text-align: left; }
 @media (max-width: 640px) { .methods .more { display: none; } .methods td, .methods th { padding-left: 4px; } }
 """
-SHARED = " (shared map)"
-"""End of a title, left out of a name unless another method has the rest."""
 _PIXELS = 34
 """Height of a row."""
 _LONGEST = 22
@@ -117,10 +115,11 @@ def methods_table(
             scores.append(f'<td class="{"more" if place % 2 else "score"}" {text}</td>')
         joint = next((row for row in methods if row.method == method), None)
         dots = _dots(axis, joint, styles.get(method), cells[method][main.key].value)
-        short = titles[method].removesuffix(SHARED)
-        if list(titles.values()).count(short):
-            short = titles[method]
-        head = _name(short, styles.get(method), clickable and joint is not None)
+        head = _name(
+            _short(titles[method], titles.values()),
+            styles.get(method),
+            clickable and joint is not None,
+        )
         kind = "chosen" if method == chosen else "line" if joint is None else ""
         fit = f' data-fit="{escape(method)}"' if clickable and joint is not None else ""
         rows.append(
@@ -180,6 +179,12 @@ def _score_cell(
         color = f' style="color:{text_color(COLORS[word])}"' if word in COLORS else ""
         mark = f"<span{color}>{MARKS.get(word, '')}</span>"
     return f'title="{escape(hover)}">{write(value.value)} <span class="mark">{mark}</span>'
+
+
+def _short(title: str, titles: Iterable[str]) -> str:
+    """Leave out what stands in brackets, "By group (column=region)", unless another title begins alike."""
+    short = title.partition(" (")[0]
+    return title if sum(other.partition(" (")[0] == short for other in titles) > 1 else short
 
 
 def _name(title: str, style: Style | None, button: bool) -> str:

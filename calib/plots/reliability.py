@@ -50,6 +50,8 @@ BEFORE_AFTER_HEIGHT = 440
 RARE = 0.02
 """Observed rate below which an event's diagram has axes of log-odds."""
 _LEFT, _RIGHT = 58, 22
+MARGINS = _LEFT + _RIGHT
+"""Pixels of a diagram's width beside its square."""
 _ROWS_PIXELS = 96
 _GAP_PIXELS = 44
 _CELLS = 50
@@ -100,7 +102,7 @@ def axis_title(view: View) -> str:
 
 def diagram_height(side: int) -> int:
     """Pixels of the height of a diagram whose width is ``side``."""
-    return side - _LEFT - _RIGHT + _GAP_PIXELS + _ROWS_PIXELS + FRAME
+    return side - MARGINS + _GAP_PIXELS + _ROWS_PIXELS + FRAME
 
 
 def reliability_diagram(
@@ -162,7 +164,7 @@ def reliability_diagram(
     beyond = draw_rows(fig, COUNT_EDGES, parts.rows, parts.right, style, group, scale, limits)
     _draw_means(fig, curve, style, place, names)
     set_axes(fig, scale, limits, across, up)
-    square = side - _LEFT - _RIGHT
+    square = side - MARGINS
     _write_key(fig, style, behind is not None, band, square)
     _write_rows(fig, parts, group, names, beyond, square)
     return fig

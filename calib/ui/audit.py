@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from calib.auditing.findings import MARKS, Audit, Finding, Severity
@@ -11,6 +12,8 @@ from calib.auditing.make import audit_arrays
 from calib.data import Predictions
 from calib.engine import Data
 from calib.formatting import NO_BREAK, escape_markdown, listed, plural
+from calib.metrics.bootstrap import Interval
+from calib.plots.intervals import WIDTH, small_intervals
 from calib.ui import fits
 from calib.ui.link import page_link
 from calib.ui.menu import entry_of
@@ -36,6 +39,16 @@ MISMATCH = "labels", "problem"
 NOT_THERE = {"groups": "no groups", "time": "no times"}
 """What a check lacks that was not tested."""
 MOST_FINDINGS = 3
+POINTS = 100.0
+REFERENCES = {
+    "labels": (0.5, "AUROC of chance: .5", 1.0),
+    "skill": (0.0, "0 nats: as class frequencies", 1.0),
+    "level": (0.0, "0 points", POINTS),
+    "spread": (1.0, "slope 1", 1.0),
+    "shape": (0.0, "0 nats", 1.0),
+}
+"""Value of an estimate at which nothing is off, its title, and the factor to its unit, by check."""
+MARK_COLOR = "#D55E00"
 ROW_ARRAYS = ("logits", "labels", "groups", "clusters", "weights", "times")
 """Arrays of a data set that an audit needs."""
 
@@ -78,7 +91,11 @@ def findings(session: OpenSession) -> None:
     others = [each for each in found.findings if each.check != "remedy"]
     off = [each for each in others if each.severity in ("problem", "caution")]
     for finding in off[:MOST_FINDINGS]:
-        st.markdown(line(finding))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(width="stretch"):
+                st.markdown(line(finding))
+            if small := picture(finding, found):
+                st.html(small, width=WIDTH)
     rest = [each for each in others if each not in off[:MOST_FINDINGS]]
     names = {
         "Also": [each.check for each in off[MOST_FINDINGS:]],
@@ -89,6 +106,21 @@ def findings(session: OpenSession) -> None:
     with st.expander("; ".join(titles)):
         for finding in rest:
             st.markdown(line(finding))
+
+
+def picture(finding: Finding, found: Audit) -> str:
+    """Return a finding's interval, or those of its groups against the gap of all rows, as a small picture."""
+    reference, title, unit = REFERENCES.get(finding.check, (0.0, "", 1.0))
+    level = found.of("level").estimate
+    if finding.groups and level is not None:
+        reference, title, unit = POINTS * level.value, "gap of all rows, points", POINTS
+    rows = [(group.name, group.gap) for group in finding.groups[:MOST_FINDINGS]]
+    if not rows and finding.estimate is not None:
+        rows = [("", finding.estimate)]
+    scaled = [(name, Interval(*(unit * part for part in interval))) for name, interval in rows]
+    if not title or not scaled or not np.isfinite([interval for _, interval in scaled]).all():
+        return ""
+    return small_intervals(scaled, reference, title, MARK_COLOR)
 
 
 def line(finding: Finding) -> str:

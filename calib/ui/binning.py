@@ -241,9 +241,9 @@ def questions(
     data: Predictions, picture: BinningPicture, rails: list[Rail], choice: BinningChoice
 ) -> None:
     """What can be asked further of these bins."""
-    folded("What does each bin say?", "binning/meaning", partial(meaning, picture, rails, choice))
+    folded("The bins in numbers", "binning/meaning", partial(meaning, picture, rails, choice))
     folded(
-        "How much does any number of bins keep?",
+        "Information kept by number of bins",
         "binning/numbers",
         partial(numbers_of_bins, picture, choice),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,6 +15,7 @@ from calib.base import Calibrator, can_learn
 from calib.calibrators.backend import DEVICES, gpu_present
 from calib.calibrators.by_group import PROTECTED
 from calib.data import Predictions
+from calib.engine import Job
 from calib.formatting import listed, number, plural, signed
 from calib.registry import (
     METHODS,
@@ -24,15 +26,16 @@ from calib.registry import (
 from calib.ui import fits
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
-from calib.ui.progress import job_list, offered_presets
+from calib.ui.progress import finished_fit, job_list, offered_presets
 from calib.ui.session import OpenSession
 from calib.ui.widgets import declared, put, segments
 
 DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
 
 CHOSEN = "fit/methods"
-TITLE, SUMMARY = 190, 290
-"""Pixels of the columns of the table; on a phone they stand beneath each other."""
+METHOD = 290
+"""Pixels of a method at least: two stand side by side where the window has room."""
+OPEN = "fit/more"
 OF_GPFLOW = ("engine", "kernel")
 """Parameters that need GPflow for any but their defaults."""
 
@@ -107,21 +110,22 @@ def choose_and_start(session: OpenSession) -> None:
     params: dict[str, dict[str, Any]] = {}
     if results:
         st.caption(
-            "Under a name: the time of its fit and the change of the NLL on the test rows; *Compare* has the intervals."
+            "Beneath a method: the time of its fit and the change of the NLL on the test rows. *Compare* has intervals."
         )
-    with st.container(border=True, gap="xsmall"):
-        for name in offered["Recommended"]:
-            _method(session, name, results.get(name, ""), params)
-        with st.expander(f"More methods ({len(rest)})", key="fit/more"):
-            for name in rest:
-                _method(session, name, results.get(name, ""), params)
+    draw = partial(_methods, session, results, params)
+    with st.container(border=True, gap="small"):
+        draw(offered["Recommended"])
+        # Open as soon as a method in it is chosen, and never closed under the visitor's hand.
+        session.picked[OPEN] = session.picked.get(OPEN, False) or bool({*rest} & {*chosen})
+        with st.expander(f"More methods ({len(rest)})", key=OPEN, expanded=session.picked[OPEN]):
+            draw(rest)
     _left_out(data)
     if session.drawn:
         st.caption(session.drawn)
     if few := few_rows(chosen, len(session.calibration)):
         st.warning(few, icon=":material/warning:")
     if data.weights is not None and data.confirmed_weights is None:
-        st.caption("These rows have weights, which are not applied: say on Data what they mean.")
+        st.caption("These rows have weights, which are not applied: set their meaning on Data.")
     for name in params:
         if METHODS[name].uses_device:
             params[name]["device"] = device
@@ -137,10 +141,31 @@ def choose_and_start(session: OpenSession) -> None:
     job_list(session)
 
 
-def _method(
-    session: OpenSession, name: str, result: str, params: dict[str, dict[str, Any]]
+def _methods(
+    session: OpenSession,
+    results: Mapping[str, str],
+    params: dict[str, dict[str, Any]],
+    names: Sequence[str],
 ) -> None:
-    """A row of the table: choice, summary, time with the change of the NLL, and on a click notes and parameters."""
+    """Draw methods with what each does and its result, their finished fits in the notes."""
+    finished: dict[str, list[Job]] = {}
+    for job in fits.jobs():
+        if job.calibrator is not None:
+            finished.setdefault(session.specs[job.key].method, []).append(job)
+    with st.grid(2, min_column_width=METHOD, gap="small"):
+        for name in names:
+            with st.container(gap="xxsmall"):
+                _method(session, name, results.get(name, ""), params, finished.get(name, []))
+
+
+def _method(
+    session: OpenSession,
+    name: str,
+    result: str,
+    params: dict[str, dict[str, Any]],
+    finished: Sequence[Job],
+) -> None:
+    """Draw the choice, the summary, time with the change of the NLL, and on a click notes, fits and parameters."""
     method = METHODS[name]
     key = f"fit/use/{name}"
     put(key, name in st.session_state[CHOSEN])
@@ -149,13 +174,11 @@ def _method(
         others = [other for other in st.session_state[CHOSEN] if other != name]
         _choose([*others, name] if st.session_state[key] else others)
 
-    with st.container(horizontal=True, vertical_alignment="center"):
-        with st.container(width=TITLE, gap="xxsmall"):
-            chosen = st.checkbox(f"**{method.title}**", key=key, on_change=choose)
-            st.caption(result or ("about a second" if method.fast else "seconds to minutes"))
-        with st.container(width=SUMMARY):
-            st.markdown(method.summary)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        chosen = st.checkbox(f"**{method.title}**", key=key, on_change=choose, width="content")
         with st.popover("Notes", icon=":material/tune:", type="tertiary", key=f"fit/fold/{name}"):
+            for job in finished:
+                finished_fit(job, job.spec.title if len(finished) > 1 else "")
             st.caption(f"{method.paper}. When not to use it: {method.avoid}")
             if "groups" in method.needs:
                 st.caption(PROTECTED)
@@ -164,6 +187,8 @@ def _method(
                 params[name] = parameter_widgets(method.cls, name, columns)
             else:
                 st.caption("Choose the method to see its parameters.")
+    st.markdown(method.summary)
+    st.caption(result or ("about a second" if method.fast else "seconds to minutes"))
 
 
 def results_by_method(session: OpenSession) -> dict[str, str]:

@@ -40,6 +40,7 @@ from calib.ui.server.memory import admit
 from calib.ui.session import (
     EXPORTED,
     FROM_THE_TOP,
+    NOUN,
     REJECTED,
     SESSION,
     VIEWPOINT,
@@ -48,7 +49,7 @@ from calib.ui.session import (
     Reading,
     find_session,
 )
-from calib.ui.text import add_notice
+from calib.ui.text import add_notice, literal
 
 LINKS, PRIVATE = "calib_links", "calib_private"
 ARRIVED = "calib_arrived"
@@ -156,7 +157,7 @@ def _bring_back(token: str) -> str:
         _leave(before)
     session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
     st.session_state[SESSION] = session
-    add_notice(f"Brought back from your link: {shortened(session.data.name)}, as you left it.")
+    st.toast(f"Brought back from your link: {literal(session.data.name)}, as you left it.")
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
@@ -308,6 +309,8 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
 def _settings(session: OpenSession) -> dict[str, Any]:
     """What was chosen on the pages, and the cohort."""
     settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
+    if NOUN in session.picked:
+        settings[NOUN] = session.picked[NOUN]
     if session.cohort is not None:
         settings[COHORT] = [[*session.cohort.columns], session.cohort.name]
     return settings
@@ -328,6 +331,8 @@ def session_of(entry: Entry, data: Predictions) -> OpenSession:
         "reading": Reading(choices=choices),
     }
     session = OpenSession.from_data(data, entry.part, entry.seed, entry.most, **about)
+    if NOUN in entry.settings:
+        session.picked[NOUN] = entry.settings[NOUN]
     if COHORT in entry.settings:
         session.show_cohort(*entry.settings[COHORT])
     _take_in(session, entry)

@@ -54,125 +54,57 @@ from calib.ui.shell import need_fit
 from calib.ui.text import literal
 from calib.ui.widgets import folded, segments
 
-MOST_NAMED = 4
-"""Names in a sentence before they are counted instead."""
 Named = list[tuple[str, JudgedMap]]
 """Methods by the names their lines have."""
 
 
-@dataclass(frozen=True)
-class _Whose:
-    """Words for the probability of one class, or of all classes pooled."""
-
-    subject: str
-    be: str
-    agree: str
-    pronoun: str
-    unit: str
-    units: str
-    hit: str
-
-    @classmethod
-    def of(cls, class_name: str | None) -> _Whose:
-        if class_name is None:
-            subject = "probabilities of all classes, pooled,"
-            unit = "of test row and class"
-            return cls(
-                subject,
-                "are",
-                "agree",
-                "they are",
-                f"pair {unit}",
-                f"pairs {unit}",
-                "have the class as label",
-            )
-        name = literal(class_name)
-        return cls(
-            f"probability of {name}",
-            "is",
-            "agrees",
-            "it is",
-            "test row",
-            "test rows",
-            f"are {name}",
-        )
+def _pairs(class_name: str | None) -> tuple[str, str, str]:
+    """Return what is counted, one and several, and what makes it a hit: rows of a class, or pairs of row and class."""
+    if class_name is None:
+        what = "of test row and class"
+        return f"pair {what}", f"pairs {what}", "have the class as label"
+    return "test row", "test rows", f"are {literal(class_name)}"
 
 
 def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | None) -> str:
-    """How the raw model's map fares on the test rows, and how the fitted ones do.
+    """Count the bins of test rows in which the raw model's map and the fitted ones are off.
 
     Parameters
     ----------
     class_name : whose map it is; None where all classes are pooled.
     """
-    n_bins = len(seen.count)
-    outside = seen.outside(raw.means)
-    whose = _Whose.of(class_name)
-    off = int(outside.sum())
-    allowed = most_by_chance(n_bins)
+    one, several, hit = _pairs(class_name)
+    whose = "all classes, pooled," if class_name is None else literal(class_name)
+    off = int(seen.outside(raw.means).sum())
+    bins = plural(len(seen.count), "bin")
+    allowed = most_by_chance(len(seen.count))
+    text = f"**The raw model's probabilities of {whose} are off in {off} of {bins} of test rows**"
     if off > allowed:
         where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
-        first = (
-            f"**The raw model's {whose.subject} {whose.be} off in {off} of {n_bins} bins of test rows**, most where"
-            f" {whose.pronoun} {probability_text(float(raw.means[where]))}: there"
-            f" {percent(float(seen.frequency[where]))} of"
-            f" {plural(int(seen.count[where]), whose.unit, whose.units)} {whose.hit}"
-            f" (95\u00a0%: {percent(float(seen.low[where]))} to {percent(float(seen.high[where]))})."
+        text += (
+            f", most at {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of "
+            f"{plural(int(seen.count[where]), one, several)} {hit} (95\u00a0%: {percent(float(seen.low[where]))} to "
+            f"{percent(float(seen.high[where]))})"
         )
-    else:
-        explained = ", no more than expected by chance" if off else ""
-        first = (
-            f"**The raw model's {whose.subject} {whose.agree} with the test rows** as far as"
-            f" {plural(int(seen.count.sum()), whose.unit, whose.units)} in {plural(n_bins, 'bin')} can tell:"
-            f" {_outside(off)}{explained}."
-        )
-    return " ".join(filter(None, [first, _fitted(others, seen, allowed)]))
-
-
-def _fitted(others: Named, seen: Frequencies, allowed: int) -> str:
-    counts = [(name, int(seen.outside(judged.means).sum())) for name, judged in others]
-    agree = [name for name, off in counts if off <= allowed]
-    most_off = max((off for _, off in counts if off <= allowed), default=0)
-    depart = [(name, off) for name, off in counts if off > allowed]
-    clauses = []
-    if agree:
-        every = (
-            f"All {len(agree)} fitted maps"
-            if len(agree) > MOST_NAMED and not depart
-            else listed(agree)
-        )
-        clauses.append(
-            f"{every} {'agrees' if len(agree) == 1 else 'agree'} with the test rows as far as these can tell: "
-            f"{'at most ' if most_off and len(agree) > 1 else ''}{_outside(most_off)}"
-            f"{', no more than expected by chance' if most_off else ''}"
-        )
-    if depart:
-        (first, times), *rest = depart
-        off_in = [f"{first} is off in {times}", *(f"{name} in {off}" for name, off in rest)]
-        clauses.append(f"{listed(off_in)} of {plural(len(seen.count), 'bin')}")
-    return f"{'; '.join(clauses)}." if clauses else ""
-
-
-def _outside(off: int) -> str:
-    return f"{plural(off, 'bin is', 'bins are') if off else 'none is'} off"
+    counts = [f"{name} in {int(seen.outside(judged.means).sum())}" for name, judged in others]
+    after = f" After calibration: {listed(counts)}." if counts else ""
+    return f"{text}.{after} Chance puts up to {plural(allowed, 'bin')} off."
 
 
 def shown(seen: Frequencies, class_name: str | None, n_classes: int, n_calibration: int) -> str:
     """Whose map is shown and on what it is judged, in one line."""
     total = int(seen.count.sum())
     hits = int(seen.positives.sum())
-    whose = _Whose.of(class_name)
+    one, several, hit = _pairs(class_name)
     name = f"each of {n_classes:,} classes" if class_name is None else literal(class_name)
-    after = (
-        ""
-        if n_classes == 2
-        else " Maps are shown before the probabilities of a row are made to sum to one."
-    )
+    other, after = "the other class", ""
+    if n_classes > 2:
+        other = "the rest"
+        after = " Maps are shown before the probabilities of a row are made to sum to one."
     return (
-        f"Shown is {name} against {'the other class' if n_classes == 2 else 'the rest'}: maps learned from"
-        f" {plural(n_calibration, 'calibration row')}, judged on {plural(total, whose.unit, whose.units)}, of which"
-        f" {hits:,} ({percent(hits / total, 2)}) {whose.hit}."
-        f" A map is off in a bin if its mean there lies outside the 95\u00a0% Wilson interval of the frequency.{after}"
+        f"Shown is {name} against {other}: maps learned from {plural(n_calibration, 'calibration row')}, judged on "
+        f"{plural(total, one, several)}, of which {hits:,} ({percent(hits / total, 2)}) {hit}. A map is off in a bin "
+        f"if its mean there lies outside the 95\u00a0% Wilson interval of the frequency.{after}"
     )
 
 

@@ -29,7 +29,7 @@ ICONS = {
 
 
 def job_list(session: OpenSession) -> None:
-    """Draw the visitor's fits; the list refreshes itself, up to twice a second, while one runs or may be tried again.
+    """Draw how many fits are done and the others, refreshed up to twice a second while one runs or may be tried again.
 
     Buttons rerun the list alone.
     """
@@ -52,7 +52,18 @@ def _job_list(ended: int) -> None:
                 st.markdown(f":material/check_circle: **{fitted(jobs)}**", width="content")
                 page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")
         for job in jobs:
-            _row(job)
+            if job.calibrator is None:
+                _row(job)
+
+
+def finished_fit(job: Job, title: str = "") -> None:
+    """Draw how a fit ended and the button that removes it; ``title`` tells it from others of its method."""
+    assert job.calibrator is not None
+    took = f"fitted in {number(job.seconds)} s on {device_of(job.calibrator)}"
+    if title:
+        st.markdown(f"**{title}**")
+    show_notes(job.calibrator.notes(), took)
+    st.button("Remove", key=f"Remove/{job.key}", on_click=fits.remove, args=(job.key,))
 
 
 def fitted(jobs: list[Job]) -> str:
@@ -77,7 +88,7 @@ def fit_here(method: str, what: str) -> None:
                     f":material/progress_activity: {title} is being fitted.", width="content"
                 )
                 st.button("Cancel", key=f"Cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
-        else:
+        elif job.calibrator is None:
             _row(job)
     if not asked_for:
         st.button(
@@ -142,18 +153,10 @@ def _row(job: Job) -> None:
         if job.active:
             text = job.message if waits(job) else f"{job.fraction:.0%} · {job.message}"
             st.progress(job.fraction, text=escape_markdown(text))
-        elif job.calibrator is not None:
-            took = f"fitted in {number(job.seconds)} s on {device_of(job.calibrator)}"
-            show_notes(job.calibrator.notes(), took)
         else:
             st.caption(escape_markdown(job.message))
     with action:
-        if job.active:
-            label, act = "Cancel", fits.cancel
-        elif job.calibrator is not None:
-            label, act = "Remove", fits.remove
-        else:
-            label, act = "Try again", fits.retry
+        label, act = ("Cancel", fits.cancel) if job.active else ("Try again", fits.retry)
         st.button(label, key=f"{label}/{job.key}", on_click=act, args=(job.key,))
 
 

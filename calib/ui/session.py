@@ -40,6 +40,8 @@ VIEWPOINT = "view/point"
 """The switch between the event and the predicted class of two classes, in Streamlit's session state."""
 EXPORTED = "export/calibrator"
 """The fit chosen on Export, by its key, among what the visitor has picked."""
+NOUN = "data/noun"
+"""What the visitor calls the event, among what they have picked."""
 MOST_KEPT = 100
 """Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
 KEPT_SHARE = 0.1
@@ -250,7 +252,8 @@ class OpenSession(Visitor):
     @property
     def view(self) -> View:
         """What is looked at: of two classes the event unless the visitor asked for the predicted class."""
-        return view_of(self.data, self.viewpoint)
+        view = view_of(self.data, self.viewpoint)
+        return replace(view, event_name=self.picked.get(NOUN) or view.event_name)
 
     def seen(self, key: Hashable) -> Hashable:
         """The key of what is computed in the view and of the rows that the visitor looks at."""

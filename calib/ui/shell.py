@@ -18,7 +18,8 @@ from calib.errors import CalibrationError
 from calib.evaluation.view import Viewpoint
 from calib.formatting import escape_markdown, plural
 from calib.isolation.logs import trace, without_data
-from calib.plots.style import COLORS, PAGES, text_color
+from calib.plots.reliability import MARGINS, SIDE, diagram_height
+from calib.plots.style import COLORS, FRAME, PAGES, text_color
 from calib.ui import fits, link, tasks
 from calib.ui.data.upload import open_sample
 from calib.ui.keeping import trouble
@@ -61,12 +62,24 @@ ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none
 """Drawn here: Streamlit would have every visitor's browser fetch a symbol's picture from a service outside."""
 
 
+PLOT = (diagram_height(SIDE) - FRAME) / (SIDE - MARGINS)
+"""Height of a square diagram with its histogram, as a multiple of the width of the square."""
+BESIDE = MARGINS + 32
+"""Pixels of a phone's width that a diagram's square does not have."""
 READABLE = f"""<style>
 [data-testid="stMainBlockContainer"] {{padding-top: 2.25rem}}
 [data-testid="stMainBlockContainer"] h1 {{padding: .4rem 0 .2rem}}
-[data-testid="stMainBlockContainer"] h2 {{padding: .3rem 0}}
+[data-testid="stMainBlockContainer"] h2 {{padding: .3rem 0 .6rem}}
 [data-testid="stHeader"] {{background: transparent}}
 @media (max-width: 768px) {{[data-testid="stMainBlockContainer"] {{padding-top: 3.25rem}}}}
+@media (max-width: 600px) {{
+  [class*="st-key-square-"] {{
+    height: calc({FRAME}px + {PLOT:.3f} * (100vw - {BESIDE}px)) !important; flex: none !important}}
+  [data-testid="stMainBlockContainer"] h2 {{padding-bottom: 1rem}}
+  [data-testid="stMainBlockContainer"] {{padding-bottom: 2rem}}
+  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] {{gap: .6rem}}
+  [data-testid="stMain"] hr {{margin: .6rem 0}}
+}}
 .js-plotly-plot .main-svg text {{fill: currentColor !important}}
 button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][0]},{PAGES["dark"][0]}) !important}}
 :focus-visible:not(input, textarea) {{outline: 2px solid {text_color(COLORS[1])} !important; outline-offset: 1px}}
@@ -77,7 +90,7 @@ button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][
 [data-testid="stCode"] .token.keyword {{color: {text_color(COLORS[1])} !important}}
 [data-testid="stCode"] .token.string {{color: {text_color(COLORS[2])} !important}}
 </style>"""
-"""Has titles near the top, and text a contrast of 4.5 where Streamlit's own has less than 4: in figures, code, buttons.
+"""Titles near the top; text with a contrast of 4.5 where Streamlit's own has less than 4; diagrams square on a phone.
 
 And an outline to what has the keyboard's focus: Streamlit's shadow around buttons is faint, and links get none.
 """

@@ -9,6 +9,7 @@ its data.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from html import escape
 from typing import Any, Literal, TypeVar
@@ -325,15 +326,18 @@ def show(
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
         "edits": {"shapePosition": on_drag is not None},
     }
-    event = st.plotly_chart(
-        fig,
-        key=key,
-        width="stretch",
-        alt=alt_text(fig),
-        config=options,
-        on_select=on_select or "ignore",
-        selection_mode="points",
-    )
+    square = bool(fig.layout.yaxis.scaleanchor)
+    with st.container(key=f"square/{key}") if square else nullcontext():
+        event = st.plotly_chart(
+            fig,
+            key=key,
+            width="stretch",
+            height="stretch" if square else "content",
+            alt=alt_text(fig),
+            config=options,
+            on_select=on_select or "ignore",
+            selection_mode="points",
+        )
     if on_drag is not None:
         _listen(key, on_drag)
     with st.popover("How to read this", icon=":material/help:", type="tertiary"):

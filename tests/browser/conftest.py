@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -46,6 +47,13 @@ def switch_methods(page: Page, methods: Iterable[str]) -> None:
     for name in methods:
         page.get_by_text(METHODS[name].title, exact=True).first.click()
         settle(page)
+
+
+def all_fitted(page: Page, n: int | None = None) -> None:
+    """Wait until no fit runs: the menu then says how many there are."""
+    number = r"\d+" if n is None else n
+    line = page.get_by_test_id("stSidebar").get_by_text(re.compile(rf"(?<!of )\b{number} fitted"))
+    expect(line).to_be_visible()
 
 
 def browser_path() -> str:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from calib.plots.style import PAGES
 from calib.reporting import Report, html
 from calib.ui.menu import entries
-from tests.browser.conftest import go, new_page, settle
+from tests.browser.conftest import all_fitted, go, new_page, settle
 from tests.browser.test_heights import unfold
 from tests.browser.test_report import of_answers, of_risks
 from tests.conftest import ROOT
@@ -78,8 +78,7 @@ def fitted(server: str, browser: Browser, request: pytest.FixtureRequest) -> Ite
     )
     go(page, "Fit")
     page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators")).click()
-    expect(page.get_by_role("button", name="Remove").first).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    all_fitted(page)
     yield page
     page.context.close()
 

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, Page, Request, expect
 
 from calib.ui.menu import MENU
-from tests.browser.conftest import go, new_page, recommended, settle, switch_methods
+from tests.browser.conftest import all_fitted, go, new_page, recommended, settle, switch_methods
 from tests.conftest import npz_bytes
 from tests.ui.test_hostile_names import FILE, NAMES, everything, mismatched, unclear
 
@@ -109,7 +109,7 @@ def fitted_classes(page: Page, server: str) -> None:
     go(page, "Fit")
     switch_methods(page, set(recommended(data)) ^ set(FITTED))
     page.get_by_role("button", name="Fit 2 calibrators").click()
-    expect(page.get_by_role("button", name="Remove")).to_have_count(2)
+    all_fitted(page, 2)
 
 
 @pytest.mark.parametrize("what", UPLOADS)

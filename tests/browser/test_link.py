@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 import calib
 from tests.browser.conftest import (
     Restart,
+    all_fitted,
     go,
     new_page,
     no_trouble,
@@ -55,7 +56,7 @@ def test_a_link_outlives_refreshes_and_the_server(
     go(page, "Fit")
     switch_methods(page, set(recommended(calib.load(FILE))) ^ set(CHOSEN))
     page.get_by_role("button", name="Fit 2 calibrators").click()
-    expect(page.get_by_role("button", name="Remove")).to_have_count(2)
+    all_fitted(page, 2)
     go(page, "Reliability")
     assert token(page) == mine
     page.reload()
@@ -73,7 +74,7 @@ def test_a_link_outlives_refreshes_and_the_server(
     restart()
     page.goto(f"{url}/Fit?w={mine}")
     shows_what_was_open(page, "Fit")
-    expect(page.get_by_role("button", name="Remove")).to_have_count(2)
+    all_fitted(page, 2)
     expect(
         page.get_by_role("button", name="Fit 2 calibrators")
     ).to_be_visible()  # the choice of methods too

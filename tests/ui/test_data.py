@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from calib.data import Predictions
-from calib.data.samples import SAMPLES
+from calib.data.samples import SAMPLES, load_sample
 from calib.ui.server.uploads import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import npz_bytes, simulate
-from tests.ui.conftest import SAMPLE, clean, click, open_page, said, upload_file
+from tests.ui.conftest import SAMPLE, charts, clean, click, open_page, said, upload_file
 
 
 def test_rows_with_nan_are_left_out_in_one_click() -> None:
@@ -108,6 +108,11 @@ def test_one_primary_button_follows_from_the_remedy(step: str) -> None:
     }
     primary = [button.key for button in app.button if button.proto.type == "primary"]
     assert primary == [keys[step]]
+    pictures = [part.proto.body for part in app.get("html") if 'role="img"' in part.proto.body]
+    if step in ("fit", "groups"):
+        assert pictures, "the worst findings have their intervals beside them"
+    if step == "groups":
+        assert all(name in " ".join(pictures) for name in ("north", "south", "gap of all rows"))
     if step == "weights":
         app.button(key="data/weigh").click().run()
         assert clean(app)
@@ -116,6 +121,18 @@ def test_one_primary_button_follows_from_the_remedy(step: str) -> None:
         app.button(key="data/labels").click().run()
         assert clean(app)
         assert app.session_state["data/read as"]
+
+
+def test_figures_call_the_event_what_the_visitor_calls_it() -> None:
+    app = open_page("app.py", OpenSession.from_data(load_sample("simulated-loans")))
+    (name,) = [box for box in app.text_input if box.label == "What figures call the event"]
+    assert name.placeholder == "default" and "P(default)" in charts(app)[0].spec
+    name.set_value("unpaid loan").run()
+    assert clean(app)
+    assert "P(unpaid loan)" in charts(app)[0].spec
+    app.switch_page("pages/3_Reliability.py").run()
+    assert clean(app)
+    assert "P(unpaid loan)" in charts(app)[0].spec and "P(default)" not in charts(app)[0].spec
 
 
 def test_the_line_of_columns_names_what_was_left_aside() -> None:

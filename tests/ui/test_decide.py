@@ -99,7 +99,7 @@ def test_a_threshold_that_changes_no_decision_has_no_interval_of_what_it_saves(
     found = event_decision(risk, risk, event, goal, clusters=np.arange(len(risk)) // 200)
     assert (
         act._saving(found)
-        == f"Today's threshold of {percent(0.2)} on the uncalibrated risk acts on the same cases."
+        == f"Today's threshold of {percent(0.2)} on the uncalibrated probability acts on the same cases."
     )
     assert act.facts(found, True)[-1] == (
         "Saved against today's threshold",
@@ -247,7 +247,7 @@ def test_a_rate_is_known_or_estimated_from_rows_without_labels_and_moves_the_cut
     app.number_input(key="rate/event").set_value(2.0).run()
     assert clean(app)
     cut = cut_at_rate(1 / 6, float(loans.calibration.labels.mean()), 0.02)
-    assert f"at least **{percent(cut)}**" in said(app)
+    assert f"gives at least **{percent(cut)}**" in said(app)
     app.segmented_control(key="rate/source").set_value("rows").run()
     assert clean(app)
     rows = np.r_[

@@ -149,6 +149,23 @@ def test_the_table_of_methods_says_time_and_change_of_the_nll_and_takes_a_choice
     app.checkbox(key="fit/use/platt").uncheck().run()
     app.button(key="fit/start").click().run()
     assert list(asked) == ["beta"]
+    assert "fitted in" in said(app)
+    app.button(key=f"Remove/{key}").click().run()
+    assert clean(app) and "fitted in" not in said(app)
+
+
+def test_more_methods_are_open_where_one_of_them_is_chosen(with_sample: OpenSession) -> None:
+    app = open_page(FIT, with_sample)
+
+    def is_open() -> bool:
+        return next(box for box in app.expander if box.label.startswith("More")).proto.expanded
+
+    assert not is_open()
+    app.session_state["fit/methods"] = ["temperature", "platt"]
+    app.run()
+    assert is_open()
+    app.checkbox(key="fit/use/platt").uncheck().run()
+    assert is_open(), "it does not close under the hand"
 
 
 @pytest.fixture

@@ -113,7 +113,9 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(records
     again = follow(token)
     assert not again.exception
     assert not again.error
-    assert "Brought back from your link: mine, as you left it." in said(again)
+    (toast,) = again.toast
+    assert toast.value == "Brought back from your link: mine, as you left it."
+    assert not again.run().toast, "it leaves after the first look"
     back = again.session_state[SESSION]
     assert (back.part, back.seed, back.data.name, back.visitor) == (0.3, 7, "mine", session.visitor)
     np.testing.assert_array_equal(back.data.logits, session.data.logits)

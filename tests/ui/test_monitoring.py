@@ -12,12 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
+from calib.diagnostics import sequential_tests
+from calib.engine import Engine
 from calib.export import writer
 from calib.formatting import listed
 from calib.registry import METHODS
 from calib.ui.session import EXPORTED, OpenSession
 from tests.conftest import npz_bytes, simulate
-from tests.ui.conftest import charts, clean, open_page, said, table
+from tests.ui.conftest import charts, clean, fit, open_page, said, table, twice
 
 PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
@@ -94,6 +96,19 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(
     assert "To correct it" in said(app)
     assert len(charts(app)) == 5
     assert len(table(app, "now")) == 5
+
+
+def test_times_of_the_open_file_are_followed_without_another_upload(queue: Engine) -> None:
+    logits, labels = simulate(n=600)
+    days = np.char.add("2026-03-", np.char.zfill((1 + np.arange(600) // 30).astype(str), 2))
+    session = twice(logits, labels, times=np.r_[days, days])
+    app = open_page(PAGE, fit(queue, session, "temperature"))
+    assert clean(app)
+    (spec,) = session.specs
+    (job,) = queue.snapshot([spec])
+    found = sequential_tests.tests_over_time(*job.judgement.evaluation.pair, days)
+    assert len(found) == 20 and found.sentence in said(app)
+    assert len(charts(app)) == 2
 
 
 def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:

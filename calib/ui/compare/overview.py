@@ -46,7 +46,8 @@ export default ({ data, parentElement, setTriggerValue }) => {
   }
 }
 """
-_table = st.components.v2.component("calib_methods", html='<div class="table"></div>', js=TABLE_JS)
+PLACE = '<div class="table" style="overflow-x: auto"></div>'
+_table = st.components.v2.component("calib_methods", html=PLACE, js=TABLE_JS)
 LEAST_WIDTH = 470
 """Pixels of the table and of the diagram, below which one stands beneath the other."""
 

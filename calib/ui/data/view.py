@@ -29,7 +29,7 @@ from calib.ui.data.upload import change_by_hand, read_again
 from calib.ui.link import go_to, open_data, page_link
 from calib.ui.progress import offered_presets
 from calib.ui.server.uploads import uploader
-from calib.ui.session import OpenSession, Reading, current_session
+from calib.ui.session import NOUN, OpenSession, Reading, current_session
 from calib.ui.shell import view_switch
 from calib.ui.text import LEVELS, add_notice, literal
 from calib.ui.widgets import show_kept
@@ -171,6 +171,23 @@ def _event(data: Predictions) -> None:
             on_click=decide,
             kwargs={"event": other, "weight_kind": data.weight_kind},
         )
+    session = current_session()
+    key = f"{NOUN}/{data.sha256[:12]}"  # of the open data: others must not take the name over
+
+    def call() -> None:
+        session.picked[NOUN] = st.session_state[key].strip()
+        session.kept.clear()  # figures carry the name
+
+    st.text_input(
+        "What figures call the event",
+        session.picked.get(NOUN, ""),
+        max_chars=40,
+        key=key,
+        on_change=call,
+        placeholder=event.name,
+        help="A noun for axes and sentences: P(death) in place of P(1).",
+        width=320,
+    )
 
 
 def _weights(data: Predictions) -> None:

@@ -171,13 +171,13 @@ def _saving(found: EventDecision) -> str:
     today = found.goal.today
     same = _same(found)
     if found.from_today is not None and today is not None:
-        old = f"today's threshold of {percent(today)} on the uncalibrated risk"
+        old = f"today's threshold of {percent(today)} on the uncalibrated probability"
         if not found.from_today.changed.value:
             return f"{old[0].upper()}{old[1:]} acts on the same cases."
         return f"Against {old} that {worth(found.from_today.saved, found.goal)}."
     if not found.from_same.changed.value:
         side = "below" if found.acting_on_all else "above"
-        return f"That is acting on {same}: the threshold lies {side} every risk, and the model decides nothing."
+        return f"That is acting on {same}: the threshold lies {side} every probability, and the model decides nothing."
     return f"Against acting on {same} that {worth(found.from_same.saved, found.goal)}."
 
 

@@ -65,9 +65,9 @@ def draw(session: OpenSession, fits: list[ShownFit], fit: ShownFit, costs: Costs
         f" ({percent(ends[0])} to {percent(ends[1])} over the interval of the rate)" if ends else ""
     )
     st.markdown(
-        f"At a rate of **{percent(new)}** act where {fit.title} says at least **{percent(cut)}**{span}. It learned at "
-        f"a rate of {percent(old)}: at the new one such a case has a probability of {percent(costs.cut)}, which is the "
-        "threshold that the costs ask for."
+        f"At a rate of **{percent(new)}** act where {fit.title} gives at least **{percent(cut)}**{span}. "
+        f"It was fitted at a rate of {percent(old)}. At the new rate such a case has a probability of "
+        f"{percent(costs.cut)}, the threshold of these costs."
     )
     st.caption(
         "It is assumed that the rate alone changed, and that cases with the event and without it look as before "

@@ -16,7 +16,7 @@ from calib.diagnostics.sequential_tests import SequentialTests, default_size, te
 from calib.diagnostics.shift import CalibrationShift, off, verdict
 from calib.diagnostics.shift_data import NewRows
 from calib.engine import Data
-from calib.evaluation import SCORES
+from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import SAME_DATA
 from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
@@ -27,7 +27,7 @@ from calib.ui.fits import ready
 from calib.ui.monitoring.upload import NewData, Subject, read_with, show_noticed
 from calib.ui.server.memory import admit
 from calib.ui.server.uploads import all_made
-from calib.ui.session import find_visitor
+from calib.ui.session import OpenSession, find_visitor
 from calib.ui.text import interval_cell, literal
 from calib.ui.widgets import HALF, draw_table, show_table
 
@@ -236,11 +236,34 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
     if answer.check.change is None or answer.check.change.untold:
         return
     size = int(st.session_state.get(f"{SIZE}/{given.mark}", default_size(len(evaluation))))
-    key = "over time", given.key, None if times is not None else size
+    st.subheader("Looked at after every batch")
+    found = _tests(subject, evaluation, given.key, times, None if times is not None else size)
+    _batches(given, answer, len(found))
+
+
+def open_rows_over_time(subject: Subject, session: OpenSession) -> None:
+    """The test after every batch of the open test rows, where these have times; nothing else is uploaded."""
+    times = session.whole_test.times
+    if times is None or not isinstance(subject.before, Evaluation):
+        return
+    column = next((role.column for role in session.data.roles if role.role == "time"), "times")
+    st.subheader(f"The test rows in the order of {literal(column)}")
+    found = _tests(subject, subject.before, subject.key, times, None)
+    st.caption(f"{plural(len(found), 'batch', 'batches')}: weeks, days or numbers of the column.")
+
+
+def _tests(
+    subject: Subject,
+    evaluation: Evaluation,
+    key: Hashable,
+    times: npt.NDArray[np.str_] | None,
+    size: int | None,
+) -> SequentialTests:
+    """Draw the test after every batch, in words and as charts."""
+    key = "over time", key, size
     found: SequentialTests = ready(
         key, "the test after every batch", tests_over_time, *evaluation.pair, times, size
     )
-    st.subheader("Looked at after every batch")
     st.markdown(found.sentence)
     wording = evaluation.view.wording
     with st.container(horizontal=True, gap="medium"):
@@ -249,7 +272,7 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
                 e_value_chart(found, subject.style),
                 "monitoring-e-values",
                 "An e-value of 20 or more is an alarm. A calibrated model raises one with a probability of at most "
-                "5\u00a0%, however often one looks. Below 1 the rows speak for calibration.",
+                "5\u00a0%, however often one looks. Values below 1 support calibration.",
             )
         with st.container(width=HALF):
             widgets.show(
@@ -258,7 +281,7 @@ def over_time(subject: Subject, given: NewData, answer: Checked) -> None:
                 f"All rows up to each batch: {wording.observed_label} over {wording.mean_label}. The band "
                 "holds the true ratio at all times together with a probability of 95\u00a0%.",
             )
-    _batches(given, answer, len(found))
+    return found
 
 
 def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
@@ -291,7 +314,7 @@ def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
             )
     clustered = ""
     if answer.check.evaluation.clusters is not None:
-        clustered = " The test takes rows of a cluster as independent, and so raises more false alarms than it says."
+        clustered = " The test takes rows of a cluster as independent, and so raises more false alarms than 5\u00a0%."
     said = (
         "weeks, days or numbers of the chosen column" if timed else "rows in the order of the file"
     )
