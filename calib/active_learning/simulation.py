@@ -31,7 +31,7 @@ def normalised_entropy(probs: Floats) -> Floats:
 CALIBRATORS = tuple(
     name for name, method in METHODS.items() if name != "identity" and not method.needs
 )
-"""What can calibrate along the way: all that is fitted to outputs and labels alone."""
+"""Methods that can calibrate along the way: all that are fitted to outputs and labels alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +233,7 @@ def shuffled(pool: Pool, seed: int) -> Ints:
 
 @dataclass(frozen=True)
 class Round:
-    """What holds after so many labels.
+    """State after so many labels.
 
     Attributes
     ----------

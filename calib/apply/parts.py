@@ -40,7 +40,7 @@ def no_progress(done: int, total: int) -> None:
 
 
 def has_blocks(path: Path) -> bool:
-    """Whether a file is read in blocks of rows, by its name, as a folder is."""
+    """Return whether a file, by its name, is read in blocks of rows, as a folder is."""
     return path.is_dir() or path.suffix.lower() in ENDINGS
 
 
@@ -95,7 +95,7 @@ class Part:
             return cls(path, array.shape[0], (), width, 8 * width, choices)
 
     def blocks(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
-        """All rows in order, as arrays or as Arrow tables of these columns (None for all)."""
+        """Every row in order, as arrays or as Arrow tables of these columns (None for all)."""
         return self._tables(columns) if self.columns else self._arrays()
 
     def outputs(self) -> Iterator[Floats]:

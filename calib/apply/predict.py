@@ -163,7 +163,7 @@ def sums_of_rows(calibrator: ExportedCalibrator, outputs: Any, name: str) -> tup
 
 
 def _first_bad_row(block: Floats, before: int) -> str:
-    """Which row of the file has the first NaN or infinity of a block, which ``before`` rows precede; "" for none."""
+    """Describe the row of the first NaN or infinity of a block, which ``before`` rows precede; "" for none."""
     if block.dtype.kind != "f":
         return ""
     good = (block.reshape(len(block), -1) < np.inf).all(

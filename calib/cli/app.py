@@ -221,7 +221,7 @@ def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _answers(port: int) -> bool:
-    """Whether an app answers there, whatever proxy the environment names for other addresses."""
+    """Return whether an app answers at the address, whatever proxy the environment names for others."""
     try:
         with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
             connection.request("GET", "/_stcore/health")

@@ -125,7 +125,7 @@ FEW_PAIRS = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class LogOddsDensity:
-    """How one-vs-rest log-odds are distributed where the class is the label (y = 1) and where it is not (y = 0).
+    """Distribution of one-vs-rest log-odds where the class is the label (y = 1) and where it is not (y = 0).
 
     Millions of pairs are counted in narrow cells of equal width once; the Gaussian kernel density estimates
     (Patel et al. 2020, figure 3) come from the counts.
@@ -206,7 +206,7 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
 
 
 def _counts(values: Floats, low: float, width: float) -> Ints:
-    """How many values lie in each cell from ``low`` on, (N_CELLS,)."""
+    """Count the values in each cell from ``low`` on, (N_CELLS,)."""
     cell = ((values.ravel() - low) / width).astype(np.intp)
     return np.bincount(np.clip(cell, 0, N_CELLS - 1), minlength=N_CELLS)
 

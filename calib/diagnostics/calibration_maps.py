@@ -118,7 +118,7 @@ def class_pairs(
 
 
 def posterior_map(calibrator: BayesIso, k: int | None = 1) -> BayesIsoMap | None:
-    """What a fitted Bayes-Iso knows about the map of class ``k``, or of all; None where it had nothing to learn from.
+    """Posterior of a fitted Bayes-Iso for the map of class ``k``, or of all; None where it had nothing to learn from.
 
     Figures 4 and 6 of Allikivi and Kull (2019) draw it. None too where it has a map of the predicted class's confidence
     in place of class ``k``'s.
@@ -203,7 +203,7 @@ def balanced_edges(log_odds: Floats, positives: npt.NDArray[np.bool_], n_bins: i
 
 
 def most_by_chance(n: int) -> int:
-    """How many of ``n`` independent 95 % intervals may miss before that is no chance any more, in 95 % of samples."""
+    """Largest number of ``n`` independent 95 % intervals that miss by chance, in 95 % of samples."""
     from scipy.stats import binom
 
     return int(binom.ppf(0.95, n, 0.05))

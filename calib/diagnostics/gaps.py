@@ -136,7 +136,7 @@ def gaps_by_group(
 
 
 def _allowance_for_clusters(group: Ints, n_groups: int, clusters: Any, level: float) -> Floats:
-    """What the independent rows of a group are multiplied by, so that normal intervals become Student's.
+    """Factor on the independent rows of a group that turns normal intervals into Student's.
 
     Both intervals of a gap depend on the quantile z and the number n of rows by z^2 / n alone. A group within a single
     cluster keeps its own.
@@ -276,7 +276,7 @@ class Subgroups:
         )
 
     def in_order(self, other: Subgroups | None = None) -> list[GroupGap]:
-        """All groups, the worst first (of another method, where given) and those with too few rows last."""
+        """Sort groups, the worst first (of another method, where given) and those with too few rows last."""
         first = (other or self).worst_first
         return [self.group(k) for k in (*first, *np.setdiff1d(np.arange(len(self.names)), first))]
 

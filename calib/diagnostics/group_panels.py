@@ -23,7 +23,7 @@ MEASURES = {
     "citl": "Calibration in the large",
     "scaled_brier": "Scaled Brier score",
 }
-"""Those of the panel that have a closed form, with their titles."""
+"""Measures of the panel that have a closed form, with their titles."""
 IDEALS = {"oe": 1.0, "slope": 1.0, "citl": 0.0}
 LEAST_EVENTS = 20
 """Of each outcome that a group must have to be judged."""
@@ -58,14 +58,14 @@ class GroupPanel:
 
     @property
     def too_few(self) -> str:
-        """Why the group is not judged, such as "12 events"; "" where it is."""
+        """Reason why the group is not judged, such as "12 events"; "" where it is."""
         for noun, count in (("event", self.events), ("non-event", self.rows - self.events)):
             if count < LEAST_EVENTS:
                 return f"{count} {noun}{'' if count == 1 else 's'}"
         return ""
 
     def off(self, key: str) -> bool:
-        """Whether a measure's interval leaves out what a calibrated model has; no group that is not judged is off.
+        """Return whether a measure's interval excludes a calibrated model's value; False where the group is not judged.
 
         Parameters
         ----------

@@ -147,7 +147,7 @@ def _place(probability: Floats | float, scale: str) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """How often something happens in bins of a score of any range; no bin is empty.
+    """Frequency of an outcome in bins of a score of any range; no bin is empty.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class Frequencies:
         return np.bincount(bins, weights=values, minlength=len(self.count)) / self.count
 
     def outside(self, means: Floats) -> Bools:
-        """Which of (n_bins,) mean probabilities the intervals exclude."""
+        """Bins whose intervals exclude (n_bins,) mean probabilities, as a mask."""
         return (means < self.low) | (means > self.high)
 
 

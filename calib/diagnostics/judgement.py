@@ -72,7 +72,7 @@ def judge(fitted: Calibrator, test: Predictions) -> Judgement:
 
 
 def views_of(data: Predictions) -> list[View]:
-    """All views that a data set has: one, or of two classes with an event also that of the event."""
+    """Views that a data set has: one, or of two classes with an event also that of the event."""
     return list(
         {view.name: view for view in (view_of(data, point) for point in VIEWPOINTS)}.values()
     )

@@ -43,7 +43,7 @@ def of_rows(
 Space = Literal["logits", "probs"]
 N_BINS = 60
 SMALLEST_PROBABILITY = 1e-4
-"""Where the curve begins in probability space: ln p has no end at 0."""
+"""Lower end of the curve in probability space: ln p has none at 0."""
 UNDECIDED, MARGIN = 0.01, 0.1
 """Share of the weights p (1 - p) that lies beyond the picture, and the room around the rest as a share of its width."""
 
@@ -171,7 +171,7 @@ def _influence(logits: Floats) -> Floats:
 
 
 def _range(data: Floats, weights: Floats) -> tuple[float, float]:
-    """Where the picture begins and ends: around all but ``UNDECIDED`` of the weights of inputs.
+    """Limits of the picture: around all but ``UNDECIDED`` of the weights of inputs.
 
     Beyond, where logits of -2500 may lie, a curve matters to no probability, and lines that are equal may lie apart.
     """
@@ -373,7 +373,7 @@ class GroupChange:
 
     @property
     def certain(self) -> bool:
-        """Whether the change is larger than two of its standard deviations."""
+        """Return whether the change is larger than two of its standard deviations."""
         return abs(self.change) > 2.0 * self.sd
 
 

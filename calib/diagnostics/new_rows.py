@@ -28,7 +28,7 @@ __all__ = ["without_labels"]
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """What a calibrator says of some rows.
+    """Distribution of a calibrator's predictions for some rows.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ CLIP = 1e-6
 
 @dataclass(frozen=True)
 class WithoutLabels:
-    """What is to be expected of rows without labels.
+    """Expected performance on rows without labels.
 
     From calibrated confidence the expected accuracy follows (CBPE, as NannyML calls it). This holds while the
     confidence is calibrated on the new rows: the mix of inputs may change within what was seen. Where the outcomes of
@@ -203,7 +203,7 @@ def without_labels(
 
 
 def _said(evaluation: Evaluation) -> tuple[Floats, Bools]:
-    """What outcomes are drawn with and what came: of two classes of the event, else of the predicted class."""
+    """Predictions and outcomes to draw: of two classes of the event, else of the predicted class."""
     if evaluation.n_classes != 2 or evaluation.rest is None:
         return evaluation.confidence, evaluation.correct
     column = 1 if evaluation.view.column is None else evaluation.view.column
@@ -231,7 +231,7 @@ ASSUMES = (
 
 
 def sentences(found: WithoutLabels, title: str, before: Interval | None = None) -> list[str]:
-    """What is expected, what changed, what it assumes and what the intervals cover, a sentence or two each.
+    """Sentences about the expectation, the shift, the assumption and what the intervals cover.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Change:
-    """What a method changes against the baseline, with paired intervals.
+    """Changes by a method against the baseline, with paired intervals.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class OverUnder:
 
     @property
     def few(self) -> bool:
-        """Whether so few are wrong, or right, that intervals are conservative and changes rough."""
+        """Return whether so few are wrong, or right, that intervals are conservative and changes rough."""
         return min(self.n_wrong, self.n_right) < FEW
 
 

@@ -132,7 +132,7 @@ def risk_coverage(
 
 
 def answerable(curve: RiskCoverage, risk: float) -> Answerable:
-    """How many inputs can be answered if an error rate of ``risk`` among them is accepted.
+    """Count the inputs that can be answered if an error rate of ``risk`` among them is accepted.
 
     The interval inverts the curve's pointwise ones: it ends where the curve's lower, and its upper, end last meets the
     accepted error. In simulations with 300 and 2000 rows its 95 % intervals held the true share in 92 to 100 % of runs,

@@ -21,7 +21,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RightShare:
-    """How many rows there are, how many are right, and the share with its 95 % Wilson interval (NaN for no rows)."""
+    """Number of rows, of correct ones, and their share with its 95 % Wilson interval (NaN for no rows)."""
 
     rows: int
     right: int
@@ -68,7 +68,7 @@ class Sides:
 
 
 def success_rates(separation: Floats, right: Bools, n_bins: int) -> Frequencies:
-    """How often predictions are right in at most ``n_bins`` bins of separation (Chouraqui et al. 2023, figure 5).
+    """Accuracy in at most ``n_bins`` bins of separation (Chouraqui et al. 2023, figure 5).
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def within_finite(separation: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What decides the separations of one input; rows are of the training set, None where there is none.
+    """Training rows that decide the separations of one input; None where there is none.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Explanation:
 
     @property
     def safe(self) -> bool:
-        """Whether the nearest training input is of the predicted class (definition 1); a tie is dangerous."""
+        """Return whether the nearest training input is of the predicted class (definition 1); a tie is dangerous."""
         return self.fast > 0
 
 
@@ -261,7 +261,7 @@ def listed(way: str, separation: Floats, right: Bools, confidence: Floats) -> In
 
 @dataclass(frozen=True, eq=False)
 class ExplainedInput:
-    """Why a test row has the separation it has.
+    """Explanation of the separation of a test row.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ EFFECTS, WEIGHTS = _effects()
 
 @dataclass(frozen=True, eq=False)
 class SequentialTests:
-    """What the test says after each of T batches.
+    """Result of the test after each of T batches.
 
     Attributes
     ----------

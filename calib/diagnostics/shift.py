@@ -197,7 +197,7 @@ def verdict(shift: CalibrationShift, subject: str) -> list[str]:
 
 
 def off(shift: CalibrationShift) -> bool:
-    """Whether the gap or the ECE on the new data differs significantly from 0, at the joint level."""
+    """Return whether the gap or the ECE on the new data differs significantly from 0, at the joint level."""
     gap = shift.joint["signed gap"].now
     ece = shift.joint["ECE"].now
     return not shift.untold and (_beyond(gap) or ece.low > 0)

@@ -1,4 +1,4 @@
-"""What the differences between methods allow to be claimed: joint intervals, and four words for them."""
+"""Claims about the differences between methods: joint intervals, and four words for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PRIMARY = "NLL"
 
 
 def untold(judged: Evaluation) -> str:
-    """Why rows cannot tell whether they are calibrated: they are fewer than ten, or of one class; else ""."""
+    """Reason why rows cannot show calibration: they are fewer than ten, or of one class; else ""."""
     units = judged.n_clusters or len(judged)
     if units < FEW_ROWS:
         noun = plural(units, "row" if judged.n_clusters is None else "cluster")
@@ -88,7 +88,7 @@ ABSENT = Claim(*UNKNOWN, "")
 
 
 def word_of(key: str, difference: Interval, relevant: float) -> Word:
-    """What the interval of a difference says of the method whose score comes first.
+    """Verdict of the interval of a difference on the method whose score comes first.
 
     "equivalent" where the whole interval lies within the smallest relevant difference (the confidence interval form of
     two one-sided tests, Schuirmann 1987), also where it excludes 0: so small a difference is a tie. Elsewhere "better"
@@ -257,15 +257,15 @@ class Claims:
         return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
 
     def has(self, name: str, key: str) -> bool:
-        """Whether a method has a value of a score."""
+        """Return whether a method has a value of a score."""
         return not math.isnan(self.scored[name].values.get(key, math.nan))
 
     def ranks(self, name: str, key: str) -> bool:
-        """Whether a method has a score, and the rows are enough to rank it."""
+        """Return whether a method has a score, and the rows are enough to rank it."""
         return self.has(name, key) and not self.why_not(name, key)
 
     def why_not(self, name: str, key: str) -> str:
-        """Why the rows cannot rank a method by a score, as the beginning of a sentence; "" where they can.
+        """Reason why the rows cannot rank a method by a score, as the beginning of a sentence; "" where they can.
 
         Shares of rows are compared by the rows where methods differ: they are too few only where they are for all.
         """

@@ -140,7 +140,7 @@ def table_of(
 
 
 def score_columns(key: str, title: str, value: Interval, claim: Claim) -> dict[str, Any]:
-    """What tables say of one method by one score: its value, and how it stands to the raw model."""
+    """Columns of tables for one method and score: its value, and its difference from the raw model."""
     return {
         "score": key,
         "score_title": title,

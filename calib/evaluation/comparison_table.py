@@ -26,7 +26,7 @@ SHOWN = ("NLL", "Brier", "ECE", "accuracy")
 CONFIDENCE_ONLY = "gives a confidence only"
 """The note of scores that need the probabilities of all classes, for methods that do not give them."""
 REFERENCE = "reference"
-"""In place of a verdict on the raw model, with which the others are compared."""
+"""Word in place of a verdict for the raw model, with which the others are compared."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ScoreCell:
 
     @property
     def marks(self) -> list[str]:
-        """Those keys of ``MARKS`` that hold."""
+        """Keys of ``MARKS`` that hold."""
         return [
             *(["best"] if self.is_best else []),
             *([self.verdict] if self.verdict in MARKS else []),
@@ -80,7 +80,7 @@ class ScoreCell:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """All scores of one method.
+    """Scores of one method.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
 
 
 def first_scores(table: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
-    """Those of the scores that a table has; AUROC and average precision in place of the accuracy of a rare event."""
+    """Scores that a table shows first; AUROC and average precision in place of the accuracy of a rare event."""
     rate = table.loc[table["score"] == EVENT_RATE, "value"]
     if len(rate) and rate.iloc[0] < RARE:
         wanted = [each for key in wanted for each in (RANKING if key == "accuracy" else (key,))]
@@ -240,7 +240,7 @@ def verdict_paragraphs(
     recommendation: Recommendation | None = None,
     judged: str = "on this test set",
 ) -> list[str]:
-    """What to take, or the verdict by NLL; and the verdict by ECE where not all methods have an NLL."""
+    """Recommendation, or the verdict by NLL; and the verdict by ECE where not all methods have an NLL."""
     titles = dict(zip(table["method"], table["title"], strict=True))
     first = (
         " ".join(recommendation.sentences(titles.__getitem__))
@@ -254,7 +254,7 @@ def verdict_paragraphs(
 
 
 def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:
-    """Which method is best on a score that claims, and how each stands against the raw model, in the words of a claim.
+    """Name the best method on a score that claims, and the verdict on each against the raw model.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
 
 
 def said_of_weights(data: Predictions) -> str:
-    """Whether and how the weights of a data set count, in a few sentences; "" where it has none."""
+    """Describe in a few sentences how the weights of a data set count; "" where it has none."""
     if data.weights is None:
         return ""
     if data.weight_kind is None:

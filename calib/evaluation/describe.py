@@ -57,7 +57,7 @@ class Skill:
 
 @dataclass(frozen=True)
 class Beside:
-    """What a method changes besides the score that decides.
+    """Changes by a method besides the score that decides.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Recommendation(Displayed):
-    """What to take, by NLL or ECE on one test set.
+    """Recommended method, by NLL or ECE on one test set.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Recommendation(Displayed):
 
     @property
     def verdict(self) -> Verdict:
-        """What to do; "do not use yet" where more rows may show that a method beats class frequencies."""
+        """Action to take; "do not use yet" where more rows may show that a method beats class frequencies."""
         if self.too_few:
             return "too few rows"
         if self.skill is not None and not self.skill.useful:

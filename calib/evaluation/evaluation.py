@@ -1,4 +1,4 @@
-"""What one calibrator says about a test set, reduced to vectors of length n."""
+"""Evaluation of one calibrator on a test set, reduced to vectors of length n."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Evaluation:
 
     @property
     def pair(self) -> tuple[Floats, Bools]:
-        """What is said and whether it came true, as every calibration error and the reliability curve take it.
+        """Predictions and outcomes, as every calibration error and the reliability curve take them.
 
         (confidence, correct); in the event view (P(event), event happened).
         """
@@ -297,12 +297,12 @@ def class_frequencies(evaluation: Evaluation) -> Evaluation:
 
 
 def row_arrays(data: Predictions) -> dict[str, Any]:
-    """What of a data set changes how its rows are counted: clusters, and weights whose meaning was confirmed."""
+    """Arrays of a data set that change how its rows count: clusters, and weights whose meaning was confirmed."""
     return {"clusters": data.clusters, "weights": data.confirmed_weights}
 
 
 def gives_probabilities(calibrator: Any) -> bool:
-    """Whether a method predicts probabilities of all classes, not just a confidence in the predicted one.
+    """Return whether a method predicts probabilities of all classes, not just a confidence in the predicted one.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def recommend(
     evaluations: Mapping[str, Evaluation] | None = None,
     failed: Mapping[str, str] | None = None,
 ) -> Recommendation | None:
-    """What to take, by NLL; by ECE where no method but the raw model has an NLL.
+    """Recommend a method, by NLL; by ECE where no method but the raw model has an NLL.
 
     The raw model is kept unless a method is better by its verdict. Where none is, but confidence and accuracy of the
     raw model differ significantly, those count that are better by the smallest relevant difference, though undecided.

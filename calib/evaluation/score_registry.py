@@ -49,7 +49,7 @@ FEW_CLUSTERS = 40
 
 @dataclass(frozen=True)
 class Unit:
-    """In what a score's differences are told: ``scale`` times their value, and its name."""
+    """Unit in which differences of a score are displayed: ``scale`` times their value, and its name."""
 
     name: str
     scale: float
@@ -100,7 +100,7 @@ class Score:
 
     @property
     def unit(self) -> Unit:
-        """In what its differences are told: nats, points of a share, or plain numbers."""
+        """Unit of its differences: nats, points of a share, or plain numbers."""
         if self.key == "NLL":
             return Unit("nats", 1.0)
         return Unit("points", 100.0) if self.high == 1.0 else Unit("", 1.0)
@@ -118,7 +118,7 @@ class Score:
 
 
 def row_events(evaluation: Evaluation) -> Bools | None:
-    """Whether the event happened in each row; None in other views, which have the accuracy."""
+    """Return whether the event happened in each row; None in other views, which have the accuracy."""
     return evaluation.pair[1] if evaluation.view.is_event else None
 
 
@@ -543,7 +543,7 @@ def without_noise(error: float, bins: Floats) -> float:
 
 
 def said_of_intervals(n_clusters: int | None) -> str:
-    """What intervals take as independent where the test rows have clusters, in sentences; "" where they have none."""
+    """Describe what intervals take as independent where the test rows have clusters; "" where they have none."""
     if n_clusters is None:
         return ""
     rough = (

@@ -61,7 +61,7 @@ COLUMNS = (
 )
 """Of the table of a study."""
 ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")
-"""What of a data set a study is given beside logits and labels, where it holds them."""
+"""Arrays of a data set that a study gets beside logits and labels, where there are any."""
 STUDIES = SPLITS, SIZES = "splits", "sizes"
 """The kinds of studies that pages keep."""
 SIZE_SCORES = ("NLL", "ECE")
@@ -369,7 +369,7 @@ def summarise_sizes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _note(notes: pd.Series) -> str:
-    """Why there are no values on some splits; the reason alone where there are none on any."""
+    """Reason why some splits have no values; the reason alone where none has."""
     reasons = notes[notes != ""]
     if not len(reasons):
         return ""
@@ -379,7 +379,7 @@ def _note(notes: pd.Series) -> str:
 
 
 class LabelsNeeded(NamedTuple):
-    """How many labels are enough.
+    """Number of labels that is enough.
 
     Attributes
     ----------

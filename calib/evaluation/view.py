@@ -43,7 +43,7 @@ class View:
 
     @property
     def is_event(self) -> bool:
-        """Whether the pair is (P(event), event happened)."""
+        """Return whether the pair is (P(event), event happened)."""
         return self.name == "event"
 
     @property
@@ -71,7 +71,7 @@ EVENT = View(
 
 
 def view_of(data: Predictions, wanted: str = "event") -> View:
-    """How a data set is looked at.
+    """View of a data set.
 
     Parameters
     ----------

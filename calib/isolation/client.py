@@ -52,7 +52,7 @@ LIBRARIES = (
     "charset_normalizer", "encodings.utf_16", "encodings.utf_32", "encodings.latin_1", "encodings.cp1252",
     "encodings.cp437", "encodings.utf_8_sig", "bz2", "lzma", "decimal", "fractions", "zoneinfo",
 )  # fmt: skip
-"""What these load only when a file asks for it; in each reader it would take longer than reading."""
+"""Modules that these load only when a file asks for them; in each reader that would take longer than reading."""
 
 START_SECONDS = 120.0
 """Until a reader has started; the first one waits for the libraries to be loaded."""
@@ -117,7 +117,7 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
 
 
 def limits_for(size: int) -> Limits:
-    """What the reader of so many bytes may take, from what the settings allow an upload.
+    """Limits for the reader of so many bytes, from those that the settings put on an upload.
 
     Reading needs up to one copy of the arrays more, and a text table several of its text.
     """
@@ -267,7 +267,7 @@ def wall_seconds(limits: Limits) -> float:
 
 
 READERS = Readers(int(limit("CALIB_READERS")))
-"""Those of this process; the fork server starts with the first file, or when it is asked to."""
+"""Readers of this process; the fork server starts with the first file, or when it is asked to."""
 atexit.register(READERS.close)
 
 

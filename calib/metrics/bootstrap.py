@@ -154,7 +154,7 @@ class Groups:
 
 
 def drawn_units(n: int, clusters: Any) -> tuple[Ints, int, bool]:
-    """What a resample draws: the number of each row's unit, how many units there are, and whether they are clusters.
+    """Units that a resample draws: the number of each row's unit, their count, and whether they are clusters.
 
     The one place where it is decided whether rows or clusters count. A single cluster shows nothing of how clusters
     differ, so that its rows are drawn.

@@ -43,7 +43,7 @@ rows simulated of two maps, 95 % bootstrap intervals of the NLL called the worse
 wrong row, in 4 % of 843 with one, in 1.4 % of 569 with two, and in at most 1.2 % with five or more.
 """
 Of = Literal["top", "event", "classwise"]
-"""Which probability an ECE is of."""
+"""Probability that an ECE is of."""
 SMOOTH_STEPS = 1000
 """Steps of the grid on [0, 1] on which residuals are smoothed."""
 

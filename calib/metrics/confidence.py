@@ -19,7 +19,7 @@ from calib.outputs import check_index, check_swapped, column_names, encode_label
 from calib.parameters import number_fault, shown
 
 ROUNDING = 1e-4
-"""How far a probability may lie outside [0, 1], to which it is then cut: sums in float32 and printed decimals."""
+"""Tolerance for probabilities outside [0, 1], which are then cut: float32 sums and printed decimals reach it."""
 
 SHIFT_SHOWN = 20
 """Rows by which labels that count from 1 must agree better with predictions than twice as often."""
@@ -111,7 +111,7 @@ def check_scored_classes(probs: Any, labels: Any, sums: bool = True) -> tuple[Fl
 
 
 def _happened(labels: Any, n: int) -> Bools:
-    """Whether the event of each of n rows happened."""
+    """Outcome of each of n rows: whether the event happened."""
     known = as_array(labels, "labels")
     if (
         known.ndim == 1

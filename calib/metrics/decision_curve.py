@@ -241,6 +241,6 @@ def check_thresholds(thresholds: Any) -> Floats:
 
 
 def _acted(n_cuts: int) -> Bools:
-    """Whether a row that reaches exactly the first ``step`` thresholds is acted on at each, (n_cuts + 1, n_cuts)."""
+    """Action at each threshold for a row that reaches exactly the first ``step`` of them, (n_cuts + 1, n_cuts)."""
     reached: Ints = np.arange(n_cuts + 1)
     return reached[:, None] > np.arange(n_cuts)

@@ -182,7 +182,7 @@ _TERMS = 100
 
 @dataclass(frozen=True)
 class CumulativeTest:
-    """How far the cumulated differences go, and how often those of a calibrated model go as far.
+    """Largest cumulated difference, and how often that of a calibrated model is as large.
 
     Attributes
     ----------

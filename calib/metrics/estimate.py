@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from calib.data.options import WeightKind
 
 NORMAL_FROM = 40
-"""So many independent units or more are judged by the normal distribution, fewer by Student's t."""
+"""Number of independent units from which the normal distribution is used, below it Student's t."""
 JOINT_DRAWS = 10_000
 """Normal draws from which the quantile of the largest of several deviations is taken."""
 
@@ -186,7 +186,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Which rows count how much, and which of them belong together.
+    """Weights of rows, and the clusters that they belong to.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class Rows:
     def checked(
         cls, event: Bools, weights: Any, kind: WeightKind | None, clusters: Any
     ) -> tuple[Bools, Rows]:
-        """Which of (n,) rows have a weight above 0, and these."""
+        """Mask of the (n,) rows with a weight above 0, and their weights."""
         from calib.data.options import WEIGHT_KINDS
 
         n = len(event)
@@ -269,7 +269,7 @@ class Rows:
 
     @property
     def is_simple(self) -> bool:
-        """Whether they are that many independent rows of equal weight, written once or by frequency."""
+        """Return whether they are that many independent rows of equal weight, written once or by frequency."""
         return not self.clustered and self.kind in (None, "frequency")
 
     @property
@@ -307,7 +307,7 @@ class Rows:
         return groups.sums(self._contributions(per_row)) * np.sqrt(n_groups / max(n_groups - 1, 1))
 
     def _contributions(self, per_row: Floats) -> Floats:
-        """What each row adds to a statistic, (n,) or (n, k)."""
+        """Contribution of each row to a statistic, (n,) or (n, k)."""
         repeated = self.kind == "frequency" and not self.clustered
         weights = np.sqrt(self.weights) if repeated else self.weights
         return (weights * per_row.T).T
@@ -336,7 +336,7 @@ class Rows:
         return float(np.clip(value * (1.0 - value) / error**2, 1.0, most)) if error else most
 
     def units_with(self, chosen: Bools) -> int:
-        """How many units have any of the chosen rows, a boolean for each; rows that stand for several as many."""
+        """Count the units with any of the chosen rows, a boolean each; rows that stand for several count as many."""
         if self.clustered:
             return len(np.unique(self.unit[chosen]))
         return (
@@ -346,7 +346,7 @@ class Rows:
         )
 
     def rarer_units(self, event: Bools) -> int:
-        """How many units have the rarer of the two outcomes, at least one."""
+        """Count the units with the rarer of the two outcomes, at least one."""
         return max(1, min(self.units_with(event), self.units_with(~event)))
 
 
@@ -403,7 +403,7 @@ class Shares(Estimate):
         return value, value - low, value + high
 
     def _reach(self, critical: float) -> tuple[Floats, Floats]:
-        """How far each share's Wilson interval reaches below and above it, with its own effective number of rows."""
+        """Reach of each share's Wilson interval below and above it, with its own effective number of rows."""
         share, rows = self.value, self.rows
         square = critical**2
         centre = (share + square / (2.0 * rows)) / (1.0 + square / rows)

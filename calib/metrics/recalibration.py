@@ -20,7 +20,7 @@ STEPS_ALIKE = 15
 LARGE = 30.0
 """A coefficient of standardised columns beyond which outcomes are taken to be separated."""
 LONGEST_STEP = 10.0
-"""In log-odds; where risks are nearly 0 or 1 the information is nearly 0 and Newton's step without bounds."""
+"""Largest step in log-odds; where risks are nearly 0 or 1 the information is nearly 0 and Newton's step unbounded."""
 KNOTS = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 3: (0.1, 0.5, 0.9)}
 """Quantiles of the log-odds at which knots lie (Harrell 2015, table 2.3)."""
 EVENTS_OF_5 = 100
@@ -146,7 +146,7 @@ def _log_likelihood(log_odds: Floats, event: Bools | Floats, weights: Floats) ->
 
 @dataclass(frozen=True, eq=False)
 class Recalibration:
-    """What straightens the log-odds of a risk.
+    """Recalibration of the log-odds of a risk, with both fits.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class RiskMeasure:
 
     @property
     def sentence(self) -> str:
-        """What it says of these data, with its numbers."""
+        """Sentence about these data, with its numbers."""
         if not self.meaning:
             return f"{self.title} does not exist for these rows."
         said = with_interval(self.interval) if self.low == self.low else number(self.value)
@@ -104,7 +104,7 @@ def closed_form(
 
 
 def has_log_odds(risk: Floats) -> bool:
-    """Whether any risk lies between 0 and 1, ends excluded."""
+    """Return whether any risk lies between 0 and 1, ends excluded."""
     return bool(((risk > 0.0) & (risk < 1.0)).any())
 
 

@@ -62,7 +62,7 @@ class CalibrationTest:
 
     @property
     def sentence(self) -> str:
-        """What it says of these data, with its numbers."""
+        """Sentence about these data, with its numbers."""
         if self.z != self.z:
             return f"Spiegelhalter's z {self.meaning}."
         return f"Spiegelhalter's z is {number(self.z)}, {self.meaning}."
@@ -93,7 +93,7 @@ class RiskCurve:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskModelPanel:
-    """How good a risk model is, from its risks and what happened.
+    """Panel of a risk model's measures, from its risks and outcomes.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class RiskModelPanel:
 
     @property
     def too_few_events(self) -> bool:
-        """Whether fewer events, or non-events, are expected than such measures need."""
+        """Return whether fewer events, or non-events, are expected than such measures need."""
         return min(self.expected, self.n_effective - self.expected) < LEAST_EVENTS
 
 

@@ -316,7 +316,7 @@ def precisions(risk: Floats, event: Bools, weights: Floats | None = None) -> tup
 
 
 def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:
-    """Whether fewer than k classes come before the label, shape (n,): by probability, second key and number."""
+    """Return whether fewer than k classes come before the label, shape (n,): by probability, second key and number."""
     at = np.arange(len(probs))
     own = labels[:, None]
     of_label = probs[at, labels][:, None]

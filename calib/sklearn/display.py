@@ -22,7 +22,7 @@ from calib.sklearn.scorers import check_labels_known, class_indices
 
 @dataclass(eq=False, repr=False)
 class ReliabilityDisplay:
-    """How often a classifier is right, against its confidence, with 95 % Wilson intervals.
+    """Accuracy of a classifier against its confidence, with 95 % Wilson intervals.
 
     Of two classes the curve is that of one of them: how often it occurs, against its probability. Of more it is the
     accuracy against the confidence in the predicted class, unless a class is named.
@@ -230,6 +230,6 @@ class ReliabilityDisplay:
         return f"<ReliabilityDisplay of {self.name}: {ece} on {plural(self.curve.n, 'row')}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What notebooks show."""
+        """Representations for notebooks."""
         shown: dict[str, Any] = self.figure_._repr_mimebundle_(include, exclude)
         return shown

@@ -32,7 +32,7 @@ RESPONSES: dict[str, Kind] = {
     "predict_proba": "probabilities",
     "decision_function": "logits",
 }
-"""What of a classifier is calibrated, the first that it has: where it has no probabilities, its scores are logits."""
+"""Outputs of a classifier to calibrate, the first that it has: where it has no probabilities, its scores are logits."""
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -133,7 +133,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata of ``fit`` go to the estimator's fit and to the splitter, where routing is enabled.
+        """Route metadata of ``fit`` to the estimator's fit and to the splitter, where routing is enabled.
 
         Returns
         -------

@@ -120,7 +120,7 @@ class Scorer:
         )
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What the scorer asks for, where scikit-learn's metadata routing is enabled.
+        """Metadata that the scorer requests, where scikit-learn's metadata routing is enabled.
 
         Returns
         -------

@@ -163,7 +163,7 @@ def read_problems(source: Source, cluster: str | None, labels: Source | None) ->
 
 
 def _names_rows(name: str, keys: list[str]) -> bool:
-    """Whether a column holds many questions that several models answered."""
+    """Return whether a column holds many questions that several models answered."""
     return shapes.is_question(name) and name not in keys
 
 

@@ -118,7 +118,7 @@ def task_columns(columns: Columns) -> list[str]:
 
 
 def is_question(name: str) -> bool:
-    """Whether a column is called question, task or criterion and nothing else."""
+    """Return whether a column is called question, task or criterion and nothing else."""
     return bool(tokens(name)) and {*tokens(name)} <= TASK_WORDS
 
 
@@ -255,14 +255,14 @@ def names_of(roles: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def is_there(cells: Array) -> Bools:
-    """Which cells hold a value."""
+    """Mask of the cells that hold a value."""
     if cells.dtype.kind in "fiub":
         return np.isfinite(cells)
     return np.array([str(cell).strip() not in MISSING | {""} for cell in cells.tolist()], bool)
 
 
 def in_unit(cells: Array | None) -> bool:
-    """Whether numbers lie in [0, 1], where there are any."""
+    """Return whether numbers lie in [0, 1], where there are any."""
     if cells is None or cells.dtype.kind not in "fiu" or cells.ndim > 1:
         return False
     known = cells[np.isfinite(cells)]

@@ -17,7 +17,7 @@ from calib.numerics import Ints
 from calib.tasks.thresholds import TaskThreshold, TaskThresholds, certified
 
 TaskKind = Literal["questions", "labels", "models"]
-"""What the tasks of a file are."""
+"""Kinds of tasks of a file."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
