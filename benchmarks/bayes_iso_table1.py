@@ -19,7 +19,7 @@ from scipy.stats import beta
 import calib
 from benchmarks.measure import machine, markdown
 from calib.base import Calibrator
-from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from calib.data.samples import bayes_iso_map
 from calib.diagnostics.calibration_maps import class_map
 from calib.numerics import Floats, Ints
 
@@ -57,6 +57,26 @@ PAPER: dict[int, dict[str, tuple[float | None, float | None]]] = {
 
 
 N_CELLS = 100_000
+
+
+def bayes_iso_scores(n_per_class: int, seed: int) -> tuple[Floats, Ints]:
+    """Scores of the synthetic binary task of Allikivi and Kull (2019), section 5.1, table 1.
+
+    Negatives come from Beta(1, 3), positives from Beta(1.5, 3) and Beta(30, 3) in equal parts by chance; the
+    classes are exactly balanced.
+
+    Returns
+    -------
+    scores : (2 * n_per_class,) floats in (0, 1), the probability the simulated model gives to class 1
+    labels : (2 * n_per_class,) of 0 and 1, in random order
+    """
+    rng = np.random.default_rng(seed)
+    second = rng.random(n_per_class) < 0.5
+    positives = np.where(second, rng.beta(30, 3, n_per_class), rng.beta(1.5, 3, n_per_class))
+    scores = np.concatenate([rng.beta(1, 3, n_per_class), positives])
+    labels = np.repeat([0, 1], n_per_class)
+    order = rng.permutation(2 * n_per_class)
+    return scores[order], labels[order]
 
 
 def calibration_set(n: int, seed: int) -> tuple[Floats, Ints]:

@@ -28,10 +28,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.bayes_iso_table1 import bayes_iso_scores
 from calib.calibrators.beta import BetaCalibration
 from calib.calibrators.identity import Identity
 from calib.calibrators.temperature import TemperatureScaling
-from calib.data.samples import SAMPLES, bayes_iso_scores, exaggerated_logits, load_sample
+from calib.data.samples import SAMPLES, exaggerated_logits, load_sample
 from calib.diagnostics.reliability import reliability_curve
 from calib.evaluation import Evaluation
 from calib.numerics import logsumexp

@@ -73,28 +73,8 @@ def exaggerated_logits(n: int, n_classes: int, seed: int) -> tuple[Floats, Ints]
     return exaggerate(logits).astype(np.float32, copy=False), labels
 
 
-def bayes_iso_scores(n_per_class: int, seed: int) -> tuple[Floats, Ints]:
-    """Scores of the synthetic binary task of Allikivi and Kull (2019), section 5.1, table 1.
-
-    Negatives come from Beta(1, 3), positives from Beta(1.5, 3) and Beta(30, 3) in equal parts by chance; the
-    classes are exactly balanced.
-
-    Returns
-    -------
-    scores : (2 * n_per_class,) floats in (0, 1), the probability the simulated model gives to class 1
-    labels : (2 * n_per_class,) of 0 and 1, in random order
-    """
-    rng = np.random.default_rng(seed)
-    second = rng.random(n_per_class) < 0.5
-    positives = np.where(second, rng.beta(30, 3, n_per_class), rng.beta(1.5, 3, n_per_class))
-    scores = np.concatenate([rng.beta(1, 3, n_per_class), positives])
-    labels = np.repeat([0, 1], n_per_class)
-    order = rng.permutation(2 * n_per_class)
-    return scores[order], labels[order]
-
-
 def bayes_iso_map(scores: Floats) -> Floats:
-    """True probability of class 1 at each score of :func:`bayes_iso_scores`.
+    """True probability of class 1 at each score of the synthetic task of Allikivi and Kull (2019), section 5.1.
 
     The common factor (1 - s)^2 of the three densities cancels in their ratio, which leaves
     ``r(s) = 1.09375 sqrt(s) + 2480 s^29`` for positives against negatives (half the ratio of

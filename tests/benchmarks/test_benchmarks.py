@@ -8,11 +8,11 @@ from scipy.special import logit
 
 import calib
 from benchmarks import imax_tables, kitti, risk_model_coverage
-from benchmarks.bayes_iso_table1 import calibration_set, excess, ideal
+from benchmarks.bayes_iso_table1 import bayes_iso_scores, calibration_set, excess, ideal
 from benchmarks.geometry_tables import Split, confidences, split, tables
 from benchmarks.risk_model_coverage import CLUSTERS, ICC, Population, intervals
 from calib import metrics
-from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from calib.data.samples import bayes_iso_map
 from tests.conftest import simulate
 from tests.published import known
 

@@ -31,7 +31,7 @@ def test_as_many_labels_as_columns_are_offered_in_ascending_order_others_left_ou
 )
 def test_one_binary_column_is_of_the_label_it_is_named_after(column, codes, warned):
     labels, _, findings = decode_labels(np.array(["no", "yes", "yes"]), 2, [column], "y", Choices())
-    assert labels.codes.tolist() == codes
+    assert labels.tolist() == codes
     assert any(finding.level == "warning" for finding in findings) == warned
 
 
@@ -59,4 +59,4 @@ def test_names_whose_order_is_open_are_asked_about():
 def test_columns_begin_with_labels():
     columns = ["home", "draw", "away"]
     labels, order, _ = decode_labels(np.array(["A", "D", "H"]), 3, columns, "y", Choices())
-    assert order == ("H", "D", "A") and labels.codes.tolist() == [2, 1, 0]
+    assert order == ("H", "D", "A") and labels.tolist() == [2, 1, 0]

@@ -148,7 +148,7 @@ def test_one_column_is_read_by_its_range_and_name_or_asked(make, name, values, e
 def decided(outputs, name="outputs"):
     """The scale of outputs; "asked" where it is."""
     try:
-        return decide_form(outputs, name, Choices())[0].scale or PLAIN
+        return decide_form(outputs, name, Choices())[1] or PLAIN
     except InvalidUpload as invalid:
         return "asked" if invalid.finding.code == "scale" else PLAIN
 

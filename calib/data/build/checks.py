@@ -186,18 +186,18 @@ def check_predicted(
     name = choices.predicted or "predicted"
     try:
         all_rows = replace(choices, drop_bad_rows=True)
-        decoded, _, _ = decode_labels(raw, n_classes, columns, name, all_rows)
+        codes, _, _ = decode_labels(raw, n_classes, columns, name, all_rows)
     except InvalidUpload as invalid:
         reason = f"{name} was not compared with the outputs: {invalid.finding.reason}"
         return warning("predicted_unread", reason)
     if outputs.shape[1] == 1:  # a score in the middle agrees with both
         middle = 0.5 if kind in IN_UNIT else 0.0
         score = outputs[:, 0]
-        largest = np.where(decoded.codes == 1, score >= middle, score <= middle)
+        largest = np.where(codes == 1, score >= middle, score <= middle)
     else:
-        largest = outputs[np.arange(len(outputs)), decoded.codes] >= outputs.max(axis=1)
-    differ = ~(decoded.bad | largest)
-    agrees = 1 - differ.sum() / max(int((~decoded.bad).sum()), 1)
+        largest = outputs[np.arange(len(outputs)), codes] >= outputs.max(axis=1)
+    differ = (codes >= 0) & ~largest
+    agrees = 1 - differ.sum() / max(int((codes >= 0).sum()), 1)
     reason = f"{name} is the class with the largest output in {agrees:.1%} of rows"
     if agrees >= AGREES:
         return info("predicted_agrees", f"{reason}.")

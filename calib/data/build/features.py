@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import standardise
-from calib.data.build.labels import Labels, decode_labels
+from calib.data.build.labels import decode_labels
 from calib.data.build.part import float_dtype
 from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
 from calib.data.options import FEATURE_FILES, Choices
@@ -150,26 +150,27 @@ def training_set(
         action = "Save one label for each row of training features."
         raise InvalidUpload("train_rows_differ", reason, action)
     features = as_features(raw, "train_features")
-    decoded = decode_training_labels(labels, class_names, choices)
+    codes = decode_training_labels(labels, class_names, choices)
     bad = bad_feature_rows(features)
-    gone = bad | decoded.bad
+    no_class = codes < 0
+    gone = bad | no_class
     if not gone.any():
-        return features, decoded.codes, ()
+        return features, codes, ()
     n = int(bad.sum())
     reason = (
         f"Of {plural(len(bad), 'row')} of the training set {n:,} {verb(n, 'holds', 'hold')} {BAD_VALUES} and "
-        f"{int(decoded.bad.sum()):,} a label that is no class of the outputs "
-        f"({listed(np.unique(labels[decoded.bad]).tolist())})"
+        f"{int(no_class.sum()):,} a label that is no class of the outputs "
+        f"({listed(np.unique(labels[no_class]).tolist())})"
     )
     if gone.all():
         action = "Save train_labels with the same names or numbers as the labels."
         raise InvalidUpload("train_rows_bad", f"{reason}.", action)
     action = "Save the training set without such rows."
     finding = warning("train_rows_dropped", f"{reason}; left out.", action)
-    return features[~gone], decoded.codes[~gone], (finding,)
+    return features[~gone], codes[~gone], (finding,)
 
 
-def decode_training_labels(raw: Array, class_names: tuple[str, ...], choices: Choices) -> Labels:
+def decode_training_labels(raw: Array, class_names: tuple[str, ...], choices: Choices) -> Ints:
     """Return column numbers of training labels: by the labels of the columns, else by their names, else from zero."""
     n_classes = len(class_names)
     usual = tuple(range(n_classes))
@@ -177,7 +178,7 @@ def decode_training_labels(raw: Array, class_names: tuple[str, ...], choices: Ch
     for order in (choices.label_values or usual, class_names, usual):
         in_order = replace(choices, label_values=order, drop_bad_rows=True)
         found.append(decode_labels(raw, n_classes, None, "train_labels", in_order)[0])
-    return min(found, key=lambda labels: int(labels.bad.sum()))
+    return min(found, key=lambda codes: int((codes < 0).sum()))
 
 
 def absent_classes(labels: Ints, class_names: tuple[str, ...]) -> Findings:

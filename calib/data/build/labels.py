@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,25 +35,8 @@ OFTEN = 0.05
 """Share of rows from which a label that belongs to no column is no slip."""
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Labels as column numbers.
-
-    Attributes
-    ----------
-    codes : (n,) int64; any number where there is none.
-    missing : (n,) rows without a label.
-    unknown : (n,) rows whose label belongs to no column.
-    """
-
-    codes: Ints
-    missing: npt.NDArray[np.bool_]
-    unknown: npt.NDArray[np.bool_]
-
-    @property
-    def bad(self) -> npt.NDArray[np.bool_]:
-        """(n,) rows whose label is missing or belongs to no column."""
-        return self.missing | self.unknown
+MISSING_LABEL, UNKNOWN_LABEL = -1, -2
+"""Numbers in place of a column's: of a row without a label, and of one whose label belongs to no column."""
 
 
 def decode_labels(
@@ -64,8 +46,8 @@ def decode_labels(
     name: str,
     choices: Choices,
     may_miss: bool = False,
-) -> tuple[Labels, Order, Findings]:
-    """Convert labels to column numbers; return them with the label of each column.
+) -> tuple[Ints, Order, Findings]:
+    """Convert labels to (n,) column numbers, negative where there is none; return them with the label of each column.
 
     Parameters
     ----------
@@ -97,9 +79,8 @@ def decode_labels(
         order, more = _order_of_names(known, n_classes, columns, name)
         findings += more
     place = {spelled(label): k for k, label in enumerate(order)}
-    codes = np.array([place.get(text, -1) for text in texts], dtype=np.int64)[positions]
-    missing = np.array([not text for text in texts])[positions]
-    labels = Labels(codes, missing, (codes < 0) & ~missing)
+    places = [place.get(text, UNKNOWN_LABEL) if text else MISSING_LABEL for text in texts]
+    codes = np.array(places, dtype=np.int64)[positions]
     if len(order) > n_classes:
         columns_are = f"there are {n_classes:,} columns of outputs"
         if columns is not None and len(columns) == 1:
@@ -111,12 +92,12 @@ def decode_labels(
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if choices.drop_bad_rows:
-        return labels, order, findings
-    if not may_miss and (n := int(missing.sum())):
+        return codes, order, findings
+    if not may_miss and (n := int((codes == MISSING_LABEL).sum())):
         rows = f"{plural(n, 'row')} of {len(positions):,} in {name} {verb(n, 'has', 'have')}"
         action = "Leave these rows out."
         raise InvalidUpload("labels_missing", f"{rows} no label.", action, drop_bad_rows=True)
-    if n := int(labels.unknown.sum()):
+    if n := int((codes == UNKNOWN_LABEL).sum()):
         strange = [text for text in known if text not in place]
         if whole and not given:
             raise _outside(n, len(positions), known, list(map(int, strange)), n_classes, name)
@@ -126,7 +107,7 @@ def decode_labels(
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
-    return labels, order, findings
+    return codes, order, findings
 
 
 def label_texts(

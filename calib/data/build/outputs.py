@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -59,19 +58,6 @@ SCALE_WORDS = {
 
 AS_LOGITS = {"Logits, as they are": {"scale": PLAIN, "kind": "logits"}}
 AS_LOG_ODDS = {"Log-odds, as they are": {"scale": PLAIN, "kind": "binary_log_odds"}}
-
-
-@dataclass(frozen=True)
-class Form:
-    """Kind of outputs on the plain scale, and the scale they are written on; None for the plain one."""
-
-    kind: Kind
-    scale: Scale | None = None
-
-    @property
-    def in_words(self) -> str:
-        """Kind or scale for a sentence."""
-        return KINDS[self.kind] if self.scale in (None, 1.0) else describe_scale(self.scale)
 
 
 def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bools:
@@ -169,7 +155,9 @@ def hard_predictions(found: str, kind: Kind) -> InvalidUpload:
     return InvalidUpload("hard_predictions", reason, action, kind=kind)
 
 
-def decide_form(outputs: Floats, name: str, choices: Choices) -> tuple[Form, Findings]:
+def decide_form(
+    outputs: Floats, name: str, choices: Choices
+) -> tuple[Kind, Scale | None, Findings]:
     """Return kind and scale of (n, k) outputs: as chosen, else by the values and the name of a single column.
 
     Where several scales are plausible, each is offered as a reading to choose.
@@ -203,9 +191,9 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> tuple[Form, Fin
             {} if chosen in IN_UNIT else next(iter((AS_LOG_ODDS if single else AS_LOGITS).values()))
         )
         findings = () if choices.scale is not None else (finding("scale", reason, action, **fix),)
-        return Form(kind, scale), findings
+        return kind, scale, findings
     if chosen is not None:
-        return Form(chosen), ()
+        return chosen, None, ()
     if inside:
         kind = "binary_probability" if single else "probabilities"
     else:
@@ -216,7 +204,7 @@ def decide_form(outputs: Floats, name: str, choices: Choices) -> tuple[Form, Fin
             raise hard_predictions(f"Every value of {name} is exactly 0 or 1", "probabilities")
         sums = check_sums(outputs, name)
     # One click offers no other kind: probabilities read as logits give numbers that look right.
-    return Form(kind), (*sums, info("kind", f"Read as {KINDS[kind]}: {reach}."))
+    return kind, None, (*sums, info("kind", f"Read as {KINDS[kind]}: {reach}."))
 
 
 def looked_at(outputs: Floats) -> Floats:

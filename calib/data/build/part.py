@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.canonical import KINDS, describe_scale
 from calib.data.array_names import CLASS_NAMES, LABELS, first_named
 from calib.data.build.labels import correct_answers, crossed, squeezed
 from calib.data.build.outputs import ask_whether_percent, decide_form
@@ -386,7 +387,8 @@ def refuse_different_scales(
         if not len(values):
             return  # which is refused where bad rows are looked for
         own = replace(choices, outputs=outputs, scale=None)
-        form = decide_form(values, part.outputs_name, own)[0].in_words
+        kind, scale, _ = decide_form(values, part.outputs_name, own)
+        form = KINDS[kind] if scale in (None, 1.0) else describe_scale(scale)
         reach = f"(from {values.min():.3g} to {values.max():.3g})"
         forms.append((form, f"{part.outputs_name} holds {form} {reach}"))
     if forms[0][0] != forms[1][0]:

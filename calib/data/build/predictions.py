@@ -13,7 +13,7 @@ from calib.canonical import KINDS, ONE_COLUMN, PLAIN, Kind, to_plain
 from calib.data.array_names import outcome_name
 from calib.data.build.checks import check_outputs, check_predicted, predicted_classes
 from calib.data.build.features import feature_fields, own_features
-from calib.data.build.labels import decode_labels
+from calib.data.build.labels import MISSING_LABEL, UNKNOWN_LABEL, decode_labels
 from calib.data.build.outputs import (
     bad_rows,
     check_plain,
@@ -57,24 +57,23 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
     no_outputs = bad_rows(part.outputs, what, choices, is_table)
     refuse_single_column(part.outputs, part.labels, what, choices)
     usable = part.outputs[~no_outputs] if no_outputs.any() else part.outputs
-    form, of_form = decide_form(usable, what, choices)
-    kind = form.kind
-    if form.scale is not None:
+    kind, scale, of_form = decide_form(usable, what, choices)
+    if scale is not None:
         own = part.outputs if part.outputs.dtype == np.float64 else None
-        part = replace(part, outputs=to_plain(part.outputs, form.scale, out=own))
+        part = replace(part, outputs=to_plain(part.outputs, scale, out=own))
     columns = part.column_names or names_of_labels(part)
-    labels, order, of_labels = decode_labels(
+    codes, order, of_labels = decode_labels(
         part.labels, n_classes, columns, part.labels_name, choices, is_table
     )
     features, bad_features, of_features = own_features(part.rows, len(part.outputs), choices)
     dropped = {
         "no outputs": no_outputs,
-        "no label": labels.missing,
-        "a label of no column": labels.unknown,
+        "no label": codes == MISSING_LABEL,
+        "a label of no column": codes == UNKNOWN_LABEL,
         "bad features": bad_features,
     }
     keep, of_rows = rows_to_keep(dropped, choices)
-    codes = labels.codes[keep]
+    codes = codes[keep]
     if not keep.all():
         part = part.take(keep)
         features = None if features is None else features[keep]
@@ -87,7 +86,7 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
     choices = replace(
         choices,
         kind=kind,
-        scale=form.scale or PLAIN,
+        scale=scale or PLAIN,
         label_values=label_values,
         class_names=class_names,
         event=choices.event or (class_names[event.column] if event and kind != "pairs" else None),
@@ -129,7 +128,7 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         codes,
         class_names,
         kind,
-        scale=form.scale,
+        scale=scale,
         floor=floor,
         event=event,
         **fields,

@@ -9,10 +9,11 @@ import pytest
 from scipy.special import logit
 
 import calib
+from benchmarks.bayes_iso_table1 import bayes_iso_scores
 from calib.calibrators.bayes_iso import BayesIso, sampled
 from calib.calibrators.bayes_iso.__init__ import pav_bounds, sample_posterior
 from calib.calibrators.isotonic import Tally
-from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from calib.data.samples import bayes_iso_map
 from calib.metrics import nll
 from tests.calibrators.conftest import as_logits, binary, learned
 
