@@ -150,10 +150,9 @@ class OutputFormat:
 
         Parameters
         ----------
-        outputs : array_like
-            As the model writes them. Columns of a DataFrame are taken by name, in any order, and others are left aside.
-        kind : str or None, default None
-            What they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
+        outputs : as the model writes them. Columns of a DataFrame are taken by name, in any order, and others are left
+            aside.
+        kind : what they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
             that it was fitted on.
 
         Raises
@@ -206,10 +205,8 @@ class OutputFormat:
 
         Parameters
         ----------
-        labels : array_like of shape (n,)
-            As they were given to the fit.
-        n : int
-            Number of rows.
+        labels : (n,) as they were given to the fit.
+        n : number of rows.
         """
         array = as_array(labels, "labels")
         place = {label: column for column, label in enumerate(self.classes_.tolist())}
@@ -225,10 +222,8 @@ class OutputFormat:
 
         Parameters
         ----------
-        outputs : array_like of shape (n, n_columns)
-            As the model writes them. A DataFrame may have further columns.
-        columns : sequence of str or None, default None
-            Names of the columns; None takes those of a DataFrame.
+        outputs : (n, n_columns) as the model writes them. A DataFrame may have further columns.
+        columns : names of the columns; None takes those of a DataFrame.
         """
         names = list(column_names(outputs) if columns is None else columns)
         if not names or np.shape(outputs)[1:] != (len(names),):
@@ -263,8 +258,7 @@ class OutputFormat:
 
         Parameters
         ----------
-        kind : str or None
-            What they are said to be; None says nothing.
+        kind : what they are said to be; None says nothing.
         """
         if kind is not None and kind != self.kind:
             other = KINDS.get(kind, shown(kind))

@@ -80,13 +80,7 @@ CLASSIFIERS = {
 
 
 def classifier(name: str, seed: int) -> Any:
-    """An untrained classifier by name.
-
-    Raises
-    ------
-    CalibrationError
-        If its package is not installed.
-    """
+    """An untrained classifier by name."""
     return CLASSIFIERS[name].make(seed)
 
 
@@ -132,13 +126,7 @@ class Learner:
                 self._classifier.fit(features, labels)
 
     def probabilities(self, features: Any) -> Floats:
-        """(n, n_classes) probabilities; zero for classes of which no label has been seen.
-
-        Raises
-        ------
-        CalibrationError
-            If the classifier gives none for some rows.
-        """
+        """(n, n_classes) probabilities; zero for classes of which no label has been seen."""
         probs = np.zeros((len(features), self._n_classes))
         if self._only is not None:
             probs[:, self._only] = 1.0

@@ -216,11 +216,6 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str) -> LearningCurve
         One of its arms.
     measure : str
         A column, such as "error".
-
-    Returns
-    -------
-    LearningCurve
-        With intervals over shuffles.
     """
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(

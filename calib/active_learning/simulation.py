@@ -85,13 +85,7 @@ class Plan:
     )
 
     def __post_init__(self) -> None:
-        """Refuse values out of range.
-
-        Raises
-        ------
-        CalibrationError
-            Naming the setting, and what it may be.
-        """
+        """Refuse values out of range."""
         check_declared(self)
         if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
             raise CalibrationError(
@@ -156,13 +150,7 @@ class Pool:
     n_classes: int
 
     def __post_init__(self) -> None:
-        """Refuse parts without rows, and labels that are none of the classes or not one for each row.
-
-        Raises
-        ------
-        CalibrationError
-            Naming what is wrong.
-        """
+        """Refuse parts without rows, and labels that are none of the classes or not one for each row."""
         if not len(self.features) or not len(self.test_features):
             raise CalibrationError(
                 f"A simulation needs rows to ask about and test rows; there are {len(self.features):,} and "

@@ -29,13 +29,7 @@ from calib.registry import calibrator
 
 
 def refuse(reason: str) -> NoReturn:
-    """Say that the command is at fault; it ends with 2.
-
-    Raises
-    ------
-    typer.BadParameter
-        Always.
-    """
+    """Say that the command is at fault; it ends with 2."""
     raise BadParameter(reason)
 
 
@@ -94,13 +88,7 @@ def method_with_parameters(given: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_choice(given: str) -> tuple[str, Any]:
-    """Name and value; several names stand with commas between, or as a Python list where a name has a comma.
-
-    Raises
-    ------
-    typer.BadParameter
-        If there is no such field, or the value cannot be meant.
-    """
+    """Name and value; several names stand with commas between, or as a Python list where a name has a comma."""
     name, value = named(given)
     name = OPTION_OF_ROLE.get(name, name)
     if name not in OPTIONS:

@@ -71,13 +71,7 @@ def rate(given: Given, answer: text.Answer) -> int:
 
 
 def read_judge(source: Source, choices: Choices) -> tuple[str, str, dict[str, Array]]:
-    """Names of the judge's column and of people's, and both with the clusters that were chosen.
-
-    Raises
-    ------
-    DataError
-        Unless one column is called a judge's and one other has 0, 1 and blanks.
-    """
+    """Names of the judge's column and of people's, and both with the clusters that were chosen."""
     with findings_as_error():
         return _read_judge(source, choices)
 

@@ -98,13 +98,7 @@ def decide_classes(
 
 
 def check_classes(rule: CostMatrix, n_classes: int) -> None:
-    """Refuse costs whose first actions cannot be the classes.
-
-    Raises
-    ------
-    CalibrationError
-        If there is not one row and one column of costs for each class.
-    """
+    """Refuse costs whose first actions cannot be the classes."""
     matrix = rule.costs
     if len(matrix) != n_classes or matrix.shape[1] < len(matrix):
         raise CalibrationError(

@@ -262,13 +262,7 @@ def cut_for(
     clusters: Any = None,
     random_state: int = 0,
 ) -> Interval:
-    """The cut that a goal asks for on some rows; one that rows choose has percentiles of those that resamples choose.
-
-    Raises
-    ------
-    CalibrationError
-        If no cut reaches the goal.
-    """
+    """The cut of a goal on some rows; one that rows choose has percentiles of the cuts of resamples."""
     if goal.basis in ("costs", "threshold"):
         return Interval(*[goal.costs.cut if goal.basis == "costs" else goal.value] * 3)
     if goal.basis == "recall" and not labels.any():

@@ -83,11 +83,6 @@ def recalibrate(score: Floats, labels: Bools, weights: Any = None) -> tuple[floa
     score : (n,) log-odds.
     labels : (n,) whether the event happened.
     weights : (n,) how much each row counts, or None.
-
-    Raises
-    ------
-    CalibrationError
-        If labels hold one outcome alone.
     """
     if labels.all() or not labels.any():
         raise CalibrationError(

@@ -409,13 +409,7 @@ RULES: dict[str, type[EventCut] | type[CostMatrix] | type[AnswerAbove]] = {
 
 
 def rule_from_state(state: Any) -> AnyRule | None:
-    """The rule that a file holds: its name and its fields; None is None.
-
-    Raises
-    ------
-    CalibrationError
-        For anything that no rule can have written.
-    """
+    """The rule that a file holds: its name and its fields; None is None."""
     if state is None:
         return None
     rule = RULES.get(str(state.get("rule"))) if isinstance(state, Mapping) else None
@@ -440,13 +434,7 @@ def _without(kind: str, gives_probabilities: bool) -> str:
 
 
 def made_of(cls: type[T], values: Mapping[str, Any]) -> T:
-    """A decision of the fields in a file, whose lists become tuples.
-
-    Raises
-    ------
-    CalibrationError
-        For names that are no fields, for missing ones, and for values that the class refuses.
-    """
+    """A decision of the fields in a file, whose lists become tuples."""
     if not isinstance(values, Mapping):
         raise unusable(f"a decision is recorded by its fields' names; got {shown(values)}")
     expected = {each.name: each.default for each in fields(cls)}  # type: ignore[arg-type]

@@ -118,8 +118,7 @@ class Evaluation:
 
         Parameters
         ----------
-        view : View
-            The view to take.
+        view : the view to take.
         """
         if view.column is not None and self.rest is None:
             raise CalibrationError(
@@ -149,12 +148,9 @@ class Evaluation:
 
         Parameters
         ----------
-        calibrator : Calibrator
-            Fitted, as for :meth:`from_calibrator`.
-        data : Predictions
-            Rows that it has not seen.
-        view : {"event", "top-label"}, default "event"
-            Whether the event is looked at, where there is one, or the predicted class.
+        calibrator : fitted, as for :meth:`from_calibrator`.
+        data : rows that it has not seen.
+        view : whether the event is looked at, where there is one, or the predicted class.
         """
         check_predictions(data, "The data set")
         if data.floor is not None and LEARNS_NOTHING in getattr(calibrator, "traits", ()):
@@ -188,23 +184,15 @@ class Evaluation:
 
         Parameters
         ----------
-        calibrator : Calibrator
-            Anything fitted with ``predict_proba(logits)``, or with ``predict_confidence`` alone; then the predicted
-            class is that of the raw logits.
-        logits : array_like of shape (n, n_classes)
-            Raw logits, which also break ties.
-        labels : array_like of shape (n,)
-            Integers.
-        features : array_like of shape (n, ...) or None, default None
-            Inputs, for methods that predict from them.
-        clusters : array_like of shape (n,) or None, default None
-            What rows that belong together share.
-        weights : array_like of shape (n,) or None, default None
-            Weights whose meaning was confirmed.
-        weight_kind : {"sampling", "frequency", "exposure"} or None, default None
-            What they mean.
-        groups : array_like of shape (n,) or None, default None
-            Group of each row, for a map by group.
+        calibrator : anything fitted with ``predict_proba(logits)``, or with ``predict_confidence`` alone; then the
+            predicted class is that of the raw logits.
+        logits : (n, n_classes) raw logits, which also break ties.
+        labels : (n,) integers.
+        features : (n, ...) inputs, for methods that predict from them.
+        clusters : (n,) what rows that belong together share.
+        weights : (n,) weights whose meaning was confirmed.
+        weight_kind : what they mean.
+        groups : (n,) group of each row, for a map by group.
         """
         logits = check_columns(logits)
         labels = check_labels(labels, logits.shape)
@@ -306,8 +294,7 @@ def gives_probabilities(calibrator: Any) -> bool:
 
     Parameters
     ----------
-    calibrator : Calibrator
-        Fitted or not, also one of another library.
+    calibrator : fitted or not, also one of another library.
     """
     if isinstance(calibrator, Calibrator):
         return calibrator.gives_probabilities
@@ -319,12 +306,9 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
 
     Parameters
     ----------
-    probs : array_like of shape (n, n_classes)
-        Probabilities; rows need not sum to one.
-    labels : array_like of shape (n,)
-        Integers in [0, n_classes).
-    ranking : array_like of shape (n, n_classes) or None, default None
-        Second key among equal probabilities: the raw logits.
+    probs : (n, n_classes) probabilities; rows need not sum to one.
+    labels : (n,) integers in [0, n_classes).
+    ranking : (n, n_classes) second key among equal probabilities: the raw logits.
     """
     probs = check_probs(probs, sums=False)
     labels = check_labels(labels, probs.shape)

@@ -110,8 +110,7 @@ class Score:
 
         Parameters
         ----------
-        view : View
-            The view to take.
+        view : the view to take.
         """
         title, meaning = view.wording.scores.get(self.key, (self.title, self.meaning))
         return replace(self, title=title, meaning=meaning)
@@ -385,8 +384,7 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
 
     Parameters
     ----------
-    evaluation : Evaluation
-        Of one calibrator on one test set.
+    evaluation : of one calibrator on one test set.
     """
     smooth = smooth_scores(evaluation, evaluation.rows)
     error = ece(*evaluation.pair, weights=evaluation.weights)
@@ -403,8 +401,7 @@ def score_intervals(evaluation: Evaluation) -> dict[str, Interval]:
 
     Parameters
     ----------
-    evaluation : Evaluation
-        Of one calibrator on one test set.
+    evaluation : of one calibrator on one test set.
     """
     return scored_on(evaluation).intervals()
 

@@ -75,10 +75,8 @@ def view_of(data: Predictions, wanted: str = "event") -> View:
 
     Parameters
     ----------
-    data : Predictions
-        Data whose event, kind and classes decide.
-    wanted : {"event", "top-label"}, default "event"
-        "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are always
+    data : data whose event, kind and classes decide.
+    wanted : "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are always
         looked at as pairs, and more than two classes by the predicted one.
     """
     if wanted not in VIEWPOINTS:

@@ -55,10 +55,8 @@ def exported(
 
     Parameters
     ----------
-    calibrator : Calibrator or ExportedCalibrator
-        Fitted.
-    metadata : mapping of str to object or None, default None
-        As in :func:`save`.
+    calibrator : fitted.
+    metadata : as in :func:`save`.
 
     Returns
     -------

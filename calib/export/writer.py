@@ -99,12 +99,9 @@ def to_bytes(
 
     Parameters
     ----------
-    ending : {"zip", "npz", "pkl", "onnx", "onnx64", "py", "sql", "mlflow"}
-        Kind of file; "onnx64" is an ONNX model of outputs in double precision, "mlflow" a zip of the folder.
-    calibrator : Calibrator or ExportedCalibrator
-        Fitted.
-    metadata : mapping of str to object or None, default None
-        As in :func:`save`.
+    ending : kind of file; "onnx64" is an ONNX model of outputs in double precision, "mlflow" a zip of the folder.
+    calibrator : fitted.
+    metadata : as in :func:`save`.
     """
     return written(ending, data={"exported": exported(calibrator, metadata)})
 

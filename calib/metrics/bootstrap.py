@@ -57,10 +57,8 @@ def wilson_interval(
 
     Parameters
     ----------
-    count_right, count : array_like
-        Numbers or arrays of the same shape, ``0 <= count_right <= count``.
-    level : float, default 0.95
-        Coverage, between 0 and 1.
+    count_right, count : numbers or arrays of the same shape, ``0 <= count_right <= count``.
+    level : coverage, between 0 and 1.
     """
     check_level(level)
     right = np.asarray(count_right, dtype=float)
@@ -204,10 +202,8 @@ def reflect(estimate: float, resampled: Floats) -> Floats:
 
     Parameters
     ----------
-    estimate : float
-        Value on the sample.
-    resampled : ndarray of shape (n_resamples,)
-        Values on resamples.
+    estimate : value on the sample.
+    resampled : (n_resamples,) values on resamples.
     """
     return np.sqrt(np.maximum(2.0 * estimate**2 - resampled**2, 0.0))
 
@@ -219,16 +215,11 @@ def interval_of_draws(
 
     Parameters
     ----------
-    estimate : float
-        Value on the sample.
-    draws : ndarray
-        Values that it may have.
-    level : float, default 0.95
-        Share of the draws that the interval holds.
-    low : float, default -inf
-        Least possible value.
-    high : float, default inf
-        Largest possible value.
+    estimate : value on the sample.
+    draws : values that it may have.
+    level : share of the draws that the interval holds.
+    low : least possible value.
+    high : largest possible value.
 
     Returns
     -------

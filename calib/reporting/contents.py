@@ -354,8 +354,7 @@ def commands(report: Report) -> list[str]:
 
     Parameters
     ----------
-    report : Report
-        As :func:`html` takes it.
+    report : as :func:`html` takes it.
     """
     source = report.source
     if source.call:
@@ -403,12 +402,9 @@ def method_option(name: str, calibrator: Calibrator, seed: int) -> str:
 
     Parameters
     ----------
-    name : str
-        Registry name.
-    calibrator : Calibrator
-        Parameters at their defaults are left out.
-    seed : int
-        Seed that ``--seed`` gives, which calibrators have unless they say otherwise.
+    name : registry name.
+    calibrator : parameters at their defaults are left out.
+    seed : seed that ``--seed`` gives, which calibrators have unless they say otherwise.
     """
     usual = {f.name: seed if f.name == "random_state" else f.default for f in fields(calibrator)}
     changed = {key: value for key, value in calibrator.get_params().items() if value != usual[key]}

@@ -32,8 +32,7 @@ def html(report: Report) -> str:
 
     Parameters
     ----------
-    report : Report
-        See :meth:`calib.reporting.Report.from_comparison`.
+    report : see :meth:`calib.reporting.Report.from_comparison`.
     """
     first, *more = sections(report)
     template = environment().get_template("report.html")
@@ -47,10 +46,8 @@ def html_of_fits(*, data: Mapping[str, Any], callback: Progress) -> str:
 
     Parameters
     ----------
-    data : mapping of str to object
-        ``report``, all but its table, and ``resampled``, the scores of its methods on shared resamples, by key.
-    callback : callable
-        Not called; workers give one to whatever they run.
+    data : ``report``, all but its table, and ``resampled``, the scores of its methods on shared resamples, by key.
+    callback : not called; workers give one to whatever they run.
     """
     report = data["report"]
     evaluations = {method.key: method.evaluation for method in report.methods}

@@ -180,13 +180,7 @@ def controls(data: Predictions) -> BinningChoice:
 
 
 def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -> BinningPicture:
-    """The numbers behind the page, computed once per choice.
-
-    Raises
-    ------
-    CalibrationError
-        Where all pairs have the same outcome.
-    """
+    """The numbers behind the page, computed once per choice."""
     given = {fit.title: bins for fit in fits if (bins := own_bins(fit, choice.target)) is not None}
     shown = tuple(fit.key for fit in fits if fit.title in given)
     key = ("binning", choice.target, choice.n_bins, *shown)

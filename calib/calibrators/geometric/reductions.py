@@ -156,16 +156,6 @@ def reduce_training(
         Integers.
     random_state : int, default 0
         Seed of "pca", "random_pixels", "kmeans" and "random_set".
-
-    Returns
-    -------
-    Reduced
-        Training rows that are left, and what reduces new inputs alike.
-
-    Raises
-    ------
-    CalibrationError
-        If there is no such reduction, the factor is below 1, or the features are no images where they must be.
     """
     if name not in REDUCTIONS:
         raise CalibrationError(f"reduction={name!r} is not one of {', '.join(REDUCTIONS)}.")

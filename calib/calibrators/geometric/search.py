@@ -53,16 +53,6 @@ class TrainingSet:
             Numbers; images are flattened.
         train_labels : array_like of shape (N,)
             Integers, the true class of each row.
-
-        Returns
-        -------
-        TrainingSet
-            Ready to search.
-
-        Raises
-        ------
-        CalibrationError
-            If there are no rows, the lengths differ, or the features hold NaN, infinite or far too large values.
         """
         features = flattened(train_features, "training features")
         labels = class_numbers(train_labels, len(features), "training labels")
@@ -81,11 +71,6 @@ class TrainingSet:
             Inputs, as those of the training set.
         predicted : array_like of shape (n,)
             Integers, the class predicted for each.
-
-        Returns
-        -------
-        tuple of ndarray
-            Inputs and classes, as :func:`nearest` takes them.
         """
         flat = flattened(features, "features", self.features.shape[1]).astype(
             self.features.dtype, copy=False
@@ -109,11 +94,6 @@ class TrainingSet:
         ----------
         features : ndarray of shape (n, d)
             From :meth:`queries`.
-
-        Returns
-        -------
-        ndarray of shape (n, d + 2)
-            In the training set's precision.
         """
         extended = np.ones((len(features), features.shape[1] + 2), features.dtype)
         centred = np.subtract(features, self.centre, out=extended[:, :-2])
@@ -218,11 +198,6 @@ def nearest(
         The class predicted for each.
     distance : {"l2", "l1", "linf"}, default "l2"
         Norm of the distances.
-
-    Returns
-    -------
-    Separations
-        Distances, and the rows that have them.
     """
     if distance not in DISTANCES:
         raise CalibrationError(f"distance={distance!r} is not one of {', '.join(DISTANCES)}.")

@@ -52,13 +52,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
 
 
 def asked(session: OpenSession) -> CostMatrix:
-    """Let the visitor enter what each action costs.
-
-    Raises
-    ------
-    CalibrationError
-        Naming the cell that holds no number.
-    """
+    """Let the visitor enter what each action costs."""
     names = [
         str(safe_cell(class_in_words(name))) for name in session.data.class_names
     ]  # no formula of a spreadsheet
