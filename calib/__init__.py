@@ -1,6 +1,6 @@
 """Find out whether a classifier's confidence can be trusted, and calibrate it.
 
-- Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_models``, ``load_sample``,
+- Data: ``load`` (files, tables, arrays), ``from_outputs``, ``load_sample``,
   ``logits``; ``Predictions``.
 - Calibrators: ``calibrator(name)``, ``METHODS``; ``Calibrator``.
 - Judgement: ``audit``, ``ece``, ``scores``, ``compare``, ``reliability_curve``, ``find_groups``, ``metrics``;
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from calib.base import Calibrator
     from calib.canonical import logits
     from calib.cli.app import open_app
-    from calib.data import Predictions, load, load_models
+    from calib.data import Predictions, load
     from calib.data.loading import from_outputs
     from calib.data.samples import load_sample
     from calib.diagnostics.find_groups import find_groups
@@ -53,7 +53,7 @@ _NAMES = {
     "base": ("Calibrator",),
     "canonical": ("logits",),
     "cli.app": ("open_app",),
-    "data": ("Predictions", "load", "load_models"),
+    "data": ("Predictions", "load"),
     "data.loading": ("from_outputs",),
     "data.samples": ("load_sample",),
     "diagnostics.find_groups": ("find_groups",),
@@ -100,7 +100,6 @@ __all__ = [
     "find_groups",
     "from_outputs",
     "load",
-    "load_models",
     "load_sample",
     "logits",
     "metrics",

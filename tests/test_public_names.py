@@ -10,7 +10,7 @@ from site_builder.reference import PACKAGES, public_names, result_classes
 
 PUBLIC = {
     "calib": """METHODS AmbiguousTable Audit CalibrationError CalibrationWarning Calibrator Comparison DataError
-        FitCancelled Predictions audit audit_tasks calibrator compare ece find_groups from_outputs load load_models
+        FitCancelled Predictions audit audit_tasks calibrator compare ece find_groups from_outputs load
         load_sample logits open_app reliability_curve report scores""",
     "calib.calibrators": """AutoCalibration BayesIso BayesianBinning BetaCalibration ByGroup DirichletCalibration
         EnsembleTemperatureScaling GPCalib Geometric HistogramBinning IMaxBinning Identity IsotonicCalibration

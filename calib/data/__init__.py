@@ -1,7 +1,7 @@
 """From files to ``Predictions``: readers of formats, roles of columns, checks with findings, the split, the samples."""
 
 from calib.data.event import Event
-from calib.data.loading import Inspection, inspect, load, load_models
+from calib.data.loading import Inspection, inspect, load
 from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.data.read.base import ArrayInfo
@@ -24,7 +24,6 @@ __all__ = [
     "UnlabelledRows",
     "inspect",
     "load",
-    "load_models",
     "read_features",
     "read_rows",
 ]

@@ -1,4 +1,4 @@
-"""Load Predictions of one model or of several, with every inferred option and every finding."""
+"""Load Predictions, with every inferred option and every finding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calib.canonical import class_order
 from calib.data.build.predictions import build
 from calib.data.findings import Findings, InvalidUpload, in_order, shortened
 from calib.data.guess.files import SOURCE
-from calib.data.options import OPTIONS, Choices, LoadOptions, Source, names_in
+from calib.data.options import OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.data.read.base import ArrayInfo, Contents, missing_packages
 from calib.data.read.files import in_memory, open_file, open_source, reads_apart
@@ -263,68 +263,6 @@ def _with_warnings(data: Predictions) -> Predictions:
             text = f"{finding.message} {finding.action}".strip()
             warnings.warn(text, CalibrationWarning, stacklevel=3)
     return data
-
-
-def load_models(
-    source: Source, options: LoadOptions | None = None, **changes: Any
-) -> dict[str, Predictions]:
-    """Read every model of a table, by name.
-
-    Parameters
-    ----------
-    source : str, Path, DataFrame, mapping or tuple
-        As for :func:`calib.load`. In wide form the table has the outcome once and outputs of each model side by side;
-        in long form a column such as ``model`` says which model each row is of.
-    options : LoadOptions or None, default None
-        As for :func:`calib.load`.
-    **changes
-        As for :func:`calib.load`.
-
-    Returns
-    -------
-    dict of str to Predictions
-        Data set of each model; a single one under the file's name where the table holds no more.
-
-    Raises
-    ------
-    DataError
-        If the table cannot be used; :class:`calib.AmbiguousTable` where it is unclear for another reason than several
-        models.
-    """
-    inspection = inspect(source, options, **changes)
-    data = inspection.predictions
-    models = inspection.models
-    warned = [finding for finding in inspection.findings if finding.code == "several_models"]
-    if data is None and not warned and not models:
-        raise unusable(inspection.findings, inspection.readings)
-    options = (options or LoadOptions()).changed(**changes)
-    if warned and warned[0].offers:  # the rows of all, with the models as the group
-        (as_group,) = warned[0].offers.values()
-        data = _model(source, options, dict(as_group), PurePath(inspection.arrays[0].file).stem)
-    elif models:
-        return {name: _model(source, options, roles, name) for name, roles in models.items()}
-    assert data is not None
-    if not warned or data.groups is None:  # more names than groups may have
-        return {data.name: data}
-    (column,) = (role.column for role in data.roles if role.role == "group")
-    chosen = options.choices
-    roles: dict[str, Any] = {"ignore": (*names_in(chosen.ignore), column)}
-    if column in names_in(chosen.groups):
-        roles["group"] = None
-    rest = _model(source, options, roles, data.name)
-    of_each = tuple(finding for finding in rest.findings if finding.code != "understood")
-    found = {}
-    for name in np.unique(data.groups).tolist():
-        found[name] = replace(rest.take(data.groups == name), name=name, findings=of_each)
-    return found
-
-
-def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: str) -> Predictions:
-    """One model, by the roles of its columns."""
-    if isinstance(source, tuple) and hasattr(source[1], "seek"):
-        source[1].seek(0)
-    choices = Choices.from_roles(roles, options.choices)
-    return replace(load_quietly(source, options, choices=choices), name=name)
 
 
 def from_outputs(

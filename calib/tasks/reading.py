@@ -347,15 +347,16 @@ def _add_problem(
     if reason := _reason(outputs[used], labels):
         collected.add(name, None, rows, reason)
         return
-    arrays: dict[str, Any] = {"outputs": problem.outputs[used], "labels": _plain(labels)}
+    outcome = "labels" if name in (*beside, "outputs") else name  # which names the event
+    arrays: dict[str, Any] = {"outputs": problem.outputs[used], outcome: _plain(labels)}
     names = problem.class_names
     classes: dict[str, Any] = {} if names is None else {"class_names": names, "label_values": names}
     further = {column: cells[used] for column, cells in beside.items()}
     about = {"kind": problem.kind, "outputs": "outputs", **classes}
-    chosen = Choices(labels="labels", **about, **options)
+    chosen = Choices(labels=outcome, **about, **options)
     found = inspect({**further, **arrays}, choices=chosen)
     if found.predictions is None or len(found.predictions) != len(rows):  # a column beside it
-        found = inspect(arrays, choices=Choices(labels="labels", **about))
+        found = inspect(arrays, choices=Choices(labels=outcome, **about))
     data, reason = found.predictions, ""
     if data is None or len(data) != len(rows):
         reason = found.findings[0].message.rstrip(".")
@@ -367,6 +368,11 @@ def _add_subtable(
 ) -> dict[str, object]:
     """Build a task that is read as a file of its own; returns the roles of its columns for the next."""
     n = len(table.rows)
+    if n < FEWEST_ROWS:
+        collected.left_out[name] = {}
+        collected.labelled[name] = n
+        collected.add(name, None, table.rows, _few(n))
+        return dict(known)
     found = inspect(shapes.arrow(table.columns), roles={**known, **table.roles})
     if found.predictions is None and known:
         found = inspect(shapes.arrow(table.columns), roles=dict(table.roles))
@@ -437,14 +443,20 @@ def _reason(outputs: Array, labels: Array) -> str:
     if not len(labels):
         return "no labels"
     if len(labels) < FEWEST_ROWS:
-        return f"{len(labels)} rows, fewer than {FEWEST_ROWS}"
+        return _few(len(labels))
     if len(np.unique(labels)) == 1:
         return f"one value, {labels[0]}"
     return "constant score" if (outputs == outputs[0]).all() else ""
 
 
+def _few(n: int) -> str:
+    return f"{n} rows, fewer than {FEWEST_ROWS}"
+
+
 def _plain(labels: Array) -> Array:
-    """Whole numbers and truth values as integers."""
+    """Whole numbers and truth values as integers, also where these are text for the sake of blanks beside them."""
+    if labels.dtype.kind == "U" and {*np.unique(labels).tolist()} == {"true", "false"}:
+        return (labels == "true").astype(int)
     if labels.dtype.kind == "b" or (labels.dtype.kind == "f" and (labels % 1 == 0).all()):
         return labels.astype(int)
     return labels

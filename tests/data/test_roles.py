@@ -8,6 +8,7 @@ import pytest
 
 import calib
 from calib.data import Choices, DataError, inspect, load, read_features, read_rows
+from calib.tasks import tasks_of
 from tests.data.conftest import csv_bytes, the
 
 N = 400
@@ -103,7 +104,7 @@ def test_every_column_of_few_values_is_kept_as_a_further_subgroup():
 
 
 def test_models_side_by_side():
-    found = calib.load_models(table(id=IDS, score_rf=RISK, score_nn=RISK**2, default=HAPPENED))
+    found = tasks_of(table(id=IDS, score_rf=RISK, score_nn=RISK**2, default=HAPPENED))
     assert [data.name for data in found.values()] == list(found) and set(found) == {"rf", "nn"}
     np.testing.assert_allclose(probability(found["nn"]), RISK**2, atol=1e-9)
 
@@ -112,7 +113,7 @@ def test_models_below_each_other():
     file = table(confidence=CONFIDENCE, correct=LABELS == 0, model=np.array(["a", "b"])[IDS % 2])
     asked = the(inspect(file), "several_models")
     (together,) = asked.readings.values()
-    whole, found = load(file, choices=Choices(**together)), calib.load_models(file)
+    whole, found = load(file, choices=Choices(**together)), tasks_of(file)
     assert set(whole.groups) == {"a", "b"} == set(found)
     np.testing.assert_allclose(found["b"].confidence, CONFIDENCE[IDS % 2 == 1])
     assert len({data.sha256 for data in (whole, *found.values())}) == 3
@@ -140,23 +141,22 @@ def test_rows_of_several_models_are_read_together_only_where_that_was_chosen(nam
     warned = the(inspect(file, roles=chosen), "several_models")
     assert (warned.level == "error") == (not chosen)
     assert bool(warned.offers) == (chosen.get("group") != ["model"])
-    found = calib.load_models(file, roles=chosen)
-    assert set(found) == {name or "(missing)" for name in names}
-    for name, data in found.items():
+    tasks = tasks_of(file)
+    assert {*tasks, *tasks.reasons} == {name or "(missing)" for name in names}
+    assert bool(tasks.reasons) == (n // len(names) < 20)
+    for name, data in tasks.items():
         own = of_model == name.replace("(missing)", "")
         np.testing.assert_allclose(probability(data), RISK[:n][own])
         np.testing.assert_array_equal(data.groups, group[own])
-        assert not {f.code for f in data.findings} & {
-            "several_models",
-            "understood",
-        }  # which speak of all rows
+        assert "several_models" not in {f.code for f in data.findings}
 
 
 def test_more_names_of_models_than_groups_may_have_are_said_to_be_too_many():
     of_model = np.array([f"m{k}" for k in np.arange(2400) % 1200])
     file = table(default=np.tile(HAPPENED, 6), pd=np.tile(RISK, 6), model=of_model)
-    (data,) = calib.load_models(file).values()
-    assert {"several_models", "too_many_groups"} <= {finding.code for finding in data.findings}
+    found = inspect(file, roles={"group": "model"})
+    assert {"several_models", "too_many_groups"} <= {finding.code for finding in found.findings}
+    assert len(tasks_of(file).reasons) == 1200
 
 
 @pytest.mark.parametrize(

@@ -80,20 +80,23 @@ def infer_columns(
     ]
     pooled: Findings = ()
     for column in models[:1]:
-        of_models = f"of several models or questions, named in the column {shortened(column)}"
+        names = listed([shortened(value) for value in found.columns[column].values])
+        of_models = (
+            f"of several models or questions, named in the column {shortened(column)}: {names}"
+        )
         whole = f"Read the rows of all together, with {shortened(column)} as the subgroup"
         if choices.groups is None:
             raise InvalidUpload(
                 "several_models",
                 f"The rows of {contents.name} are {of_models}.",
-                "Open one by itself, in Python with calib.load_models, or read all together.",
+                f"{EACH} Or read all together.",
                 readings={whole: {"groups": column}},
                 question=Question(
                     models={value: {"group": column} for value in found.columns[column].values}
                 ),
             )
         reason = f"The rows of {contents.name} are {of_models}; they were read together."
-        action = "Open one by itself, in Python with calib.load_models."
+        action = EACH
         fix = {} if [*names_in(choices.groups)] == [column] else {"groups": column}
         pooled = (warning("several_models", reason, action, **fix),)
     nested = contents.nested
@@ -108,6 +111,10 @@ def is_judged(reading: Reading) -> bool:
     """Return whether a judge's score stands beside labels of people, who label only some rows."""
     words = {*tokens(reading.outputs.stem)}
     return bool(words & JUDGE) and reading.outcome is not None and not reading.outcome.known.all()
+
+
+EACH = "calib tasks judges each by itself, in Python calib.tasks.tasks_of."
+"""What is done with a file of several problems."""
 
 
 def nothing_to_read(
@@ -200,8 +207,12 @@ def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
             f"{contents.name} can be read in {len(readings):,} ways, since {found.doubt}: {ways}."
         )
     call = ", ".join(f"{role}={value!r}" for role, value in readings[0].roles.items())
-    if models:
-        reason += " The columns may be several models: calib.load_models reads each."
+    outcomes = {
+        str(offered.roles["outcome"]): None for offered in readings if "outcome" in offered.roles
+    }
+    problems = [*models] or ([*outcomes] if len(outcomes) > 1 else [])
+    if problems:
+        reason += f" It may hold several tasks ({listed(problems)}). {EACH}"
     each = {reading.sentence: Choices.from_roles(reading.roles).given() for reading in readings}
     question = Question(readings, models)
     return InvalidUpload(

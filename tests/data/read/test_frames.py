@@ -141,12 +141,9 @@ def test_what_is_no_array_is_refused_in_a_sentence():
     ):
         with pytest.raises(calib.DataError, match=said):
             from_outputs(outputs, labels)
-    for read in (
-        calib.load,
-        calib.load_models,
-    ):  # arrays where options belong ended in NumPy's own error
-        with pytest.raises(calib.DataError, match=r"calib\.from_outputs\(outputs, labels\)"):
-            read(LOGITS, LABELS)
+    # Arrays where options belong ended in NumPy's own error.
+    with pytest.raises(calib.DataError, match=r"calib\.from_outputs\(outputs, labels\)"):
+        calib.load(LOGITS, LABELS)
 
 
 def test_masked_outputs_are_missing_whatever_stands_below():

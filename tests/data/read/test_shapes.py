@@ -13,6 +13,7 @@ import pytest
 
 import calib
 from calib.data import Choices, inspect
+from calib.tasks import tasks_of
 from tests.data.conftest import the
 
 N = 300
@@ -64,13 +65,17 @@ def test_a_log_of_decisions_is_asked_which_question_is_meant():
     found = inspect(("log.jsonl", "\n".join(map(json.dumps, rows)).encode()))
     outcomes = {reading.roles["outcome"] for reading in found.readings}
     assert found.predictions is None and outcomes >= {"labels_is_urgent", "labels_department"}
+    (asked,) = (finding for finding in found.findings if finding.code == "ambiguous")
+    assert "several tasks (labels_department and labels_is_urgent)" in asked.reason
+    assert "calib tasks" in asked.reason and "calib.tasks.tasks_of" in asked.reason
 
 
 def test_a_long_table_of_questions_is_asked_which_one_is_meant():
     questions = np.array(["urgent", "angry"])[np.arange(N) % 2]
     table = pd.DataFrame({"question": questions, "confidence": CONFIDENCE, "correct": CORRECT})
-    assert the(inspect(table), "several_models").level == "error"
-    found = calib.load_models(table)
+    asked = the(inspect(table), "several_models")
+    assert asked.level == "error" and "angry" in asked.reason and "calib tasks" in asked.action
+    found = tasks_of(table)
     assert set(found) == {"urgent", "angry"}
     np.testing.assert_allclose(found["angry"].confidence, CONFIDENCE[questions == "angry"])
 
