@@ -207,11 +207,11 @@ def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
             f"{contents.name} can be read in {len(readings):,} ways, since {found.doubt}: {ways}."
         )
     call = ", ".join(f"{role}={value!r}" for role, value in readings[0].roles.items())
-    outcomes = {
-        str(offered.roles["outcome"]): None for offered in readings if "outcome" in offered.roles
-    }
-    problems = [*models] or ([*outcomes] if len(outcomes) > 1 else [])
-    if problems:
+    outcomes = dict.fromkeys(
+        str(offered.roles["outcome"]) for offered in readings if "outcome" in offered.roles
+    )
+    problems = questions_of(contents.names) or [*models] or [*outcomes]
+    if len(problems) > 1:
         reason += f" It may hold several tasks ({listed(problems)}). {EACH}"
     each = {reading.sentence: Choices.from_roles(reading.roles).given() for reading in readings}
     question = Question(readings, models)
@@ -222,6 +222,12 @@ def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
         readings=each,
         question=question,
     )
+
+
+def questions_of(names: Sequence[str]) -> list[str]:
+    """Questions of a log of decisions, whose answers have a type each."""
+    types = [name for name in names if name.startswith("answers_") and name.endswith("_type")]
+    return [name.removeprefix("answers_").removesuffix("_type") for name in types]
 
 
 def all_rows(contents: Contents, found: Guess) -> dict[str, Column]:

@@ -66,7 +66,7 @@ def test_a_log_of_decisions_is_asked_which_question_is_meant():
     outcomes = {reading.roles["outcome"] for reading in found.readings}
     assert found.predictions is None and outcomes >= {"labels_is_urgent", "labels_department"}
     (asked,) = (finding for finding in found.findings if finding.code == "ambiguous")
-    assert "several tasks (labels_department and labels_is_urgent)" in asked.reason
+    assert "several tasks (is_urgent, department)" in asked.reason
     assert "calib tasks" in asked.reason and "calib.tasks.tasks_of" in asked.reason
 
 
