@@ -297,9 +297,8 @@ def check_shape(checked: Checked) -> Finding:
     severity = excludes(gain, size=GAIN) if gain.value > 0 else "fine"
     if severity == "problem" and rows.sample.clustered and rows.sample.n_units < ROUGH_CLUSTERS:
         severity = "caution"
-    return Finding(
-        "shape", severity, sentences.shape(severity, gain), gain.interval(), "Reliability"
-    )
+    sentence = sentences.shape(severity, gain, matters=gain.value > GAIN)
+    return Finding("shape", severity, sentence, gain.interval(), "Reliability")
 
 
 def check_ends(checked: Checked) -> Finding:

@@ -43,7 +43,7 @@ DO_NOT_USE = (
 HARDLY_USE = "Hardly of use; a better model helps more than any calibrator."
 KEEP = "Keep the probabilities as they are."
 NO_SHARED_MAP = "One map for all rows does not correct this; keep the probabilities and name the groups that are off."
-FREE = "A map of free shape corrects this, such as isotonic regression."
+FREE = "A map of free shape corrects this; a comparison chooses which."
 CLASS_OFFSETS = "A map with an offset for each class corrects this, such as vector scaling."
 TEMPERATURE = "Temperature scaling corrects this."
 PLATT = "A map with intercept and slope corrects this, such as Platt scaling."
@@ -134,10 +134,11 @@ def skill(state: str, rows: AuditRows, nll: Estimate, useful: Estimate, frequenc
 def level_of_event(predicted: float, observed: float, severity: Severity, ratio: Interval) -> str:
     """Describe the level of an event's probability."""
     means = f"{percent(predicted)} predicted, {percent(observed)} observed"
-    if severity in ("fine", "untested"):
-        return f"Right on average: {means}."
+    if severity == "untested":
+        return f"Not known whether it is right on average: {means}."
     far = "too low" if observed > predicted else "too high"
-    lead = f"On average {far}" if severity == "problem" else f"On average slightly {far}"
+    leads = {"fine": "Right on average", "caution": f"On average slightly {far}"}
+    lead = leads.get(severity, f"On average {far}")
     return f"{lead}: {means}, O:E {number(ratio.value)} {within(ratio)}."
 
 
@@ -146,14 +147,13 @@ def level_of_confidence(
 ) -> str:
     """Describe the level of the confidence."""
     means = f"mean confidence {percent(predicted)}, accuracy {percent(observed)}"
-    if severity in ("fine", "untested"):
-        return f"Right on average: {means}."
+    if severity == "untested":
+        return f"Not known whether it is right on average: {means}."
     lead = "Overconfident" if gap.value > 0 else "Underconfident"
+    leads = {"fine": "Right on average", "caution": f"Slightly {lead.lower()}"}
     ends = points_between(gap.low, gap.high)
-    how = "" if severity == "problem" else "slightly "
-    return (
-        f"{(how + lead).capitalize()}: {means}, {points(gap.value)} points (95{NO_BREAK}%: {ends})."
-    )
+    shown = f"{points(gap.value)} points (95{NO_BREAK}%: {ends})"
+    return f"{leads.get(severity, lead)}: {means}, {shown}."
 
 
 def spread(rows: AuditRows, severity: Severity, slope: Interval) -> str:
@@ -168,16 +168,15 @@ def spread(rows: AuditRows, severity: Severity, slope: Interval) -> str:
     return f"{lead}: {name} {number(slope.value)} {within(slope)}, where 1 is right."
 
 
-def shape(severity: Severity, gain: Estimate) -> str:
+def shape(severity: Severity, gain: Estimate, matters: bool) -> str:
     """Describe the shape."""
     if severity == "problem":
         return (
             f"A curve fits better than a line in the log-odds, by {number(gain.value)} nats a row."
         )
     if severity == "caution":
-        return (
-            f"A curve fits a line's rest by {number(gain.value)} nats a row, which hardly matters."
-        )
+        doubt = "which is not sure" if matters else "which hardly matters"
+        return f"A curve fits better than a line in the log-odds, by {number(gain.value)} nats a row, {doubt}."
     return "Nothing more than level and spread to correct."
 
 

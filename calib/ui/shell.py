@@ -155,7 +155,8 @@ def _about(session: OpenSession, title: str) -> None:
         "event": f"two classes, event: {literal(session.view.event_name)}",
         "pairs": "pairs of confidence and correct",
     }
-    rows = plural(len(session.whole_test), "test prediction")
+    rows = plural(len(session.data), "prediction")
+    rows = f"{rows}, {len(session.whole_test):,} of them to test on"
     with st.container(horizontal=True, vertical_alignment="center"):
         name = literal(session.data.name)
         st.caption(f"{name} · {rows} · {about[session.view.name]}", width="content")

@@ -35,7 +35,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.metrics.estimate import Estimate
 from calib.numerics import log_softmax, sigmoid, softmax
-from calib.registry import calibrator
+from calib.registry import METHODS, calibrator
 
 
 def calibrated(rng: np.random.Generator, n: int, k: int = 2) -> tuple[Any, Any]:
@@ -523,3 +523,29 @@ def test_the_checks_share_an_error_of_five_percent(rng):
     just = Estimate(half * 1.01, np.array([1.0]))
     assert excludes(just) == "problem"
     assert excludes(replace(just, value=half * 0.99)) == "caution"
+
+
+def test_a_file_and_arrays_have_the_same_groups(rng, tmp_path, capsys):
+    p, happened = calibrated(rng, 3000)
+    groups = {
+        "sex": rng.choice(["f", "m"], 3000),
+        "race": rng.choice(list("abcde"), 3000),
+        "education": rng.choice(list("ghijklmnopqrstuv"), 3000),
+    }
+    table = pd.DataFrame({"pd": p, "default": happened.astype(int), **groups})
+    table.to_csv(tmp_path / "people.csv", index=False)
+    assert main(["audit", str(tmp_path / "people.csv"), "--json"]) == 0
+    of_file = next(
+        f for f in json.loads(capsys.readouterr().out)["findings"] if f["check"] == "groups"
+    )
+    of_arrays = audit(p, happened, groups=groups).of("groups")
+    assert of_file["sentence"] == of_arrays.sentence
+    assert of_file["figure"] == of_arrays.figure == "none of 98 off"
+
+
+def test_a_remedy_of_free_shape_leaves_the_method_to_the_comparison():
+    found = audit(calib.load_sample("simulated-binary"))
+    assert found.of("remedy").sentence.endswith("a comparison chooses which.")
+    assert len(found.methods) > 1 and not any(
+        METHODS[name].title.lower() in found.verdict.lower() for name in found.methods
+    )

@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pytest
 
+import calib
 from calib.data import Predictions
 from calib.data.samples import SAMPLES, load_sample
 from calib.ui.server.uploads import LARGEST
@@ -37,6 +38,15 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
     app.switch_page("pages/2_Compare.py").run()
     assert not app.error
     assert any("GPcalib" in markdown.value for markdown in app.markdown)
+
+
+def test_the_subtitle_counts_the_rows_of_the_verdict_below_it(with_sample: OpenSession) -> None:
+    app = open_page("app.py", with_sample)
+    n, n_test = len(with_sample.data), len(with_sample.test)
+    assert n_test < n
+    assert f"{n:,} predictions, {n_test:,} of them to test on" in said(app)
+    assert calib.audit(with_sample.data).of("rows").sentence.startswith(f"{n:,} rows, ")
+    assert f"{n:,} rows, " in said(app)
 
 
 @pytest.fixture
