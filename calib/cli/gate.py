@@ -15,6 +15,7 @@ from calib.cli import text
 from calib.cli.arguments import Given, on_data, refuse
 from calib.cli.check import read_new_rows, saved_calibrator
 from calib.cli.gate_summary import markdown
+from calib.cli.tasks import read_tasks
 from calib.data import Predictions
 from calib.diagnostics.shift_data import judge
 from calib.errors import CalibrationError
@@ -29,6 +30,7 @@ from calib.metrics.bootstrap import Interval
 
 FAILED, UNDECIDED = 3, 4
 """Exit status where a limit is broken, and where the rows cannot say; data and commands at fault have others."""
+STATUS = {"passes": 0, "fails": FAILED, "undecided": UNDECIDED}
 ERROR = 0.05
 """Probability of a false failure that all groups share."""
 
@@ -66,6 +68,12 @@ def gate(
     each_group: Annotated[
         bool, Option("--each-group", help="Apply the limits to every group of the file too.")
     ] = False,
+    each_task: Annotated[
+        bool,
+        Option(
+            "--each-task", help="Apply the limits to every question, label or model of the file."
+        ),
+    ] = False,
     summary: Annotated[
         Path | None,
         Option(
@@ -87,6 +95,10 @@ def gate(
         refuse("give a limit, as --max-ece 0.03, or --not-worse-than BASELINE.json")
     if each_group and not limits:
         refuse("--each-group needs a limit, as --max-ece 0.03")
+    if each_task:
+        if calibrator or not_worse_than or each_group or summary or not limits:
+            refuse("--each-task takes limits of scores alone, as --max-ece 0.03")
+        return _gate_tasks(given, answer, limits)
     baseline = {} if not_worse_than is None else read_baseline(not_worse_than)
     judge_rows: Callable[[Predictions], Evaluation]
     if calibrator is None:
@@ -107,7 +119,26 @@ def gate(
     )
     answer.say(lines, passed=passed, rows=len(judged), scores=found)
     answer.note(said_of_weights(data), "note")
-    return answer.end({"passes": 0, "fails": FAILED, "undecided": UNDECIDED}[word])
+    return answer.end(STATUS[word])
+
+
+def _gate_tasks(given: Given, answer: text.Answer, limits: Mapping[str, float]) -> int:
+    """Apply the limits to every task, with intervals that share one error probability (Bonferroni)."""
+    tasks = read_tasks(given)
+    if not tasks:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in tasks.reasons.items())
+        raise CalibrationError(f"No task can be judged ({reasons}).")
+    level = 1 - ERROR / len(tasks)
+    judged = {name: text.judged_raw(data) for name, data in tasks.items()}
+    found = [entry for name in judged for entry in judge_limits(judged[name], limits, level, name)]
+    word = verdict_of(found)
+    passed = None if word == "undecided" else word == "passes"
+    lines = [f"{plural(len(tasks), 'task')} over {plural(tasks.n_rows, 'row')}:"]
+    lines += [each.pop("sentence") for each in found]
+    answer.say("\n".join(lines), passed=passed, rows=tasks.n_rows, scores=found)
+    for name, reason in tasks.reasons.items():
+        answer.note(f"{name} is not judged: {reason}.", "note")
+    return answer.end(STATUS[word])
 
 
 def verdict_of(found: list[dict[str, Any]]) -> str:

@@ -12,6 +12,8 @@ import calib
 from calib.cli.gate import FAILED, UNDECIDED, judge_baseline, judge_limits, rows_that_decide
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.compare import SAME_DATA
+from calib.evaluation.evaluation import raw_model
+from calib.evaluation.score_registry import scored_on
 from calib.metrics.bootstrap import Interval
 from tests.cli.conftest import run
 from tests.conftest import simulate
@@ -165,3 +167,28 @@ def test_a_summary_is_appended_with_its_table_and_diagram(file, tmp_path) -> Non
     (bars,) = [line for line in lines if line.startswith("  bar")]
     shares = [float(value) for value in bars.strip(" bar[]").split(", ")]
     np.testing.assert_allclose(shares, [correct[part].mean() for part in parts], atol=6e-4)
+
+
+def test_each_task_is_held_to_the_limits_with_joint_intervals(tmp_path, capsys) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 0.7, (500, 3)).round(3)
+    happened = (rng.random((500, 3)) < p).astype(int).astype(str)
+    happened[:, 2] = ""
+    p[:, 1] += 0.25
+    rows = [",".join([*map(str, a), *b]) for a, b in zip(p, happened, strict=True)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["fraud_p,churn_p,spam_p,fraud,churn,spam", *rows]))
+    assert run("gate", path, "--max-gap", 0.1, "--each-task", "--json") == FAILED
+    found = json.loads(capsys.readouterr().out)
+    assert {each["group"]: each["verdict"] for each in found["scores"]} == {
+        "fraud": "passes",
+        "churn": "fails",
+    }
+    assert found["notes"] == ["spam is not judged: no labels."]
+    churn = calib.load(path, roles={"outcome": "churn", "outputs": "churn_p"})
+    judged = Evaluation.from_predictions(raw_model(churn), churn)
+    joint = scored_on(judged).intervals(0.975)["gap"]
+    assert found["scores"][1]["interval"] == pytest.approx([joint.low, joint.high])
+    assert run("gate", path, "--max-gap", 0.4, "--each-task") == 0
+    assert "2 tasks over 500 rows:" in capsys.readouterr().out
+    assert run("gate", path, "--max-gap", 0.4, "--each-task", "--each-group") == 2
