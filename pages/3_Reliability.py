@@ -21,16 +21,16 @@ from calib.ui.reliability import (
     with_class_view,
 )
 from calib.ui.shell import need_fit, open_session, page, view_switch
-from calib.ui.widgets import choose, folded, scale_of_probabilities
+from calib.ui.widgets import choose, folded
 
 
 def body() -> None:
     """Draw the page."""
     session = open_session()
     fits = shown_fits(session)
-    finding = st.container()
-    view_switch(session)
+    finding = st.container(gap="xsmall")
     with st.container(horizontal=True, gap="medium"):
+        view_switch(session)
         begin = recommended(fits)[1] if len(fits) > 1 else fits[0]
         picked = session.picked.get(CHOSEN, {})
         chosen_before = any(
@@ -38,10 +38,8 @@ def body() -> None:
         )  # while others were still being fitted
         aside = [fit.key for fit in fits[1:] if chosen_before or fit.key != begin.key]
         chosen = choose(fits, CHOSEN, aside=aside)
-        usual = usual_scale(fits[0].diagram.curve, session.view)
-        scale = scale_of_probabilities(usual, f"rel/scale/{usual}")
     picture = st.container()
-    options = controls(scale, session)
+    options = controls(usual_scale(fits[0].diagram.curve, session.view), session)
     chosen = with_class_view(chosen, options)
     with finding:
         calibrated = after(fits[0], chosen, options)

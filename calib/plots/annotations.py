@@ -386,29 +386,3 @@ def label_line_ends(fig: go.Figure, labels: Sequence[tuple[str, float, str]], sp
             xanchor="left",
             yanchor="middle",
         )
-
-
-_LONGEST = 16
-
-
-def short_names(method: str, variants: Sequence[str]) -> list[str]:
-    """Names of about 16 characters for fits of one method, all different.
-
-    What all fits share is left out; of "inputs=probs, monotone=True" the first part and "+1" remain.
-
-    Parameters
-    ----------
-    method : the name of a fit of which nothing is left.
-    variants : what tells each configuration from the method's own, parts separated by ", "; empty for none.
-    """
-    parts = [variant.split(", ") if variant else [] for variant in variants]
-    shared = set(parts[0]).intersection(*parts[1:]) if len(parts) > 1 else set()
-    short: list[str] = []
-    for own in parts:
-        first, *more = [part for part in own if part not in shared] or [method]
-        rest = f" +{len(more)}" if more else ""
-        room = _LONGEST - len(rest)
-        text = (first if len(first) <= room else f"{first[: room - 1]}…") + rest
-        twins = sum(other == text or other.startswith(f"{text} #") for other in short)
-        short.append(f"{text} #{twins + 1}" if twins else text)
-    return short

@@ -289,7 +289,7 @@ def representatives(
         first = bins is rails[0][1]
         values = bins.representatives[at]
         told = carry(
-            f"{plain(name)} says {{representative:.3r}}<br>{{pairs:,d}} pairs from log-odds {{from_log_odds:.3r}} on",
+            f"{plain(name)}: {{representative:.3r}}<br>{{pairs:,d}} pairs from log-odds {{from_log_odds:.3r}} on",
             from_log_odds=ends,
             representative=values,
             pairs=bins.count[at],

@@ -341,7 +341,7 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
     draw_marks(fig, [share.value], [middle], Style("rgba(0,0,0,0)"), "share", told, size=14)
     for place, row in enumerate(rows):
         told = carry(
-            f"{plain(row.name)} says {{value:.3r}} on average<br>{row.verdict}", value=[row.mean]
+            f"{plain(row.name)}: {{value:.3r}} on average<br>{row.verdict}", value=[row.mean]
         )
         draw_row(fig, place, (row.mean,) * 3, row.style, row.name, told)
     labels = [

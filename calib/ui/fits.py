@@ -401,6 +401,12 @@ def ready(
     return keep(key, waiting)
 
 
+def short_titles(fits: Sequence[ShownFit]) -> list[str]:
+    """Return the method's title for each fit, or the fit's own where there are several of the method."""
+    of_method = Counter(fit.method for fit in fits)
+    return [fit.title if of_method[fit.method] > 1 else METHODS[fit.method].title for fit in fits]
+
+
 def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:
     """The probability that a fit gives a class, and whether it is the class, of each test row."""
     data = rows_to_predict(current_session(), fit.calibrator)

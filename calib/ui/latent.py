@@ -21,13 +21,11 @@ from calib.diagnostics.latent import (
     study_effect,
 )
 from calib.formatting import escape_markdown, listed, number, percent, plural
-from calib.plots.annotations import short_names
 from calib.plots.axes import crowded
 from calib.plots.latent import effect_chart, latent_function
 from calib.plots.style import method_style
-from calib.registry import METHODS, variant_of
 from calib.ui import widgets
-from calib.ui.fits import ShownFit, ready, rows_of
+from calib.ui.fits import ShownFit, ready, rows_of, short_titles
 from calib.ui.session import OpenSession
 
 HALF_A_POINT = 0.005
@@ -167,12 +165,8 @@ def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit])
         (float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None
     )
     scale = "logit" if crowded(fits[0].evaluation.confidence) else "linear"
-    names = short_names(
-        METHODS["gpcalib"].title,
-        [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in chosen],
-    )
     made = []
-    for fit, name in zip(chosen, names, strict=True):
+    for fit, name in zip(chosen, short_titles(chosen), strict=True):
         assert isinstance(fit.calibrator, GPCalib)
         what = f"the latent function of {name}"
         about = (fit.calibrator, temperature, session.sample)

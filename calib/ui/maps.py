@@ -31,7 +31,6 @@ from calib.engine import Data
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import class_in_words, escape_markdown, listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import short_names
 from calib.plots.maps import (
     EndRow,
     MapLine,
@@ -42,11 +41,10 @@ from calib.plots.maps import (
     member_rows,
     probability_text,
 )
-from calib.registry import METHODS, variant_of
 from calib.ui import widgets
 from calib.ui.chosen_rows import choose_rows, list_rows, show_clickable
 from calib.ui.compare.answer import recommended
-from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict
+from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_to_predict, short_titles
 from calib.ui.map_samples import prior, replicates
 from calib.ui.progress import fit_here
 from calib.ui.session import OpenSession
@@ -86,7 +84,9 @@ def finding(raw: JudgedMap, others: Named, seen: Frequencies, class_name: str | 
             f"{plural(int(seen.count[where]), one, several)} {hit} (95\u00a0%: {percent(float(seen.low[where]))} to "
             f"{percent(float(seen.high[where]))})"
         )
-    counts = [f"{name} in {int(seen.outside(judged.means).sum())}" for name, judged in others]
+    counts = [
+        f"{literal(name)} in {int(seen.outside(judged.means).sum())}" for name, judged in others
+    ]
     after = f" After calibration: {listed(counts)}." if counts else ""
     return f"{text}.{after} Chance puts up to {plural(allowed, 'bin')} off."
 
@@ -269,7 +269,8 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     rows = rows_of_class(session, target)
     raw = judged(session, fits[0], target, rows)
     maps = [
-        ShownMap(fit, short, judged(session, fit, target, rows)) for fit, short in named(chosen)
+        ShownMap(fit, short, judged(session, fit, target, rows))
+        for fit, short in zip(chosen, short_titles(chosen), strict=True)
     ]
     words.markdown(
         finding(
@@ -350,19 +351,6 @@ def judged(session: OpenSession, fit: ShownFit, target: int | None, rows: ClassR
     return ready(
         key, what, judged_map, fit.calibrator, target, rows.grid, rows.frequencies, data=data
     )
-
-
-def named(fits: list[ShownFit]) -> list[tuple[ShownFit, str]]:
-    """Fits with names short enough to stand beside a line: the method, and what tells it from others of the method."""
-    names: dict[str, str] = {}
-    for method in dict.fromkeys(fit.method for fit in fits):
-        same = [fit for fit in fits if fit.method == method]
-        title = METHODS[method].title
-        variants = [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in same]
-        shorts = [title] if len(same) == 1 else short_names(title, variants)
-        for fit, short in zip(same, shorts, strict=True):
-            names[fit.key] = short if short == title else f"{title} {short}"
-    return [(fit, names[fit.key]) for fit in fits]
 
 
 def choose_bin(

@@ -62,15 +62,16 @@ class Options:
     band: bool
 
 
-def controls(scale: Scale, session: OpenSession) -> Options:
-    """The controls most people leave alone."""
+def controls(usual: Scale, session: OpenSession) -> Options:
+    """The controls most people leave alone; ``usual`` is the scale to begin with."""
     names = session.data.class_names
     binnings = list(BINNINGS)
     target = None
     with (
-        st.expander("Bins, band and class"),
+        st.expander("Bins, scale, band and class"),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
+        scale = widgets.scale_of_probabilities(usual, f"rel/scale/{usual}")
         binning = st.selectbox(
             "Bins",
             binnings,
@@ -82,9 +83,10 @@ def controls(scale: Scale, session: OpenSession) -> Options:
             "of at most 20 levels have a dot for each level.",
             width=160,
         )
-        usual = default_bins(len(session.test)) if binning == "equal_mass" else 15
-        most = max(100, usual)  # above 1,000,000 rows the default is larger
-        n_bins = whole_number("Number of bins", 2, most, usual, f"rel/bins/{binning}", width=160)
+        usual_bins = default_bins(len(session.test)) if binning == "equal_mass" else 15
+        most = max(100, usual_bins)  # above 1,000,000 rows the default is larger
+        key = f"rel/bins/{binning}"
+        n_bins = whole_number("Number of bins", 2, most, usual_bins, key, width=160)
         if session.view.column is None:  # in the other views there is but one probability
             target = st.selectbox(
                 "Reliability of",
@@ -101,7 +103,7 @@ def controls(scale: Scale, session: OpenSession) -> Options:
             persist_state="session",
             help="A grey band that holds 95\u00a0% of the dots of a calibrated model with the same confidences.",
         )
-    default = binning == "equal_mass" and n_bins == usual
+    default = binning == "equal_mass" and n_bins == usual_bins
     return Options(scale, binning, None if default else n_bins, target, band)
 
 
@@ -234,7 +236,7 @@ def diagrams(fits: list[ShownFit], chosen: list[ShownFit], options: Options) -> 
                 confidence, outcome = pair_of(fit, options.target)
                 means = confidence[rows.places].mean(), outcome[rows.places].mean()
                 marked = (float(means[0]), float(means[1]))
-            with st.container(width=side):
+            with st.container(width=side, gap="xsmall"):
                 widgets.method_title(fit.title, fit.style)
                 st.markdown(scores(fit, options))
                 draw = partial(

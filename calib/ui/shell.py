@@ -79,6 +79,7 @@ READABLE = f"""<style>
   [data-testid="stMainBlockContainer"] {{padding-bottom: 2rem}}
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] {{gap: .6rem}}
   [data-testid="stMain"] hr {{margin: .6rem 0}}
+  [data-testid="stMetric"] * {{white-space: normal !important}}
 }}
 .js-plotly-plot .main-svg text {{fill: currentColor !important}}
 button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][0]},{PAGES["dark"][0]}) !important}}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 
-from calib.plots.annotations import short_names, spread
+from calib.plots.annotations import spread
 from calib.plots.axes import (
     LEAST,
     log_axis,
@@ -105,10 +105,3 @@ def test_labels_keep_their_distance_order_and_room(wanted: list[float]) -> None:
     assert np.all(np.diff(placed[order]) >= 0.05 - 1e-9)
     assert placed.min() >= -1e-9
     assert placed.max() <= 1 + 1e-9
-
-
-@given(st.lists(st.text(max_size=30), max_size=8))
-def test_short_names_are_short_and_differ(variants) -> None:
-    short = short_names("GPcalib", variants)
-    assert len(set(short)) == len(short)
-    assert all(len(name) <= 19 for name in short)

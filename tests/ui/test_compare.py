@@ -99,7 +99,8 @@ def test_nothing_is_recommended_while_a_fit_runs_and_one_that_failed_is_named(
     app = open_page(PAGE, with_fits)
     assert not app.exception
     assert (
-        not app.header and "What to take is said once all have" in app.get("progress")[0].proto.text
+        not app.header
+        and "The recommendation follows once all have" in app.get("progress")[0].proto.text
     )
     assert "Take" not in said(app)
     assert "compare/export" not in {button.key for button in app.button}

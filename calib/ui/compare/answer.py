@@ -77,9 +77,7 @@ def waiting() -> str:
     ended = sum(not job.active for job in current)
     if ended == len(current):
         return ""
-    return (
-        f"{ended} of {plural(len(current), 'fit')} have ended. What to take is said once all have."
-    )
+    return f"{ended} of {plural(len(current), 'fit')} have ended. The recommendation follows once all have."
 
 
 def taken(fits: Sequence[ShownFit]) -> ShownFit:

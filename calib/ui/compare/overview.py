@@ -89,8 +89,8 @@ def _methods(session: OpenSession, fits: Sequence[ShownFit], closer: ShownFit) -
     html = f"<style>{CSS}</style>{keep(key, draw)}"
     _table(key=TABLE, data=html, on_method_change=choose)
     st.caption(
-        "A row shows its method in the diagram. Against the raw model ✓ better, ✗ worse, ≈ equivalent; no mark where "
-        f"{plural(len(session.test), 'test row')} cannot tell. Intervals, in the hover, hold for all comparisons."
+        "A row shows its method in the diagram. Against the raw model ✓ better, ✗ worse, ≈ equivalent; without a mark "
+        f"no significant difference on {plural(len(session.test), 'test row')}. Hover for joint intervals."
     )
 
 

@@ -25,7 +25,7 @@ ROLES = {
     "outputs": ("model output", "The probability or score of the event; or one column for each class."),
     "predicted": ("predicted class", "Checks the outputs; beside a confidence it tells which answers are right."),
     "cluster": ("cluster", "Rows that belong together, such as those of a patient: no split tears them apart."),
-    "weight": ("weight", "Weights of rows, applied as the switch says."),
+    "weight": ("weight", "Weights of rows; a switch has their meaning."),
     "time": ("date or week", "When a row was scored: Monitoring looks at one week after the other."),
     "group": ("group", "Its values are compared with each other."),
     "features": ("feature", "Inputs of the model, for methods that look at them."),

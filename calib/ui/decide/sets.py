@@ -95,7 +95,7 @@ def words(title: str, found: SetsBeside, alpha: float) -> None:
     if made.top_alone:
         expected = ": the most probable class alone does that"
     elif one.expected is not None:
-        expected = f"; on so many rows {percent(one.expected[0])} to {percent(one.expected[1])} is expected"
+        expected = f"; on this number of rows {percent(one.expected[0])} to {percent(one.expected[1])} is expected"
     st.markdown(
         f"Sets of {title} hold **{number(one.mean_size.value)} classes** {_ends(one.mean_size)} on average. They hold "
         f"the label in **{percent(one.coverage.value)}** ({percents(one.coverage)}) of rows, where "
@@ -129,7 +129,7 @@ def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
         ("set sizes", fit.key, made.alpha, made.per_class),
         partial(set_sizes, shown),
         "set-sizes",
-        "The share of rows whose set holds so many classes. A set with one class is an answer.",
+        "The share of rows by the number of classes in their set. A set of one class is a prediction.",
     )
     st.caption(f"{found.method.said()} {made.said()}")
 
