@@ -106,10 +106,10 @@ def logged(columns: Columns) -> Iterator[tuple[str, Problem]]:
 def task_columns(columns: Columns) -> list[str]:
     """Columns of a long table that name the question or the model of each row."""
     found = []
-    for position, (name, cells) in enumerate(columns.items()):
+    for name, cells in columns.items():
         if cells.ndim > 1:
             continue
-        column = Column(name, position, cells)
+        column = Column(name, cells)
         several = is_question(name) and cells.dtype.kind in "UO"
         n = len(np.unique(cells)) if several else 0
         if names_models(column) or (n > 1 and n * LEAST_OF_PROBLEM <= len(cells)):

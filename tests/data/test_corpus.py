@@ -15,7 +15,7 @@ DECIDING = {
         "fifth": "arena_router em_score hf_top_label mlflow_eval one_hot_offset spss_discrim",
         "first": "detector_tp fico_heloc sas_xbeta taiwan_credit text_order",
         "fourth": "nothing_above_multi",
-        "third": "spss_tree two_logits",
+        "third": "spss_tree",
     },
     "asked first": {
         "eighth": "mammo_pct offset_classes",
@@ -23,6 +23,7 @@ DECIDING = {
         "fifth": "augment_link bleed_or_clot decimal_book icu_apache intent_llm low_percent markdown_eval",
         "forty": "forest_votes h2o_binary numbered_animals",
         "fourth": "head_logits",
+        "third": "two_logits",
     },
     "refused": {
         "eighth": "addresses",

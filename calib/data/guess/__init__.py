@@ -1,7 +1,7 @@
 """Guess the role of each column or array, with a reason, or the question which reading is meant.
 
-``columns`` looks at names and values, ``outputs`` finds columns that belong together, ``direction`` tells which class
-one column is the probability of, ``table`` finds outcome and outputs, ``beside`` gives the other columns their roles,
-``question`` asks where several readings are plausible. ``arrays`` names the arrays of a file, ``roles`` does that
-for the files of one upload.
+``columns`` gives each column its meaning by name and values, ``outputs`` finds columns that belong together,
+``direction`` tells which class one column is the probability of, ``reading`` ranks one way to read a table, ``table``
+takes the likeliest one, ``beside`` gives the other columns their roles, ``question`` asks where several readings are
+plausible. ``arrays`` names the arrays of a file, ``roles`` does that for the files of one upload.
 """

@@ -27,14 +27,17 @@ from calib.data.rows import ROLE_NAMES, ROW_ROLES
 
 FLOATS = ("float", "<f", ">f", "double", "half", "decimal")
 NUMBERS = (*FLOATS, "int", "uint", ">i", "<i", ">u", "<u")
-"""What the types of arrays, and of columns of a table, begin with where these hold floats, or numbers."""
+"""Beginnings of the types of arrays and columns that hold floats, or numbers."""
 
 MOST_EXPERIMENTS = 50
 """Experiments of one file that are offered."""
 
+NO_TEST: Part = "train"
+"""Stands for "the file has one part only": training outputs are never used for calibration."""
+
 
 def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
-    """Fill in the names of the arrays that are left to be inferred.
+    """Return the choices with the names of the arrays that are left to be inferred.
 
     Parameters
     ----------
@@ -44,48 +47,44 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         ask_which_experiment(contents)
     part, test_part = parts_of(contents)
     names = contents.names
-    outputs = (
-        choices.outputs
-        or first_named(names, OUTPUTS, part)
-        or outputs_by_shape(contents, choices.labels)
-    )
+    outputs = choices.outputs or first_named(names, OUTPUTS, part)
+    outputs = outputs or outputs_by_shape(contents, choices.labels)
     if outputs is None:
-        raise nothing(
-            contents, "no_outputs", "outputs of shape (rows, classes)", "logits or probabilities"
-        )
+        sought = "outputs of shape (rows, classes)"
+        raise nothing(contents, "no_outputs", sought, "logits or probabilities")
     labels = choices.labels or None
     if labels is None and not separate_labels:
-        free = [name for name in names if name != outputs]
-        labels = first_named(free, LABELS, part) or labels_by_shape(contents, str(outputs))
+        others = [name for name in names if name != outputs]
+        labels = first_named(others, LABELS, part) or labels_by_shape(contents, str(outputs))
         if labels is None:
             raise nothing(contents, "no_labels", "labels, the true class of each row", "labels")
-    test_outputs = choices.test_outputs
-    test_labels = choices.test_labels
+    test_outputs, test_labels = choices.test_outputs, choices.test_labels
     if test_outputs is None and test_part is not NO_TEST:
         test_outputs = first_named(names, OUTPUTS, test_part)
         test_labels = test_labels or first_named(names, LABELS, test_part)
         if test_outputs == outputs or test_labels is None:
             test_outputs = test_labels = None
     # Where there is one part only, features of its rows may still be called x_test beside x_train.
-    others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
-    sought: dict[str, Any] = {
+    more: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
+    sought_in: dict[str, Any] = {
         "split": (SPLIT, (None, "calibration")),
-        "features": (FEATURES, (part, None, *others)),
+        "features": (FEATURES, (part, None, *more)),
         "train_features": (FEATURES, ("train",)),
         "train_labels": (LABELS, ("train",)),
         **{name: (role.names, (part, None)) for name, role in ROW_ROLES.items()},
     }
-    left = {role: where for role, where in sought.items() if getattr(choices, role) is None}
-    inferred: dict[str, Any] = {
-        "outputs": outputs,
-        "labels": labels,
-        "test_outputs": test_outputs,
-        "test_labels": test_labels,
-        **named_arrays(names, left),
-    }
+    left = {role: where for role, where in sought_in.items() if getattr(choices, role) is None}
+    inferred: dict[str, Any] = named_arrays(names, left)
     if choices.train_features is None and inferred["train_features"] is None:
         inferred["features"] = choices.features  # no method uses them without a training set
-    return replace(choices, **inferred)
+    return replace(
+        choices,
+        outputs=outputs,
+        labels=labels,
+        test_outputs=test_outputs,
+        test_labels=test_labels,
+        **inferred,
+    )
 
 
 def ask_which_experiment(contents: Contents) -> None:
@@ -94,98 +93,90 @@ def ask_which_experiment(contents: Contents) -> None:
     for name in contents.names:
         folder, _, own = name.rpartition("/")
         folders.setdefault(folder, {})[own] = name
+    parts: dict[str, Part] = {"": "calibration", "test_": "test"}
     offered: dict[str, dict[str, object]] = {}
     for folder, names in folders.items():
         found: dict[str, object] = {}
-        for prefix, part in (("", "calibration"), ("test_", "test")):
-            outputs = first_named(names, OUTPUTS, part)  # type: ignore[arg-type]
-            labels = first_named(names, LABELS, part)  # type: ignore[arg-type]
+        for prefix, part in parts.items():
+            outputs, labels = first_named(names, OUTPUTS, part), first_named(names, LABELS, part)
             if outputs and labels:
                 found |= {f"{prefix}outputs": names[outputs], f"{prefix}labels": names[labels]}
         if "outputs" in found:
             offered[folder] = found
     if len(offered) > 1:
+        several = f"outputs and labels of {len(offered):,} experiments: {listed(offered)}"
         raise InvalidUpload(
             "several_experiments",
-            f"{contents.name} holds outputs and labels of {len(offered):,} experiments: {listed(offered)}.",
+            f"{contents.name} holds {several}.",
             "Choose one.",
             readings=dict(list(offered.items())[:MOST_EXPERIMENTS]),
         )
 
 
 def nothing(contents: Contents, code: str, sought: str, called: str) -> InvalidUpload:
-    """The error for a file in which an array is missing."""
-    held = listed(f"{array.name} {array.shape}" for array in contents.arrays)
+    """Return the error for a file in which an array is missing."""
+    holds = listed(f"{array.name} {array.shape}" for array in contents.arrays)
     other = ", or add a second file that holds them" if code == "no_labels" else ""
-    reason = f"{contents.name} holds {held}; none looks like {sought}."
+    reason = f"{contents.name} holds {holds}; none looks like {sought}."
     return InvalidUpload(code, reason, f"Name the array with the {called}{other}.")
 
 
-NO_TEST: Part = "train"
-"""Stands for "the file has one part only": training outputs are never used for calibration."""
-
-
 def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
-    """The part to calibrate on and the part to test on, from the names of the arrays.
+    """Return the part to calibrate on and the part to test on, from the names of the arrays.
 
     Training outputs are left out, since a model is overconfident on the rows it was trained on.
     """
     names = [canonical(name) for name in contents.names]
-    with_outputs = {name.part for name in names if name.base in OUTPUTS} - {"train"}
-    for first, second in (("calibration", "test"), (None, "test"), ("calibration", None)):
-        if {first, second} <= with_outputs:
-            return first, second  # type: ignore[return-value]
-    return next(iter(with_outputs), None), NO_TEST
+    parts = {name.part for name in names if name.base in OUTPUTS} - {"train"}
+    pairs: tuple[tuple[Part | None, Part | None], ...]
+    pairs = (("calibration", "test"), (None, "test"), ("calibration", None))
+    both = (pair for pair in pairs if parts.issuperset(pair))
+    return next(both, (next(iter(parts), None), NO_TEST))
 
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
-    """The widest array of floats, else the widest one of several columns; a single one whatever it is and is called."""
-    n_arrays = len(contents.arrays)
-    others = [a for a in contents.arrays if a.name != labels and canonical(a.name).part != "train"]
-    told = [a for a in others if array_width(a) > 1 or a.dtype.startswith(FLOATS)]
-    if n_arrays == 1 and told:
-        return told[0].name
-    free = [a for a in others if is_free(a) and canonical(a.name).base not in LABELS]
-    names = {a.name for a in told}
-    fit = [a for a in free if a.name in names or n_arrays == 1]
-    order = [
-        (
-            array_width(a) > 1,
-            a.dtype.startswith(FLOATS),
-            a.dtype.startswith(NUMBERS),
-            array_width(a),
-        )
-        for a in fit
+    """Return the widest array of floats, else the widest of several columns; a single one whatever its name is."""
+    alone = len(contents.arrays) == 1
+    fit = [
+        a
+        for a in contents.arrays
+        if a.name != labels
+        and canonical(a.name).part != "train"
+        and (array_width(a) > 1 or a.dtype.startswith(FLOATS))
+        and (alone or (is_free(a) and canonical(a.name).base not in LABELS))
     ]
-    return fit[order.index(max(order))].name if fit else None
+    kinds = (FLOATS, NUMBERS)
+
+    def likeliness(a: ArrayInfo) -> tuple[Any, ...]:
+        return array_width(a) > 1, *map(a.dtype.startswith, kinds), array_width(a)
+
+    return max(fit, key=likeliness).name if fit else None
 
 
 def labels_by_shape(contents: Contents, outputs: str) -> str | None:
-    """The array with one value for each row of the outputs, integers before anything else."""
+    """Return the array with one value for each row of the outputs, integers before anything else."""
     shape = contents.info(outputs).shape
-    free = [
-        a for a in contents.arrays if is_free(a) and a.name != outputs and 0 < len(a.shape) <= 2
-    ]
-    fits = [
-        a for a in free if a.shape[0] in shape[:2] and (array_width(a) == 1 or a.shape == shape)
-    ]
-    fits = fits or [a for a in free if len(free) == 1 and array_width(a) == 1]
-    return min(fits, key=lambda array: "int" not in array.dtype).name if fits else None
+    free = [a for a in contents.arrays if is_free(a) and a.name != outputs]
+    free = [a for a in free if 0 < len(a.shape) <= 2]
+    narrow = [a for a in free if array_width(a) == 1]
+    fit = [a for a in free if a.shape[0] in shape[:2] and (a in narrow or a.shape == shape)]
+    fit = fit or (narrow if len(free) == 1 else [])
+    return min(fit, key=lambda array: "int" not in array.dtype).name if fit else None
 
 
 def is_free(array: ArrayInfo) -> bool:
-    """Whether the array's name leaves its role open."""
+    """Return whether the array's name leaves its role open."""
     part, base = canonical(array.name)
     return part != "train" and base not in (*CLASS_NAMES, *ROLE_NAMES, *FEATURES, *SPLIT)
 
 
 def array_width(array: ArrayInfo) -> int:
-    """Values per row."""
+    """Return the number of values per row."""
     return prod(array.shape[1:])
 
 
 def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns | None:
-    """The array or the columns that are meant in a file of features or of the training set.
+    """Return the array or the columns that are meant in a file of features or of the training set.
 
     Features are found by name, else they are the widest array, or all columns of numbers; labels by name, else they are
     the last array.
@@ -195,40 +186,39 @@ def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns 
     role : "features", "train_features" or "train_labels".
     own : the file that was given for this role; in another one only names count, and None is given where none fits.
     """
-    parts: tuple[Part | None, ...] = (
-        ("train", None) if role != "features" else (None, "test", "calibration")
-    )
+    names = contents.names
+    training: tuple[Part | None, ...] = ("train", None)
     if role == "train_labels":
-        named = first_named(contents.names, LABELS, *(() if contents.tabular else parts))
-        return named or (contents.names[-1] if contents is own else None)
+        found = first_named(names, LABELS, *(() if contents.tabular else training))
+        return found or (names[-1] if contents is own else None)
     if contents is not own:
-        return first_named(contents.names, FEATURES, "train")
+        return first_named(names, FEATURES, "train")
     others = (*LABELS, *ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT) if contents.tabular else LABELS
-    free = [
-        a
-        for a in contents.arrays
-        if a.dtype.startswith(NUMBERS) and canonical(a.name).base not in others
-    ]
+    numbers = [a for a in contents.arrays if a.dtype.startswith(NUMBERS)]
+    free = [a for a in numbers if canonical(a.name).base not in others]
+    several: Columns | None
     if contents.tabular:
-        names = tuple(array.name for array in free)
-        if found := feature_names(names) or names:
-            return found
+        columns = tuple(array.name for array in free)
+        several = feature_names(columns) or columns
     else:
-        free = [a for a in free if role == "train_features" or canonical(a.name).part != "train"]
-        if named := first_named(contents.names, FEATURES, *parts):
-            return named
-        if free:
-            return max(free, key=array_width).name
-    raise nothing(contents, "no_features", "features", "features")
+        of_train = role == "train_features"
+        parts = training if of_train else (None, "test", "calibration")
+        free = [a for a in free if of_train or canonical(a.name).part != "train"]
+        widest = max(free, key=array_width).name if free else None
+        several = first_named(names, FEATURES, *parts) or widest
+    if not several:
+        raise nothing(contents, "no_features", "features", "features")
+    return several
 
 
 def infer_label(labels: Contents) -> str:
-    """The array of a file that holds labels: the only one, by name, else the last of whole numbers or strings."""
+    """Return the array of a file that holds labels: the only one, by name, else the last of integers or strings."""
     names = labels.names
-    found = first_named(names, LABELS, None, "calibration", "test")
     whole = ("int", "uint", "<U", "|S", "string", "large_string")
-    telling = [array.name for array in labels.arrays if array.dtype.startswith(whole)]
-    if found or len(names) == 1 or telling:
-        return found or (telling[-1] if telling else names[0])
+    discrete = [array.name for array in labels.arrays if array.dtype.startswith(whole)]
+    likely = [first_named(names, LABELS, None, "calibration", "test"), *discrete[::-1]]
+    likely += names if len(names) == 1 else []
+    if found := next(filter(None, likely), None):
+        return found
     reason = f"{labels.name} holds {listed(names)}; none looks like labels."
     raise InvalidUpload("no_labels", reason, "Name the array with the labels.")

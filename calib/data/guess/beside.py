@@ -21,148 +21,128 @@ LEAST_CLUSTERS = 6
 LEAST_IN_GROUP = 5
 """Rows that a value must have on average to be a group."""
 
+MOST_VALUES = 50
+"""Values of a column that is kept as a further subgroup."""
+
 MOST_PROBLEMS, LEAST_OF_PROBLEM = 20, 20
 """Questions or criteria of one table, and rows of each on average; more questions of fewer rows are clusters."""
 
 CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
-"""What codes of persons, places and things look like: W07, ICU-3."""
+"""Codes of persons, places and things: W07, ICU-3."""
 
 
 def is_split(column: Column) -> bool:
-    """Its two values are words for calibration and test, or its name says so."""
+    """Return whether two values are words for calibration and test, or the name says so."""
     parts = {PARTS.get(value.lower()) for value in column.values}
-    said = (len(parts) == 2 and "test" in parts and None not in parts) or "".join(
-        tokens(column.name)
-    ) in SPLIT
-    return len(column.values) == 2 and said
+    two_parts = len(parts) == 2 and "test" in parts and None not in parts
+    return len(column.values) == 2 and (two_parts or "".join(tokens(column.name)) in SPLIT)
 
 
 def is_time(column: Column) -> bool:
-    """It holds dates that can be read, or is called as a week or a date is."""
-    dates = column.is_date and (
-        column.cells.dtype.kind == "M" or len(times_of(column.present)) == 1
-    )
-    return dates or "".join(tokens(column.name)) in ROW_ROLES["times"].names
+    """Return whether a column holds dates that can be read, or is called as a week or a date is."""
+    named = "".join(tokens(column.name)) in ROW_ROLES["times"].names
+    is_typed = column.cells.dtype.kind == "M"
+    return named or (column.is_date and (is_typed or len(times_of(column.present)) == 1))
+
+
+def is_cluster(column: Column) -> bool:
+    """Return whether a column is named after something with several rows, and its values repeat."""
+    return column.says == "cluster" and repeats(column, 0.9)
 
 
 def is_coded(column: Column) -> bool:
-    """It holds codes that repeat, or repeated numbers named as the id of something."""
+    """Return whether a column holds codes that repeat, or repeated numbers named as the id of something."""
     words = tokens(column.name)
     is_id = words == ("id",) or (len(words) > 1 and words[-1] in w.ID)
     is_id = is_id and (words[-1] == "id" or column.low > 1)
     is_id = is_id and column.is_whole and not column.is_counter
     codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
-    return column.says in ("", "id", "cluster") and _repeats(column, 0.6) and (codes or is_id)
+    return column.says in ("", "id", "cluster") and repeats(column, 0.6) and (codes or is_id)
 
 
-def is_few(column: Column) -> bool:
-    """It is text of few values, with rows enough for each."""
+def repeats(column: Column, share: float) -> bool:
+    """Return whether a column has enough values for clusters, at most this share of its rows."""
     n = len(column.values)
-    few = 2 <= n <= FEW and n * LEAST_IN_GROUP <= len(column.present)
-    return (
-        few
-        and column.numbers is None
-        and not column.is_date
-        and column.says in ("", "cluster", "id", "past")
-    )
+    return column.is_discrete and LEAST_CLUSTERS <= n <= share * len(column.present)
 
 
-def are_of_a_sample(column: Column) -> bool:
-    """Weights named as those of a sample: ``survey_weight``, ``ipw``; not an exposure, a count or a car's weight."""
-    words = {*tokens(column.name)}
-    return bool(words & w.SAMPLING) and not words & w.COUNTS
+def is_group(column: Column) -> bool:
+    """Return whether a column is text of few values, with rows enough for each."""
+    text = column.numbers is None and not column.is_date
+    return text and is_few(column, FEW) and column.says in ("", "cluster", "id", "past")
+
+
+def is_few(column: Column, most: int) -> bool:
+    """Return whether a column has at most this many values, with rows enough for each."""
+    n = len(column.values)
+    return 2 <= n <= most and n * LEAST_IN_GROUP <= len(column.present)
 
 
 def is_feature(column: Column) -> bool:
-    """It holds complete numbers that vary, and its name says nothing else."""
+    """Return whether a column holds complete numbers that vary, and its name says nothing else."""
     complete = column.numbers is not None and len(column.present) == len(column.cells)
-    says_nothing = (
-        column.says in ("", "past") and not is_anonymous(column.name) and not column.is_counter
-    )
-    return complete and says_nothing and len(column.values) > 1
+    silent = column.says in ("", "past") and not is_anonymous(column.name)
+    return complete and silent and not column.is_counter and len(column.values) > 1
 
 
 def names_models(column: Column) -> bool:
-    """It names the model or the question of a row, each with several rows, and nothing else: not ``car_model``."""
+    """Return whether a column names the model or the question of a row, each with several rows; not ``car_model``."""
     words = {*tokens(column.name)}
-    n = len(column.values)
-    said = words & w.MODEL and words <= w.MODEL | w.GROUP | w.ID | w.TEXT | {"ml", "ai"}
+    n, rows = len(column.values), len(column.present)
     if words and words <= w.PROBLEM:
-        return 1 < n <= MOST_PROBLEMS and n * LEAST_OF_PROBLEM <= len(column.present)
-    return bool(said) and 1 < n <= len(column.present) / 2 and (column.is_discrete or n <= FEW)
-
-
-def _repeats(column: Column, share: float) -> bool:
-    return column.is_discrete and LEAST_CLUSTERS <= len(column.values) <= share * len(
-        column.present
-    )
+        return 1 < n <= MOST_PROBLEMS and n * LEAST_OF_PROBLEM <= rows
+    named = bool(words & w.MODEL) and words <= w.MODEL | w.GROUP | w.ID | w.TEXT | {"ml", "ai"}
+    return named and 1 < n <= rows / 2 and (column.is_discrete or n <= FEW)
 
 
 class Beside(NamedTuple):
-    """What a column is that is neither outcome nor output: the option that names it, the reason, and when it holds."""
+    """A meaning beside outcome and outputs: the option that names the column, the reason, and the rule."""
 
     option: str
-    says: str
-    holds: Callable[[Column], bool]
+    reason: str
+    fits: Callable[[Column], bool]
 
 
 BESIDE = (
     Beside("split", "its two values are calibration and test", is_split),
     Beside("times", "dates", is_time),
     Beside("groups", "named after models", names_models),
-    Beside(
-        "clusters",
-        "named after something with several rows",
-        lambda c: c.says == "cluster" and _repeats(c, 0.9),
-    ),
+    Beside("clusters", "named after something with several rows", is_cluster),
     Beside("clusters", "codes that repeat", is_coded),
-    Beside(
-        "weights",
-        "named as a weight",
-        lambda column: column.says == "weight" and len(column.values) > 1,
-    ),
+    Beside("weights", "named as a weight", lambda c: c.says == "weight" and len(c.values) > 1),
     Beside("groups", "named after a group", lambda column: column.says == "group"),
-    Beside("groups", "text of few values", is_few),
+    Beside("groups", "text of few values", is_group),
 )
 """In the order in which they are looked for; of several columns that fit the one with the fewest values is taken."""
 
 
 def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
-    """The choices with every column beside outcome and outputs that has a role."""
-    taken = chosen.columns()
-    free = {name: column for name, column in columns.items() if name not in taken}
+    """Return the choices with every column beside outcome and outputs that has a role."""
+    free = {name: column for name, column in columns.items() if name not in chosen.columns()}
     inferred: dict[str, Any] = {}
+    labels = [columns[name] for name in names_in(chosen.labels) if name in columns]
+    classes = {value for column in labels for value in column.values}
     of_body = any(column.words & w.BODY for column in columns.values())
-    classes = {
-        value
-        for name in names_in(chosen.labels)
-        if name in columns
-        for value in columns[name].values
-    }
-    for rule in BESIDE:
-        known = rule.option in inferred or getattr(chosen, rule.option) is not None
-        if known or (rule.option == "weights" and of_body):
+    for option, _, fits in BESIDE:
+        if option in inferred or getattr(chosen, option) is not None:
             continue
-        fit = [column for column in free.values() if rule.holds(column)]
-        fit = [
-            c for c in fit if rule.holds is not is_few or not classes.issuperset(c.values)
-        ]  # that is a prediction
-        several_codes = (
-            rule.holds is is_coded and len(fit) > 1
-        )  # it is open which of them hold rows together
-        if fit and not several_codes:
-            found = min(fit, key=lambda column: (len(column.values), column.name)).name
-            inferred[rule.option] = found
-            del free[found]
-            if rule.option == "weights" and are_of_a_sample(columns[found]):
-                inferred["weight_kind"] = chosen.weight_kind or "sampling"
+        if option == "weights" and of_body:
+            continue
+        fit = [column for column in free.values() if fits(column)]
+        if fits is is_group:  # text with the values of the outcome is a prediction
+            fit = [column for column in fit if not classes.issuperset(column.values)]
+        if not fit:
+            continue
+        column = min(fit, key=lambda column: (len(column.values), column.name))
+        inferred[option] = column.name
+        del free[column.name]
+        words = {*tokens(column.name)}
+        if option == "weights" and words & w.SAMPLING and not words & w.COUNTS:
+            inferred["weight_kind"] = chosen.weight_kind or "sampling"
     if chosen.features is None and chosen.train_features is not None:
-        numbers = [
-            name for name, column in free.items() if column.numbers is not None and column.values
-        ]
-        inferred["features"] = feature_names(numbers) or tuple(
-            name for name, column in free.items() if is_feature(column)
-        )
+        numbers = [n for n, c in free.items() if c.numbers is not None and c.values]
+        silent = tuple(name for name, column in free.items() if is_feature(column))
+        inferred["features"] = feature_names(numbers) or silent
     return replace(chosen, **inferred)
 
 
@@ -173,7 +153,7 @@ def column_roles(
     reasons: Mapping[str, str],
     n_rows: int,
 ) -> tuple[ColumnRole, ...]:
-    """The role of every column, with its reason, in the order of the table.
+    """Return the role of every column, with its reason, in the order of the table.
 
     Parameters
     ----------
@@ -183,37 +163,35 @@ def column_roles(
     n_rows : of the table, of which the columns may hold some alone.
     """
     by_hand = given.columns()
-    role_of = {
-        name: role
+    options = {
+        name: (role, option)
         for role, option in OPTION_OF_ROLE.items()
         for name in names_in(getattr(found, option))
     }
     roles = []
     for name, column in columns.items():
-        role: Any = role_of.get(name) or left_as(column)
-        option = OPTION_OF_ROLE.get(role_of.get(name, ""), "")
-        fits = (rule.says for rule in BESIDE if rule.option == option and rule.holds(column))
-        why = reasons.get(option) or next(fits, "numbers") if option else why_left(column)
+        role: Any
+        role, option = options.get(name, (left_as(column), ""))
+        rules = [rule.reason for rule in BESIDE if rule.option == option and rule.fits(column)]
+        reason = reasons.get(option) or [*rules, "numbers" if option else why_left(column)][0]
         if name in by_hand:
-            why = "as chosen"
+            reason = "as chosen"
         elif not column.is_date:
-            seen = f" in {len(column.cells):,} rows looked at" if n_rows > len(column.cells) else ""
-            why = f"{why}; {column.seen}{',' if seen else ''}{seen}"
-        roles.append(ColumnRole(name, role, why))
+            part = (
+                f", in {len(column.cells):,} rows looked at" if n_rows > len(column.cells) else ""
+            )
+            reason = f"{reason}; {column.seen}{part}"
+        roles.append(ColumnRole(name, role, reason))
     return tuple(roles)
 
 
-MOST_VALUES = 50
-"""Values of a column that is kept as a further subgroup."""
-
-
 def left_as(column: Column) -> Role:
-    """The role of a column that is not used otherwise; one of few values is kept as a further subgroup."""
+    """Return the role of a column that is not used otherwise; one of few values is kept as a further subgroup."""
     if column.is_counter or column.all_different or column.says == "id":
         return "id"
-    few = 2 <= len(column.values) <= MOST_VALUES and column.is_discrete
-    enough = len(column.values) * LEAST_IN_GROUP <= len(column.present)
-    return "metadata" if few and enough and column.says in ("", "group", "cluster") else "ignore"
+    silent = column.says in ("", "group", "cluster")
+    few = silent and column.is_discrete and is_few(column, MOST_VALUES)
+    return "metadata" if few else "ignore"
 
 
 LEFT = {
@@ -226,13 +204,14 @@ LEFT = {
 
 
 def why_left(column: Column) -> str:
-    """Why a column is not used."""
-    if len(column.values) < 2 or column.is_date:
-        return "dates" if column.is_date else "the same in every row"
+    """Return why a column is not used."""
+    if column.is_date:
+        return "dates"
+    if len(column.values) < 2:
+        return "the same in every row"
     if column.is_counter:
         return "it counts the rows"
     if left_as(column) == "metadata":
         return "few values: a further subgroup"
-    if column.says not in LEFT and column.all_different:
-        return "nearly every row has a value of its own"
-    return LEFT.get(column.says, "no role")
+    own = "nearly every row has a value of its own" if column.all_different else "no role"
+    return LEFT.get(column.says, own)

@@ -13,18 +13,26 @@ import numpy.typing as npt
 from calib.data import words as w
 from calib.data.names import about, known_words, tokens
 from calib.data.read.base import Array
+from calib.data.rows import times_of
 from calib.data.spelling import as_text
 from calib.numerics import Floats
 
 FEW = 30
 """Different values up to here are few."""
 
-DATE = re.compile(
-    r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([T ].*)?|\d{4}-?W\d\d?"
-)
 NUMBER = re.compile(
     r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE
 )
+
+
+OFF = 2e-2
+"""Distance of the sum of a row from its goal, as printed decimals of several classes cause it."""
+
+ALL = 0.98
+"""Share of the rows that need to have the same sum."""
+
+LEAST_DECIDED = 20
+"""Fewest rows by which a prediction is told from an outcome."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +42,10 @@ class Column:
     Attributes
     ----------
     name : as it stands in the file.
-    position : its place in the table.
     cells : (n,) numbers, booleans, text or dates.
     """
 
     name: str
-    position: int
     cells: Array
 
     @cached_property
@@ -65,11 +71,9 @@ class Column:
         """(n,) whether each row has a value."""
         if self.numbers is not None:
             return ~np.isnan(self.numbers)
-        return (
-            self.cells != ""
-            if self.cells.dtype.kind == "U"
-            else np.full(len(self.cells), self.cells.dtype == bool)
-        )
+        if self.cells.dtype.kind == "U":
+            return self.cells != ""
+        return np.full(len(self.cells), self.cells.dtype == bool)
 
     @cached_property
     def present(self) -> Array:
@@ -90,14 +94,9 @@ class Column:
     @cached_property
     def is_date(self) -> bool:
         """Whether it holds dates."""
-        if self.cells.dtype.kind == "M":
-            return True
-        text = (
-            self.present[:50].tolist()
-            if self.numbers is None and self.cells.dtype.kind == "U"
-            else []
-        )
-        return bool(text) and all(DATE.fullmatch(cell.strip()) for cell in text)
+        if self.numbers is not None or self.cells.dtype.kind != "U":
+            return self.cells.dtype.kind == "M"
+        return bool(self.known.any() and times_of(self.present[:50]))
 
     @cached_property
     def is_whole(self) -> bool:
@@ -112,16 +111,12 @@ class Column:
     @cached_property
     def low(self) -> float:
         """The smallest number; NaN where there is none."""
-        return (
-            float(self.present.min()) if self.numbers is not None and len(self.present) else np.nan
-        )
+        return float(self.present.min()) if self.numbers is not None and self.values else np.nan
 
     @cached_property
     def high(self) -> float:
         """The largest number; NaN where there is none."""
-        return (
-            float(self.present.max()) if self.numbers is not None and len(self.present) else np.nan
-        )
+        return float(self.present.max()) if self.numbers is not None and self.values else np.nan
 
     @property
     def in_unit(self) -> bool:
@@ -136,12 +131,8 @@ class Column:
     @property
     def is_fraction(self) -> bool:
         """Whether it may hold probabilities: numbers from 0 to 1, or to 100 where its name speaks of percent."""
-        percent = (
-            self.low >= 0
-            and self.high <= 100
-            and ("%" in self.name or bool(self.words & w.PERCENT))
-        )
-        return self.is_number and (self.in_unit or percent)
+        percent = "%" in self.name or bool(self.words & w.PERCENT)
+        return self.is_number and (self.in_unit or (percent and 0 <= self.low <= self.high <= 100))
 
     @property
     def all_different(self) -> bool:
@@ -167,154 +158,142 @@ class Column:
 
     @cached_property
     def says(self) -> str:
-        """What its name says that its values allow: the first line of :data:`SAYS` that holds; "" for nothing.
+        """The meaning of its name that its values allow: the first line of :data:`SAYS` that holds; "" for none.
 
         Values C and I are those of Inspect AI for correct and incorrect.
         """
         if {*self.values} == {"C", "I"}:
             return "correct"
-        return next(
-            (meaning for meaning, called, may_be in SAYS if self.words & called and may_be(self)),
-            "",
-        )
+        fit = (meaning for meaning, called, may_be in SAYS if self.words & called and may_be(self))
+        return next(fit, "")
 
     @property
     def seen(self) -> str:
         """Its values in a few words."""
-        if len(self.values) > 2 and self.numbers is None:
-            return f"{len(self.values):,} different values"
-        if len(self.values) > 2:
+        n = len(self.values)
+        if self.numbers is None:
+            return f"{n:,} different values" if n > 2 else " and ".join(self.values) or "empty"
+        if n > 2:
             return f"{self.low:.4g} to {self.high:.4g}"
-        values = (
-            self.values
-            if self.numbers is None
-            else [f"{float(value):.4g}" for value in self.values]
-        )
-        return " and ".join(values) or "empty"
+        return " and ".join(f"{float(value):.4g}" for value in self.values) or "empty"
 
 
-def _may_be_label(column: Column) -> bool:
-    if column.numbers is not None:  # of very many classes few rows may hold each once
-        return column.is_whole and bool(column.values) and not column.is_counter
-    return column.names_classes
+# Meanings.
 
 
-def _may_be_truth(column: Column) -> bool:
-    """Text too of which every row has its own, as that which a model should have read."""
-    return _may_be_label(column) or (
-        column.numbers is None and bool(column.values) and not column.is_date
-    )
+def may_be_label(column: Column) -> bool:
+    """Return whether values may be labels; of very many classes few rows may hold each once."""
+    if column.numbers is None:
+        return column.names_classes
+    return column.is_whole and bool(column.values) and not column.is_counter
 
 
-def _is_two(column: Column) -> bool:
+def may_be_truth(column: Column) -> bool:
+    """Return whether values may be labels, or text of which every row has its own, as that which a model reads."""
+    text = column.numbers is None and bool(column.values) and not column.is_date
+    return text or may_be_label(column)
+
+
+def is_two(column: Column) -> bool:
+    """Return whether values may be two classes."""
     return column.names_classes and len(column.values) <= 2
 
 
-def _tells_what_is_right(column: Column) -> bool:
-    """A short word such as "tp" says so only where no other word tells what the name is about."""
-    longer = (
-        any(len(word) > 3 for word in column.words & w.CORRECT)
-        or about(tokens(column.name)) <= w.CORRECT
-    )
-    is_answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
-    return _is_two(column) and longer and not is_answer
+def may_be_correctness(column: Column) -> bool:
+    """Return whether two values say what is correct; "tp" says so only where no other word is in the name."""
+    long = any(len(word) > 3 for word in column.words & w.CORRECT)
+    alone = about(tokens(column.name)) <= w.CORRECT
+    answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
+    return is_two(column) and (long or alone) and not answer
 
 
-def _is_score(column: Column) -> bool:
-    return column.is_number and not (
-        column.is_whole and len(column.values) <= FEW and column.words & w.PREDICTED
-    )
+def may_be_score(column: Column) -> bool:
+    """Return whether values are numbers that are no predicted classes."""
+    classes = column.is_whole and len(column.values) <= FEW and column.words & w.PREDICTED
+    return column.is_number and not classes
 
 
-def _is_of_things(column: Column) -> bool:
-    """Its values repeat, and its name ends as that of a thing: ``customer_id``, not ``customer_age``."""
-    last = next(
-        (word for word in reversed(tokens(column.name)) if len(word) > 1 and not word.isdecimal()),
-        "",
-    )
-    things = w.CLUSTER | w.ID
-    ends = any(last and word.endswith(last) for word in column.words & things)
-    named = (ends or bool(known_words(last) & things)) and not column.words & w.TIME
+def is_of_things(column: Column) -> bool:
+    """Return whether values repeat and a name ends as that of a thing: ``customer_id``, not ``customer_age``."""
+    words = [word for word in tokens(column.name) if len(word) > 1 and not word.isdecimal()]
+    things = column.words & (w.CLUSTER | w.ID)
+    last = "".join(words[-1:])
+    ends = any(word.endswith(last) for word in things) or known_words(last) & things
+    named = bool(last and ends) and not column.words & w.TIME
     return named and column.names_classes and len(column.values) > 2
 
 
-def _is_few(column: Column) -> bool:
+def is_few(column: Column) -> bool:
+    """Return whether values are few and discrete."""
     return column.is_discrete and 2 <= len(column.values) <= FEW
+
+
+def is_predicted_class(column: Column) -> bool:
+    """Return whether values may be classes and a name says that these were predicted."""
+    return column.names_classes and bool(column.words & w.CLASS or "argmax" in column.words)
 
 
 SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (
     ("past", w.EARLIER, lambda column: True),
-    (
-        "predicted",
-        w.PREDICTED,
-        lambda c: c.names_classes and bool(c.words & w.CLASS or "argmax" in c.words),
-    ),
-    ("output", w.PROBABILITY, _is_score),
-    ("correct", w.CORRECT, _tells_what_is_right),
-    ("truth", w.TRUTH | w.RIGHT, _may_be_truth),
-    ("output", w.SCORE, _is_score),
+    ("predicted", w.PREDICTED, is_predicted_class),
+    ("output", w.PROBABILITY, may_be_score),
+    ("correct", w.CORRECT, may_be_correctness),
+    ("truth", w.TRUTH | w.RIGHT, may_be_truth),
+    ("output", w.SCORE, may_be_score),
     ("predicted", w.PREDICTED, lambda column: column.names_classes),
     ("weight", w.WEIGHT, lambda column: column.is_number and column.low >= 0),
-    ("split", w.SPLIT, _is_few),
-    ("label", w.LABEL, _may_be_label),
-    ("cluster", w.CLUSTER, _is_of_things),
-    ("event", w.EVENTS, _is_two),
-    ("group", w.GROUP, _is_few),
+    ("split", w.SPLIT, is_few),
+    ("label", w.LABEL, may_be_label),
+    ("cluster", w.CLUSTER, is_of_things),
+    ("event", w.EVENTS, is_two),
+    ("group", w.GROUP, is_few),
     ("time", w.TIME, lambda column: column.is_date or column.is_whole),
     ("id", w.ID, lambda column: column.numbers is None or column.is_whole),
     ("text", w.TEXT, lambda column: column.numbers is None),
 )
-"""What words say, in the order in which it is looked up: a word that hardly ever means anything else comes first."""
+"""Meanings of words, in the order in which they are looked up: words with hardly any other meaning come first."""
 
 
 def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:
-    """The columns of a sample by name; blank cells are empty, and so is a word such as "N/A" beside two other texts."""
+    """Return the columns of a sample by name; a word such as "N/A" beside two other texts is a blank cell."""
     called = {word for name in sample for word in tokens(name)}
+    missing = [text for text in w.NO_VALUE if text.lower() not in called]
     columns = {}
-    for position, (name, cells) in enumerate(sample.items()):
+    for name, cells in sample.items():
         if cells.dtype.kind == "U":
             cells = np.char.strip(cells)
-            missing = [text for text in w.NO_VALUE if text.lower() not in called]
-            if len(np.unique(cells[~np.isin(cells, ["", *missing])])) == 2:
-                cells = np.where(np.isin(cells, missing), "", cells)
-        columns[name] = Column(name, position, cells)
+            blank = np.isin(cells, ["", *missing])
+            if len(np.unique(cells[~blank])) == 2:
+                cells = np.where(blank, "", cells)
+        columns[name] = Column(name, cells)
     return columns
 
 
-OFF = 2e-2
-"""How far the sum of a row may lie from what it should be, as printed decimals of several classes make it."""
+# Several columns.
 
 
 def row_sums(columns: Sequence[Column]) -> float | None:
-    """What the rows of some columns sum to, 0 for logarithms whose powers do so to one; None for nothing in common."""
+    """Return the sum of each row of some columns, 0 for logarithms whose powers sum to one; None where rows differ."""
     numbers = [column.numbers for column in columns if column.numbers is not None]
     matrix = np.column_stack(numbers) if len(numbers) == len(columns) else np.empty((0, 1))
     matrix = matrix[np.isfinite(matrix).all(axis=1)]
     if not len(matrix):
         return None
-    if matrix.min() >= -1e-6:
-        total = matrix.sum(axis=1)
-        goal = float(np.round(np.median(total)))
-        same = (np.abs(total - goal) <= OFF * goal).mean() >= 0.98
-        spans = np.ptp(
-            matrix, axis=0
-        )  # constants sum to something, too, and so do large numbers that differ little
-        varies = goal == 1 or (spans.all() and np.ptp(total) <= spans.max() / 2)
-        return goal if goal > 0 and same and varies else None
-    off = (
-        [np.abs((base**matrix).sum(axis=1) - 1) for base in (np.e, 2.0, 10.0)]
-        if matrix.max() <= 1e-3
-        else []
-    )
-    return 0.0 if any((of_base <= OFF).mean() >= 0.98 for of_base in off) else None
-
-
-LEAST_DECIDED = 20
-"""Rows from which a prediction can be told."""
+    if matrix.min() < -1e-6:
+        total = np.exp(matrix).sum(axis=1) if matrix.max() <= 1e-3 else np.zeros(1)
+        return 0.0 if (np.abs(total - 1) <= OFF).mean() >= ALL else None
+    total = matrix.sum(axis=1)
+    goal = float(np.round(np.median(total)))
+    if goal <= 0 or (np.abs(total - goal) <= OFF * goal).mean() < ALL:
+        return None
+    spans = np.ptp(matrix, axis=0)
+    # Constants sum to something, too, and so do large numbers that differ little.
+    varies = goal == 1 or (spans.all() and np.ptp(total) <= spans.max() / 2)
+    return goal if varies else None
 
 
 def follows(column: Column, scores: Sequence[Column]) -> bool:
-    """Whether a column holds the class of the largest score in every row, as a prediction does and outcomes do not."""
+    """Return whether a column holds the class of the largest score in every row, as a prediction does."""
     numbers = [score.numbers for score in scores if score.numbers is not None]
     few = len(column.values) < 2 or len(column.present) < LEAST_DECIDED
     if few or len(scores) < 2 or len(numbers) < len(scores) or not column.names_classes:

@@ -40,38 +40,36 @@ def event_of(outcome: Column, score: Column) -> tuple[str, Strength]:
     event = event_value(outcome)
     if event is None or {*outcome.values} == {"1", "2"}:
         return event or outcome.values[-1], "open"
-    own = about(tokens(score.name)) - w.MODELS
-    theirs = about(tokens(outcome.name))
+    own, theirs = about(tokens(score.name)) - w.MODELS, about(tokens(outcome.name))
     turned = negations(score.name), negations(outcome.name)
     if turned[0] != turned[1] or (turned[0] and not theirs <= own):
         return event, "open"
-    generic = not own - w.SUBJECTLESS
-    of_event = bool(theirs - w.SUBJECTLESS)
-    good = is_good(score), is_good(outcome)
     if score.words & (w.UNSURE | w.FAILS) and not theirs & own:
         return event, "open"
-    if share_a_word(own, theirs) and good[0] == good[1]:
-        return event, "named"
+    good = is_good(score), is_good(outcome)
     if good[0] != good[1] and (good[0] or score.words & w.RISK):
         return event, "open"
-    if (generic and not of_event) or (score.words & w.RISK and outcome.words & w.BAD):
+    if good[0] == good[1] and share_a_word(own, theirs):
         return event, "named"
-    return event, "likely"
+    silent = not (own | theirs) - w.SUBJECTLESS
+    return event, "named" if silent or (
+        score.words & w.RISK and outcome.words & w.BAD
+    ) else "likely"
 
 
 def named_value(score: Column, outcome: Column) -> str | None:
     """Return the label whose words stand in the name of the score: ``p_yes``, ``prob_M``, ``p_1``."""
-    names = set(tokens(score.name))
+    names, of_outcome = set(tokens(score.name)), set(tokens(outcome.name))
     if outcome.numbers is not None or outcome.cells.dtype.kind == "b":
         one = outcome.values == ("0", "1") and "1" in names and not is_anonymous(score.name)
         return "1" if one else None
     words = {word for word in names if len(word) > 1 or word not in w.PROBABILITY}
-    if set(tokens(outcome.name)) <= words:  # the "no" of "no-show probability" belongs to the event
-        words -= set(tokens(outcome.name))
-    found = [value for value in outcome.values if {*tokens(value)} <= words and tokens(value)]
-    found.sort(key=lambda value: -len(tokens(value)))
-    longer = len(found) == 2 and len(tokens(found[0])) > len(tokens(found[1]))
-    return found[0] if found and (longer or len(found) == 1) else None
+    if of_outcome <= words:  # the "no" of "no-show probability" belongs to the event
+        words -= of_outcome
+    found = [value for value in outcome.values if tokens(value) and words.issuperset(tokens(value))]
+    most = max((len(tokens(value)) for value in found), default=0)
+    longest = [value for value in found if len(tokens(value)) == most]
+    return longest[0] if len(longest) == 1 else None
 
 
 def event_value(outcome: Column) -> str | None:
@@ -83,7 +81,7 @@ def event_value(outcome: Column) -> str | None:
     plain = {value: value.strip().lower() for value in outcome.values}
     happened = [value for value, text in plain.items() if text in w.HAPPENED]
     others = [value for value, text in plain.items() if text not in w.DID_NOT]
-    return next((said[0] for said in (happened, others) if len(said) == 1), None)
+    return next((labels[0] for labels in (happened, others) if len(labels) == 1), None)
 
 
 def negations(name: str, but: str = "") -> frozenset[str]:
@@ -93,29 +91,16 @@ def negations(name: str, but: str = "") -> frozenset[str]:
     ----------
     but : a label whose own words do not count.
     """
-    own = set(tokens(name)) - set(tokens(but))
-    return frozenset(
-        word
-        for word in own
-        if word in w.NEGATIONS
-        or word == "free"
-        or (word not in w.KNOWN and len(word) > 5 and word.endswith("free"))
-        or (word not in w.KNOWN and len(word) > 5 and word.startswith("non"))
-        or (word.startswith("un") and word[2:] in w.KNOWN and word not in w.KNOWN)
-    )
+    words = {*tokens(name)} - {*tokens(but)}
+    unknown = {word for word in words - w.KNOWN if len(word) > 5}
+    turned = {word for word in unknown if word.startswith("non") or word.endswith("free")}
+    opposite = {word for word in words - w.KNOWN if word[:2] == "un" and word[2:] in w.KNOWN}
+    return frozenset(words & (w.NEGATIONS | {"free"}) | turned | opposite)
 
 
 def is_good(column: Column) -> bool:
-    """Return whether a name speaks of what people wish for, perhaps in short as "surv" for survival."""
-    words = {*tokens(column.name), *column.words}
-    short = tuple(word for word in words if len(word) >= 4 and word not in w.KNOWN)
-    return bool(words & w.GOOD) or any(good.startswith(short) for good in w.GOOD)
-
-
-def names_event(name: str) -> bool:
-    """Return whether the name of a class says that something happened, or something bad."""
-    words = {*tokens(name)}
-    return bool(words & (w.HAPPENED | w.EVENTS - w.GOOD)) and not negations(name)
+    """Return whether a name speaks of what people wish for."""
+    return not w.GOOD.isdisjoint((*tokens(column.name), *column.words))
 
 
 def ordered(outcome: Column, last: str) -> LabelValues:
@@ -159,16 +144,11 @@ def better_order(labels: Ints, largest: Ints, n_classes: int) -> tuple[int, ...]
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (labels, largest), 1)
     column = linear_sum_assignment(-counts)[1]
-    moved = int((column != np.arange(n_classes)).sum())
-    won = int(
-        (column[labels] == largest).sum()
-        - ((column[labels] == largest) & (labels == largest)).sum()
-    )
-    lost = int(
-        (labels == largest).sum() - ((column[labels] == largest) & (labels == largest)).sum()
-    )
-    if not moved or won <= lost:
+    moved = column != np.arange(n_classes)
+    won = counts[moved, column[moved]].sum()
+    lost = counts[moved, moved.nonzero()].sum()
+    if won <= lost:
         return None
-    tried = sum(math.log(n_classes - k) for k in range(moved))
+    tried = sum(math.log(n_classes - k) for k in range(int(moved.sum())))
     significant = math.sqrt(2 * (math.log(100) + tried))
     return tuple(column.tolist()) if won - lost > significant * math.sqrt(won + lost) else None

@@ -9,15 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from calib.data import words as w
-from calib.data.guess.columns import OFF, Column, row_sums
-from calib.data.names import class_names, plain_name, tokens
+from calib.data.findings import listed
+from calib.data.guess.columns import OFF, Column
+from calib.data.guess.outputs import by_pattern
+from calib.data.names import plain_name, tokens
 
 MARKS = ("x", "xx", "*", "\u2713", "\u2714", "\u2705", "yes", "ja", "true", "1")
-"""What is written where something holds, with nothing where it does not."""
+"""Texts written where something holds, with nothing where it does not."""
 
 
 class Problem(NamedTuple):
-    """Why a table is not read: the code of the error, what was seen, and one thing to do."""
+    """Reason for which a table is not read: the code of the error, what the table holds, and one thing to do."""
 
     code: str
     reason: str
@@ -25,14 +27,12 @@ class Problem(NamedTuple):
 
 
 def problem_of(columns: Sequence[Column], n_rows: int) -> Problem | None:
-    """The first problem that a table has."""
-    return (
-        melted(columns, n_rows) or several_outcomes(columns) or marked(columns) or survival(columns)
-    )
+    """Return the first problem of a table."""
+    return melted(columns, n_rows) or one_hot(columns) or marked(columns) or survival(columns)
 
 
 def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
-    """A row for each example and class, with the probability of that class in it: it sums to one over an example."""
+    """Return the problem of a row for each example and class, whose probabilities sum to one over an example."""
     named = [c for c in columns if c.words & w.CLASS and c.names_classes and len(c.values) > 1]
     keys = [c for c in columns if c.is_discrete and 2 < len(c.values) <= len(c.present) / 2]
     scores = [c for c in columns if c.is_fraction and c.says in ("", "output")]
@@ -53,34 +53,23 @@ def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
     return None
 
 
-def several_outcomes(columns: Sequence[Column]) -> Problem | None:
-    """Truth in a column of zeros and ones for each class, beside a score of each: one-hot, or several labels a row."""
-    flags = [
-        c
-        for c in columns
-        if c.is_whole and c.yes_or_no and c.says not in ("group", "predicted", "past")
-    ]
+def one_hot(columns: Sequence[Column]) -> Problem | None:
+    """Return the problem of a true class in a column of zeros and ones for each, beside a score of each."""
+    flags = [c for c in columns if c.yes_or_no and c.says not in ("group", "predicted", "past")]
     scores = [plain_name(c.name) for c in columns if c.is_number and c.says in ("", "output")]
-    for stem in sorted({tokens(flag.name)[:1] for flag in flags}):
-        own = [flag for flag in flags if tokens(flag.name)[:1] == stem]
-        classes = tuple(plain_name(name) for name in class_names([flag.name for flag in own]))
-        if not 1 < len(own) == sum(name.endswith(classes) for name in scores):
-            continue
-        listed = ", ".join(flag.name for flag in own[:4])
-        if row_sums(own) == 1:
-            action = f"Save one column with the class of each row: df[[{own[0].name!r}, ...]].idxmax(axis=1)."
-            return Problem("one_hot", f"the true class in a column for each ({listed})", action)
-        action = "Read one label at a time: choose one of these columns as the outcome and its score as the outputs."
-        return Problem(
-            "several_labels",
-            f"several labels a row ({listed}), each with a score of its own",
-            action,
-        )
+    for family in by_pattern(flags):
+        scored = sum(name.endswith(tuple(family.plain)) for name in scores)
+        if family.total == 1 and scored == len(family.columns):
+            return Problem(
+                "one_hot",
+                f"the true class in a column for each ({listed(family.names)})",
+                f"Save one column with the class of each row: df[[{family.names[0]!r}, ...]].idxmax(axis=1).",
+            )
     return None
 
 
 def marked(columns: Sequence[Column]) -> Problem | None:
-    """An outcome that is marked where it happened and empty elsewhere, beside outputs."""
+    """Return the problem of an outcome that is marked where it happened and empty elsewhere."""
     for c in columns:
         mark = c.values[0] if len(c.values) == 1 and c.numbers is None else ""
         share = len(c.present) / max(len(c.cells), 1)
@@ -103,7 +92,7 @@ ENDED = {"event", "status", "censored", "censor", "censoring", "cens", "delta"}
 
 
 def survival(columns: Sequence[Column]) -> Problem | None:
-    """A time under observation beside what ended it: rows without the event may only have been censored before it."""
+    """Return the problem of a time under observation beside its end: rows without the event may be censored."""
     times = [
         c
         for c in columns

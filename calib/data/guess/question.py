@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from calib.data import words as w
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, listed, shortened, warning
 from calib.data.guess.beside import left_as, names_models, with_others
 from calib.data.guess.columns import Column
-from calib.data.guess.direction import auroc, event_value
-from calib.data.guess.outputs import Candidates
-from calib.data.guess.table import (
-    Guess,
-    Reading,
-    guess,
-    label_order,
-    places_of,
-    possible_outcomes,
-)
+from calib.data.guess.direction import event_value
+from calib.data.guess.outputs import by_pattern, candidates
+from calib.data.guess.reading import Reading
+from calib.data.guess.table import Guess, guess, possible_outcomes, with_reading
 from calib.data.names import about, class_names, tokens
-from calib.data.options import Choices, names_in
+from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.spelling import as_text, correct_value, texts_of
-from calib.data.words import (
-    CONFIDENCE,
-    CORRECT,
-    DID_NOT,
-    EVENTS,
-    JUDGE,
-    LABEL,
-    PERCENT,
-    PROBABILITY,
-    SCORE,
-    TRUTH,
-)
+from calib.data.spelling import as_text
 
-NAMED_SCORES = PROBABILITY | SCORE | PERCENT
-"""Words for outputs."""
-
-OUTCOMES = TRUTH | LABEL | CORRECT | EVENTS
-"""Words for an outcome."""
+EACH = "calib tasks judges each by itself, in Python calib.tasks.tasks_of."
+"""Action for a file of several problems."""
 
 
 def infer_columns(
@@ -64,8 +44,7 @@ def infer_columns(
     sample = contents.sample()
     n_rows = contents.info(contents.names[0]).shape[0] if sample else 0
     if sample and not n_rows:
-        reason = f"{contents.name} has 0 rows."
-        raise InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
+        raise no_rows(f"{contents.name} has 0 rows.")
     found = guess(sample, n_rows, choices, labels_elsewhere=separate_labels)
     if not found.readings:
         raise nothing_to_read(contents, found, choices, separate_labels)
@@ -74,31 +53,7 @@ def infer_columns(
     read = found.choices(choices)
     if read.drop_bad_rows is None and is_judged(found.readings[0]):
         read = replace(read, drop_bad_rows=True)
-    used = {*choices.columns(but="groups"), *names_in(read.labels), *names_in(read.outputs)}
-    models = [
-        name for name, column in found.columns.items() if names_models(column) and name not in used
-    ]
-    pooled: Findings = ()
-    for column in models[:1]:
-        names = listed([shortened(value) for value in found.columns[column].values])
-        of_models = (
-            f"of several models or questions, named in the column {shortened(column)}: {names}"
-        )
-        whole = f"Read the rows of all together, with {shortened(column)} as the subgroup"
-        if choices.groups is None:
-            raise InvalidUpload(
-                "several_models",
-                f"The rows of {contents.name} are {of_models}.",
-                f"{EACH} Or read all together.",
-                readings={whole: {"groups": column}},
-                question=Question(
-                    models={value: {"group": column} for value in found.columns[column].values}
-                ),
-            )
-        reason = f"The rows of {contents.name} are {of_models}; they were read together."
-        action = EACH
-        fix = {} if [*names_in(choices.groups)] == [column] else {"groups": column}
-        pooled = (warning("several_models", reason, action, **fix),)
+    pooled = several_models(contents, found, choices)
     nested = contents.nested
     roles = [
         replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r
@@ -110,63 +65,68 @@ def infer_columns(
 def is_judged(reading: Reading) -> bool:
     """Return whether a judge's score stands beside labels of people, who label only some rows."""
     words = {*tokens(reading.outputs.stem)}
-    return bool(words & JUDGE) and reading.outcome is not None and not reading.outcome.known.all()
+    return bool(words & w.JUDGE) and reading.outcome is not None and not reading.outcome.known.all()
 
 
-EACH = "calib tasks judges each by itself, in Python calib.tasks.tasks_of."
-"""What is done with a file of several problems."""
+def several_models(contents: Contents, found: Guess, choices: Choices) -> Findings:
+    """Ask where a column names the model or question of each row; warn where these were read together by choice."""
+    used = choices.columns(but="groups")
+    models = [n for n, column in found.columns.items() if names_models(column) and n not in used]
+    if not models:
+        return ()
+    column, values = models[0], found.columns[models[0]].values
+    named = f"named in the column {shortened(column)}: {listed(values)}"
+    reason = f"The rows of {contents.name} are of several models or questions, {named}"
+    if choices.groups is not None:
+        fix = {} if [*names_in(choices.groups)] == [column] else {"groups": column}
+        return (warning("several_models", f"{reason}; they were read together.", EACH, **fix),)
+    whole = f"Read the rows of all together, with {shortened(column)} as the subgroup"
+    raise InvalidUpload(
+        "several_models",
+        f"{reason}.",
+        f"{EACH} Or read all together.",
+        readings={whole: {"groups": column}},
+        question=Question(models={value: {"group": column} for value in values}),
+    )
+
+
+# Nothing to read.
+
+
+def no_rows(reason: str) -> InvalidUpload:
+    """Return the error for a table without rows that can be used."""
+    return InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
 
 
 def nothing_to_read(
     contents: Contents, found: Guess, choices: Choices, separate_labels: bool
 ) -> InvalidUpload:
-    """The error for a table without outputs or without an outcome: what was found, and what is missing."""
+    """Return the error for a table without outputs or without an outcome: what it holds, and what is missing."""
+    name, columns = contents.name, found.columns
     if found.problem is not None:
-        return InvalidUpload(
-            found.problem.code,
-            f"{contents.name} holds {found.problem.reason}.",
-            found.problem.action,
-        )
-    columns, name = found.columns, contents.name
+        code, reason, action = found.problem
+        return InvalidUpload(code, f"{name} holds {reason}.", action)
     outcomes = [] if separate_labels else possible_outcomes(columns, choices)
-    named = [column for column in outcomes if column.words & OUTCOMES or choices.labels]
-    outcomes = named or (outcomes if len(outcomes) == 1 else [])
-    outputs = [
-        o
-        for o in Candidates(columns, choices).beside(None)
-        if not o.is_single or o.columns[0].says == "output"
+    named = [
+        c for c in outcomes if choices.labels or c.says in ("truth", "correct", "label", "event")
     ]
-    held = f"{name} has the columns {listed(contents.names)}"
+    outcomes = named or (outcomes if len(outcomes) == 1 else [])
+    holds = f"{name} has the columns {listed(contents.names)}"
+    free = [*columns.values()]
+    likely = candidates(free, by_pattern(free), None, choices)
+    outputs = [o.names for o in likely if not o.is_single or o.columns[0].says == "output"]
     if outputs and not outcomes and not separate_labels:
-        reason = f"{held}; {listed(outputs[0].names)} may be outputs, but none looks like the true class of a row."
+        reason = f"{holds}; {listed(outputs[0])} may be outputs, but none looks like the true class of a row."
         action = "Name the column with the outcome, or add a second file that holds it."
         return InvalidUpload("no_labels", reason, action)
-    like_scores = [
-        column
-        for column in columns.values()
-        if column.words & NAMED_SCORES and column not in outcomes
+    scores = [
+        c
+        for c in columns.values()
+        if c.words & (w.PROBABILITY | w.SCORE | w.PERCENT) and c not in outcomes
     ]
-    if odd := next((column.name for column in like_scores if column.name in contents.nested), None):
-        reason = f"{shortened(odd)} of {name} holds {contents.nested[odd]}."
-        return InvalidUpload(
-            "lists", reason, "Save equally many numbers in each row, one for each class."
-        )
-    texts = [column for column in like_scores if column.cells.dtype.kind == "U"]
-    if half := next(
-        (column.name for column in texts if np.char.endswith(column.cells, "%").any()), None
-    ):
-        reason = f"Some cells of {shortened(half)} in {name} have a percent sign and the others have none."
-        return InvalidUpload(
-            "percent_signs", reason, "Write all cells of the column with a percent sign, or none."
-        )
-    if words := next((column for column in texts if column.words & CONFIDENCE), None):
-        reason = f"{shortened(words.name)} of {name} holds words, {listed(words.values)}, and no numbers."
-        return InvalidUpload(
-            "words",
-            reason,
-            "Save a probability for each, as column.map({'likely': 0.8, ...}) gives.",
-        )
-    hard = [c.name for c in like_scores if {*c.values} == {"0", "1"}]
+    if unreadable := unreadable_scores(contents, scores):
+        return unreadable
+    hard = [c.name for c in scores if {*c.values} == {"0", "1"}]
     hard = hard or [column.name for column in columns.values() if column.says == "predicted"]
     if hard and outcomes:
         reason = f"{listed(hard)} of {name} may be predicted classes, which carry no confidence."
@@ -179,210 +139,172 @@ def nothing_to_read(
         if outcomes
         else ""
     )
-    reason = f"{held}{known}; no others hold a score of each class, or of two the probability of the event."
-    action = "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event."
-    return InvalidUpload("no_outputs", reason, action)
+    return InvalidUpload(
+        "no_outputs",
+        f"{holds}{known}; no others hold a score of each class, or of two the probability of the event.",
+        "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event.",
+    )
+
+
+def unreadable_scores(contents: Contents, scores: Sequence[Column]) -> InvalidUpload | None:
+    """Return the error for columns that are named as scores and hold lists, some percent signs, or words."""
+    texts = [column for column in scores if column.cells.dtype.kind == "U"]
+    for column in scores:
+        if column.name in contents.nested:
+            reason = (
+                f"{shortened(column.name)} of {contents.name} holds {contents.nested[column.name]}."
+            )
+            action = "Save equally many numbers in each row, one for each class."
+            return InvalidUpload("lists", reason, action)
+    for column in texts:
+        if np.char.endswith(column.cells, "%").any():
+            cells = f"Some cells of {shortened(column.name)} in {contents.name}"
+            reason = f"{cells} have a percent sign and the others have none."
+            action = "Write all cells of the column with a percent sign, or none."
+            return InvalidUpload("percent_signs", reason, action)
+    for column in texts:
+        if column.words & w.CONFIDENCE:
+            holds = f"holds words, {listed(column.values)}, and no numbers"
+            reason = f"{shortened(column.name)} of {contents.name} {holds}."
+            action = "Save a probability for each, as column.map({'likely': 0.8, ...}) gives."
+            return InvalidUpload("words", reason, action)
+    return None
+
+
+# Several readings.
 
 
 def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
-    """The error for a table with several readings, or one that is not sure enough, with the readings as a question."""
-    whole = all_rows(contents, found)
-    readings = tuple(
-        table_reading(in_rows(reading, whole), found.columns, n_rows) for reading in found.readings
-    )
-    readings = tuple(offered for offered in readings if offered.rows)
+    """Return the error for a table with several readings, or none that is sure enough, with them as a question."""
+    offered = [
+        table_reading(reading, found, n_rows) for reading in in_all_rows(contents, found.readings)
+    ]
+    readings = tuple(reading for reading in offered if reading.rows)
     if not readings:
-        reason = f"No row of {contents.name} has both an outcome and finite outputs."
-        return InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
-    models = {
-        n: roles_of(reading, found.columns) for n, reading in models_of(found.readings).items()
-    }
+        return no_rows(f"No row of {contents.name} has both an outcome and finite outputs.")
+    models = {name: roles_of(reading, found) for name, reading in models_of(found.readings).items()}
+    ways = "; ".join(reading.sentence for reading in readings)
     if len(readings) == 1:
-        reason = (
-            f"{contents.name} can perhaps be read as {readings[0].sentence}, but {found.doubt}."
-        )
+        reason = f"{contents.name} can perhaps be read as {ways}, but {found.doubt}."
     else:
-        ways = "; ".join(reading.sentence for reading in readings)
         reason = (
             f"{contents.name} can be read in {len(readings):,} ways, since {found.doubt}: {ways}."
         )
-    call = ", ".join(f"{role}={value!r}" for role, value in readings[0].roles.items())
-    outcomes = dict.fromkeys(
-        str(offered.roles["outcome"]) for offered in readings if "outcome" in offered.roles
-    )
+    outcomes = dict.fromkeys(str(r.roles["outcome"]) for r in readings if "outcome" in r.roles)
     problems = questions_of(contents.names) or [*models] or [*outcomes]
     if len(problems) > 1:
         reason += f" It may hold several tasks ({listed(problems)}). {EACH}"
-    each = {reading.sentence: Choices.from_roles(reading.roles).given() for reading in readings}
-    question = Question(readings, models)
+    call = ", ".join(f"{role}={value!r}" for role, value in readings[0].roles.items())
     return InvalidUpload(
         "ambiguous",
         reason,
         f"Say which one is meant, as with roles=dict({call}).",
-        readings=each,
-        question=question,
+        readings={r.sentence: Choices.from_roles(r.roles).given() for r in readings},
+        question=Question(readings, models),
     )
 
 
 def questions_of(names: Sequence[str]) -> list[str]:
-    """Questions of a log of decisions, whose answers have a type each."""
+    """Return the questions of a log of decisions, whose answers have a type each."""
     types = [name for name in names if name.startswith("answers_") and name.endswith("_type")]
     return [name.removeprefix("answers_").removesuffix("_type") for name in types]
 
 
-def all_rows(contents: Contents, found: Guess) -> dict[str, Column]:
-    """The columns that readings need with all rows; those that cannot be read as they are with their sample."""
-    columns = {}
-    for reading in found.readings:
-        for column in (reading.outcome, reading.predicted, *reading.outputs.columns):
-            if column is None or column.name in columns:
-                continue
-            try:
-                cells = contents.read(column.name)
-            except InvalidUpload:
-                continue
-            columns[column.name] = Column(column.name, column.position, cells)
-    lengths = {len(column.cells) for column in columns.values()}
-    needed = {c.name for r in found.readings for c in columns_of_reading(r)}
-    return columns if len(lengths) == 1 and needed <= columns.keys() else {}
+def in_all_rows(contents: Contents, readings: Sequence[Reading]) -> Sequence[Reading]:
+    """Return readings with all rows in place of a sample; as they are where a column cannot be read whole."""
+    names = {column.name for reading in readings for column in reading.columns}
+    try:
+        columns = {name: Column(name, contents.read(name)) for name in names}
+    except InvalidUpload:
+        return readings
+    return [reading.with_columns(columns) for reading in readings]
 
 
-def columns_of_reading(reading: Reading) -> list[Column]:
-    """Outcome, prediction and outputs of a reading."""
-    every = (reading.outcome, reading.predicted, *reading.outputs.columns)
-    return [column for column in every if column is not None]
-
-
-def in_rows(reading: Reading, columns: Mapping[str, Column]) -> Reading:
-    """The same reading of other rows; as it is where there are none."""
-    if not columns:
-        return reading
-    outputs = tuple(columns[column.name] for column in reading.outputs.columns)
-    return replace(
-        reading,
-        outcome=reading.outcome and columns[reading.outcome.name],
-        predicted=reading.predicted and columns[reading.predicted.name],
-        outputs=replace(reading.outputs, columns=outputs),
-    )
-
-
-def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
-    """The readings that are as good as the best but for other outputs, as with columns for each of several models."""
-    best = [r for r in found if r.ranks == found[0].ranks and r.pairs == found[0].pairs]
-    if not found[0].pairs:  # of each the likelier direction
-        firsts: dict[object, Reading] = {}
-        for r in best:
-            firsts.setdefault((r.outcome, r.outputs.names), r)
-        best = [*firsts.values()]
-    outputs = {reading.outputs.names for reading in best}
+def models_of(readings: Sequence[Reading]) -> dict[str, Reading]:
+    """Return readings that are as likely as the first but for other outputs, as with columns of several models."""
+    distinct: dict[tuple[object, ...], Reading] = {}
+    for r in readings:
+        if r.ranks == readings[0].ranks and r.pairs == readings[0].pairs:
+            distinct.setdefault((r.outcome, r.outputs.names), r)
+    best = [*distinct.values()]
     outcomes = {reading.outcome for reading in best} - {None}
-    if not 1 < len(best) == len(outputs) or len(outcomes) not in (0, 1, len(best)):
-        return {}
     stems = [reading.outputs.stem or reading.outputs.names[0] for reading in best]
-    names = (
-        class_names(stems)
-        if len(set(stems)) == len(stems)
-        else [reading.outputs.names[0] for reading in best]
-    )
+    if len(best) < 2 or len(outcomes) not in (0, 1, len(best)):
+        return {}
+    if len({reading.outputs.names for reading in best}) < len(best):
+        return {}
+    firsts = [reading.outputs.names[0] for reading in best]
+    names = class_names(stems) if len(set(stems)) == len(stems) else firsts
     return dict(zip(names, best, strict=True))
 
 
-def roles_of(reading: Reading, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """The roles of a reading as :func:`calib.load` takes them; with the options that settle what names leave open."""
-    outputs = reading.outputs.names
-    roles: dict[str, Any] = {} if reading.outcome is None else {"outcome": reading.outcome.name}
-    roles["outputs"] = outputs[0] if len(outputs) == 1 else outputs
-    if reading.predicted is not None:
-        roles["predicted"] = reading.predicted.name
-    others = with_others(columns, Choices.from_roles(roles))
-    roles |= {
+def roles_of(reading: Reading, found: Guess) -> dict[str, Any]:
+    """Return the roles of a reading for :func:`calib.load`, with options that settle what names leave open."""
+    choices = with_others(found.columns, with_reading(reading, Choices()))
+    roles: dict[str, Any] = {
         role: value
-        for role in ("cluster", "weight", "group")
-        if (value := getattr(others, f"{role}s"))
+        for role in ("outcome", "outputs", "predicted", "cluster", "weight", "group")
+        if (value := getattr(choices, OPTION_OF_ROLE[role])) is not None
     }
-    if others.weight_kind is not None:
-        roles["weight_kind"] = others.weight_kind
-    if reading.pairs:
-        roles["kind"] = "pairs"
-    elif reading.predicted is not None and len(outputs) == 1:
-        roles["kind"] = "binary_probability" if reading.score.in_unit else "binary_log_odds"
-    if reading.label_values is not None:
-        roles["label_values"] = reading.label_values
-        if len(outputs) == 1:
+    for option in ("weight_kind", "kind", "label_values"):
+        if (value := getattr(choices, option)) is not None:
+            roles[option] = value
+    if reading.outputs.is_single:
+        roles["outputs"] = reading.score.name
+        if reading.label_values is not None:
             roles["event"] = str(reading.label_values[-1])
+        if reading.predicted is not None and not reading.pairs:
+            roles["kind"] = "binary_probability" if reading.score.in_unit else "binary_log_odds"
     return roles
 
 
-def table_reading(reading: Reading, columns: Mapping[str, Column], n_rows: int) -> TableReading:
-    """A reading for people: its roles as they are given to load, and a sentence with what the sample says of it."""
-    roles = roles_of(reading, columns)
+def table_reading(reading: Reading, found: Guess, n_rows: int) -> TableReading:
+    """Return a reading for people: its roles, a sentence with its numbers, and the columns kept as groups."""
+    roles = roles_of(reading, found)
     used = Choices.from_roles(roles).columns()
-    groups = tuple(n for n, c in columns.items() if n not in used and left_as(c) == "metadata")
-    outcome = reading.outcome
-    outputs = reading.outputs
-    numbers = [
-        np.full(len(c.cells), np.nan) if c.numbers is None else c.numbers for c in outputs.columns
-    ]
-    scores = np.column_stack(numbers)
-    keep = np.isfinite(scores).all(axis=1) & (True if outcome is None else outcome.known)
+    groups = [n for n, c in found.columns.items() if n not in used and left_as(c) == "metadata"]
+    numbers = [column.numbers for column in reading.outputs.columns]
+    keep = np.ones(len(reading.score.cells), dtype=bool)
+    if reading.outcome is not None:
+        keep &= reading.outcome.known
+    for column in numbers:
+        keep &= False if column is None else np.isfinite(column)
     rows = round(n_rows * float(keep.mean())) if len(keep) else 0
-    if outcome is None or not rows:
-        return TableReading(roles, f"outputs in {listed(outputs.names)}", rows, groups)
+    sentence = f"outputs in {listed(reading.outputs.names)}"
+    if reading.outcome is not None and rows:
+        sentence = describe(reading, keep)
+    return TableReading(roles, sentence, rows, tuple(groups))
+
+
+def describe(reading: Reading, keep: Any) -> str:
+    """Return what a reading means, with the mean, the observed rate and the AUROC of the rows that have both."""
+    outcome, outputs = reading.truth, reading.outputs
     if not outputs.is_single:
-        shown = listed(outputs.names, 3) + (
-            f" for {listed(reading.label_values, 3)}" if reading.label_values else ""
-        )
+        order = f" for {listed(reading.label_values, 3)}" if reading.label_values else ""
         of = f"{len(outputs.names):,} classes of {shortened(outcome.name)}"
-        return TableReading(roles, f"{of}, one column each ({shown})", rows, groups)
-    area = area_of(reading)
-    truth = texts_of(outcome.cells[keep])
+        return f"{of}, one column each ({listed(outputs.names, 3)}{order})"
+    score = np.asarray(reading.score.numbers)[keep]
+    mean = f"mean {score.mean():.1%}, " if -1e-6 <= score.min() <= score.max() <= 1 + 1e-6 else ""
+    area = "" if np.isnan(reading.area) else f", AUROC {reading.area:.2f}"
+    happened = np.zeros(0) if reading.labels is None else reading.labels[keep] == 1
+    rate = f"{happened.mean():.1%}" if len(happened) else "in no row that is known"
     stem = shortened(outputs.stem)
-    inside = -1e-6 <= scores[keep].min() <= scores[keep].max() <= 1 + 1e-6
-    mean = f"mean {scores[keep].mean():.1%}, " if inside else ""
     if reading.pairs:
-        answer = (
-            f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}"
-            if reading.predicted
-            else ""
-        )
-        right: Any = (
-            texts_of(reading.predicted.cells[keep])
-            if reading.predicted
-            else correct_value(outcome.values)
-        )
-        return TableReading(
-            roles,
-            f"confidence in an answer ({stem}{answer}): {mean}correct {(truth == right).mean():.1%}{area}",
-            rows,
-            groups,
-        )
-    event = (
-        as_text(reading.label_values[-1])
-        if reading.label_values
-        else event_value(outcome) or outcome.values[-1]
-    )
-    never = len(outcome.values) == 1 and outcome.values[0].lower() in DID_NOT
-    rate = 0.0 if never else (np.char.lower(truth) == event.lower()).mean()
-    named = shortened(outcome.name) if never else event_name(event, outcome)
-    return TableReading(
-        roles, f"P({named}) in {stem}: {mean}happened {rate:.1%}{area}", rows, groups
-    )
+        answer = ""
+        if reading.predicted is not None:
+            answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}"
+        return f"confidence in an answer ({stem}{answer}): {mean}correct {rate}{area}"
+    return f"P({event_name(reading)}) in {stem}: {mean}happened {rate}{area}"
 
 
-def area_of(reading: Reading) -> str:
-    """The AUROC of a single column for a sentence; empty where it is not defined."""
-    order = label_order(reading)
-    place = places_of(reading, order) if order is not None else np.array([])
-    score = reading.score.numbers
-    if score is None or not len(place):
-        return ""
-    known = (place >= 0) & np.isfinite(score)
-    area = auroc(score[known], place[known] == 1)[0]
-    return "" if np.isnan(area) else f", AUROC {area:.2f}"
-
-
-def event_name(event: str, outcome: Column) -> str:
-    """What a probability is of, for a sentence: ``default``, ``bad``, or ``label = 1`` where no name says more."""
+def event_name(reading: Reading) -> str:
+    """Return the event of a reading for a sentence: ``default``, ``bad``, or ``label = 1`` where no name says more."""
+    outcome = reading.truth
+    likely = event_value(outcome)
+    if likely is None and len(outcome.values) == 1:
+        return shortened(outcome.name)  # it never happened
+    event = as_text(reading.label_values[-1]) if reading.label_values else likely
+    event = event or outcome.values[-1]
     name = Event.chosen((event, event), 1, outcome.name).name
-    says_more = about(tokens(outcome.name)) and event == event_value(outcome)
+    says_more = about(tokens(outcome.name)) and event == likely
     return shortened(name if name == event or says_more else f"{outcome.name} = {event}")

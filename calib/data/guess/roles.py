@@ -115,13 +115,14 @@ def training_columns(own: Columns | None, training: Columns | None) -> Columns |
     """Return the columns of the training set that are called as those of the rows; arrays as they are."""
     if not isinstance(own, tuple) or not isinstance(training, tuple):
         return training
-    theirs = {plain_name(name): name for name in training}
-    if absent := [name for name in own if plain_name(name) not in theirs]:
-        reason = (
+    by_name = {plain_name(name): name for name in training}
+    absent = [name for name in own if plain_name(name) not in by_name]
+    if absent:
+        lacks = (
             f"The training set has no column {listed(absent)}, which the features of the rows have."
         )
-        raise InvalidUpload("features_unmatched", reason, "Save the same columns of both.")
-    return tuple(theirs[plain_name(name)] for name in own)
+        raise InvalidUpload("features_unmatched", lacks, "Save the same columns of both.")
+    return tuple(by_name[plain_name(name)] for name in own)
 
 
 def infer_in_file(

@@ -233,14 +233,15 @@ def test_a_row_for_each_class_is_told_from_predictions():
     assert not found.readings and found.problem.code == "melted" and "pivot" in found.problem.action
 
 
-@pytest.mark.parametrize(("one_hot", "code"), [(True, "one_hot"), (False, "several_labels")])
-def test_labels_in_a_column_each_are_named_as_what_they_are(one_hot, code):
-    truth = {
-        f"true_{a}": (k == LABELS if one_hot else RNG.random(N) < 0.4).astype(int)
-        for k, a in enumerate(ANIMALS)
-    }
-    found = of(**truth, **{f"p_{a}": RNG.random(N) for a in ANIMALS})
-    assert not found.readings and found.problem.code == code
+def test_labels_in_a_column_each_are_named_as_one_hot_or_asked_about_with_their_own_scores():
+    scores = {f"p_{a}": RNG.random(N) for a in ANIMALS}
+    one_hot = {f"true_{a}": (k == LABELS).astype(int) for k, a in enumerate(ANIMALS)}
+    found = of(**one_hot, **scores)
+    assert not found.readings and found.problem.code == "one_hot"
+    several = {f"true_{a}": (RNG.random(N) < 0.4).astype(int) for a in ANIMALS}
+    found = of(**several, **scores)
+    offered = {(reading.outcome.name, reading.outputs.names) for reading in found.readings[:6]}
+    assert not found.is_clear and offered == {(f"true_{a}", (f"p_{a}",)) for a in ANIMALS}
 
 
 # What must not change a guess.
