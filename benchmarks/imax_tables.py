@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.measure import machine, markdown
 from benchmarks.outputs import of_network
 from calib import metrics
-from calib.diagnostics.error_by_bins import BIN_COUNTS, error_by_bins
+from calib.diagnostics.bins import BIN_COUNTS, error_by_bins
 from calib.evaluation.evaluation import evaluate
 from calib.metrics.binning import BINNINGS
 from calib.numerics import Floats, Ints

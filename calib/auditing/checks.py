@@ -26,8 +26,7 @@ from calib.auditing.groups import (
     JudgedGroups,
     periods,
 )
-from calib.auditing.maps import departed_losses, log_loss, slope_estimate
-from calib.auditing.rows import AuditRows
+from calib.auditing.rows import AuditRows, departed_losses, log_loss, slope_estimate
 from calib.data.predictions import Predictions
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.recommendation import HARDLY

@@ -30,7 +30,7 @@ from calib.evaluation.score_registry import KINDS, Scored, scored_on
 from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.metrics.bootstrap import drawn_units
 from calib.metrics.confidence import Bools
-from calib.metrics.corp_terms import Decomposition
+from calib.metrics.recalibration import Decomposition
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
 
 TEST = "test_"

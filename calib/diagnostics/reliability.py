@@ -21,7 +21,7 @@ from calib.metrics.confidence import (
     target_pair,
     weighted_mean,
 )
-from calib.metrics.corp_terms import (
+from calib.metrics.recalibration import (
     Decomposition,
     calibrated_outcomes,
     corp,

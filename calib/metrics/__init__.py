@@ -6,7 +6,6 @@ and ``correct=`` in their place.
 """
 
 from calib.metrics.calibration_error import debiased_ece, ece, smooth_ece
-from calib.metrics.corp_terms import corp
 from calib.metrics.decision_curve import net_benefit
 from calib.metrics.distances import cumulative_test
 from calib.metrics.judge_correction import (
@@ -14,6 +13,7 @@ from calib.metrics.judge_correction import (
     judge_agreement,
     rate_behind_errors,
 )
+from calib.metrics.recalibration import corp
 from calib.metrics.risk_panel import risk_model
 from calib.metrics.scoring_rules import (
     accuracy,

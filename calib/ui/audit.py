@@ -13,7 +13,7 @@ from calib.data import Predictions
 from calib.engine import Data
 from calib.formatting import NO_BREAK, escape_markdown, listed, plural
 from calib.metrics.bootstrap import Interval
-from calib.plots.intervals import WIDTH, small_intervals
+from calib.plots.methods_table import WIDTH, small_intervals
 from calib.ui import fits
 from calib.ui.link import page_link
 from calib.ui.menu import entry_of

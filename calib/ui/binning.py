@@ -18,7 +18,7 @@ from calib.diagnostics.binning import (
     picture_of_rows,
     uncertain_span,
 )
-from calib.diagnostics.binning_limits import binning_limits, set_divergence
+from calib.diagnostics.bins import binning_limits, set_divergence
 from calib.formatting import listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
 from calib.plots.binning import (
@@ -29,7 +29,7 @@ from calib.plots.binning import (
     information_chart,
     representatives,
 )
-from calib.plots.binning_limits import (
+from calib.plots.bins import (
     information_rate_chart,
     set_divergence_chart,
     steps_chart,

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.error_by_bins import BIN_COUNTS, ErrorByBins, error_by_bins
+from calib.diagnostics.bins import BIN_COUNTS, ErrorByBins, error_by_bins
 from calib.diagnostics.reliability import DiagramParts, default_bins, diagram_parts
 from calib.evaluation import SCORES
 from calib.evaluation.score_registry import said_of_intervals
@@ -25,7 +25,7 @@ from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_panel import RiskModelPanel, risk_model
 from calib.numerics import Floats
 from calib.plots.axes import Scale
-from calib.plots.error_by_bins import Line, error_by_bins_chart, error_by_rows_chart
+from calib.plots.bins import Line, error_by_bins_chart, error_by_rows_chart
 from calib.plots.reliability import SIDE, common_limits, explain_diagram, reliability_diagram
 from calib.plots.risk_model import risk_limits, risk_model_diagram, risk_scale
 from calib.plots.style import Limits

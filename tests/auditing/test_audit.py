@@ -26,8 +26,7 @@ from calib.auditing.groups import (
     rows_in_group,
 )
 from calib.auditing.make import audit, audit_rows
-from calib.auditing.maps import slope_estimate
-from calib.auditing.rows import AuditRows
+from calib.auditing.rows import AuditRows, slope_estimate
 from calib.calibrators.by_group import fit_affine
 from calib.cli import main
 from calib.data.loading import from_outputs

@@ -14,7 +14,7 @@ from calib.diagnostics.binning import (
     information_of_log_odds,
     log_odds_density,
 )
-from calib.diagnostics.binning_limits import (
+from calib.diagnostics.bins import (
     N_CUTS,
     binning_limits,
     bottleneck,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.diagnostics.error_by_bins import (
+from calib.diagnostics.bins import (
     BIN_COUNTS,
     N_RESAMPLES,
     error_by_bins,

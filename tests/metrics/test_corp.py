@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from calib import metrics
-from calib.metrics.corp_terms import isotonic, recalibrate
+from calib.metrics.recalibration import isotonic, recalibrate
 from tests.metrics.conftest import pair, rows
 
 

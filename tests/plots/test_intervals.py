@@ -5,7 +5,7 @@ import re
 import pytest
 
 from calib.metrics.bootstrap import Interval
-from calib.plots.intervals import WIDTH, small_intervals
+from calib.plots.methods_table import WIDTH, small_intervals
 
 
 def test_a_small_picture_is_to_scale_and_holds_all() -> None:

@@ -15,14 +15,13 @@ from calib.auditing.findings import GroupFinding, Severity
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
-from calib.diagnostics.binning_limits import binning_limits, set_divergence
+from calib.diagnostics.bins import binning_limits, error_by_bins, set_divergence
 from calib.diagnostics.calibration_maps import (
     balanced_edges,
     class_pairs,
     posterior_map,
     score_axis,
 )
-from calib.diagnostics.error_by_bins import error_by_bins
 from calib.diagnostics.gaps import by_band, gaps_by_group
 from calib.diagnostics.histograms import (
     Frequencies,
@@ -54,14 +53,15 @@ from calib.plots.binning import (
     information_chart,
     representatives,
 )
-from calib.plots.binning_limits import (
+from calib.plots.bins import (
+    error_by_bins_chart,
+    error_by_rows_chart,
     information_rate_chart,
     set_divergence_chart,
     steps_chart,
 )
 from calib.plots.compare import size_curves
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
-from calib.plots.error_by_bins import error_by_bins_chart, error_by_rows_chart
 from calib.plots.geometry import success_curve
 from calib.plots.groups import forest
 from calib.plots.latent import effect_chart, latent_function
