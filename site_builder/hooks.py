@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from plotly.offline import get_plotlyjs
 
-from site_builder import methods, pictures, reference, scores
+from site_builder import gallery, methods, pictures, reference, scores
 
 ROOT = Path(__file__).parents[1]
 OUTSIDE = {
@@ -60,6 +60,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         **methods.pages(),
         **scores.pages(),
         **reference.pages(),
+        gallery.PAGE: gallery.page(),
     }.items():
         files.append(File.generated(config, path, content=text))
     files.append(File.generated(config, pictures.PLOTLY, content=get_plotlyjs()))
