@@ -8,17 +8,29 @@ from io import BytesIO
 import pandas as pd
 import streamlit as st
 
-from calib.data import DataError
+from calib.data import Choices, DataError
 from calib.data.guess.files import SOURCE
-from calib.data.loading import APART
+from calib.data.loading import APART, in_a_reader
+from calib.data.names import tokens
+from calib.data.read.base import Array
 from calib.data.samples import FOLDER
-from calib.formatting import listed, number, percent, plural, points_between, round_percent
+from calib.data.words import JUDGE
+from calib.formatting import (
+    escape_markdown,
+    listed,
+    number,
+    percent,
+    plural,
+    points_between,
+    round_percent,
+)
 from calib.settings import studio
 from calib.tasks import Tasks, tasks_of
 from calib.tasks.audit import TaskAudit, judge_tasks
+from calib.tasks.judge import judge_sentences, read_judge
 from calib.tasks.thresholds import TaskThresholds
 from calib.ui import widgets
-from calib.ui.fits import compute
+from calib.ui.fits import compute, ready
 from calib.ui.link import open_data
 from calib.ui.ready import awaited
 from calib.ui.server.memory import admit
@@ -31,6 +43,8 @@ TARGETS = (0.8, 0.9, 0.95, 0.99)
 """Accuracies for which thresholds are certified."""
 TASKS = "calib_tasks"
 """The tasks of the upload read last, in Streamlit's session state; None for an upload that has none."""
+JUDGED = "calib_judged"
+"""Verdicts and labels of the upload read last, in Streamlit's session state; None for an upload without a judge."""
 CHOSEN = "tasks/chosen"
 SWITCH = "tasks/switch"
 DECISIONS = "simulated-decisions.jsonl"
@@ -233,6 +247,38 @@ def switch(session: OpenSession) -> None:
         key=key,
         on_change=lambda: open_task(st.session_state[key]),
     )
+
+
+def show_judge(reading: Reading | None) -> None:
+    """Say the rate of a judge, corrected by people's labels of some rows, where an upload holds both."""
+    columns = None if reading is None else _judge_columns(reading)
+    if reading is None or columns is None:
+        return
+    key = ("judge", marks(reading.upload))
+    sentences = ready(key, "the corrected rate", judge_sentences, *columns)
+    st.info(escape_markdown(" ".join(sentences)), icon=":material/gavel:")
+
+
+def _judge_columns(reading: Reading) -> tuple[Array, Array] | None:
+    """Verdicts and labels of an upload with a judge's column; read once."""
+    inspection = reading.inspection
+    if inspection is None or SOURCE not in reading.upload:
+        return None
+    if not any(JUDGE & {*tokens(name)} for name in inspection.rows):
+        return None
+    mark = marks(reading.upload)
+    known = st.session_state.get(JUDGED)
+    if known is None or known[0] != mark:
+        source = reading.upload[SOURCE]
+        source[1].seek(0)
+        try:
+            read = in_a_reader(read_judge, source, Choices()) if APART else None
+        except DataError:
+            read = None
+        columns = None if read is None else (read[2][read[0]], read[2][read[1]])
+        st.session_state[JUDGED] = mark, columns
+    found: tuple[Array, Array] | None = st.session_state[JUDGED][1]
+    return found
 
 
 def sample_upload() -> Upload:

@@ -6,8 +6,10 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.metrics import corrected_rate
 from tests.conftest import npz_bytes
 from tests.ui.conftest import menu, open_page, table, upload_file
 
@@ -83,3 +85,19 @@ def test_two_scores_that_may_be_models_stand_beneath_the_question():
 def test_a_file_that_cannot_be_used_has_no_tasks():
     app = upload_file("log.csv", b"p_a,p_b,label\n0.5,0.9,a\n0.2,0.3,b\n")
     assert not app.exception and not [each for each in app.button if each.key == "tasks/open"]
+
+
+@pytest.mark.parametrize("score", [True, False])
+def test_a_judge_with_labels_of_some_rows_is_corrected(score):
+    rng = np.random.default_rng(0)
+    truth = rng.random(900) < 0.7
+    judge = np.where(truth, rng.random(900) < 0.95, rng.random(900) < 0.5).astype(int)
+    human = np.where(np.arange(900) % 5 == 0, truth.astype(float), np.nan)
+    frame = pd.DataFrame({"id": range(900), "judge_passed": judge, "human_passed": human})
+    if score:
+        frame["judge_score"] = np.where(truth, rng.beta(6, 2, 900), rng.beta(3, 3, 900)).round(2)
+    app = upload_file("judged.csv", frame.to_csv(index=False).encode())
+    assert not app.exception
+    (sentence,) = (info.value for info in app.info if "Corrected by 180 human labels" in info.value)
+    plain = str(corrected_rate(judge, human)).replace("\N{NO-BREAK SPACE}", " ")
+    assert plain in sentence.replace("\\", "") and "halve the interval" in sentence

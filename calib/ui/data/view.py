@@ -56,6 +56,7 @@ def overview(session: OpenSession, reading: Reading | None) -> None:
     """
     whole = fits.on_all_rows(session)
     audit.head(session)
+    tasks.show_judge(reading)
     facts, picture = st.columns([10, 11], gap="large")
     with picture:
         _reliability(whole)
@@ -253,6 +254,7 @@ def not_opened(reading: Reading) -> bool:
     inspection = reading.inspection
     if inspection is None or inspection.predictions is not None:
         return False
+    tasks.show_judge(reading)
     found = tasks.find_tasks(reading)
     if found is not None and found.certain:
         tasks.draw(found)
