@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,15 @@ def as_text(value: object) -> str:
     )
 
 
+def as_texts(values: Iterable[object]) -> list[str]:
+    """Return values as their labels are written."""
+    return [as_text(value) for value in values]
+
+
 def texts_of(cells: Array) -> npt.NDArray[np.str_]:
     """Return (n,) values as labels are written, 2.0 as 2."""
     values, places = distinct(cells)
-    return np.array([as_text(value) for value in values.tolist()], dtype=np.str_)[places]
+    return np.array(as_texts(values.tolist()), dtype=np.str_)[places]
 
 
 def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
