@@ -70,12 +70,12 @@ class Checked:
 
     @cached_property
     def knows_nothing(self) -> bool:
-        """Whether even an affine map of the outputs is no better than class frequencies."""
+        """Return whether even an affine map of the outputs is no better than class frequencies."""
         return self._gain_of_outputs < NOTHING and self._precise
 
     @cached_property
     def hardly(self) -> bool:
-        """Whether it is better by less than 2 % of their loss."""
+        """Return whether it is better by less than 2 % of their loss."""
         return self._gain_of_outputs < HARDLY * self.frequency_loss and self._precise
 
     @cached_property
@@ -90,7 +90,7 @@ class Checked:
 
     @property
     def _precise(self) -> bool:
-        """Whether a gain of twice what is hardly any is excluded."""
+        """Return whether a gain of twice what is hardly any is excluded."""
         return self.useful.interval(0.95).high < 2.0 * HARDLY * self.frequency_loss
 
     @cached_property
@@ -100,7 +100,7 @@ class Checked:
 
     @cached_property
     def groups(self) -> JudgedGroups:
-        """All columns of groups, and their pairs."""
+        """Every column of groups, and their pairs."""
         return JudgedGroups.from_rows(self.rows)
 
     @cached_property
@@ -459,7 +459,7 @@ def check_weights(checked: Checked) -> Finding:
 
 
 def _within(rows: AuditRows, other: Rows) -> bool:
-    """Whether other weights leave mean prediction and rate within a point and a tenth of the rate."""
+    """Return whether other weights leave mean prediction and rate within a point and a tenth of the rate."""
     pairs = (
         (sample.mean(values) for sample in (rows.sample, other))
         for values in (rows.predicted, rows.observed)
@@ -492,4 +492,4 @@ CHECKS: tuple[Callable[[Checked], Finding], ...] = (
     check_weights,
     check_rows,
 )
-"""In the order in which an expert asks; the remedy follows from them."""
+"""Checks in the order in which an expert asks; the remedy follows from them."""

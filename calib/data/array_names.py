@@ -21,7 +21,7 @@ OUTPUTS, LABELS, FEATURES, CLASS_NAMES = map(
     listed_words, ("array_outputs", "array_labels", "array_features", "array_class_names")
 )
 SPLIT, ROW_NAMES, HARD = map(listed_words, ("array_split", "array_row_names", "array_hard"))
-"""What arrays are called, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
+"""Names of arrays, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
 
 
 class Name(NamedTuple):
@@ -77,7 +77,7 @@ def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
 
 
 def feature_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Those that are called like features, in the order of their numbers where all have one."""
+    """Names like those of features, in the order of their numbers where all have one."""
     found = []
     for name in names:
         column = numbered_column(name, FEATURES) or (
@@ -91,5 +91,5 @@ def feature_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def outcome_name(column: str) -> str:
-    """What happened, as the name of a column says it; empty where it only says that it holds labels."""
+    """Name of the event in the name of a column; empty where it only says that it holds labels."""
     return "" if canonical(column).base in LABELS or "." in column else column

@@ -15,7 +15,7 @@ from calib.numerics import Ints
 
 @dataclass(frozen=True)
 class Event:
-    """Which of two classes is the event.
+    """Event among two classes.
 
     Attributes
     ----------

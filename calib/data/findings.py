@@ -56,7 +56,7 @@ def warning(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
 
 
 def info(code: str, reason: str, action: str = "", **fix: Any) -> Finding:
-    """How something was read."""
+    """Make a finding about how something was read."""
     return Finding("info", code, _line(reason), action, fix)
 
 

@@ -61,12 +61,12 @@ def known_words(name: str) -> frozenset[str]:
 
 
 def has(name: str, words: Collection[str]) -> bool:
-    """Whether a name holds one of these words."""
+    """Return whether a name holds one of these words."""
     return not known_words(name).isdisjoint(words)
 
 
 def is_prediction(name: str) -> bool:
-    """Whether a name speaks of what a model said."""
+    """Return whether a name is one of predictions."""
     return has(name, PROBABILITY | SCORE | PREDICTED)
 
 
@@ -76,7 +76,7 @@ def about(words: Iterable[str]) -> set[str]:
 
 
 def share_a_word(first: Iterable[str], second: Iterable[str]) -> bool:
-    """Whether words are about the same thing: equal, one short for another, or forms of one word."""
+    """Return whether words are about the same thing: equal, one short for another, or forms of one word."""
     pairs = [sorted((a, b), key=len) for a in about(first) for b in about(second)]
     return any(
         short == long or (len(short) > 2 and long.startswith(short)) or short[:6] == long[:6]
@@ -85,7 +85,7 @@ def share_a_word(first: Iterable[str], second: Iterable[str]) -> bool:
 
 
 def is_anonymous(name: str) -> bool:
-    """Whether a name only says which column it is: column_3, 3, V3, a."""
+    """Return whether a name is only the number or letter of a column: column_3, 3, V3, a."""
     return all(
         word.isdecimal() or word in ("column", "col", "unnamed") or len(word) == 1
         for word in tokens(name)
@@ -107,7 +107,7 @@ def plain_name(name: str) -> str:
 
 
 def class_names(names: Sequence[str]) -> tuple[str, ...]:
-    """What names do not have in common, as they spell it, from where a word begins to where one ends."""
+    """Parts that names do not have in common, as they spell them, from where a word begins to where one ends."""
     if len(names) < 2 or (all(map(is_anonymous, names)) and not any(map(known_words, names))):
         return tuple(names)
     pieces = [SPELLED.findall(name) for name in names]
@@ -118,5 +118,5 @@ def class_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_common(pieces: Sequence[Sequence[str]]) -> int:
-    """How many pieces all begin with."""
+    """Count the pieces with which all begin."""
     return sum(1 for _ in takewhile(lambda here: len(set(here)) == 1, zip(*pieces, strict=False)))

@@ -1,4 +1,4 @@
-"""What a column of a table is, one way to read a table, and what is asked where there are several."""
+"""Roles of the columns of a table, one way to read a table, and the question where there are several."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Role = Literal[
     "outcome", "outputs", "predicted", "cluster", "weight", "group", "time", "features", "split", "id", "metadata",
     "ignore",
 ]  # fmt: skip
-"""What a column is, as people write it."""
+"""Roles of a column, as people write them."""
 
 
 @dataclass(frozen=True)
 class ColumnRole:
-    """What one column was taken for, and why.
+    """Inferred role of a column, and the reason.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class TableReading:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about an upload that cannot be read without an answer.
+    """Question about an upload that cannot be read without an answer.
 
     Attributes
     ----------

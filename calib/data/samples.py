@@ -143,7 +143,7 @@ KNOWN: dict[str, dict[str, Any]] = {
 
 _FACTS = json.loads(Path(__file__).with_name("samples.json").read_text(encoding="utf-8"))
 SAMPLES = {name: Sample(name, **of, **KNOWN.get(name, {})) for name, of in _FACTS.items()}
-"""In the order of display; the first one shows every page at its best, since it carries features."""
+"""Samples in the order of display; the first one shows every page at its best, since it carries features."""
 
 
 def load_sample(name: str) -> Predictions:

@@ -1,4 +1,4 @@
-"""How labels are written: as text, as columns are called, and the one that means correct."""
+"""Spelling of labels: as text, as columns are called, and the one that means correct."""
 
 from __future__ import annotations
 

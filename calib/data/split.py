@@ -17,7 +17,7 @@ Rows = tuple[Ints, Ints]
 """Row numbers of the calibration part and of the test part."""
 
 FEWEST_CLUSTERS = 2
-"""In each part: with one alone, nothing shows how clusters differ."""
+"""Fewest clusters in each part: with one alone, nothing shows how clusters differ."""
 
 N_DRAWS = (5, 100)
 """Least and most random orders of the clusters, of which the best is cut; many clusters need few."""

@@ -43,7 +43,7 @@ RESPONSES = _words("responses")
 GOOD = _words("good")
 BAD = _words("bad")
 EVENTS = GOOD | BAD | ACHIEVED | _words("happens")
-"""What may happen; a column of two values with such a name may be the outcome."""
+"""Words of events; a column of two values with such a name may be the outcome."""
 FAILS = _words("fails")
 SUCCEEDS = CORRECT | ACHIEVED | _words("success")
 NEGATIONS = _words("negations")

@@ -143,7 +143,7 @@ def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str
 
 
 def too_few_of(counts: Mapping[str, tuple[int, int]]) -> str:
-    """Why rows say too little of a method, to stand within a sentence; "" where they do not.
+    """Reason why rows are too few for a method, to stand within a sentence; "" where they do not.
 
     There may be too few wrong or right rows, or in the event view too few with or without the event. What was not seen
     at all has Wilson's bound.

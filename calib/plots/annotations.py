@@ -88,7 +88,7 @@ def _short(values: Any) -> list[Any]:
 
 
 SILENT: dict[str, Any] = {"hoverinfo": "skip"}
-"""In place of what :func:`carry` gives, for guides."""
+"""Values in place of those that :func:`carry` gives, for guides."""
 
 
 def draw_line(

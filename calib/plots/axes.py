@@ -44,7 +44,7 @@ def span(*values: Any, pad: float = 0.05, least: float = 1e-9) -> Limits:
 
 
 def crowded(probabilities: Any, weights: Any = None) -> bool:
-    """Whether more than half of the probabilities lie above 0.9 or below 0.1, where a linear axis shows nothing."""
+    """Return whether most probabilities lie above 0.9 or below 0.1, where a linear axis shows nothing."""
     values = np.asarray(probabilities, dtype=float)
     weights = np.ones(values.shape) if weights is None else np.asarray(weights, dtype=float)
     return bool(weights[(values > 0.9) | (values < 0.1)].sum() > 0.5 * weights.sum())

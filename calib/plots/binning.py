@@ -52,7 +52,7 @@ _SMALLEST_TEXT = 9
 _ALPHAS = (0.06, 0.55)
 """Of an empty bin, and of one that holds all pairs: the page's text can be read on both."""
 _DROP = 0.22
-"""How far beneath the middle of its row a rail lies; its name stands above it."""
+"""Distance of a rail beneath the middle of its row; its name stands above it."""
 _TAIL = 0.002
 """Share of the pairs of each outcome that may lie beyond each end of the axis."""
 _PAD = 0.03

@@ -43,7 +43,7 @@ from calib.plots.style import (
 )
 
 _TOP = 0.27
-"""Where the plot of the function begins, as a share of the height; the data lie beneath."""
+"""Lower end of the plot of the function, as a share of the height; the data lie beneath."""
 
 Line = tuple[str, LatentCurve, Style]
 """Name, function and style of one fit."""
@@ -227,7 +227,7 @@ def _draw_bands(
 
 
 def _reference_style(name: str, temperature: Style) -> Style:
-    """How what fits are compared with is drawn; anything but temperature and truth is a guide."""
+    """Style of a reference line; anything but temperature and truth is a guide."""
     return {"temperature": replace(temperature, dash="dash"), "truth": Style(TRUTH)}.get(
         name, DOTTED
     )

@@ -92,7 +92,7 @@ class MapLine:
 
 @dataclass(frozen=True, eq=False)
 class MapPicture:
-    """What all maps of one class share.
+    """Parts that all maps of one class share.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ def calibration_maps(
     title: str = "",
     height: int = 560,
 ) -> go.Figure:
-    """All maps over one another (Allikivi and Kull 2019, figures 1, 4, 5 and 6).
+    """Draw all maps over one another (Allikivi and Kull 2019, figures 1, 4, 5 and 6).
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def band_name(low: float, high: float) -> str:
 
 
 def band_chart(methods: list[tuple[str, GroupGaps, Style]], view: View = TOP_LABEL) -> go.Figure:
-    """What each band adds to the gap: its share of the rows times its confidence minus accuracy.
+    """Draw the contribution of each band to the gap: its share of the rows times its confidence minus accuracy.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ ROW_PIXELS = 40
 DROP = 0.18
 """Marks are drawn at ``place + DROP``, beneath the row's text."""
 _REACH = 0.24
-"""How far above and below the marks a vertical line goes that must not cross the text."""
+"""Reach above and below the marks of a vertical line that must not cross the text."""
 _LONGEST_NAME = 28
 _LIFT = 12
 

@@ -70,7 +70,7 @@ GRID = "rgba(128,132,150,.25)"
 GUIDE = "#808496"
 """Diagonals, zero lines and other references: a grey that reads on white and on near-black."""
 NEUTRAL = "#7A8394"
-"""What is set beside a method: other classes, wrong predictions, observed frequencies."""
+"""Styles of things set beside a method: other classes, wrong predictions, observed frequencies."""
 TRUTH = "#E52ECF"
 """The true probabilities of simulated data; no method has this colour."""
 PAGES = {"light": ("#ffffff", "#f4f6fa"), "dark": ("#12151c", "#1b1f2a")}
@@ -89,7 +89,7 @@ Limits = tuple[float, float]
 
 @dataclass(frozen=True)
 class Style:
-    """How one method is drawn, in plotly's names."""
+    """Style of one method, in plotly's names."""
 
     color: str
     symbol: str = "circle"

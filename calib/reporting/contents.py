@@ -1,4 +1,4 @@
-"""What a report is made of, and the commands that make it again."""
+"""Contents of a report, and the commands that make it again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _REBUILD = (
 
 @dataclass(frozen=True)
 class Source:
-    """Where the data came from and how they were split, as far as the command line must be told.
+    """Source of the data and their split, as far as the command line needs it.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Source:
 
     @property
     def simulated(self) -> bool:
-        """Whether the data were drawn from known distributions and not predicted by a model."""
+        """Return whether the data were drawn from known distributions and not predicted by a model."""
         known = SAMPLES.get(self.sample or "")
         return known is not None and known.simulated
 
@@ -255,11 +255,11 @@ class Report(Displayed):
 
     @property
     def view(self) -> View:
-        """What was evaluated: the event of two classes, or the predicted class."""
+        """View of the evaluation: the event of two classes, or the predicted class."""
         return self.methods[0].evaluation.view
 
     def score(self, method: ReportedMethod, key: str) -> Mapping[Any, Any]:
-        """What the table says of one score of a method, by column.
+        """Columns of the table for one score of a method.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ def _facts(
 
 
 def _rows(part: Predictions, view: View) -> str:
-    """How many rows, with the event, in how many clusters."""
+    """Number of rows, with the event, in how many clusters."""
     events = (
         [f"{int((part.labels == view.column).sum()):,} with the event"] if view.is_event else []
     )

@@ -1,4 +1,4 @@
-"""What notebooks show of comparisons and reports: the verdict and the scores, in the ink of the notebook."""
+"""Comparisons and reports in notebooks: the verdict and the scores, in the ink of the notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all reports show in the same way: tables of scores, figures of methods, the data, and how to make it again."""
+"""Parts that all reports share: tables of scores, figures of methods, the data, and how to make it again."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _IN_SCRIPT = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
-"""What could end a script element, or begin another, as JSON writes it without these characters."""
+"""Characters that could end a script element, or begin another, with their JSON escapes."""
 
 
 @cache
@@ -161,7 +161,7 @@ class Note:
 
 
 Block = str | Markup | Table | Tiles | Note | Sequence[str]
-"""What a section is made of: a paragraph, HTML made here, a table, tiles, small print, or a list of sentences."""
+"""Blocks of a section: a paragraph, HTML made here, a table, tiles, small print, or a list of sentences."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ def reliability(methods: Sequence[ReportedMethod]) -> list[Any]:
 
 
 def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
-    """What a method changes of some scores of the raw model."""
+    """Tiles with a method's changes of some scores of the raw model."""
     found = []
     for key, (before, after) in changes(report.table, chosen.key, keys).items():
         title = SCORES[key].seen(report.view).title
@@ -321,7 +321,7 @@ def tiles(report: Report, chosen: ReportedMethod, keys: Sequence[str]) -> Tiles:
 
 
 def groups(report: Report) -> Iterator[Block]:
-    """In which groups the raw model and a calibrator are off, the worst first, as on the page Compare."""
+    """Groups in which the raw model and a calibrator are off, the worst first, as on the page Compare."""
     assert report.groups is not None
     wording = report.view.wording
     methods = report.before_and_after
@@ -351,7 +351,7 @@ def groups(report: Report) -> Iterator[Block]:
 
 
 def facts(report: Report) -> list[Block]:
-    """What the data are and what was noticed while reading them."""
+    """Facts of the data, and findings while reading them."""
     blocks: list[Block] = [Table("data", [], list(report.facts.items()))]
     if report.source.simulated:
         blocks.insert(
@@ -366,7 +366,7 @@ def facts(report: Report) -> list[Block]:
 
 
 def about_methods(report: Report) -> list[Block]:
-    """What each method does, its parameters, notes and what it took."""
+    """Methods with their parameters, notes and cost."""
     rows: list[list[str | Cell]] = []
     for method in report.methods:
         about = METHODS[method.name]

@@ -40,7 +40,7 @@ class Model:
 
     @property
     def title(self) -> str:
-        """How it is called."""
+        """Title of the panel."""
         return self.method.title
 
     def net_benefit(self, thresholds: Floats) -> NetBenefit:
@@ -65,7 +65,7 @@ def first(report: Report, models: list[Model]) -> Section:
 
 
 def more(models: list[Model]) -> Iterator[Section]:
-    """What a paper tells of a validation beyond that."""
+    """Further measures that a paper reports of a validation."""
     yield Section(
         "measures",
         "Measures",
@@ -157,7 +157,7 @@ def _said(interval: Interval, meaning: str) -> Cell:
 
 
 def finding(model: Model, of: str) -> str:
-    """Whether risks can be taken as they are, in the words of their panel; ``of`` says whose they are."""
+    """Judge the risks in the words of their panel; ``of`` says whose they are."""
     panel = model.panel
     if panel.too_few_events:
         return f"{of}: {panel.notes[0]}"
@@ -190,7 +190,7 @@ def useful(title: str, curve: NetBenefit) -> str:
 
 
 def _conventions(panel: RiskModelPanel) -> Table:
-    """Which of the definitions that share a name each measure is; kin stand together."""
+    """Definition of each measure among those that share a name; kin stand together."""
     titles: dict[str, list[str]] = {}
     for measure in panel.measures:
         titles.setdefault(measure.convention, []).append(measure.title)

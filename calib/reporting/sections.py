@@ -208,7 +208,7 @@ def _answered(
     promised: dict[float, Certified],
     clusters: str,
 ) -> Table:
-    """What can be answered at each accepted error, found on all test rows, and guaranteed."""
+    """Share of answers at each accepted error, found on all test rows, and guaranteed."""
     rows: list[list[str | Cell]] = []
     for error, one in promised.items():
         shares = [_share(answerable(curve, error).coverage) for curve in curves]

@@ -1,1 +1,1 @@
-"""All Streamlit code: session, the shell around every page, widgets, and one package for each page."""
+"""Streamlit code: session, the shell around every page, widgets, and one package for each page."""

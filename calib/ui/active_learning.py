@@ -68,7 +68,7 @@ class Rows:
 
     @classmethod
     def of(cls, session: OpenSession) -> Rows:
-        """Those of :func:`calib.active_learning.pool_from_predictions`."""
+        """Arguments of :func:`calib.active_learning.pool_from_predictions`."""
         data = session.data
         if data.train_features is not None and data.train_labels is not None:
             n_pool = len(data.train_labels)
@@ -95,7 +95,7 @@ class Rows:
 
 
 def simulations() -> list[Job]:
-    """All that were asked for, as they stand, arm by arm and shuffle by shuffle."""
+    """Requested simulations in their present state, arm by arm and shuffle by shuffle."""
     specs = [spec for kind, spec in current_session().studies.items() if kind.startswith(KIND)]
     return sorted(fits.where(specs), key=lambda job: (list(ARMS).index(_arm(job)), job.spec.title))
 
@@ -134,7 +134,7 @@ def finding(summary: pd.DataFrame) -> str:
 
 
 def follow(jobs: list[Job]) -> None:
-    """How far the simulations are and what they gave so far; while any runs, this part refreshes itself."""
+    """Show the progress of the simulations and their results so far; while any runs, this part refreshes itself."""
     if jobs:
         active = any(job.active for job in jobs)
         st.fragment(_follow, run_every=1.0 if active else None)(active)
@@ -207,7 +207,7 @@ def _figure(study: ArmStudy, measure: str) -> go.Figure:
 
 
 def _beneath(study: ArmStudy, jobs: list[Job]) -> None:
-    """What else a person should know, how the results were made, and all rounds as a file."""
+    """Show notes, how the results were made, and all rounds as a file."""
     settings: dict[str, Any] = jobs[0].spec.arguments[0]  # type: ignore[union-attr]
     show_notes(notes(study.table, settings))
     given = {name.replace("_", " "): value for name, value in settings.items() if value is not None}

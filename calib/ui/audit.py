@@ -37,7 +37,7 @@ COLORS: dict[Severity, str] = {
 MISMATCH = "labels", "problem"
 """The finding that every page shows, since all others are nonsense with it."""
 NOT_THERE = {"groups": "no groups", "time": "no times"}
-"""What a check lacks that was not tested."""
+"""Data that a check lacks which was not tested."""
 MOST_FINDINGS = 3
 POINTS = 100.0
 REFERENCES = {
@@ -149,7 +149,7 @@ def lead(session: OpenSession, page: str, *more: str) -> None:
 
 
 def is_usable(session: OpenSession) -> bool:
-    """Whether a calibrator of these outputs is worth an export."""
+    """Return whether a calibrator of these outputs is worth an export."""
     return audit_of(session).of("remedy").severity != "problem"
 
 

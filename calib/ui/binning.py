@@ -42,7 +42,7 @@ from calib.ui.widgets import draw_table, folded, scale_of_probabilities, segment
 
 
 def finding(picture: BinningPicture) -> str:
-    """What each scheme keeps of what the log-odds carry, and how many edges it has where labels are uncertain."""
+    """Describe how much information of the log-odds each scheme keeps, and its edges where labels are uncertain."""
     schemes = [(title, picture.schemes[name]) for name, title in SCHEME_NAMES.items()]
     (title, best), *others = sorted(schemes, key=lambda scheme: -scheme[1].label_information)
     most = picture.information
@@ -56,7 +56,7 @@ def finding(picture: BinningPicture) -> str:
 
 
 def edges_where_uncertain(picture: BinningPicture) -> str:
-    """How many edges each scheme has where most of the uncertainty about the label lies.
+    """Number of edges of each scheme where most of the uncertainty about the label lies.
 
     A scheme with more edges there than I-Max is said to be no better for it, or to be so, by what its bins keep.
     """
@@ -143,7 +143,7 @@ HOW_TO_READ_SETS = (
 
 @dataclass(frozen=True)
 class BinningChoice:
-    """What the visitor wants to see; ``target`` is None where all classes are pooled."""
+    """Choices of the visitor; ``target`` is None where all classes are pooled."""
 
     target: int | None
     n_bins: int
@@ -234,7 +234,7 @@ def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> N
 def questions(
     data: Predictions, picture: BinningPicture, rails: list[Rail], choice: BinningChoice
 ) -> None:
-    """What can be asked further of these bins."""
+    """Offer further questions about these bins."""
     folded("The bins in numbers", "binning/meaning", partial(meaning, picture, rails, choice))
     folded(
         "Information kept by number of bins",
@@ -274,7 +274,7 @@ def bin_table(bins: BinnedPairs) -> pd.DataFrame:
 
 
 def numbers_of_bins(picture: BinningPicture, choice: BinningChoice) -> None:
-    """What 2 to 64 bins keep."""
+    """Show the information that 2 to 64 bins keep."""
     what = "2 to 64 bins placed in every way"
     found = ready(
         ("information by bins", choice.target), what, information_by_bins, picture.density

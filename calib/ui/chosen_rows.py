@@ -24,7 +24,7 @@ CHOSEN = "rows"
 
 @dataclass(frozen=True, eq=False)
 class ChosenRows:
-    """What the rows are in Markdown, their numbers among the test rows of a split, and themselves."""
+    """Chosen rows: their description in Markdown, their numbers among the test rows of a split, and themselves."""
 
     said: str
     places: Ints

@@ -199,7 +199,7 @@ def other_languages(made: Packed) -> None:
 
 
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
-    """What an export records: the data, the split, and the scores before and after with their intervals."""
+    """Metadata of an export: the data, the split, and the scores before and after with their intervals."""
     before = intervals_of(raw)
     after = intervals_of(fit)
     constant = score_intervals(class_frequencies(raw.evaluation))
@@ -230,7 +230,7 @@ def remembering(session: OpenSession, fit: ShownFit) -> Calibrator:
 
 
 def calibrate_upload(session: OpenSession, fit: ShownFit, made: Packed) -> None:
-    """What the fit says of the test rows, of all rows, or of any upload with the same classes."""
+    """Calibrate the test rows, all rows, or any upload with the same classes."""
     pairs = is_pairs(session.data)
     whole = fit.calibrator.gives_probabilities and not pairs
     st.header("Calibrated probabilities" if whole else "Calibrated confidence")
@@ -355,7 +355,7 @@ def offer_decision(
 
 
 def decided(session: OpenSession, fit: ShownFit) -> None:
-    """What the files of a fit decide, with a button that leaves it out."""
+    """Show the decisions in the files of a fit, with a button that leaves them out."""
     held = session.carried.get(fit.key)
     if held is None:
         return

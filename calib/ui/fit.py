@@ -210,7 +210,7 @@ def results_by_method(session: OpenSession) -> dict[str, str]:
 
 
 def few_rows(methods: Sequence[str], n_rows: int) -> str:
-    """Which of the chosen methods may make the model worse with so few calibration rows, and what to take instead."""
+    """Name the chosen methods that may make the model worse with so few calibration rows, and what to take instead."""
     names = short_of_rows(methods, n_rows)
     if not names:
         return ""

@@ -181,7 +181,7 @@ def retry(key: str) -> None:
 
 @contextmanager
 def refusal_noted() -> Iterator[None]:
-    """Where too much waits, or what is asked for cannot be done, have the next page say why."""
+    """Leave a note for the next page where too much waits, or what is asked for cannot be done."""
     try:
         yield
     except CalibrationError as error:
@@ -189,7 +189,7 @@ def refusal_noted() -> Iterator[None]:
 
 
 def where(specs: Iterable[FitSpec | TaskSpec]) -> list[Job]:
-    """Where each of the visitor's fits or studies stands: in the queue, else as stored, else to be tried again."""
+    """State of each of the visitor's fits or studies: in the queue, else as stored, else to be tried again."""
     asked_for = {spec.key: spec for spec in specs}
     here = {job.key: job for job in queue().snapshot(asked_for)}
     return [here[key] if key in here else _as_stored(spec) for key, spec in asked_for.items()]
@@ -383,7 +383,7 @@ def ready(
     data: Data = NO_DATA,
     most_seconds: float = 0.0,
 ) -> T:
-    """What a worker computes over rows, once per key and view on the open split; the page waits and says for what.
+    """Compute over rows in a worker, once per key and view on the open split; the page waits and says for what.
 
     Parameters
     ----------

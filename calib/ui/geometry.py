@@ -36,7 +36,7 @@ from calib.ui.widgets import draw_table, segments
 
 
 def finding(sides: Sides) -> str:
-    """How often inputs well inside their class are right, and what dangerous ones are worth."""
+    """Describe the accuracy of inputs well inside their class, and the worth of dangerous ones."""
     inside, rest = sides.inside, sides.dangerous
     if sides.threshold <= 0:
         return _mostly_dangerous(sides)
@@ -109,7 +109,7 @@ def whose(measured: Measured, learned: Measured, n_train: int) -> str:
 def row_sentence(
     row: ExplainedInput, class_names: tuple[str, ...], isotonic: float, sigmoid: float, kind: str
 ) -> str:
-    """What is known of one test row; ``kind`` names the separation that the maps look at."""
+    """Describe one test row; ``kind`` names the separation that the maps look at."""
     predicted = literal(class_names[row.predicted])
     label = literal(class_names[row.label])
     verdict = "rightly" if row.predicted == row.label else f"wrongly (its label is {label})"
@@ -164,7 +164,7 @@ HOW_TO_READ = (
 
 
 def choose_kind() -> str:
-    """Which separation the page is about."""
+    """Choose the separation that the page is about."""
     return segments("Separation", KINDS, "l2", "geometry/kind", wrap=True)
 
 
@@ -180,7 +180,7 @@ def study_of(session: OpenSession, kind: str) -> SeparationStudy:
 
 
 def _arrays(session: OpenSession) -> Data:
-    """What workers compute on."""
+    """Arrays for the workers."""
     calibration, test = session.calibration, session.test
     arrays = {
         "features": test.features,

@@ -45,7 +45,7 @@ def judged_groups(session: OpenSession, fit: ShownFit) -> list[GroupFinding]:
 
 
 def sentence(groups: Sequence[GroupFinding], view: View) -> str:
-    """How many groups are off, and the one whose gap is largest."""
+    """Describe how many groups are off, and the one whose gap is largest."""
     if not groups:
         return "No group has 40 rows with 5 expected events and 5 others."
     off = [group for group in groups if group.severity == "problem"]
@@ -147,7 +147,7 @@ def beside_others(session: OpenSession, cohort: Cohort) -> None:
 
 
 def remedy(session: OpenSession) -> None:
-    """What corrects the groups, as the audit says."""
+    """Show the remedy for the groups, as the audit has it."""
     found = audit_of(session)
     st.markdown(plain(found.of("remedy").sentence))
     if found.column:
@@ -162,7 +162,7 @@ def remedy(session: OpenSession) -> None:
 
 
 def numbers(groups: Sequence[GroupFinding], view: View) -> None:
-    """All judged groups in a table."""
+    """Show the judged groups in a table."""
     table = pd.DataFrame(
         {
             "group": [group.name for group in groups],

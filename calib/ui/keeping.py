@@ -1,4 +1,4 @@
-"""What pages say about keeping: where the data are, what could not be written or deleted, and how to keep nothing."""
+"""Notices about keeping: where the data are, what could not be written or deleted, and how to keep nothing."""
 
 from __future__ import annotations
 

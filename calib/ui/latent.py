@@ -34,14 +34,14 @@ SAME = 0.05
 
 
 def finding(name: str, effect: EffectStudy) -> str:
-    """What it does to high, middle and low confidences."""
+    """Describe the effect on high, middle and low confidences."""
     if not effect.changes:
         return f"Too few test rows ({effect.n_rows}) for the effect of {name} on their confidences."
     return f"**{name} {_in_words(effect.changes)}.**"
 
 
 def against_temperature(outside: float | None) -> str:
-    """Whether the line of one temperature lies in the band that is drawn; see ``LatentCurve.temperature_outside``."""
+    """Return whether the line of one temperature lies in the drawn band; see ``LatentCurve.temperature_outside``."""
     if outside is None:
         return ""
     if outside > SAME:
@@ -69,7 +69,7 @@ def temperature_on_rows(curve: EffectCurve) -> str:
 
 
 def least_sure(name: str, curve: EffectCurve) -> str:
-    """Where the posterior is widest."""
+    """Place where the posterior is widest."""
     widest = int(np.argmax(curve.sd))
     return (
         f"{name} is least sure at confidences about {number(float(curve.before[widest]))} "
@@ -102,7 +102,7 @@ def _in_words(groups: list[GroupChange]) -> str:
 
 
 def _change(group: GroupChange) -> tuple[str, str]:
-    """What is done to the confidences of a range, and by how much."""
+    """Describe the change of the confidences of a range, and its size."""
     low = group.change - 2 * group.sd
     high = group.change + 2 * group.sd
     most = max(abs(low), abs(high))
@@ -154,7 +154,7 @@ class LatentFit:
 
 
 def latent_fits(fits: list[ShownFit]) -> list[ShownFit]:
-    """Those of the fits that have a latent function."""
+    """Fits that have a latent function."""
     return [fit for fit in fits if isinstance(fit.calibrator, GPCalib)]
 
 
@@ -214,7 +214,7 @@ def functions(fits: list[LatentFit]) -> None:
 
 
 def effects(fits: list[LatentFit]) -> None:
-    """All confidences of the test rows, before and after, and what each fit reports."""
+    """Show the confidences of all test rows, before and after, and what each fit reports."""
     curves = [(fit.name, fit.effect.curve, fit.fit.style) for fit in fits]
     draw = partial(effect_chart, curves, method_style("temperature"))
     widgets.show_kept(

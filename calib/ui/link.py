@@ -53,7 +53,7 @@ from calib.ui.text import add_notice, literal
 
 LINKS, PRIVATE = "calib_links", "calib_private"
 ARRIVED = "calib_arrived"
-"""Whether the link in the address was looked at, which is done once for a page that is opened anew."""
+"""Flag of the link in the address: it is looked at once for a page that is opened anew."""
 PARAMETER = "w"
 SETTINGS = ("fit/methods", VIEWPOINT)
 """Widgets whose choices come back too."""
@@ -86,7 +86,7 @@ class Link:
 
 
 def links() -> dict[str, Link]:
-    """Those of this tab by the hash of the data that were opened in it; the last is that of the open data."""
+    """Links of this tab by the hash of the data that were opened in it; the last is that of the open data."""
     found: dict[str, Link] = st.session_state.setdefault(LINKS, {})
     return found
 
@@ -276,12 +276,12 @@ def parameters() -> dict[str, str]:
 
 
 def private() -> bool:
-    """Whether the visitor asked that nothing be written."""
+    """Return whether the visitor asked that nothing be written."""
     return bool(st.session_state.get(PRIVATE))
 
 
 def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
-    """What the link of a session leads to."""
+    """Entry of the link of a session."""
     studies = {kind: spec for kind, spec in session.studies.items() if kind in STUDIES}
     return Entry(
         visitor=session.visitor,
@@ -307,7 +307,7 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
 
 
 def _settings(session: OpenSession) -> dict[str, Any]:
-    """What was chosen on the pages, and the cohort."""
+    """Choices on the pages, and the cohort."""
     settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
     if NOUN in session.picked:
         settings[NOUN] = session.picked[NOUN]

@@ -129,7 +129,7 @@ def mapless(fits: list[ShownFit], pooled: bool) -> str:
 
 
 def knows(name: str, posterior: BayesIsoMap) -> str:
-    """Where a Bayes-Iso's posterior comes from, and how wide its band is."""
+    """Describe where a Bayes-Iso's posterior comes from, and how wide its band is."""
     source = "averages over all monotone maps at pooled scores, exactly. "
     if posterior.n_maps:
         source = (
@@ -147,7 +147,7 @@ def knows(name: str, posterior: BayesIsoMap) -> str:
 
 
 def pair(name: str, low: Floats, high: Floats) -> str:
-    """How far apart Venn-Abers' two probabilities are, and what they are not."""
+    """Describe how far apart Venn-Abers' two probabilities are, and what they are not."""
     width = high - low
     median = _points(float(np.median(width)))
     most = _points(float(width.max()))
@@ -382,7 +382,7 @@ def overlay(
     target: int | None,
     choose: Callable[[str, Any], None],
 ) -> None:
-    """All maps in one figure, with the posterior of the first Bayes-Iso; beneath, how they are placed and scaled."""
+    """Draw all maps in one figure, with the posterior of the first Bayes-Iso; beneath, their place and scale."""
     figure = st.container()
     known = next((one for one in maps if one.judged.posterior is not None), None)
     n = len(calibration)
@@ -437,7 +437,7 @@ def overlay(
 
 
 def ends(session: OpenSession, maps: list[ShownMap]) -> None:
-    """Whether the maps are right at both ends."""
+    """Return whether the maps are right at both ends."""
     with st.container(horizontal=True, gap="small"):
         for end, title in (
             ("first", f"Lowest {100 * END:g}\u00a0%"),

@@ -18,7 +18,7 @@ SAID_OF = {
     "train_features": "the training set",
     "train_labels": "the training set",
 }
-"""What an array that is missing is called."""
+"""Names of missing arrays."""
 FEATURES = ("features",)
 TRAINING = ("features", "train_features", "train_labels")
 
@@ -52,7 +52,7 @@ class Entry:
         return self.title
 
     def missing(self, session: OpenSession | None) -> str:
-        """What the open data lack of what the page needs, in words; "" where nothing is missing, or open."""
+        """Data that the page needs and the open data lack, in words; "" where nothing is missing, or open."""
         if session is None:
             return ""
         data = session.data
@@ -90,7 +90,7 @@ MENU = {
 
 
 def entries() -> list[Entry]:
-    """All pages, in the order of the menu."""
+    """Entries of every page, in the order of the menu."""
     return [entry for section in MENU.values() for entry in section]
 
 

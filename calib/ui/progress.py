@@ -67,7 +67,7 @@ def finished_fit(job: Job, title: str = "") -> None:
 
 
 def fitted(jobs: list[Job]) -> str:
-    """How many are done, of how many: 3 of 8 fitted."""
+    """Count the finished fits: 3 of 8 fitted."""
     done = sum(job.calibrator is not None for job in jobs)
     return f"{done} fitted" if done == len(jobs) else f"{done} of {len(jobs)} fitted"
 
@@ -102,12 +102,12 @@ def fit_here(method: str, what: str) -> None:
 
 
 def waits(job: Job) -> bool:
-    """Whether a job has not started: its message is then its position in the queue."""
+    """Return whether a job has not started: its message is then its position in the queue."""
     return job.state == "queued"
 
 
 def fits_under_way(at_the_foot: bool = False) -> None:
-    """How many fits run and wait: at the menu's foot, and while any does at a page's top.
+    """Show how many fits run and wait: at the menu's foot, and while any does at a page's top.
 
     On a phone the menu is folded away. The page is drawn anew with each fit that ends.
     """
@@ -178,13 +178,13 @@ def stop(kind: str) -> None:
 
 
 def job_of(kind: str) -> Job | None:
-    """Where the study of this kind stands, if one was asked for."""
+    """Job of the study of this kind, if one was asked for."""
     spec = current_session().studies.get(kind)
     return None if spec is None else fits.where([spec])[0]
 
 
 def result_of(kind: str, unit: str = "fit", again: Callable[[], None] | None = None) -> Any:
-    """What the study of this kind gave; None where there is nothing yet.
+    """Result of the study of this kind; None where there is nothing yet.
 
     Then this says how far it is, with the button that stops it, or why it failed, with the one that tries again.
 

@@ -108,7 +108,7 @@ def controls(usual: Scale, session: OpenSession) -> Options:
 
 
 def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:
-    """Those that can be shown so: of one class, the methods that give it a probability; says which are left out."""
+    """Fits that can be shown so: of one class, the methods that give it a probability; says which are left out."""
     left_out = [fit.title for fit in chosen if not fit.calibrator.gives_probabilities]
     if options.target is None or not left_out:
         return chosen
@@ -347,7 +347,7 @@ def _panel_table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
 
 
 _PERFECT = {"oe": "1", "citl": "0", "slope": "1"}
-"""What a calibrated model has on average, of measures that this is known of."""
+"""Expected values of a calibrated model, of measures for which they are known."""
 
 
 def _if_calibrated(measure: RiskMeasure) -> str:

@@ -1,4 +1,4 @@
-"""What one visitor has open: the data, their split and the fits asked for. Lives in Streamlit's session state."""
+"""Session of one visitor: the data, their split and the fits asked for. Lives in Streamlit's session state."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ T = TypeVar("T")
 
 SESSION = "calib_session"
 VISITOR = "calib_visitor"
-"""What was computed while no data are open, in Streamlit's session state."""
+"""Results computed while no data are open, in Streamlit's session state."""
 REJECTED = "calib_rejected"
 """The files read last, where they could not be opened, in Streamlit's session state."""
 FROM_THE_TOP = "calib_from_the_top"
-"""Whether the next page drawn is shown from its top, wherever it was scrolled to, in Streamlit's session state."""
+"""Flag to show the next page from its top, wherever it was scrolled to, in Streamlit's session state."""
 VIEWPOINT = "view/point"
 """The switch between the event and the predicted class of two classes, in Streamlit's session state."""
 EXPORTED = "export/calibrator"
 """The fit chosen on Export, by its key, among what the visitor has picked."""
 NOUN = "data/noun"
-"""What the visitor calls the event, among what they have picked."""
+"""Name of the event that the visitor gave, among what they have picked."""
 MOST_KEPT = 100
 """Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
 KEPT_SHARE = 0.1
@@ -70,7 +70,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """What the visitor has chosen a fit's files to decide.
+    """Decisions that the visitor has chosen for a fit's files.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class OpenSession(Visitor):
 
     @property
     def shown(self) -> Predictions:
-        """All rows, of the cohort alone where one is chosen."""
+        """Rows of the cohort where one is chosen, else every row."""
         return self.data if self.cohort is None else self.cohort.data
 
     @property
@@ -251,7 +251,7 @@ class OpenSession(Visitor):
 
     @property
     def view(self) -> View:
-        """What is looked at: of two classes the event unless the visitor asked for the predicted class."""
+        """View of the pages: of two classes the event unless the visitor asked for the predicted class."""
         view = view_of(self.data, self.viewpoint)
         return replace(view, event_name=self.picked.get(NOUN) or view.event_name)
 
@@ -314,7 +314,7 @@ def _usual_part(data: Predictions, part: float | None) -> float | None:
 
 
 def find_session() -> OpenSession | None:
-    """What the visitor has open, or None."""
+    """Session of the visitor, or None."""
     return st.session_state.get(SESSION)
 
 
@@ -328,7 +328,7 @@ def find_visitor() -> Visitor | None:
 
 
 def current_session() -> OpenSession:
-    """What the visitor has open; for callbacks of parts that are drawn with open data alone."""
+    """Session of the visitor; for callbacks of parts that are drawn with open data alone."""
     session = find_session()
     if session is None:
         raise CalibrationError("No data are open.")
@@ -336,7 +336,7 @@ def current_session() -> OpenSession:
 
 
 def keep(key: Hashable, build: Callable[[], T]) -> T:
-    """What ``build`` makes, made once per key and view on the open split.
+    """Build a value once per key and view on the open split, and keep it.
 
     A rerun draws a whole page, and building one plotly figure takes some 40 ms. The key names fits the result
     depends on besides the data and the split, which empty the store when they change: fits by their key.

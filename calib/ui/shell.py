@@ -54,7 +54,7 @@ IMPORTED = (
     "plotly.graph_objs.layout",
     "calib.reporting",
 )
-"""What the first split, figure and comparison import, which takes more than a processor second."""
+"""Modules of the first split, figure and comparison, whose import takes more than a processor second."""
 TO_THE_TOP = """document.querySelector('[data-testid="stMain"]').scrollTo(0, 0)"""
 """Streamlit scrolls up when the page changes, and offers no way to do so on the same page."""
 ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2.4">
@@ -150,7 +150,7 @@ def page(title: str, invitation: str = "") -> Iterator[None]:
 
 
 def _about(session: OpenSession, title: str) -> None:
-    """What is open and the cohort in one line; where a page has no words for an event, that it has none."""
+    """Describe the open data and the cohort in one line; where a page has no words for an event, that it has none."""
     about = {
         "top-label": plural(session.data.n_classes, "class", "classes"),
         "event": f"two classes, event: {literal(session.view.event_name)}",
@@ -195,7 +195,7 @@ def show_all_rows() -> None:
 
 
 def _lacks(session: OpenSession, entry: Entry, missing: str) -> None:
-    """In place of a page, what the data lack for it, and why where that came with them and cannot be used."""
+    """Show what the data lack for a page, and why where that came with them and cannot be used."""
     st.info(f"This page needs {missing}, which these data do not hold.")
     for finding in session.data.findings:
         if finding.left_out in entry.needs:
@@ -303,7 +303,7 @@ def need_data(sample: str = "simulated-loans") -> None:
 
 
 def open_session(sample: str = "simulated-loans") -> OpenSession:
-    """What the visitor has open, which a page asks for once; where nothing is open, say so and draw no more."""
+    """Open the visitor's session, once a page; where nothing is open, say so and draw no more."""
     session = find_session()
     if session is None:
         need_data(sample)

@@ -25,7 +25,7 @@ LEVELS: dict[Level, tuple[Callable[..., object], str]] = {
     "warning": (st.warning, ":material/warning:"),
     "error": (st.error, ":material/error:"),
 }
-"""How sentences of each level are shown, and with which icon."""
+"""Function and icon for sentences of each level."""
 
 
 def binning_name(binning: str) -> str:
@@ -58,7 +58,7 @@ def rows_count_once(weights: object) -> None:
 
 
 def show_notes(notes: Iterable[str], first: str = "") -> None:
-    """What else a person should know, such as how a fit ended: plain sentences, one a line, after a first line."""
+    """Show notes, such as how a fit ended: plain sentences, one a line, after a first line."""
     lines = [
         *([first] if first else []),
         *(f":material/info: {escape_markdown(note)}" for note in notes),

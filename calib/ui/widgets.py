@@ -247,7 +247,7 @@ def put(key: str, value: Any) -> None:
 
 
 def drawn_with(key: str, value: N) -> N | None:
-    """What a number's widget that is about to be drawn begins with; one that holds another value gets this one.
+    """Initial value of a number's widget that is about to be drawn; one that holds another value gets this one.
 
     A value that is put in reaches the browser with one run alone. A run that ends before its end, as on a click in the
     menu, never shows it, and the widget would stand at its lowest value; what it begins with comes with every run.

@@ -40,7 +40,7 @@ LOOKED_AT = 20_000
 """Rows of several columns that are looked at for their scale, from the first to the last."""
 
 FEW, FEW_FLAGS = 20, 5
-"""In a single column of fewer rows the range tells little, and 0 and 1 alone may stand there by chance."""
+"""Fewest rows of a single column whose range is telling; in fewer, 0 and 1 alone may stand there by chance."""
 
 A_SLIP = 0.02
 """Share of rows up to which values outside [0, 1] are slips among probabilities."""

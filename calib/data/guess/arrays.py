@@ -1,4 +1,4 @@
-"""Which arrays or columns of a file are outputs, labels and features: first by name, then by shape and type."""
+"""Outputs, labels and features among arrays or columns of a file: first by name, then by shape and type."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ BESIDE = (
     Beside("groups", "named after a group", lambda column: column.says == "group"),
     Beside("groups", "text of few values", is_group),
 )
-"""In the order in which they are looked for; of several columns that fit the one with the fewest values is taken."""
+"""Roles in the order in which they are looked for; of several columns that fit, the one with the fewest values."""
 
 
 def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
@@ -200,7 +200,7 @@ LEFT = {
     "cluster": "it may hold rows together",
     "group": "another column gives the groups",
 }
-"""Why a column with such a name is not used."""
+"""Reasons why a column with such a name is not used."""
 
 
 def why_left(column: Column) -> str:

@@ -1,4 +1,4 @@
-"""What a column is: the words of its name and what its values may be, from a sample of the rows."""
+"""Meaning of a column: the words of its name and what its values may be, from a sample of the rows."""
 
 from __future__ import annotations
 
@@ -93,19 +93,19 @@ class Column:
 
     @cached_property
     def is_date(self) -> bool:
-        """Whether it holds dates."""
+        """Return whether it holds dates."""
         if self.numbers is not None or self.cells.dtype.kind != "U":
             return self.cells.dtype.kind == "M"
         return bool(self.known.any() and times_of(self.present[:50]))
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether it holds whole numbers alone."""
+        """Return whether it holds whole numbers alone."""
         return self.numbers is not None and bool((self.present == np.floor(self.present)).all())
 
     @cached_property
     def is_discrete(self) -> bool:
-        """Whether it holds text or whole numbers."""
+        """Return whether it holds text or whole numbers."""
         return not self.is_date and (self.numbers is None or self.is_whole)
 
     @cached_property
@@ -120,38 +120,38 @@ class Column:
 
     @property
     def in_unit(self) -> bool:
-        """Whether it holds numbers between 0 and 1 alone."""
+        """Return whether it holds numbers between 0 and 1 alone."""
         return self.low >= -1e-6 and self.high <= 1 + 1e-6
 
     @property
     def is_number(self) -> bool:
-        """Whether it may hold outputs: numbers that are more than two whole ones."""
+        """Return whether it may hold outputs: numbers that are more than two whole ones."""
         return self.numbers is not None and (len(self.values) > 2 or not self.is_whole)
 
     @property
     def is_fraction(self) -> bool:
-        """Whether it may hold probabilities: numbers from 0 to 1, or to 100 where its name speaks of percent."""
+        """Return whether it may hold probabilities: numbers from 0 to 1, or to 100 where its name speaks of percent."""
         percent = "%" in self.name or bool(self.words & w.PERCENT)
         return self.is_number and (self.in_unit or (percent and 0 <= self.low <= self.high <= 100))
 
     @property
     def all_different(self) -> bool:
-        """Whether (nearly) every row has a text or a whole number of its own."""
+        """Return whether (nearly) every row has a text or a whole number of its own."""
         return self.is_discrete and len(self.values) > max(FEW, 0.9 * len(self.present))
 
     @cached_property
     def is_counter(self) -> bool:
-        """Whether it counts the rows."""
+        """Return whether it counts the rows."""
         return self.is_whole and len(self.present) > 2 and bool((np.diff(self.present) > 0).all())
 
     @cached_property
     def names_classes(self) -> bool:
-        """Whether its values may be classes: text or whole numbers that repeat."""
+        """Return whether its values may be classes: text or whole numbers that repeat."""
         return bool(self.values) and self.is_discrete and not self.all_different
 
     @property
     def yes_or_no(self) -> bool:
-        """Whether its two values say what happened and what did not."""
+        """Return whether its two values say what happened and what did not."""
         plain = {value.strip().lower() for value in self.values}
         said = bool(plain & w.HAPPENED and plain & w.DID_NOT) or plain in ({"1", "2"}, {"-1", "1"})
         return said and len(self.values) == 2

@@ -1,4 +1,4 @@
-"""Which class a single column is the probability of: names say it, and its agreement with the outcome may veto."""
+"""Class of which a single column is the probability: names decide, and its agreement with the outcome may veto."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LabelValues = tuple[str, ...] | tuple[int, ...] | None
 """Label of each column, that of a single column's event last; None for the usual order, 0 before 1."""
 
 Strength = Literal["named", "likely", "open"]
-"""How surely names say the direction: alone, only where the data agree, or not at all."""
+"""Certainty with which names give the direction: alone, only where the data agree, or not at all."""
 
 SIGNIFICANT = 2.326
 """Standard errors of a one-sided test at .01."""

@@ -1,4 +1,4 @@
-"""Which of several files holds what: by their names, else by the shapes of what is in them."""
+"""Content of each of several files: by their names, else by the shapes of what is in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCE = "source"
 
 @dataclass(frozen=True)
 class Looked:
-    """What a file is called, and how narrow it is.
+    """Name of a file, and its width.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Looked:
 
 
 def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
-    """What each file holds, without reading it; one that cannot be opened says why when it is read."""
+    """Look at each file without reading it; one that cannot be opened says why when it is read."""
     found = []
     for file in files:
         with ExitStack() as stack:
@@ -56,7 +56,7 @@ def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
 
 
 def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]:
-    """What each of several files is given for: the outputs, or one of :data:`calib.data.options.FILES`.
+    """Role of each of several files: the outputs, or one of :data:`calib.data.options.FILES`.
 
     Where no name says which one holds the labels, it is the narrowest. Each role is given once; later files that seem
     to have it too are left aside, since nothing says what they are.
@@ -80,7 +80,7 @@ def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]
 
 
 def _role_of(name: str) -> str:
-    """What a name says, without a number at its end: ``val_y2.npy`` holds the labels "y" of the calibration part."""
+    """Role in a name, without a number at its end: ``val_y2.npy`` holds the labels "y" of the calibration part."""
     part, base = canonical(PurePath(name).stem)
     base = base.rstrip(digits) or base
     if base in FEATURES or base.endswith(("features", "embeddings")):

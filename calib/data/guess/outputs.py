@@ -1,4 +1,4 @@
-"""Which columns may be a model's outputs: one alone, or one for each class."""
+"""Candidates for a model's outputs: one column alone, or one for each class."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ class Outputs:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one column: the probability of a class, or the confidence in an answer."""
+        """Return whether it is one column: the probability of a class, or the confidence in an answer."""
         return len(self.columns) == 1
 
     @property
     def is_named(self) -> bool:
-        """Whether what the names have in common is a word for outputs, or for a class."""
+        """Return whether the names share a word for outputs, or for a class."""
         return not known_words(self.stem).isdisjoint(NAMED)
 
     @property
     def counts_up(self) -> bool:
-        """Whether the classes are called 0, 1, 2, ... or 1, 2, 3, ..."""
+        """Return whether the classes are called 0, 1, 2, ... or 1, 2, 3, ..."""
         numbers = sorted(int(name) if name.isdecimal() else -1 for name in self.classes)
         return numbers in (
             list(range(len(numbers))),

@@ -83,7 +83,7 @@ class Reading:
 
     @property
     def is_prediction(self) -> bool:
-        """Whether the outcome is the class of the largest output in every row, as predictions are."""
+        """Return whether the outcome is the class of the largest output in every row, as predictions are."""
         return self.outcome is not None and follows(self.outcome, self.outputs.columns)
 
     @cached_property

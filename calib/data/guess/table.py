@@ -76,7 +76,7 @@ class Guess:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the first reading is taken."""
+        """Return whether the first reading is taken."""
         return bool(self.readings) and not self.doubt
 
     def choices(self, given: Choices) -> Choices:

@@ -74,7 +74,7 @@ OTHERS = {
         ("a packed archive, which is not read", "Unpack it first."),
     ),
 }
-"""What a file is by its first bytes in lower case, and what to do."""
+"""Kind of a file by its first bytes in lower case, and what to do."""
 
 
 def sniff(name: str, file: BinaryIO) -> Format:

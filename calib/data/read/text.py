@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
-"""In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
+"""Delimiters in the order they are tried: a comma may also be a decimal comma, a blank may stand in a name."""
 
 COMMENTS = ("#", "%", "//", "sep=", '"sep=')
 """Beginnings of lines above a table that say nothing of its columns; by the last two Excel is told the delimiter."""

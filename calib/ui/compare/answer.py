@@ -1,4 +1,4 @@
-"""What to take, in words, and the report to hand over."""
+"""Recommendation in words, and the report to hand over."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ CLOSER = "closer"
 
 
 def claims_of(fits: Sequence[ShownFit]) -> Claims:
-    """What the differences of these fits allow to be claimed, by their titles; the raw model is the first."""
+    """Claims about the differences of these fits, by their titles; the raw model is the first."""
     return keep(("claims", *_named(fits)), lambda: Claims(resampled(fits)))
 
 
 def _named(fits: Sequence[ShownFit]) -> tuple[Hashable, ...]:
-    """What a comparison depends on besides the rows."""
+    """Names on which a comparison depends besides the rows."""
     return tuple((fit.key, fit.title) for fit in fits)
 
 
 def answer_of(fits: Sequence[ShownFit]) -> Recommendation | None:
-    """What to take; None where no method has a score to decide by."""
+    """Recommendation; None where no method has a score to decide by."""
     return keep(("answer", *_named(fits)), lambda: recommendation_of(claims_of(fits), fits))
 
 
 def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendation | None:
-    """What to take, by the NLL; by the ECE where no calibrator has an NLL."""
+    """Recommendation by the NLL; by the ECE where no calibrator has an NLL."""
     return recommend(
         claims,
         {fit.title: fit.calibrator for fit in fits},
@@ -57,7 +57,7 @@ def finding(answer: Recommendation) -> str:
 
 
 def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
-    """What to take in Markdown, and the fit that pages begin with: where the raw model would do, the best other.
+    """Recommendation in Markdown, and the fit that pages begin with: where the raw model would do, the best other.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
 
 
 def waiting() -> str:
-    """How many fits have ended while others still run; "" once all have."""
+    """Number of fits that have ended while others still run; "" once all have."""
     current = jobs()
     ended = sum(not job.active for job in current)
     if ended == len(current):
@@ -104,7 +104,7 @@ def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: 
 
 
 def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
-    """What to take and the button that leads to its export; progress while fits run."""
+    """Show the recommendation and the button that leads to its export; progress while fits run."""
     answer = answer_of(fits)
     if answer is None:
         return
@@ -130,7 +130,7 @@ def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
 
 
 def failed() -> None:
-    """Which fits failed and why."""
+    """Failed fits with their reasons."""
     why: dict[str, list[str]] = {}
     for job in jobs():
         if not job.active and job.calibrator is None:
@@ -168,7 +168,7 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
 
 
 def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
-    """What the report of these fits is made of; see :func:`calib.reporting.html_of_fits`."""
+    """Contents of the report of these fits; see :func:`calib.reporting.html_of_fits`."""
     files = {role: name for role, (name, _) in session.reading.upload.items()}
     source = Source(
         files, session.reading.choices, session.sample, part=session.part, seed=session.seed

@@ -30,7 +30,7 @@ BEGIN = ("NLL", "Brier", "accuracy", "ECE")
 # Over- and underconfidence give the sign of the gap, and the event rate is the same for all methods.
 SHOWN = tuple(key for key in SCORES if key not in ("signed gap", EVENT_RATE))
 _COLUMNS = {True: 5, False: 8}
-"""So many scores fit beside each other in a window of 1500 pixels, with their intervals and without; more go below."""
+"""Number of scores beside each other in a window of 1500 pixels, with their intervals and without; more go below."""
 
 
 def all_scores(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -135,5 +135,5 @@ class Shown(float):
 
 
 def shown_text(cell: Any) -> str:
-    """What a cell shows that holds a :class:`Shown`."""
+    """Text of a cell that holds a :class:`Shown`."""
     return str(cell.text)

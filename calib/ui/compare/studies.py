@@ -34,7 +34,7 @@ N_SPLITS = 10
 
 
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
-    """Whether other splits would say the same."""
+    """Show whether other splits agree."""
     st.write(
         f"Every method is fitted again on {N_SPLITS} random splits of all rows, as the papers do. The intervals allow "
         "for splits that share most of their rows (Nadeau and Bengio 2003)."
@@ -52,7 +52,7 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
 
 
 def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
-    """How many labels each method needs."""
+    """Show the number of labels that each method needs."""
     st.write(
         f"Every method is fitted on ever more of the calibration rows of {N_SIZE_SPLITS} random splits of all rows, "
         "and scored on the rows left."
@@ -100,7 +100,7 @@ def _offer(
 
 
 def seconds_of(fit: ShownFit) -> float:
-    """What one more such fit costs: processor time, which does not count what else ran then, or time on the GPU."""
+    """Cost of one more such fit: processor time, which does not count what else ran then, or time on the GPU."""
     return fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds
 
 

@@ -1,4 +1,4 @@
-"""What a table holds: the readings to choose from, and a grid with the role of each column.
+"""Roles of a table: the readings to choose from, and a grid with the role of each column.
 
 A choice of roles is remembered for tables with the same columns.
 """
@@ -44,7 +44,7 @@ ASKED = ("ambiguous", "several_sheets")
 MOST_READINGS = 3
 """Readings that are offered; the grid beneath them says every other one."""
 EMPTY_CELL = "–"
-"""What stands for a missing cell."""
+"""Text of a missing cell."""
 FURTHER = "metadata"
 """Role of further columns of few values: groups in the grid, without being chosen as the groups."""
 HEIGHT = 460
@@ -142,7 +142,7 @@ def choosers(
 
 
 def _other_roles(roles: Mapping[str, tuple[str, str]]) -> str:
-    """What else was found in the table, and that each role can be changed."""
+    """Show the other columns of the table, and that each role can be changed."""
     columns: dict[str, list[str]] = {}
     for name, (role, _) in roles.items():
         columns.setdefault(_title(role), []).append(literal(name, 30))
@@ -258,7 +258,7 @@ def remember(reading: Reading) -> None:
 
 
 def remembered(reading: Reading) -> dict[str, Any]:
-    """What was decided for an earlier table with the same columns; empty if nothing was."""
+    """Decisions for an earlier table with the same columns; empty if there are none."""
     known: dict[tuple[str, ...], dict[str, Any]] = st.session_state.get(REMEMBERED, {})
     return known.get(_columns(reading), {})
 

@@ -41,7 +41,7 @@ FILE_WIDTH = 320
 
 
 def show_limits() -> None:
-    """How files are kept; the uploader itself says how large one may be."""
+    """Show how files are kept; the uploader itself says how large one may be."""
     store = server_store()
     kept = "Nothing is kept on disk."
     if store is not None and not private():
@@ -136,7 +136,7 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
 
 
 def proposed_roles(files: Sequence[StoredUpload]) -> tuple[str, ...]:
-    """What each of several files is probably given for; all but the first few are left aside."""
+    """Probable role of each of several files; all but the first few are left aside."""
     most = files[: 1 + len(FILES)]
     sources: tuple[Any, ...] = tuple((file.filename, file) for file in most)
     try:
@@ -211,7 +211,7 @@ def read_again(reading: Reading, changed: Mapping[str, Any]) -> None:
 
 
 def last_reading() -> Reading:
-    """How the files that were given last were read, also where they could not be opened."""
+    """Reading of the files that were given last, also where they could not be opened."""
     session = find_session()
     return st.session_state.get(REJECTED) or (Reading() if session is None else session.reading)
 
@@ -236,7 +236,7 @@ def change_by_hand(reading: Reading) -> None:
 
 
 def _form(inspection: Inspection) -> dict[str, Any]:
-    """What is left or changed of every option, by name; columns of a table have their own form."""
+    """Form of every option that is left or changed, by name; columns of a table have their own form."""
     arrays = [array.name for array in inspection.arrays]
     in_files = not inspection.rows or len({array.file for array in inspection.arrays}) > 1
     inferred = {name: getattr(inspection.choices, name) for name in OPTIONS}

@@ -72,7 +72,7 @@ def overview(session: OpenSession, reading: Reading | None) -> None:
 
 
 def how_it_was_read(session: OpenSession, reading: Reading | None) -> None:
-    """In one line what the columns were taken for; opened, how to change that; warnings and weights stand above."""
+    """Show the roles of the columns in one line; opened, how to change them; warnings and weights stand above."""
     data = session.data
     if reading is None or reading.inspection is None:
         for finding in audit.audit_of(session).beyond(data.findings):
@@ -96,7 +96,7 @@ def how_it_was_read(session: OpenSession, reading: Reading | None) -> None:
 
 
 def read_as(data: Predictions) -> str:
-    """What each column was taken for, and which were left aside."""
+    """Role of each column, and the columns that were left aside."""
     columns: dict[str, list[str]] = {}
     for entry in data.roles:
         columns.setdefault(entry.role, []).append(literal(entry.column, 30))
@@ -245,7 +245,7 @@ def _with_decisions(reading: Reading, data: Predictions, decisions: dict[str, An
 
 
 def not_opened(reading: Reading) -> bool:
-    """Where the files read last could not be opened: the question which reading is meant, or what is wrong.
+    """Show why the files read last could not be opened: the question which reading is meant, or what is wrong.
 
     Returns
     -------
@@ -492,7 +492,7 @@ def open_roles() -> None:
 
 
 def sentence(data: Predictions, features: np.ndarray) -> str:
-    """What each row carries, and what there is to compare it with."""
+    """Describe the arrays beside each row, and what there is to compare it with."""
     if features.ndim == 2:
         each = plural(features.shape[1], "number")
     else:

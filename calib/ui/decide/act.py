@@ -223,7 +223,7 @@ def _count(alarms: float) -> str:
 def on_costs(
     saved: Interval, scale: float = 1.0, write: Callable[[float], str] = number, unit: str = ""
 ) -> str:
-    """Whether a new rule saves costs or adds to them, as the rest of "that ...", with positive numbers.
+    """Describe whether a new rule saves costs or adds to them, as the rest of "that ...", with positive numbers.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def rule(session: OpenSession, found: EventDecision) -> EventCut:
 
 
 def numbers(found: EventDecision, has_calibrator: bool) -> None:
-    """What each rule leads to, per 1,000 cases, in a table; what calibration changes, and which rows were used."""
+    """Show each rule's outcome per 1,000 cases in a table; what calibration changes, and which rows were used."""
     change = found.from_raw
     if has_calibrator and change.changed.value:
         share = f"**{percent(change.changed.value)}** ({percents(change.changed)})"

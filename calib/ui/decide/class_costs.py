@@ -100,7 +100,7 @@ def _matrix(names: list[str]) -> Floats:
 
 
 def is_zero_one(rule: CostMatrix) -> bool:
-    """Whether all errors cost the same and right decisions nothing, so that the most probable class costs least."""
+    """Return whether all errors cost the same and right decisions nothing: the most probable class costs least."""
     off = rule.costs[~np.eye(len(rule.costs), dtype=bool)]
     return (
         rule.hand_over is None
@@ -120,7 +120,7 @@ def decision_of(
 
 
 def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
-    """What the decisions cost beside those by the most probable class, and what calibration changes."""
+    """Describe the cost of the decisions beside those by the most probable class, and what calibration changes."""
     one = found.method
     cost, plain = (number(OF_ROWS * part.value) for part in (one.cost, one.plain))
     if not one.changed.value:

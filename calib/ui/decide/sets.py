@@ -89,7 +89,7 @@ def sets_of(
 
 
 def words(title: str, found: SetsBeside, alpha: float) -> None:
-    """What sets hold, how often they hold the label, and what calibration changes."""
+    """Describe the sets: their size, how often they hold the label, and what calibration changes."""
     one, made = found.method.found, found.method.made
     expected = ""
     if made.top_alone:
@@ -121,7 +121,7 @@ def _change(found: SetsBeside) -> str:
 
 
 def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
-    """How many classes sets hold, of the method and of the raw model."""
+    """Draw the number of classes in sets, of the method and of the raw model."""
     shown = [(raw.title, found.raw.found.sizes, raw.style)] if raw.key != fit.key else []
     shown += [(fit.title, found.method.found.sizes, fit.style)]
     made = found.method.made

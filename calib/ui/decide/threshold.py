@@ -1,4 +1,4 @@
-"""What a decision with one threshold opens with: its figure, the threshold to drag or to type, and four numbers."""
+"""Opening of a decision with one threshold: its figure, the threshold to drag or to type, and four numbers."""
 
 from __future__ import annotations
 

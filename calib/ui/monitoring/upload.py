@@ -118,7 +118,7 @@ def _uploaded() -> Subject | None:
 
 
 def record_sentence(exported: ExportedCalibrator) -> str:
-    """Which calibrator a file holds: its method, its classes, its data and its day, as far as they are recorded."""
+    """Describe the calibrator in a file: its method, its classes, its data and its day, as far as they are recorded."""
     names = [literal(str(name), 20) for name in exported.class_names]
     few = (
         listed(names)

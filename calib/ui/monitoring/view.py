@@ -114,7 +114,7 @@ def _judged(subject: Subject, given: NewData, new: NewRows) -> Checked | None:
 
 
 def unlabelled(subject: Subject, answer: Checked) -> None:
-    """What is to be expected of rows without labels, what that assumes, and the shift of the scores."""
+    """Show the expectation for rows without labels, its assumption, and the shift of the scores."""
     found = answer.check.expected
     assert found is not None
     said = sentences(found, subject.title, answer.check.accuracy_before)
@@ -285,7 +285,7 @@ def _tests(
 
 
 def _batches(given: NewData, answer: Checked, n_batches: int) -> None:
-    """What the batches are, and how to have others."""
+    """Describe the batches, and how to have others."""
     n = len(answer.check.evaluation)
     timed = answer.times is not None
     columns = answer.columns

@@ -235,7 +235,7 @@ def _chain(chosen: list[ShownFit], bins: tuple[int, str]) -> go.Figure:
 
 
 def bands(fits: list[ShownFit], fit: ShownFit) -> None:
-    """What each band of confidence adds to the gap, raw model over method, and of all methods in a table."""
+    """Show each band's contribution to the gap, raw model over method, and all methods in a table."""
     view = fit.evaluation.view
     methods = [_bands(one) for one in beside_raw(fits, fit)]
     names = [band_name(*ends) for ends in pairwise(view.bands)]

@@ -1,4 +1,4 @@
-"""What a request must pass before Streamlit sees it: where it comes from, what it asks for, how much it brings."""
+"""Checks of a request before Streamlit sees it: where it comes from, what it asks for, how much it brings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one visitor may hold in memory and in the temporary folder, and how much that is."""
+"""Memory and temporary files of one visitor: their limit, and how much they take."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def uploader(label: str, key: str, help: str | None = None) -> StoredUpload | No
 
 
 def all_made() -> list[Any]:
-    """What pages keep of what they read of the visitor's files."""
+    """Results that pages keep of what they read of the visitor's files."""
     return [stored.made for stored in st.session_state.get(HELD, {}).values() if stored is not None]
 
 
