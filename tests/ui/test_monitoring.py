@@ -111,6 +111,15 @@ def test_times_of_the_open_file_are_followed_without_another_upload(queue: Engin
     assert len(charts(app)) == 2
 
 
+def test_an_open_file_with_a_time_for_every_row_keeps_the_page(queue: Engine) -> None:
+    logits, labels = simulate(n=2100)
+    seconds = np.arange(2100).astype(str)
+    session = twice(logits, labels, times=np.r_[seconds, seconds])
+    app = open_page(PAGE, fit(queue, session, "temperature"))
+    assert clean(app), "more batches than a test takes are no error of the page"
+    assert "batches" in said(app) and not charts(app)
+
+
 def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     logits, labels = simulate(n=500)
     content = npz_bytes(logits=logits, labels=labels)

@@ -16,9 +16,10 @@ from calib.diagnostics.sequential_tests import SequentialTests, default_size, te
 from calib.diagnostics.shift import CalibrationShift, off, verdict
 from calib.diagnostics.shift_data import NewRows
 from calib.engine import Data
+from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import SAME_DATA
-from calib.formatting import plural, signed
+from calib.formatting import escape_markdown, plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
 from calib.plots.reliability import common_limits, explain_diagram, reliability_diagram, usual_scale
@@ -248,7 +249,11 @@ def open_rows_over_time(subject: Subject, session: OpenSession) -> None:
         return
     column = next((role.column for role in session.data.roles if role.role == "time"), "times")
     st.subheader(f"The test rows in the order of {literal(column)}")
-    found = _tests(subject, subject.before, subject.key, times, None)
+    try:
+        found = _tests(subject, subject.before, subject.key, times, None)
+    except CalibrationError as error:  # too many batches
+        st.caption(escape_markdown(str(error)))
+        return
     st.caption(f"{plural(len(found), 'batch', 'batches')}: weeks, days or numbers of the column.")
 
 
