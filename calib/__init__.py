@@ -114,7 +114,7 @@ __all__ = [
 def _to_html(result: Any) -> str | None:
     """HTML of a result for a notebook; None where the extra ``report`` is not installed."""
     try:
-        from calib.reporting.notebook import html_of
+        from calib.reporting.make import html_of
     except ModuleNotFoundError:
         return None
     return html_of(result)

@@ -8,8 +8,7 @@ import streamlit as st
 
 from calib.ui.compare.answer import report_button
 from calib.ui.compare.overview import overview
-from calib.ui.compare.scores import all_scores
-from calib.ui.compare.studies import repeated, sizes
+from calib.ui.compare.studies import all_scores, repeated, sizes
 from calib.ui.fits import shown_fits
 from calib.ui.shell import open_session, page
 from calib.ui.widgets import folded

@@ -13,7 +13,7 @@ from calib.cli import main
 from calib.data import Predictions
 from calib.plots.style import method_style
 from calib.registry import METHODS
-from calib.ui.compare.scores import SHOWN
+from calib.ui.compare.studies import SHOWN
 from calib.ui.menu import MENU
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate

@@ -66,7 +66,6 @@ SHORT = {
     "calibrators/identity.py": "a method has a file of its own, however little it does",
     "cli/audit.py": "a command has a file of its own, as all others have",
     "cli/settings.py": "a command has a file of its own, as all others have",
-    "reporting/notebook.py": "what results are shown by in a notebook, imported by name where its packages are there",
 }
 
 

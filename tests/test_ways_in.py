@@ -11,7 +11,7 @@ import pytest
 import calib
 from calib import metrics
 from calib.numerics import softmax
-from calib.sklearn.scorers import brier_scorer, ece_scorer, nll_scorer
+from calib.sklearn.evaluation import brier_scorer, ece_scorer, nll_scorer
 
 SCORES = ("NLL", "Brier", "ECE")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +14,9 @@ from typer import Option
 from calib.cli import text
 from calib.cli.arguments import Given, on_data, refuse
 from calib.cli.check import read_new_rows, saved_calibrator
-from calib.cli.gate_summary import markdown
 from calib.cli.tasks import read_tasks
 from calib.data import Predictions
+from calib.diagnostics.reliability import reliability_curve
 from calib.diagnostics.shift_data import judge
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
@@ -25,8 +25,81 @@ from calib.evaluation.compare import SAME_DATA
 from calib.evaluation.comparison_table import said_of_weights
 from calib.evaluation.score_registry import CLASSWISE, scored_on
 from calib.evaluation.view import EVENT, TOP_LABEL
-from calib.formatting import fixed, plural
+from calib.formatting import escape_markdown, fixed, plural
 from calib.metrics.bootstrap import Interval
+
+MARKS = {"passes": "🟢", "fails": "🔴", "undecided": "⚪"}
+"""Mark of each verdict."""
+BINS = 10
+"""Bins of the diagram."""
+
+
+def markdown(judged: Evaluation, found: Sequence[dict[str, Any]], verdict: str) -> str:
+    """Result of a gate as Markdown.
+
+    Parameters
+    ----------
+    judged : Evaluation
+        All rows.
+    found : sequence of dict
+        Entry of each score, as the JSON of the command has them.
+    verdict : {"passes", "fails", "undecided"}
+        That of all.
+    """
+    rows = [_row(judged, entry) for entry in found]
+    return "\n".join(
+        [
+            f"### {MARKS[verdict]} Calibration {verdict}",
+            "",
+            f"On {plural(len(judged), 'row')}.",
+            "",
+            "| | score | value | 95 % interval | limit | |",
+            "|---|---|--:|---|---|---|",
+            *rows,
+            "",
+            *_diagram(judged),
+            "",
+        ]
+    )
+
+
+def _row(judged: Evaluation, entry: dict[str, Any]) -> str:
+    """Line of the table; the mark is grey where the interval holds the limit."""
+    score = SCORES[entry["score"]].seen(judged.view)
+    rows_needed = entry.get("rows_needed")
+    note = entry["why"]
+    if rows_needed:
+        note = f"undecided: about {rows_needed:,} rows would decide"
+    if "baseline" in entry:
+        bound = f"{fixed(entry['baseline']['value'])} before"
+    else:
+        bound = f"{'at least' if score.better == 'higher' else 'at most'} {entry['limit']:g}"
+    name = score.title if entry["group"] is None else f"{entry['group']}: {score.title}"
+    mark = MARKS["undecided" if rows_needed else entry["verdict"]]
+    low, high = (fixed(end) if end is not None else "–" for end in entry["interval"])
+    cells = [mark, escape_markdown(name), fixed(entry["value"]), f"{low} to {high}", bound, note]
+    return f"| {' | '.join(cells)} |"
+
+
+def _diagram(judged: Evaluation) -> list[str]:
+    """Accuracy over confidence as a Mermaid chart, which job summaries draw."""
+    predicted, observed = judged.pair
+    curve = reliability_curve(
+        predicted, observed.astype(int), BINS, "equal_mass", weights=judged.weights
+    )
+    places = ", ".join(f'"{value:.1%}"' for value in curve.confidence)
+    top = min(1.0, 1.1 * max(*curve.accuracy, *curve.confidence))
+    return [
+        "```mermaid",
+        "xychart-beta",
+        '  title "Observed (bars) against predicted (line)"',
+        f"  x-axis [{places}]",
+        f"  y-axis 0 --> {top:.2f}",
+        f"  bar [{', '.join(f'{value:.3f}' for value in curve.accuracy)}]",
+        f"  line [{', '.join(f'{value:.3f}' for value in curve.confidence)}]",
+        "```",
+    ]
+
 
 FAILED, UNDECIDED = 3, 4
 """Exit status where a limit is broken, and where the rows cannot say; data and commands at fault have others."""

@@ -1,4 +1,4 @@
-"""The report of arrays, a DataFrame or a file in one call."""
+"""The report of arrays, a DataFrame or a file in one call, and results as HTML of notebooks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from typing import Any
 
 from markupsafe import Markup
 
-from calib.auditing.compare import compare
+from calib.auditing.compare import Comparison, compare
+from calib.auditing.findings import Audit
 from calib.base import Calibrator, Progress
 from calib.data import Predictions
 from calib.data.loading import predictions_from
 from calib.errors import CalibrationError
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import BASELINE, table_of
+from calib.evaluation.comparison_table import verdict_paragraphs
+from calib.evaluation.describe import Recommendation
 from calib.metrics.confidence import scored_pair
 from calib.plots.methods_table import CSS
-from calib.registry import calibrator, presets
+from calib.registry import METHODS, calibrator, presets
 from calib.reporting.contents import Report, Source
-from calib.reporting.parts import environment, policy, scripts
+from calib.reporting.parts import environment, findings_table, policy, score_table, scripts
 from calib.reporting.sections import sections
 
 
@@ -208,3 +211,21 @@ def _call(data: Any, methods: Any, given: dict[str, Any]) -> str:
     return (
         f"calib.report({what}, {', '.join(f'{key}={value!r}' for key, value in changed.items())})"
     )
+
+
+def html_of(result: Audit | Calibrator | Recommendation | Comparison | Report) -> str:
+    """Format a result as HTML in which every text is escaped."""
+    table, title = None, repr(result)
+    if isinstance(result, Audit):
+        title, said = result.verdict, []
+        table = findings_table(result)
+    elif isinstance(result, Calibrator):
+        said = result.notes() if result.fitted else []
+    elif isinstance(result, Recommendation):
+        said = result.sentences(lambda name: METHODS[name].title if name in METHODS else name)
+    else:
+        view = result.view if isinstance(result, Report) else result.evaluations[BASELINE].view
+        said = verdict_paragraphs(result.table, result.recommendation)
+        said += result.groups if isinstance(result, Comparison) else ()
+        table = score_table(result.table, view, id="")
+    return environment().get_template("notebook.html").render(title=title, said=said, table=table)

@@ -3,9 +3,14 @@
 Importing it imports scikit-learn, which comes with the extra ``fit``.
 """
 
-from calib.sklearn.display import ReliabilityDisplay
+from calib.sklearn.evaluation import (
+    ReliabilityDisplay,
+    Scorer,
+    brier_scorer,
+    ece_scorer,
+    nll_scorer,
+)
 from calib.sklearn.model import CalibratedModel
-from calib.sklearn.scorers import Scorer, brier_scorer, ece_scorer, nll_scorer
 
 __all__ = [
     "CalibratedModel",

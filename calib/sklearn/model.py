@@ -25,7 +25,7 @@ from calib.formatting import plural
 from calib.numerics import Floats
 from calib.parameters import check_by_name, shown
 from calib.registry import METHODS, calibrator, methods_that_take
-from calib.sklearn.scorers import check_labels_known, class_indices
+from calib.sklearn.evaluation import check_labels_known, class_indices
 
 RESPONSES: dict[str, Kind] = {
     "predict_log_proba": "log_probabilities",

@@ -27,7 +27,7 @@ from calib.evaluation.comparison_table import (
 from calib.formatting import fixed
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.numerics import softmax
-from calib.ui.compare.scores import styled_scores
+from calib.ui.compare.studies import styled_scores
 from tests.conftest import compare_evaluations, simulate
 
 

@@ -41,5 +41,5 @@ def test_each_shows_its_verdict_and_no_markup_of_a_name(results, name):
 
 
 def test_all_show_their_text_without_jinja(results, monkeypatch):
-    monkeypatch.setitem(sys.modules, "calib.reporting.notebook", None)
+    monkeypatch.setitem(sys.modules, "calib.reporting.make", None)
     assert results["comparison"]._repr_html_() is None
