@@ -163,6 +163,13 @@ def load_sample(name: str) -> Predictions:
     ------
     DataError
         For a name that does not exist, or where the folder of samples was not installed.
+
+    Examples
+    --------
+    >>> import calib
+    >>> data = calib.load_sample("digits-cnn")
+    >>> len(data), data.kind
+    (1547, 'logits')
     """
     sample = sample_named(name)
     if sample.build is None:

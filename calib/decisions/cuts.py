@@ -52,6 +52,12 @@ class Goal:
     ------
     CalibrationError
         For another basis, or a value that is no share.
+
+    Examples
+    --------
+    >>> from calib.decisions import Goal
+    >>> Goal("recall", 0.8).basis
+    'recall'
     """
 
     basis: Basis = "costs"

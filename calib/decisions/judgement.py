@@ -176,6 +176,15 @@ def certify(
     -------
     Guarantee
         Its ``threshold`` is None where nothing is certified.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, chosen, judged = calib.load_sample("digits-cnn").three_parts()
+    >>> fitted = calib.calibrator("temperature").fit(calibration)
+    >>> found = calib.decisions.certify(fitted, chosen, calibration, risk=0.05)
+    >>> round(found.rule.threshold, 2)
+    0.68
     """
     tested = Evaluation.from_predictions(calibrator, independent_rows(decision, random_state))
     others = Evaluation.from_predictions(calibrator, calibration).confidence
@@ -211,6 +220,15 @@ def judge_answers(
     -------
     AnswerScores
         Costs are None where none were given.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, chosen, judged = calib.load_sample("digits-cnn").three_parts()
+    >>> fitted = calib.calibrator("temperature").fit(calibration)
+    >>> rule = calib.decisions.AnswerAbove(threshold=0.9)
+    >>> round(calib.decisions.judge_answers(fitted, rule, judged).coverage.value, 2)
+    0.8
     """
     evaluation = Evaluation.from_predictions(calibrator, data)
     answered = evaluation.confidence >= rule.threshold

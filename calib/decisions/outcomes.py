@@ -143,6 +143,15 @@ def outcome_of(
     -------
     Outcome
         Each number with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.decisions import outcome_of
+    >>> risk, happened = np.tile([0.9, 0.8, 0.3, 0.1], 50), np.tile([1, 0, 1, 0], 50)
+    >>> found = outcome_of(risk >= 0.5, happened)
+    >>> round(found.recall.value, 3), round(found.precision.value, 3)
+    (0.5, 0.5)
     """
     acted, came = _check_acts(acts, labels)
     table = np.column_stack([np.eye(4), [0, 0, 1, 1]])

@@ -55,6 +55,16 @@ def recalibrated_cut(
     ------
     CalibrationError
         If the arrays do not fit together, one outcome is missing, or the outcome does not rise with the probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.decisions import recalibrated_cut
+    >>> rng = np.random.default_rng(0)
+    >>> risk = rng.uniform(0.05, 0.95, 2000)
+    >>> happened = rng.random(2000) < risk**2
+    >>> recalibrated_cut(risk, happened, 0.25).value > 0.4
+    True
     """
     said, came = check_event(probs, labels)
     check_number("threshold", threshold, 0, 1, ends=False)

@@ -127,6 +127,16 @@ def rows_needed(
     ------
     CalibrationError
         If the arrays do not fit together, all outcomes are equal, or the threshold is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.decisions import rows_needed
+    >>> rng = np.random.default_rng(0)
+    >>> risk = rng.uniform(0.05, 0.5, 500)
+    >>> needed = rows_needed(risk, rng.random(500) < risk)
+    >>> [need.target for need in needed]
+    ['O:E', 'slope', 'AUROC']
     """
     said, came = check_event(probs, labels)
     if not 0 < came.sum() < len(came):

@@ -106,6 +106,15 @@ def fit_sets(
     ------
     CalibrationError
         If the calibrator gives no probabilities of all classes, or alpha is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, chosen, judged = calib.load_sample("digits-cnn").three_parts()
+    >>> fitted = calib.calibrator("temperature").fit(calibration)
+    >>> sets = calib.decisions.fit_sets(fitted, chosen, alpha=0.1)
+    >>> sets.predict(fitted.predict_proba(judged)).shape == (len(judged), 10)
+    True
     """
     _check_has_sets(calibrator, data)
     rows = independent_rows(data, random_state)
@@ -142,6 +151,15 @@ def judge_sets(
     -------
     SetScores
         Coverage and size, of all rows and of each class.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, chosen, judged = calib.load_sample("digits-cnn").three_parts()
+    >>> fitted = calib.calibrator("temperature").fit(calibration)
+    >>> sets = calib.decisions.fit_sets(fitted, chosen, alpha=0.1)
+    >>> round(calib.decisions.judge_sets(fitted, sets, judged).coverage.value, 2)
+    0.93
     """
     _check_has_sets(calibrator, data)
     n = len(data)

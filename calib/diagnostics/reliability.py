@@ -137,6 +137,13 @@ def reliability_curve(
     ------
     CalibrationError
         For unknown options or arrays that do not fit together.
+
+    Examples
+    --------
+    >>> import calib
+    >>> curve = calib.reliability_curve([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], n_bins=2)
+    >>> curve.confidence.round(2), curve.accuracy
+    (array([0.15, 0.85]), array([0., 1.]))
     """
     if target is None:
         confidence, correct = scored_pair(probs, labels, confidence, correct)

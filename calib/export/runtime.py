@@ -423,6 +423,17 @@ def load(path: str | Path) -> ExportedCalibrator:
     ------
     CalibrationError
         If there is no such file, or it is damaged, changed or something else.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import calib
+    >>> fitted = calib.calibrator("platt").fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = calib.export.save(fitted, os.path.join(folder, "calibrator.npz"))
+    ...     loaded = calib.runtime.load(path)
+    >>> bool((loaded.predict_proba([0.3]) == fitted.predict_proba([0.3])).all())
+    True
     """
     path = Path(path)
     suffix = path.suffix.lower()

@@ -336,6 +336,13 @@ def corp(probs: Any, labels: Any, target: int | None = None, weights: Any = None
     ------
     CalibrationError
         If there is no such class, or the arrays do not fit together.
+
+    Examples
+    --------
+    >>> from calib.metrics import corp
+    >>> parts = corp([0.2, 0.2, 0.2, 0.8, 0.8, 0.8], [0, 0, 1, 0, 1, 1])
+    >>> round(parts.miscalibration, 3), round(parts.discrimination, 3), round(parts.uncertainty, 3)
+    (0.018, 0.028, 0.25)
     """
     confidence, correct = target_pair(probs, labels, target)
     again = recalibrate(confidence, correct, weights)

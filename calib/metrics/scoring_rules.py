@@ -48,6 +48,12 @@ def nll(
     -------
     float or Interval
         In nats, from 0 upwards.
+
+    Examples
+    --------
+    >>> from calib.metrics import nll
+    >>> round(nll([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]), 3)
+    0.472
     """
     _, of_label = _checked_row_scores(probs, labels)
     nats = -np.log(np.maximum(of_label, PROBABILITY_FLOOR))
@@ -78,6 +84,12 @@ def brier(
     -------
     float or Interval
         0 for a model that is always right and sure.
+
+    Examples
+    --------
+    >>> from calib.metrics import brier
+    >>> round(brier([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]), 3)
+    0.158
     """
     return mean_score(_checked_row_scores(probs, labels)[0], weights, clusters, ci)
 
@@ -127,6 +139,12 @@ def accuracy(
     -------
     float or Interval
         From 0 to 1.
+
+    Examples
+    --------
+    >>> from calib.metrics import accuracy
+    >>> accuracy([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]], [0, 1, 1, 1])
+    0.75
     """
     array, known = check_scored(probs, labels)
     if array.ndim == 1:
@@ -166,6 +184,12 @@ def top_k_accuracy(
     -------
     float or Interval
         From 0 to 1.
+
+    Examples
+    --------
+    >>> from calib.metrics import top_k_accuracy
+    >>> top_k_accuracy([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6], [0.6, 0.3, 0.1], [0.2, 0.7, 0.1]], [1, 2, 2, 1], k=2)
+    0.75
     """
     if int(k) != k or k < 1:
         raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
@@ -197,6 +221,12 @@ def auroc(
     -------
     float or Interval
         From 0 to 1; NaN without an event, or without a row that has none.
+
+    Examples
+    --------
+    >>> from calib.metrics import auroc
+    >>> auroc([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
+    0.75
     """
     risk, event = check_event(probs, labels)
     kept, rows = Rows.checked(event, weights, "sampling", clusters)
@@ -228,6 +258,12 @@ def average_precision(
     -------
     float or Interval
         From 0 to 1; NaN without an event.
+
+    Examples
+    --------
+    >>> from calib.metrics import average_precision
+    >>> round(average_precision([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]), 3)
+    0.833
     """
     risk, event = check_event(probs, labels)
     if not ci:
@@ -366,6 +402,12 @@ def overconfidence(
     -------
     float or Interval
         From 0 to 1; NaN if no prediction is wrong: the mean does not exist, and the gap has no share of it.
+
+    Examples
+    --------
+    >>> from calib.metrics import overconfidence
+    >>> round(overconfidence(confidence=[0.9, 0.8, 0.9, 0.6], correct=[True, False, True, False]), 3)
+    0.7
     """
     confidence, correct = scored_pair(probs, labels, confidence, correct)
     return _mean_among(confidence, ~correct, weights, clusters, ci)
@@ -399,6 +441,12 @@ def underconfidence(
     -------
     float or Interval
         From 0 to 1; NaN if no prediction is right.
+
+    Examples
+    --------
+    >>> from calib.metrics import underconfidence
+    >>> round(underconfidence(confidence=[0.9, 0.8, 0.9, 0.6], correct=[True, False, True, False]), 3)
+    0.1
     """
     confidence, correct = scored_pair(probs, labels, confidence, correct)
     return _mean_among(1.0 - confidence, correct, weights, clusters, ci)
@@ -437,6 +485,12 @@ def confidence_gap(
     -------
     float or Interval
         From 0 to 1; signed from -1.
+
+    Examples
+    --------
+    >>> from calib.metrics import confidence_gap
+    >>> round(confidence_gap(confidence=[0.9, 0.8, 0.9, 0.8], correct=[True, False, True, False], signed=True), 3)
+    0.35
     """
     confidence, correct = scored_pair(probs, labels, confidence, correct)
     gap = mean_score(confidence - correct, weights, clusters, ci, signed=True)
