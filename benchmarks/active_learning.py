@@ -37,6 +37,7 @@ CLAIM = "about 10 % fewer labels at comparable accuracy (Mondrian forests on KIT
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("plain", {}),
     "set_points": ("set_points", {}),
+    "latent": ("latent", {}),
     "set points, temperature": ("set_points", {"calibrator": "temperature"}),
 }
 """Arm and changed settings of each line, by its name; the first is what the others are compared with."""

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
 from calib.arrays import check_labels
 from calib.base import Progress
+from calib.calibrators.gpcalib import GPCalib
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions, check_predictions
+from calib.diagnostics.latent import under_each_draw
 from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
 from calib.numerics import Floats, Ints, softmax
@@ -26,6 +28,14 @@ def normalised_entropy(probs: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(probs > 0, probs * np.log(probs), 0.0)
     return np.abs(terms.sum(axis=1)) / np.log(probs.shape[1])
+
+
+def latent_uncertainty(gp: GPCalib, logits: Floats) -> Floats:
+    """Standard deviation of each row's largest probability under GPcalib's drawn latent functions, shape (n,).
+
+    Unlike that of the latent function itself, it does not change where a constant is added to the function.
+    """
+    return np.asarray(under_each_draw(gp, logits, logits.argmax(axis=1)).std(axis=1))
 
 
 CALIBRATORS = tuple(
@@ -107,11 +117,14 @@ class Arm:
     calibrates : bool
         Whether the first batch after pre-training, and each ``plan.every``-th after it, goes to the calibrator (Wenger
         et al. 2020, section 5).
+    latent : bool
+        Whether these batches hold the unsure rows whose probability GPcalib's latent function leaves most uncertain.
     """
 
     title: str
     summary: str
     calibrates: bool = False
+    latent: bool = False
 
 
 ARMS = {
@@ -120,6 +133,12 @@ ARMS = {
         "Calibrated at set points",
         "Batches at regular intervals go to the calibrator, all others train.",
         calibrates=True,
+    ),
+    "latent": Arm(
+        "Active calibration",
+        "The same, with the rows whose probability GPcalib's latent function leaves most uncertain.",
+        calibrates=True,
+        latent=True,
     ),
 }
 """By the name used in tables; the first is what the others are compared with."""
@@ -307,6 +326,7 @@ def simulate(
             learner.learn(pool.features[new], pool.labels[new])
             known, test = _outputs(learner, pool, np.concatenate([waiting, calibration]))
         predicted, note = softmax, ""
+        fitted = None
         if len(calibration):
             try:
                 fitted = calibrator(
@@ -338,14 +358,17 @@ def simulate(
             )
         )
         tell()
+        spent = (
+            "calibration" if ARMS[arm].calibrates and n_batches % plan.every == 0 else "training"
+        )
+        if spent == "calibration" and ARMS[arm].latent and not note and isinstance(fitted, GPCalib):
+            doubt = latent_uncertainty(fitted, known[waiting[unsure]])
+            unsure = unsure[np.argsort(-doubt, kind="stable")]
         places = unsure[: min(plan.batch, most - n_labels)]
         if last or not len(places):
             return rounds
         new = waiting[places]
         waiting = np.delete(waiting, places)
-        spent = (
-            "calibration" if ARMS[arm].calibrates and n_batches % plan.every == 0 else "training"
-        )
         if spent == "calibration":
             calibration = np.concatenate([calibration, new])
         n_batches = n_batches + 1

@@ -36,8 +36,9 @@ TITLES = {name: one.title for table in (CLASSIFIERS, METHODS) for name, one in t
 STYLES = {
     "plain": Style(NEUTRAL, "circle", "solid"),
     "set_points": Style("#0072B2", "square-open", "dash"),
+    "latent": Style("#D55E00", "diamond-open", "longdash"),
 }
-SHORT = {"plain": "uncalibrated", "set_points": "set points"}
+SHORT = {"plain": "uncalibrated", "set_points": "set points", "latent": "active"}
 BEGIN = ("error", "ece")
 BEFORE = (
     "**Which labels should be asked for, and does calibration save any?** A classifier learns from your rows again and "
@@ -47,7 +48,8 @@ HONEST = (
     "A simulation: all labels of the pool are known, and each is shown to the classifier only when it asks. Intervals "
     "are over shuffles of this one pool, judged on the same test rows; another pool could differ by more. Wenger et al."
     " (2020, figure 5) report about 10\u00a0% fewer labels at comparable accuracy, for Mondrian forests on the KITTI "
-    "data, calibrated with GPcalib at set points."
+    "data, calibrated with GPcalib at set points. Active calibration, their outlook, saved no labels so far: 8 more "
+    "than at set points (95\u00a0%: 2 fewer to 18 more) on scikit-learn's digits, in ten shuffles."
 )
 HOW_TO_READ = (
     "{meaning} Horizontal axis: labels requested, including the initial ones and those used for calibration. A dot is "
@@ -290,7 +292,7 @@ def choose_and_start(session: OpenSession, rows: Rows) -> None:
         )
     )
     titles = {name: arm.title for name, arm in ARMS.items()}
-    arms = widgets.several(titles, "active/arms", "Arms to compare") or ["plain"]
+    arms = widgets.several(titles, "active/arms", "Arms to compare", aside=["latent"]) or ["plain"]
     st.caption(" ".join(f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in arms))
     with st.expander("More settings"), st.grid(3, min_column_width=200):
         settings |= {name: draw(name) for name in declared if name not in FIRST}

@@ -8,8 +8,9 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from calib.active_learning import Plan, simulate
+from calib.active_learning import Plan, simulate, simulation
 from calib.active_learning.simulation import ARMS, Pool, pool_from_predictions, shuffled
+from calib.calibrators.gpcalib import GPCalib
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled
@@ -140,3 +141,32 @@ def test_a_training_set_is_the_pool(rng):
     np.testing.assert_array_equal(pool.features, features[:90].reshape(90, 6))
     np.testing.assert_array_equal(pool.test_features, features[90:].reshape(60, 6))
     assert (len(pool), pool.n_classes) == (90, 3)
+
+
+def test_active_calibration_asks_for_the_rows_of_largest_latent_uncertainty(
+    pool, monkeypatch
+) -> None:
+    settings = {**QUICK, "calibrator": "gpcalib", "budget": 150, "every": 2}
+    asked: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def uncertainty(gp, logits):
+        doubt = np.random.default_rng(len(asked)).random(len(logits))
+        asked.append((doubt, logits))
+        return doubt
+
+    monkeypatch.setattr(simulation, "latent_uncertainty", uncertainty)
+    fits: list[np.ndarray] = []
+    fit = GPCalib.fit
+    monkeypatch.setattr(
+        GPCalib, "fit", lambda gp, rows, *a, **k: fits.append(rows) or fit(gp, rows, *a, **k)
+    )
+    rounds = simulate(Plan(**settings), "latent", pool, random_state=1)
+    assert [each.spent for each in rounds[1:5]] == ["calibration", "training"] * 2
+    doubt, logits = asked[0]
+    chosen = {tuple(row) for row in logits[np.argsort(-doubt)[:30]].round(9)}
+    new = fits[2][30:].round(9)  # after the first batch, after training, after the second batch
+    assert {tuple(row) for row in new} == chosen
+
+
+def test_without_gpcalib_active_calibration_is_that_at_set_points(pool) -> None:
+    assert simulate(plan(), "latent", pool) == simulate(plan(), "set_points", pool)
