@@ -76,6 +76,8 @@ def remedy(checked: Checked, found: Mapping[str, Finding]) -> Remedy:
                 ("vector", "structured_vector", "temperature"),
             )
         return Remedy("temperature", sentences.TEMPERATURE, ("temperature", "ensemble_temperature"))
+    if maps == {"level"}:
+        return Remedy("intercept", sentences.INTERCEPT, ("platt", "beta"))
     return Remedy("intercept and slope", sentences.PLATT, ("platt", "beta", "isotonic"))
 
 

@@ -46,6 +46,7 @@ NO_SHARED_MAP = "One map for all rows does not correct this; keep the probabilit
 FREE = "A map of free shape corrects this; a comparison chooses which."
 CLASS_OFFSETS = "A map with an offset for each class corrects this, such as vector scaling."
 TEMPERATURE = "Temperature scaling corrects this."
+INTERCEPT = "A shift of the log-odds corrects this; Platt scaling includes one."
 PLATT = "A map with intercept and slope corrects this, such as Platt scaling."
 
 

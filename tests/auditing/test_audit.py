@@ -227,6 +227,16 @@ def test_periods_have_about_equal_counts_and_are_named_by_their_ends():
     assert rank.min() == 0.0 and rank.max() == 1.0
 
 
+def test_a_level_that_alone_is_wrong_needs_a_shift_of_the_log_odds(rng):
+    score = rng.normal(-1.0, 1.3, 6000)
+    happened = rng.random(6000) < sigmoid(score)
+    found = audit(sigmoid(score - 0.8), happened)
+    assert severity(found)["level"] == "problem" and severity(found)["spread"] == "fine"
+    assert found.of("remedy").sentence.startswith("A shift of the log-odds corrects this")
+    assert found.methods[0] == "platt"
+    assert "intercept and slope" in audit(sigmoid(1.6 * score - 0.8), happened).verdict
+
+
 def test_a_rare_event_that_is_too_extreme_needs_an_intercept(rng):
     """As insurance policies: ranks, too low, far too spread; worse than giving everybody the rate."""
     x = rng.normal(0.0, 1.0, 6000)
