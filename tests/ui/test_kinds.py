@@ -114,7 +114,7 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     [
         (0, 1.5, "app.py", "rank no better than chance"),
         (-1, 1.5, "pages/2_Compare.py", "rank the wrong way round"),
-        (0, 0.1, "pages/4_Decide.py", "That is acting on all: the threshold lies below every risk"),
+        (0, 0.1, "pages/4_Decide.py", "which may be chance"),
     ],
 )
 def test_outputs_that_tell_nothing_are_said_to(queue, sign, spread, path, says):
