@@ -13,13 +13,15 @@ import numpy.typing as npt
 from calib.data import words as w
 from calib.data.names import about, known_words, tokens
 from calib.data.read.base import Array
-from calib.data.rows import times_of
 from calib.data.spelling import as_texts
 from calib.numerics import Floats
 
 FEW = 30
 """Different values up to here are few."""
 
+DATE = re.compile(
+    r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4}([T ].*)?|\d{4}-?W\d\d?"
+)
 NUMBER = re.compile(
     r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE
 )
@@ -96,7 +98,8 @@ class Column:
         """Return whether it holds dates."""
         if self.numbers is not None or self.cells.dtype.kind != "U":
             return self.cells.dtype.kind == "M"
-        return bool(self.known.any() and times_of(self.present[:50]))
+        first = self.present[:50].tolist()
+        return bool(first) and all(DATE.fullmatch(cell.strip()) for cell in first)
 
     @cached_property
     def is_whole(self) -> bool:

@@ -37,7 +37,7 @@ from calib.data.guess.reading import (
     outcome_rank,
     outputs_rank,
 )
-from calib.data.names import class_names, plain_name, tokens
+from calib.data.names import class_names, is_whole, plain_name, tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array
 from calib.data.roles import ColumnRole
@@ -406,6 +406,12 @@ def in_class_order(reading: Reading, chosen: Choices) -> tuple[Any, tuple[Any, .
         return chosen.outputs or columns, reading.label_values
     order = class_order([*map(plain_name, columns)], [*map(plain_name, chosen.class_names or ())])
     columns, classes = (tuple(names[place] for place in order) for names in (columns, classes))
-    called = reading.outcome is not None and {*reading.outcome.values} == {*classes}
-    own = classes if called and classes != class_names(columns) else None
-    return columns, reading.label_values or own
+    values = classes if reading.outcome is None else reading.outcome.values
+    if reading.outcome is not None and {*values} == {*classes} != {*class_names(columns)}:
+        return columns, reading.label_values or classes
+    moved = reading.outcome is not None or columns != reading.outputs.names
+    if moved and all(map(is_whole, classes)) and {*values} <= {*classes}:
+        numbers = tuple(map(int, classes))
+        usual = numbers in (tuple(range(len(numbers))), tuple(range(1, len(numbers) + 1)))
+        return columns, reading.label_values if usual else numbers
+    return columns, reading.label_values

@@ -139,6 +139,21 @@ def test_names_that_do_not_say_that_the_second_happens_beside_zeros_and_ones_are
         }
 
 
+def test_columns_chosen_in_another_order_keep_their_labels_where_one_has_no_rows():
+    columns = {
+        "label": np.where(LABELS == 0, 3, 2),
+        **{f"p_{k + 1}": PROBS[:, k] for k in range(3)},
+    }
+    chosen = Choices(outputs=("p_3", "p_1", "p_2"), labels="label")
+    choices = guess(columns, N, chosen).choices(chosen)
+    assert (choices.outputs, choices.label_values) == (("p_3", "p_1", "p_2"), (3, 1, 2))
+
+
+def test_names_of_rows_that_begin_with_a_year_are_no_dates():
+    games = [f"{2000 + k % 20}_{k * 7919 % 10007:05d}" for k in range(N)]
+    assert roles(of(pd=RISK, default=HAPPENED, game=games))["game"] != "time"
+
+
 # Where one condition of a rule decides.
 
 NAMED = np.array(["active", "gone"])[HAPPENED]
