@@ -431,7 +431,8 @@ def check_time(checked: Checked) -> Finding:
         sentence,
         trend.interval(),
         "Monitoring",
-        groups=tuple(problems or cautions),
+        f"{len(problems) or 'none'} of {len(family)} off",
+        tuple(problems or cautions),
     )
 
 

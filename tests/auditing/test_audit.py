@@ -227,6 +227,15 @@ def test_periods_have_about_equal_counts_and_are_named_by_their_ends():
     assert rank.min() == 0.0 and rank.max() == 1.0
 
 
+def test_the_tile_of_times_counts_their_periods(rng):
+    p, happened = calibrated(rng, 3000)
+    times = np.repeat(np.arange(2001, 2007), 500)
+    assert audit(p, happened, times=times).of("time").figure == "none of 6 off"
+    later = happened | ((times == 2006) & (rng.random(3000) < 0.5))
+    assert audit(p, later, times=times).of("time").figure.endswith(" of 6 off")
+    assert audit(p, happened).of("time").figure == ""
+
+
 def test_a_level_that_alone_is_wrong_needs_a_shift_of_the_log_odds(rng):
     score = rng.normal(-1.0, 1.3, 6000)
     happened = rng.random(6000) < sigmoid(score)
