@@ -206,7 +206,9 @@ def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
 
 def _in_a_cell(value: Any) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return "" if value is None or text in ("nan", "NaT") else shortened(text)
+    if value is None or text in ("nan", "NaT"):
+        return ""
+    return text if len(text) <= 40 and text.isprintable() else shortened(text)
 
 
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:

@@ -155,7 +155,7 @@ def open_columns(
         (own, from_text(own, column))
         for own, column in zip(table.column_names, table.columns, strict=True)
     ]
-    for _ in range(DEPTH):
+    for _ in range(DEPTH if any(pa.types.is_nested(column.type) for _, column in columns) else 0):
         columns = opened(by_label(columns), name)
     nested = {own: kind_of(column) for own, column in columns}
     nested = {own: kind for own, kind in nested.items() if kind}

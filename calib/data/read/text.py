@@ -275,15 +275,15 @@ def lines_above(texts: list[str], delimiter: str) -> int:
     width = mode(map(len, rows))
     filled = [[cell for cell in row if cell.strip()] for row in rows]
     usual = mode(map(len, filled))
-    has_values = [any(map(is_value, row)) for row in rows]
     full = [n for n, cells in enumerate(filled) if len(cells) >= usual]
     # A merged title repeats in its cells.
     first = next((n for n in full if len({*filled[n]}) == len(filled[n])), full[0])
-    if not has_values[first] and any(has_values[first + 1 : first + 2]):
+    below = rows[first + 1] if first + 1 < len(rows) else []
+    if not any(map(is_value, rows[first])) and any(map(is_value, below)):
         return first
     last = min(MAX_ABOVE, len(rows) - 1)
     for n in range(last):
-        is_row = len(rows[n]) == width > 1 and has_values[n]
+        is_row = len(rows[n]) == width > 1 and any(map(is_value, rows[n]))
         is_comment = texts[n].lstrip().startswith(COMMENTS)
         if is_row or not (is_comment or 2 * len(filled[n]) <= usual):
             return n
@@ -303,7 +303,8 @@ def infer_header(rows: list[list[str]]) -> bool:
     below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
     columns = list(zip(first, below, strict=True))
     for name, cells in columns:
-        n_values = sum(not cell or is_value(cell) for cell in cells)
+        others = [cell for cell in cells if not is_number(cell)]
+        n_values = len(cells) - len(others) + sum(map(is_value, others))
         if not is_value(name) and any(cells) and 2 * n_values > len(cells):
             return True
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:

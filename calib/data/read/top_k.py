@@ -47,7 +47,7 @@ def read_as_pairs(
     """
     if choices.kind not in (None, "pairs") or choices.outputs not in (None, CONFIDENCE):
         return contents, {}, ()
-    values, indices, rest = (first_named(contents.names, n, None) for n in (VALUES, INDICES, REST))
+    values, indices, rest = [first_named(contents.names, n, None) for n in (VALUES, INDICES, REST)]
     if values is None or indices is None or not is_top_k(contents, values, indices):
         return contents, {}, ()
     logits, classes = contents.read(values), contents.read(indices)
