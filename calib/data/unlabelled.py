@@ -15,6 +15,7 @@ from calib.data.build.labels import crossed
 from calib.data.build.part import (
     as_floats,
     check_there,
+    class_names_in,
     display_name,
     read_class_names,
 )
@@ -102,7 +103,9 @@ def read_rows(
             texts = texts_of(contents.read(column).reshape(-1))
             if np.char.str_len(texts).max(initial=0) <= LONGEST_NAME:
                 ids[column] = texts
-        columns = columns if contents.tabular else read_class_names(contents)
+        columns = (
+            columns if contents.tabular else read_class_names(contents, class_names_in(contents))
+        )
         groups = _groups_of_rows(contents, chosen.groups, len(outputs)) if chosen.groups else None
         return UnlabelledRows(outputs, ids, columns, groups)
 

@@ -281,8 +281,10 @@ def check_unique(ids: pa.Array, where: str, in_order: dict[str, Any]) -> None:
 
 def guess_files(files: Files, choices: Choices) -> tuple[Choices, Roles, Findings]:
     """Guess the roles in the file with the outputs; those that have files of their own are left to these."""
-    left: dict[str, Any] = left_to_files(feature_files(files), choices)
-    return guess_file(files[SOURCE], files.get("labels"), replace(choices, **left))
+    if own := feature_files(files):
+        left: dict[str, Any] = left_to_files(own, choices)
+        choices = replace(choices, **left)
+    return guess_file(files[SOURCE], files.get("labels"), choices)
 
 
 def feature_files(files: Files) -> Files:

@@ -102,7 +102,8 @@ def read_part(
     outputs = as_floats(values, outputs_name)
     if is_table and not has_percent_sign(contents, columns[0]):
         ask_whether_percent(outputs, choices)
-    names = read_class_names(contents)
+    naming = None if is_table else class_names_in(contents)
+    names = read_class_names(contents, naming)
     per_row = [*ROW_ROLES, "features", "split", "predicted"]
     if choices.kind == "pairs":
         per_row.remove("predicted")
@@ -111,7 +112,7 @@ def read_part(
         names = names or ("wrong", "correct")
     rows, left_out = read_rows(contents, {r: getattr(choices, r) for r in per_row}, len(outputs))
     training, unread = read_rows(contents, {r: getattr(choices, r) for r in FEATURE_FILES[1:]})
-    metadata, unused = read_metadata(contents, choices, roles, len(outputs))
+    metadata, unused = read_metadata(contents, choices, roles, len(outputs), naming)
     part = Part(
         outputs,
         truth,
@@ -166,14 +167,18 @@ def read_rows(
 
 
 def read_metadata(
-    contents: Contents, choices: Choices, roles: Sequence[ColumnRole], n_rows: int
+    contents: Contents,
+    choices: Choices,
+    roles: Sequence[ColumnRole],
+    n_rows: int,
+    naming: str | None,
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Read columns of few values as further subgroups; return them, and all without a role but names of classes."""
     if contents.tabular:
         chosen = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
         left = tuple(role.column for role in roles if role.role == "ignore")
         return {name: contents.read(name) for name in chosen}, left
-    used = {*choices.columns(), *choices.names(*FEATURE_FILES), class_names_in(contents)}
+    used = {*choices.columns(), *choices.names(*FEATURE_FILES), naming}
     metadata: dict[str, Array] = {}
     free = [array for array in contents.arrays if array.name not in used]
     for array in free:
@@ -184,9 +189,8 @@ def read_metadata(
     return metadata, tuple(array.name for array in free if array.name not in metadata)
 
 
-def read_class_names(contents: Contents) -> tuple[str, ...]:
-    """Read the array that names the classes; empty where there is none, and for a table."""
-    name = None if contents.tabular else class_names_in(contents)
+def read_class_names(contents: Contents, name: str | None) -> tuple[str, ...]:
+    """Read the array that names the classes; empty where there is none."""
     values = [] if name is None else contents.read(name).reshape(-1)[:MAX_CLASSES].tolist()
     return tuple(map(str, values))
 

@@ -206,8 +206,8 @@ def text_in(name: str, file: IO[bytes] | gzip.GzipFile, most: int | None = None)
 
 def in_memory(source: Any) -> bool:
     """Return whether a source is a table or a dictionary of arrays in memory."""
-    if isinstance(source, list):
-        return all(isinstance(row, dict) for row in source)
+    if isinstance(source, (str, Path, tuple, list)):
+        return isinstance(source, list) and all(isinstance(row, dict) for row in source)
     is_frame = is_pandas(source) or hasattr(source, "__arrow_c_stream__")
     return isinstance(source, Mapping) or is_frame
 
