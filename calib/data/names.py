@@ -38,11 +38,9 @@ def known_words(name: str) -> frozenset[str]:
     """
     # A letter after a number is a unit: the "y" of "1y" is a year.
     pieces = tokens(name)
-    words = [
-        word
-        for j, word in enumerate(pieces)
-        if len(word) > 1 or not (j and pieces[j - 1].isdecimal())
-    ]
+    after_number = [False, *(piece.isdecimal() for piece in pieces)]
+    pairs = zip(pieces, after_number, strict=False)
+    words = [word for word, is_unit in pairs if len(word) > 1 or not is_unit]
     if "".join(pieces) in KNOWN:
         words = ["".join(pieces)]
     found: set[str] = set()
@@ -86,10 +84,8 @@ def share_a_word(first: Iterable[str], second: Iterable[str]) -> bool:
 
 def is_anonymous(name: str) -> bool:
     """Return whether a name is only the number or letter of a column: column_3, 3, V3, a."""
-    return all(
-        word.isdecimal() or word in ("column", "col", "unnamed") or len(word) == 1
-        for word in tokens(name)
-    )
+    numbered = ("column", "col", "unnamed")
+    return all(word.isdecimal() or word in numbered or len(word) == 1 for word in tokens(name))
 
 
 def is_whole(name: str) -> bool:

@@ -26,9 +26,9 @@ def as_text(value: object) -> str:
     """A value as its label is written: 2.0 is 2, True is true."""
     if isinstance(value, bool):
         return str(value).lower()
-    return (
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-    )
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
 
 
 def as_texts(values: Iterable[object]) -> list[str]:
@@ -59,16 +59,11 @@ def same_names(values: Sequence[str], columns: Sequence[str]) -> Order | None:
 
 def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | None:
     """The label that each column begins with: ``H``, ``D`` and ``A`` belong to ``home``, ``draw`` and ``away``."""
-    begun = [
-        [value for value in values if plain_name(column).startswith(plain_name(value))]
-        for column in columns[:FEW_NAMES]
-    ]
-    unique = len(columns) <= FEW_NAMES and all(len(own) == 1 for own in begun)
-    return (
-        tuple(own[0] for own in begun)
-        if unique and len({own[0] for own in begun}) == len(values)
-        else None
-    )
+    order: list[str] = []
+    for column in columns if len(columns) <= FEW_NAMES else ():
+        begun = [value for value in values if plain_name(column).startswith(plain_name(value))]
+        order += begun if len(begun) == 1 else []
+    return tuple(order) if len(order) == len(columns) and len({*order}) == len(values) else None
 
 
 def is_missing(value: Any, called: Collection[str] = (), words: Collection[str] = MISSING) -> bool:

@@ -322,10 +322,8 @@ def correct_answers(
         return actual
     correct = correct_value(texts, chosen)
     if correct is None:
-        reason = (
-            f"{name} holds {plural(len(texts), 'different value')} ({listed(texts)}), which do not say "
-            "which answers are correct."
-        )
+        values_are = f"{plural(len(texts), 'different value')} ({listed(texts)})"
+        reason = f"{name} holds {values_are}, which do not say which answers are correct."
         action = "Choose the value that means correct, or save true and false."
         either = {f"{value} means correct": {"event": value} for value in texts}
         readings = either if len(texts) == 2 else None

@@ -49,11 +49,9 @@ MOST_CODES = 2
 """Different numbers that stand for a missing probability."""
 
 SCALE_WORDS = {
-    **{
-        scale: frozenset(listed_words(f"scale_{scale}")) for scale in ("log_odds", "log", "percent")
-    },
-    "points": POINTS,
+    name: frozenset(listed_words(f"scale_{name}")) for name in ("log_odds", "log", "percent")
 }
+SCALE_WORDS["points"] = POINTS
 """Words in a column's name by the scale that they mean."""
 
 AS_LOGITS = {"Logits, as they are": {"scale": PLAIN, "kind": "logits"}}

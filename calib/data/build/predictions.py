@@ -109,20 +109,10 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         f"labels; accuracy {float(right.mean()):.2%}.{weighting(fields, part.roles)}"
     )
     aside = f"Left aside: {listed(part.unused)}."
-    findings = (
-        *of_form,
-        *of_labels,
-        *of_features,
-        *of_rows,
-        *of_names,
-        *of_checks,
-        *of_zeros,
-        info("understood", understood),
-        *of_training,
-        *of_metadata,
-        *missing_weights(fields, part.roles, choices),
-        *((info("left_aside", aside),) if part.unused else ()),
-    )
+    of_reading = *of_form, *of_labels, *of_features, *of_rows, *of_names, *of_checks, *of_zeros
+    findings = (*of_reading, info("understood", understood), *of_training, *of_metadata)
+    findings += missing_weights(fields, part.roles, choices)
+    findings += (info("left_aside", aside),) if part.unused else ()
     data = Predictions(
         logits,
         codes,
@@ -189,10 +179,8 @@ def roles_in_use(
     rows = ("split", "features", "group", "cluster", "weight", "time")
     unused = {role for role in rows if fields.get(field[role]) is None}
     reason = "it could not be used, as a finding says"
-    return tuple(
-        replace(role, role="ignore", reason=reason) if role.role in unused else role
-        for role in roles
-    )
+    ignored = {role: replace(role, role="ignore", reason=reason) for role in roles}
+    return tuple(ignored[role] if role.role in unused else role for role in roles)
 
 
 def rows_to_keep(dropped: Mapping[str, Bools], choices: Choices) -> tuple[Bools, Findings]:

@@ -136,11 +136,8 @@ def refuse(name: str, head: bytes) -> None:
 def pickled(name: str) -> InvalidUpload:
     """Refuse a pickle, with the line that converts one at home."""
     target = json.dumps(f"{PurePath(name).stem or 'outputs'}_arrays.npz", ensure_ascii=False)
-    opened = (
-        "torch.load"
-        if PurePath(name).suffix.lower() in (".pt", ".pth", ".ckpt")
-        else "pandas.read_pickle"
-    )
+    of_torch = PurePath(name).suffix.lower() in (".pt", ".pth", ".ckpt")
+    opened = "torch.load" if of_torch else "pandas.read_pickle"
     line = f"numpy.savez({target}, **{opened}({json.dumps(name, ensure_ascii=False)}))"
     return InvalidUpload(
         "pickle",

@@ -170,12 +170,9 @@ def check_names(names: list[str], file: str) -> None:
 def without_twins(table: pa.Table) -> pa.Table:
     """A table without columns that repeat another one, name and cells, as a join leaves the id."""
     first: dict[str, int] = {}
-    kept = [
-        j
-        for j, name in enumerate(table.column_names)
-        if first.setdefault(name, j) == j or not table.column(j).equals(table.column(first[name]))
-    ]
-    return table if len(kept) == table.num_columns else table.select(kept)
+    places = {j: first.setdefault(name, j) for j, name in enumerate(table.column_names)}
+    own = [j for j, k in places.items() if j == k or not table.column(j).equals(table.column(k))]
+    return table if len(own) == table.num_columns else table.select(own)
 
 
 def texts(column: pa.ChunkedArray) -> Array:

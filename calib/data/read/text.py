@@ -86,12 +86,8 @@ def open_text(name: str, content: bytes, choices: Choices) -> Table:
         lines = f"{plural(len(dialect.above), 'line')} above the table of {name} left out"
         finding = info("lines_above", f"{lines}, such as {shortened(dialect.above[0].strip())!r}.")
         contents.findings.insert(0, finding)
-    contents.format_choices = {
-        "delimiter": dialect.delimiter,
-        "encoding": encoding,
-        "decimal": dialect.decimal,
-        "header": dialect.header,
-    }
+    chosen = {name: getattr(dialect, name) for name in ("delimiter", "decimal", "header")}
+    contents.format_choices = {"encoding": encoding, **chosen}
     return contents
 
 
