@@ -115,6 +115,7 @@ READ = [
     ("arr_1, arr_0", lambda m: m.npz(arr_0=m.labels, arr_1=m.logits), None),
     ("unicode names", lambda m: m.npz(**{"wyjście": m.logits, "etykiety ✓": m.labels}), None),
     ("beside other arrays", lambda m: m.both(epoch=np.int64(3), images=np.zeros((7, 2, 2, 1)), note="x"), None),
+    ("groups without a column", lambda m: m.both(groups=np.zeros((300, 0))), "rows_differ_beside"),
     ("training outputs are left alone", lambda m: m.both(train_logits=m.logits[:50], train_labels=m.labels[:50]), None),
     ("big-endian", lambda m: m.both(m.logits.astype(">f8"), m.labels.astype(">i4")), None),
     ("long double", lambda m: m.both(m.logits.astype(np.longdouble)), None),

@@ -153,7 +153,8 @@ def read_rows(
                 array = crossed([contents.read(column) for column in name])
             else:
                 array = contents.read(name)
-            if n_rows is not None and array.shape[:1] != (n_rows,):
+            empty = not array.size and role != "features"
+            if n_rows is not None and (array.shape[:1] != (n_rows,) or empty):
                 shape = f"{display_name(contents, name)} has the shape {array.shape}"
                 reason = f"{shape} for {plural(n_rows, 'row')}."
                 raise InvalidUpload("rows_differ_beside", reason, "Save one entry per row.")
