@@ -29,7 +29,7 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     finding = st.container(gap="xsmall")
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         view_switch(session)
         begin = recommended(fits)[1] if len(fits) > 1 else fits[0]
         picked = session.picked.get(CHOSEN, {})

@@ -170,8 +170,8 @@ def note(options: Options, view: View) -> str:
     of = f"P({escape_markdown(view.event_name or 'event')})" if view.is_event else "the confidence"
     of = of if options.target is None else "this class's probability"
     return (
-        f"The ECE is that of {of} in 15 bins of equal width, on every page. Kuiper's test needs no bins: p is the "
-        "share of calibrated models that would look at least as far off."
+        f"The ECE is that of {of} in 15 bins of equal width. Kuiper's p needs no bins: the share of calibrated models "
+        "at least as far off."
     )
 
 
@@ -236,7 +236,7 @@ def diagrams(fits: list[ShownFit], chosen: list[ShownFit], options: Options) -> 
                 confidence, outcome = pair_of(fit, options.target)
                 means = confidence[rows.places].mean(), outcome[rows.places].mean()
                 marked = (float(means[0]), float(means[1]))
-            with st.container(width=side, gap="xsmall"):
+            with st.container(width=side, gap="xxsmall"):
                 widgets.method_title(fit.title, fit.style)
                 st.markdown(scores(fit, options))
                 draw = partial(
