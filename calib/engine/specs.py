@@ -183,7 +183,9 @@ class FitSpec:
         if method is None or not method.fast:
             return False
         by_gpflow = (
-            self.params.get("engine") == "gpflow" or self.params.get("kernel", "rbf") != "rbf"
+            self.params.get("engine") == "gpflow"
+            or self.params.get("kernel", "rbf") != "rbf"
+            or self.params.get("likelihood", "expansion") != "expansion"
         )
         on_gpu = method.uses_device and wants_gpu(self.params.get("device", "auto"), n_logits)
         return not (by_gpflow or on_gpu)

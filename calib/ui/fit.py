@@ -36,7 +36,7 @@ CHOSEN = "fit/methods"
 METHOD = 290
 """Pixels of a method at least: two stand side by side where the window has room."""
 OPEN = "fit/more"
-OF_GPFLOW = ("engine", "kernel")
+OF_GPFLOW = ("engine", "kernel", "likelihood")
 """Parameters that need GPflow for any but their defaults."""
 
 

@@ -42,6 +42,7 @@ def test_a_key_is_of_the_data_the_method_and_its_parameters_whatever_their_order
         (FitSpec("no such method"), False, False),
         (FitSpec("gpcalib", {"kernel": "rbf"}), False, True),
         (FitSpec("gpcalib", {"kernel": "matern32"}), False, False),
+        (FitSpec("gpcalib", {"likelihood": "monte_carlo"}), False, False),
         (FitSpec("gpcalib", {"engine": "gpflow"}), False, False),
     ],
 )

@@ -97,6 +97,11 @@ class GPCalib(Calibrator):
         choices=("diagonal", "full"),
         help="Latent covariance of a row's classes in the objective.",
     )
+    likelihood: str = param(
+        "expansion",
+        choices=("expansion", "monte_carlo"),
+        help="Expected likelihood in the objective: the paper's expansion, or GPflow's mean over 64 drawn functions.",
+    )
     variational: str = param(
         "diagonal",
         choices=("diagonal", "full"),
@@ -182,9 +187,11 @@ class GPCalib(Calibrator):
 
     def check_params(self) -> None:
         super().check_params()
-        if self.engine == "numpy" and self.kernel != "rbf":
+        needs_gpflow = self.kernel != "rbf" or self.likelihood != "expansion"
+        if self.engine == "numpy" and needs_gpflow:
             raise CalibrationError(
-                f"engine='numpy' has no derivatives of kernel={self.kernel!r}; take engine='gpflow', or kernel='rbf'."
+                f"engine='numpy' has no derivatives of kernel={self.kernel!r} with likelihood={self.likelihood!r}; "
+                "take engine='gpflow', or kernel='rbf' and likelihood='expansion'."
             )
 
     def _fit(self, logits: Floats, labels: Ints, *, progress: Progress) -> None:

@@ -29,8 +29,14 @@ KERNELS = {
 }
 
 
+N_DRAWS = 64
+"""Functions that a Monte Carlo likelihood averages over; half of them mirror the others."""
+JITTER = 1e-6
+"""Added to the covariance at the nodes, as a share of its largest variance, before its root is taken."""
+
+
 class SharedSoftmax(gpflow.base.Module):
-    """Likelihood of a calibration set under one latent function, to second order in its covariance.
+    """Likelihood of a calibration set under one latent function, to second order in its covariance or by Monte Carlo.
 
     A softmax over a row sums over its classes, so it is computed from the function at the nodes of a grid; see
     :class:`~calib.calibrators.gpcalib.statistics.GridStatistics`.
@@ -39,10 +45,13 @@ class SharedSoftmax(gpflow.base.Module):
     ----------
     statistics : the calibration set.
     covariance : "diagonal" or "full" latent covariance of a row's classes.
+    sampled : average over drawn functions, always the same normal numbers, in place of the expansion.
     """
 
-    def __init__(self, statistics: GridStatistics, covariance: str):
+    def __init__(self, statistics: GridStatistics, covariance: str, sampled: bool = False):
         super().__init__()
+        half = np.random.default_rng(0).normal(size=(statistics.grid.size, N_DRAWS // 2))
+        self._normal = tf.constant(np.hstack([half, -half])) if sampled else None
         self._statistics = statistics
         self._full = covariance == "full"
         self._sums = _on_device(statistics.sums, dense=self._full)
@@ -57,6 +66,8 @@ class SharedSoftmax(gpflow.base.Module):
         shift, variance : (grid,) posterior mean minus prior mean, and marginal variance.
         covariance : (grid, grid) without white noise, and the white noise's variance; None where C_n is diagonal.
         """
+        if self._normal is not None:
+            return self._sampled(shift, *covariance)
         shift = tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT)
         growth = tf.exp(shift)
         own = variance if covariance is None else covariance[1] * tf.ones_like(variance)
@@ -73,6 +84,22 @@ class SharedSoftmax(gpflow.base.Module):
         # Both are at most 0; see calib.calibrators.gpcalib.objective.expected_log_likelihood.
         return tf.minimum(first, 0.0) + tf.minimum(0.5 * second, 0.0)
 
+    def _sampled(self, shift: tf.Tensor, covariance: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
+        """Mean of ``sum_n log softmax`` over functions drawn at the nodes, with white noise to second order."""
+        jitter = JITTER * tf.reduce_max(tf.linalg.diag_part(covariance)) + 1e-10
+        root = tf.linalg.cholesky(covariance + jitter * tf.eye(len(covariance), dtype=shift.dtype))
+        drawn = shift[:, None] + tf.matmul(root, self._normal)
+        drawn = tf.clip_by_value(drawn, -LARGEST_SHIFT, LARGEST_SHIFT)
+        total = tf.maximum(_product(self._sums, tf.exp(drawn)), SMALLEST_SUM)
+        each = tf.linalg.matvec(drawn, self._label_weights, transpose_a=True)
+        value = tf.reduce_mean(each - tf.reduce_sum(tf.math.log(total), axis=0))
+        growth = tf.exp(tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT))[:, None]
+        total = tf.maximum(_product(self._sums, growth), SMALLEST_SUM)
+        squared = _product(self._squares, growth**2)
+        second = noise * tf.reduce_sum((squared / total - total) / total)
+        value = self._statistics.label_prior + value + tf.minimum(0.5 * second, 0.0)
+        return tf.minimum(value, 0.0)
+
 
 class LatentFunction(gpflow.models.SVGP):
     """GPflow's sparse variational model of the latent function, with the paper's start.
@@ -81,6 +108,7 @@ class LatentFunction(gpflow.models.SVGP):
     ----------
     objective : NumPy's objective of the same calibration set: its rows, start, bounds and earlier rows are the model's.
     kernel : a key of :data:`KERNELS`.
+    sampled : whether the likelihood is a Monte Carlo average.
 
     Attributes
     ----------
@@ -88,7 +116,7 @@ class LatentFunction(gpflow.models.SVGP):
     bounds : of the free numbers, for the optimiser.
     """
 
-    def __init__(self, objective: Objective, kernel: str):
+    def __init__(self, objective: Objective, kernel: str, sampled: bool = False):
         parametrisation = objective.parametrisation
         at = parametrisation.posterior(objective.start)
         low, high = parametrisation.low[:3], parametrisation.high[:3]
@@ -99,7 +127,7 @@ class LatentFunction(gpflow.models.SVGP):
         full = parametrisation.full
         super().__init__(
             smooth + white,
-            SharedSoftmax(objective.statistics, objective.covariance),
+            SharedSoftmax(objective.statistics, objective.covariance, sampled),
             at.inducing_inputs[:, None],
             q_diag=not full,
             q_mu=at.q_mean[:, None],
@@ -107,7 +135,7 @@ class LatentFunction(gpflow.models.SVGP):
             whiten=True,
         )
         self._name, self._smooth, self._white = kernel, smooth, white
-        self._full_covariance = objective.covariance == "full"
+        self._full_covariance = sampled or objective.covariance == "full"
         self._earlier = objective.earlier
         self._n_nodes = objective.statistics.grid.size
         inputs = objective.statistics.grid.nodes

@@ -131,7 +131,8 @@ def fit_latent_gp(
     grid = training_grid(logits, space, earlier)
     earlier = earlier and earlier.onto(grid.low, grid.high)
 
-    by_gpflow = params.engine == "gpflow" or params.kernel != "rbf"
+    sampled = params.likelihood == "monte_carlo"
+    by_gpflow = params.engine == "gpflow" or params.kernel != "rbf" or sampled
 
     def optimise(on_gpu: bool) -> LatentFit:
         rows = _sample(len(logits), MOST_ROWS, seed)
@@ -139,7 +140,9 @@ def fit_latent_gp(
         objective = Objective(
             statistics, start, space, params.covariance, params.variational, earlier
         )
-        searched = _gpflow_model(objective, params.kernel) if by_gpflow or on_gpu else objective
+        searched = objective
+        if by_gpflow or on_gpu:
+            searched = _gpflow_model(objective, params.kernel, sampled)
         vector, trace, converged, message = maximise(
             searched, searched.start, searched.bounds, params.max_iter, progress
         )
@@ -160,11 +163,11 @@ def fit_latent_gp(
     return backend.run(optimise, wanted, logits.shape)
 
 
-def _gpflow_model(objective: Objective, kernel: str) -> LatentFunction:
+def _gpflow_model(objective: Objective, kernel: str, sampled: bool = False) -> LatentFunction:
     backend.tensorflow()  # quiet, and with one thread
     with warnings.catch_warnings(action="ignore"):  # of what GPflow imports
         from calib.calibrators.gpcalib.gpflow_model import LatentFunction
-    return LatentFunction(objective, kernel)
+    return LatentFunction(objective, kernel, sampled)
 
 
 def _sample(n: int, most: int, seed: int) -> slice | Ints:

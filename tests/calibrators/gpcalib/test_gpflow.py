@@ -198,3 +198,39 @@ def test_the_numpy_posterior_equals_gpflow(kernel, full):
     _, joint = reference.predict_f(inputs[:40, None], full_cov=True)
     noise = posterior.noise_variance * np.eye(40)
     assert np.abs(posterior.covariance(inputs[:40]) + noise - joint.numpy()[0]).max() < 1e-6
+
+
+def test_the_sampled_likelihood_is_the_mean_over_drawn_functions() -> None:
+    """The same value from NumPy: functions drawn with the model's own normal numbers, softmax row by row."""
+    objective, (vector, *_) = some_objective("logits", "full", "full", False)
+    model = training._gpflow_model(objective, "rbf", sampled=True)
+    vector = model.start
+    posterior = model.posterior_at(vector)
+    nodes = objective.statistics.grid.nodes
+    covariance = posterior.covariance(nodes)
+    jitter = 1e-6 * covariance.diagonal().max() + 1e-10
+    root = np.linalg.cholesky(covariance + jitter * np.eye(len(nodes)))
+    draws = posterior.shift(nodes)[:, None] + root @ model.likelihood._normal.numpy()
+    sums = objective.statistics.sums @ np.exp(draws)
+    expected = objective.statistics.label_prior - np.log(sums).sum(axis=0).mean()
+    expected += (objective.statistics.label_weights @ draws).mean()
+    growth = np.exp(posterior.shift(nodes))
+    total = objective.statistics.sums @ growth
+    softness = (objective.statistics.squares @ growth**2) / total**2 - 1.0
+    expected += 0.5 * posterior.noise_variance * softness.sum()
+    value, gradient = model(vector)
+    assert value == pytest.approx(expected - float(model.prior_kl()), rel=1e-6)
+    step = 1e-5 * np.ones_like(vector)
+    slope = (model(vector + step)[0] - model(vector - step)[0]) / 2
+    assert slope == pytest.approx(gradient @ step, rel=1e-3)
+
+
+def test_both_likelihoods_learn_one_map() -> None:
+    logits, labels = simulate(800, 5)
+    expansion = GPCalib(engine="gpflow").fit(logits[:400], labels[:400])
+    sampled = GPCalib(likelihood="monte_carlo").fit(logits[:400], labels[:400])
+    losses = [
+        -np.log(each.predict_proba(logits[400:])[np.arange(400), labels[400:]]).mean()
+        for each in (expansion, sampled)
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=2e-3)
