@@ -117,7 +117,10 @@ class Reading:
             return None
         number = {plain_name(label): k for k, label in enumerate(self.order)}
         values, places = np.unique(truth, return_inverse=True)
-        codes = [number.get(plain_name(value), -1) for value in values.tolist()]
+        exact = {
+            label: k for k, label in enumerate(self.order)
+        }  # "<=50K" and ">50K" differ in signs
+        codes = [exact.get(v, number.get(plain_name(v), -1)) for v in values.tolist()]
         return np.array(codes, dtype=np.int64)[places.reshape(-1)]
 
     @cached_property

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Choices, load
+from calib.data import Choices, inspect, load
 from calib.data.guess.table import guess
 from calib.data.names import class_names
 
@@ -391,3 +391,11 @@ def test_two_texts_beside_a_confidence_open_with_their_agreement(predicted, true
     data = load(pd.DataFrame(columns))
     assert data.kind == "pairs"
     np.testing.assert_array_equal(data.labels, AGREES)
+
+
+def test_labels_that_differ_in_signs_alone_keep_their_rates():
+    happened = np.arange(200) % 4 == 0
+    income = np.where(happened, ">50K", "<=50K")
+    table = {"income": income, "Scored Probabilities": np.linspace(0.1, 0.9, 200)}
+    found = inspect(pd.DataFrame(table))
+    assert "happened 25.0%" in found.findings[0].message
