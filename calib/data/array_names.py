@@ -24,6 +24,10 @@ SPLIT, ROW_NAMES, HARD = map(listed_words, ("array_split", "array_row_names", "a
 """Names of arrays, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
 
 
+NO_TEST: Part = "train"
+"""Stands for "the file has one part only": training outputs are never used for calibration."""
+
+
 class Name(NamedTuple):
     """A name without its part: ``cal_logits`` is ("calibration", "logits")."""
 
@@ -60,6 +64,19 @@ def named_arrays(
 ) -> dict[str, str | None]:
     """Return for each role the name that comes first in its vocabulary, of its parts in their order."""
     return {role: first_named(names, words, *parts) for role, (words, parts) in sought.items()}
+
+
+def parts_of(names: Iterable[str]) -> tuple[Part | None, Part | None]:
+    """Return the part to calibrate on and the part to test on, from the names of the arrays.
+
+    Training outputs are left out, since a model is overconfident on the rows it was trained on.
+    """
+    named = [canonical(name) for name in names]
+    parts = {name.part for name in named if name.base in OUTPUTS} - {"train"}
+    pairs: tuple[tuple[Part | None, Part | None], ...]
+    pairs = (("calibration", "test"), (None, "test"), ("calibration", None))
+    both = (pair for pair in pairs if parts.issuperset(pair))
+    return next(both, (next(iter(parts), None), NO_TEST))
 
 
 class Column(NamedTuple):

@@ -16,7 +16,7 @@ from calib.data.build.part import (
     as_floats,
     check_there,
     class_names_in,
-    display_name,
+    display_names,
     read_class_names,
 )
 from calib.data.findings import InvalidUpload, listed
@@ -90,7 +90,7 @@ def read_rows(
         check_there(contents, chosen.groups)
         read, roles = _infer_roles(contents, chosen)
         columns = check_there(contents, read.outputs)
-        name = display_name(contents, read.outputs)
+        (name,) = display_names(contents, read.outputs)
         values = contents.read(read.outputs or "")
         if values.ndim == 0:
             raise InvalidUpload("shape_0d", f"{name} is a single value.", "Save one row per input.")
@@ -152,7 +152,7 @@ def read_features(
             action = "Save them as features beside the outputs, or name the array."
             raise InvalidUpload("no_features", reason, action)
         check_there(contents, name)
-        return as_features(contents.read(name), display_name(contents, name))
+        return as_features(contents.read(name), *display_names(contents, name))
 
 
 def _groups_of_rows(contents: Contents, chosen: Columns, n_rows: int) -> npt.NDArray[np.str_]:

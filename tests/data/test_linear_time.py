@@ -11,16 +11,19 @@ import pkgutil
 import re
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import calib
 import calib.data
 from calib.data import inspect
 from calib.data.array_names import FEATURES, canonical, numbered_column
 from calib.data.build.outputs import told_by
 from calib.data.read import numerals as cells
-from calib.data.read.numerals import is_number
+from calib.data.read.numerals import are_values
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
 
@@ -45,7 +48,8 @@ def patterns():
 def test_patterns_and_what_is_done_with_a_cell_go_through_hostile_text_once():
     found = patterns()
     assert {"read.text.RULE", "names.PIECES", "number ."} <= set(found)
-    looks = is_number, told_by, canonical, lambda name: numbered_column(name, FEATURES)
+    of_names = told_by, canonical, lambda name: numbered_column(name, FEATURES)
+    looks = *of_names, lambda cell: are_values([cell])
     for look in (*(pattern.fullmatch for pattern in found.values()), *looks):
         with minute_of_cpu():
             for text in (*HOSTILE, "1" * LONG + "x", " " * LONG, "1" + " " * LONG + "x"):
@@ -121,3 +125,34 @@ def steps_of(upload):
     finally:
         sys.settrace(before)  # a debugger's, or that of a coverage run
     return lines
+
+
+@pytest.mark.parametrize(("ending", "most"), [("csv", 300), ("npz", 80)])
+def test_calls_go_from_file_to_file_a_few_hundred_times_for_three_classes(tmp_path, ending, most):
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(400, 3))
+    labels = (logits + generator.gumbel(size=(400, 3))).argmax(axis=1)
+    path = tmp_path / f"a.{ending}"
+    if ending == "npz":
+        np.savez(path, logits=logits, labels=labels)
+    else:
+        probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        table = pd.DataFrame(probs.round(6), columns=["p_cat", "p_dog", "p_fox"])
+        table["label"] = np.array(["cat", "dog", "fox"])[labels]
+        table.to_csv(path, index_label="id")
+    calib.load(path)  # what is read once, such as lists of words, is not counted
+    root = str(Path(calib.__file__).parent)
+    files = [""]
+
+    def follow(frame, event, _):
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(root) and file != files[-1]:
+            files.append(file)
+
+    before = sys.getprofile()
+    sys.setprofile(follow)
+    try:
+        calib.load(path)
+    finally:
+        sys.setprofile(before)
+    assert 10 < len(files) - 2 <= most

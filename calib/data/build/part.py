@@ -94,8 +94,7 @@ def read_part(
     columns = names_in(choices.outputs) if is_table else ()
     outputs_name, labels_name = contents.name, (labels or contents).name
     if labels is None:
-        outputs_name = display_name(contents, choices.outputs)
-        labels_name = display_name(contents, choices.labels)
+        outputs_name, labels_name = display_names(contents, choices.outputs, choices.labels)
     values = contents.read(columns if is_table else choices.outputs or "")
     truth = squeezed((labels or contents).read(choices.labels or ""), labels_name)
     values, findings = rows_by_classes(values, len(truth), outputs_name, labels_name)
@@ -155,7 +154,8 @@ def read_rows(
                 array = contents.read(name)
             empty = not array.size and role != "features"
             if n_rows is not None and (array.shape[:1] != (n_rows,) or empty):
-                shape = f"{display_name(contents, name)} has the shape {array.shape}"
+                (label,) = display_names(contents, name)
+                shape = f"{label} has the shape {array.shape}"
                 reason = f"{shape} for {plural(n_rows, 'row')}."
                 raise InvalidUpload("rows_differ_beside", reason, "Save one entry per row.")
             rows[role] = array
@@ -205,11 +205,12 @@ def class_names_in(contents: Contents) -> str | None:
     return "classes" if first_named(contents.names, LABELS, None) != "classes" else None
 
 
-def display_name(contents: Contents, name: Any) -> str:
-    """Return the name of an array for a sentence; of columns of a table that of their file."""
-    if isinstance(name, tuple) or len(contents.arrays) == 1:
-        return contents.name
-    return shortened(name, LONGEST_SHOWN)
+def display_names(contents: Contents, *names: Any) -> list[str]:
+    """Return names of arrays for a sentence; of columns of a table that of their file."""
+    alone = len(contents.arrays) == 1
+    of_file = [alone or isinstance(name, tuple) for name in names]
+    pairs = zip(names, of_file, strict=True)
+    return [contents.name if whole else shortened(name, LONGEST_SHOWN) for name, whole in pairs]
 
 
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:

@@ -11,6 +11,7 @@ from calib.data.array_names import (
     FEATURES,
     HARD,
     LABELS,
+    NO_TEST,
     OUTPUTS,
     ROW_NAMES,
     SPLIT,
@@ -19,6 +20,7 @@ from calib.data.array_names import (
     feature_names,
     first_named,
     named_arrays,
+    parts_of,
 )
 from calib.data.findings import InvalidUpload, listed
 from calib.data.options import Choices, Columns
@@ -32,9 +34,6 @@ NUMBERS = (*FLOATS, "int", "uint", ">i", "<i", ">u", "<u")
 MOST_EXPERIMENTS = 50
 """Experiments of one file that are offered."""
 
-NO_TEST: Part = "train"
-"""Stands for "the file has one part only": training outputs are never used for calibration."""
-
 
 def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
     """Return the choices with the names of the arrays that are left to be inferred.
@@ -45,8 +44,8 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     """
     if not choices.outputs:
         ask_which_experiment(contents)
-    part, test_part = parts_of(contents)
     names = contents.names
+    part, test_part = parts_of(names)
     outputs = choices.outputs or first_named(names, OUTPUTS, part)
     outputs = outputs or outputs_by_shape(contents, choices.labels)
     if outputs is None:
@@ -119,19 +118,6 @@ def nothing(contents: Contents, code: str, sought: str, called: str) -> InvalidU
     other = ", or add a second file that holds them" if code == "no_labels" else ""
     reason = f"{contents.name} holds {holds}; none looks like {sought}."
     return InvalidUpload(code, reason, f"Name the array with the {called}{other}.")
-
-
-def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
-    """Return the part to calibrate on and the part to test on, from the names of the arrays.
-
-    Training outputs are left out, since a model is overconfident on the rows it was trained on.
-    """
-    names = [canonical(name) for name in contents.names]
-    parts = {name.part for name in names if name.base in OUTPUTS} - {"train"}
-    pairs: tuple[tuple[Part | None, Part | None], ...]
-    pairs = (("calibration", "test"), (None, "test"), ("calibration", None))
-    both = (pair for pair in pairs if parts.issuperset(pair))
-    return next(both, (next(iter(parts), None), NO_TEST))
 
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:

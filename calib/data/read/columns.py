@@ -7,8 +7,6 @@ their labels by name. JSON and Parquet hold them as they are, text tables as tex
 
 from __future__ import annotations
 
-import json
-import re
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,7 +19,7 @@ from calib.data.limits import check_count
 from calib.data.names import is_prediction
 from calib.data.options import Choices
 from calib.data.read.base import check_size, reading
-from calib.data.read.numerals import Sign, from_fractions, read_written
+from calib.data.read.numerals import Sign, from_fractions, parsed, read_written
 from calib.data.read.table import SAMPLE_ROWS, Table, cells_of
 
 if TYPE_CHECKING:
@@ -151,10 +149,7 @@ def open_columns(
         decimal = "," if choices.decimal == "," else "."
         certain = True
     table, findings = read_written(table, name, decimal, certain)
-    columns = [
-        (own, from_text(own, column))
-        for own, column in zip(table.column_names, table.columns, strict=True)
-    ]
+    columns = from_texts(list(zip(table.column_names, table.columns, strict=True)))
     for _ in range(DEPTH if any(pa.types.is_nested(column.type) for _, column in columns) else 0):
         columns = opened(by_label(columns), name)
     nested = {own: kind_of(column) for own, column in columns}
@@ -292,42 +287,21 @@ def labels_beside(numbers: pa.ChunkedArray, columns: Columns) -> str:
     return max(common, key=lambda name: common[name], default="")
 
 
-# In cells of text.
-
-BETWEEN = re.compile(r"[\s,;|]+")
-
-
-def parsed(cell: str) -> Any:
-    """Parse a cell: JSON, a list or a dictionary as Python prints it, or numbers; else its text.
-
-    ``[0.1 0.9]`` as NumPy prints it, ``0.1 0.9`` and ``0.1;0.9`` are numbers.
-    """
-    cell = cell.strip()
-    if cell.startswith(("[", "{")):
-        for text in (cell, cell.replace("'", '"')):
-            try:
-                return json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-    inner = cell.strip("[]()").strip()
-    pieces = BETWEEN.split(inner)
-    try:
-        numbers = [float(piece) for piece in pieces]
-    except ValueError:
-        return cell
-    is_list = inner != cell or all("." in piece or piece in ("0", "1") for piece in pieces)
-    return numbers if len(pieces) > 1 and is_list else cell
+def from_texts(columns: Columns) -> Columns:
+    """Columns, those of text opened where their cells hold several values."""
+    texts = {name for name, column in columns if cells_of(column.type) == "text"}
+    return [
+        (name, from_text(name, column) if name in texts else column) for name, column in columns
+    ]
 
 
 def from_text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column whose cells of text hold fractions, lists or dictionaries as their values, if it is called outputs.
+    """A column of text whose cells hold fractions, lists or dictionaries as their values, if it is called outputs.
 
     Lists of names are opened whatever they are called.
     """
     import pyarrow as pa
 
-    if cells_of(column.type) != "text":
-        return column
     if is_prediction(name):
         column = from_fractions(column)
         if cells_of(column.type) != "text":

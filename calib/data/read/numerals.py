@@ -5,8 +5,10 @@ A sign is the decimal one where every cell is a number by it and some cell is no
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from calib.data.findings import info, listed, shortened, warning
 from calib.errors import Finding
@@ -65,10 +67,44 @@ def all_match(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=0).as_py())
 
 
-def is_number(cell: str) -> bool:
-    """Return whether a cell holds a number by either decimal sign, or nothing."""
+def are_numbers(cells: Iterable[str]) -> list[bool]:
+    """Return for each cell whether it holds a number by either decimal sign, or nothing."""
     forms = (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$")
-    return any(re.match(form, cell.strip()) for form in forms)
+    return [any(re.match(form, cell.strip()) for form in forms) for cell in cells]
+
+
+def are_values(cells: Sequence[str]) -> list[bool]:
+    """Return for each cell whether it holds a number, or several values such as ``[0.1, 0.9]``."""
+    pairs = zip(cells, are_numbers(cells), strict=True)
+    return [
+        bool(cell.strip()) and (is_number or isinstance(parsed(cell), (list, dict)))
+        for cell, is_number in pairs
+    ]
+
+
+BETWEEN = re.compile(r"[\s,;|]+")
+
+
+def parsed(cell: str) -> Any:
+    """Parse a cell: JSON, a list or a dictionary as Python prints it, or numbers; else its text.
+
+    ``[0.1 0.9]`` as NumPy prints it, ``0.1 0.9`` and ``0.1;0.9`` are numbers.
+    """
+    cell = cell.strip()
+    if cell.startswith(("[", "{")):
+        for text in (cell, cell.replace("'", '"')):
+            try:
+                return json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+    inner = cell.strip("[]()").strip()
+    pieces = BETWEEN.split(inner)
+    try:
+        numbers = [float(piece) for piece in pieces]
+    except ValueError:
+        return cell
+    is_list = inner != cell or all("." in piece or piece in ("0", "1") for piece in pieces)
+    return numbers if len(pieces) > 1 and is_list else cell
 
 
 def decimal_sign(cells: list[str], delimiter: str) -> tuple[Sign, bool]:
@@ -106,7 +142,7 @@ def read_written(
     for j, kind in enumerate(table.schema.types):
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             cells = list(filter(None, table.column(j).slice(0, HEAD).to_pylist()))
-            if all(is_number(cell) and not CODE.fullmatch(cell) for cell in cells):
+            if all(are_numbers(cells)) and not any(map(CODE.fullmatch, cells)):
                 heads[j] = cells
     if decimal is None:
         decimal, certain = decimal_sign([cell for cells in heads.values() for cell in cells], "")

@@ -124,8 +124,8 @@ class Table(Contents):
         check_size(self.n_rows * len(names) * dtype.itemsize, what)
         with reading(what):
             out = np.empty((self.n_rows, len(names)), dtype=dtype)
-            for j, name in enumerate(names):
-                what = f"Column {shortened(name)} of {self.name}"
+            columns = [f"Column {shortened(name)} of {self.name}" for name in names]
+            for j, (name, what) in enumerate(zip(names, columns, strict=True)):
                 out[:, j] = numbers(self.column(name), what, self._drop_bad_cells)
         return out
 

@@ -22,8 +22,8 @@ from calib.data.findings import InvalidUpload, info, listed, shortened, verb
 from calib.data.limits import check_count
 from calib.data.options import Choices
 from calib.data.read.base import reading
-from calib.data.read.columns import open_columns, parsed
-from calib.data.read.numerals import CODE, Sign, decimal_sign, is_number
+from calib.data.read.columns import open_columns
+from calib.data.read.numerals import CODE, Sign, are_numbers, are_values, decimal_sign
 from calib.data.read.table import Table
 from calib.formatting import plural
 
@@ -256,11 +256,6 @@ def infer_delimiter(lines: list[str], file: str) -> str:
     return min(found, key=lambda item: item[0], default=(False, ","))[1]
 
 
-def is_value(cell: str) -> bool:
-    """Return whether a cell holds a number, or several values such as ``[0.1, 0.9]``."""
-    return bool(cell.strip()) and (is_number(cell) or isinstance(parsed(cell), (list, dict)))
-
-
 def lines_above(texts: list[str], delimiter: str) -> int:
     """Return the number of lines above the table.
 
@@ -275,11 +270,11 @@ def lines_above(texts: list[str], delimiter: str) -> int:
     # A merged title repeats in its cells.
     first = next((n for n in full if len({*filled[n]}) == len(filled[n])), full[0])
     below = rows[first + 1] if first + 1 < len(rows) else []
-    if not any(map(is_value, rows[first])) and any(map(is_value, below)):
+    if not any(are_values(rows[first])) and any(are_values(below)):
         return first
     last = min(MAX_ABOVE, len(rows) - 1)
     for n in range(last):
-        is_row = len(rows[n]) == width > 1 and any(map(is_value, rows[n]))
+        is_row = len(rows[n]) == width > 1 and any(are_values(rows[n]))
         is_comment = texts[n].lstrip().startswith(COMMENTS)
         if is_row or not (is_comment or 2 * len(filled[n]) <= usual):
             return n
@@ -295,19 +290,19 @@ def infer_header(rows: list[list[str]]) -> bool:
     first = [cell.strip() for cell in rows[0]]
     rest = rows[1:]
     if not rest:
-        return not any(map(is_number, first))
+        return not any(are_numbers(first))
     below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
     columns = list(zip(first, below, strict=True))
-    for name, cells in columns:
-        others = [cell for cell in cells if not is_number(cell)]
-        n_values = len(cells) - len(others) + sum(map(is_value, others))
-        if not is_value(name) and any(cells) and 2 * n_values > len(cells):
+    name_values = are_values(first)
+    for (_, cells), is_value in zip(columns, name_values, strict=True):
+        n_values = sum(are_values(cells)) + cells.count("")
+        if not is_value and any(cells) and 2 * n_values > len(cells):
             return True
     if len(first) > 2 and first == [str(j) for j in range(len(first))]:
         return any(row != rows[0] for row in rest)
     if any(canonical(name).base in LABELS for name in first):
         return True
-    are_names = all(first) and len(set(first)) == len(first) and not any(map(is_value, first))
+    are_names = all(first) and len(set(first)) == len(first) and not any(name_values)
     among_cells = [name in cells for name, cells in columns if 2 * len(set(cells)) <= len(cells)]
     return are_names and bool(among_cells) and not any(among_cells)
 
@@ -389,7 +384,7 @@ def chosen_sheet(
 def has_numbers(sheet: ReadOnlyWorksheet) -> bool:
     """Return whether a row below the first one holds a number."""
     rows = islice(filled_rows(sheet, HEAD), 1, None)
-    return any(is_number(str(cell)) for row in rows for cell in row if cell not in EMPTY)
+    return any(are_numbers(str(cell) for row in rows for cell in row if cell not in EMPTY))
 
 
 def filled_rows(sheet: ReadOnlyWorksheet, most: int = LAST_ROW) -> Iterator[tuple[Any, ...]]:
