@@ -19,6 +19,7 @@ import numpy.typing as npt
 from calib.data.array_names import PARTS
 from calib.data.findings import Findings, info, listed, verb, warning
 from calib.data.read.base import Array, distinct
+from calib.data.read.numerals import as_numbers
 from calib.data.spelling import is_missing
 from calib.data.words import listed_words
 from calib.formatting import plural, row_numbers
@@ -82,7 +83,8 @@ def cluster_names(clusters: Array) -> tuple[Texts, Findings]:
 def positive_weights(weights: Array) -> tuple[Floats | None, Findings]:
     """Return the weight of each row; None where one is no number from 0 upwards, or all are zero."""
     try:
-        values = weights.astype(np.float64)
+        cells = as_numbers(weights.tolist()) if weights.dtype.kind == "U" else weights
+        values = np.asarray(cells, dtype=np.float64)
     except ValueError:
         values = np.full(len(weights), np.nan)
     bad = ~np.isfinite(values) | (values < 0)
@@ -128,7 +130,7 @@ def times_of(values: Array) -> list[list[str]]:
         return []
     texts = [str(value).strip() for value in values.tolist()]
     with suppress(ValueError):
-        numbers = [float(text) for text in texts]
+        numbers = as_numbers(texts)
         finite = all(map(math.isfinite, numbers))
         return [[f"{number:.12g}" for number in numbers]] if finite else []
     days = [re.split(r"[T ]", text, maxsplit=1)[0] for text in texts]

@@ -10,6 +10,7 @@ import pytest
 
 import calib
 from calib.data import inspect
+from calib.data.read.numerals import as_numbers, parsed
 from calib.data.rows import times_of
 from tests.data.conftest import the
 
@@ -32,6 +33,7 @@ def table(**columns: object) -> pd.DataFrame:
         (17, "17"),
         (2.5, "2.5"),
         ("02/03/2026", None),
+        ("2019_14548", None),
         (float("nan"), None),
         (True, None),
     ],
@@ -72,3 +74,11 @@ def test_dates_that_may_name_the_month_first_are_said_to_have_two_readings() -> 
 def test_what_is_no_time_is_left_out_and_said(odd: str) -> None:
     found = inspect(table(date=["2026-03-02"] * 59 + [odd]))
     assert found.predictions.times is None and the(found, "times").level == "info"
+
+
+def test_codes_with_underscores_are_neither_times_nor_weights_nor_outputs() -> None:
+    codes = [f"2019_{k % 9 + 1}" for k in range(60)]
+    found = inspect(table(week=codes, weight=codes))
+    assert found.predictions.times is None and found.predictions.weights is None
+    assert as_numbers([" 1e3", "-.5"]) == [1000, -0.5]
+    assert parsed("[1_0.5 0.5]") == "[1_0.5 0.5]" and parsed("[0.25 0.75]") == [0.25, 0.75]

@@ -85,6 +85,20 @@ def are_values(cells: Sequence[str]) -> list[bool]:
 BETWEEN = re.compile(r"[\s,;|]+")
 
 
+def as_numbers(texts: Iterable[str]) -> list[float]:
+    """Return texts as numbers.
+
+    Raises
+    ------
+    ValueError
+        If one is none, such as ``2019_14548``: between digits Python takes an underscore for none.
+    """
+    texts = list(texts)
+    if any("_" in text for text in texts):
+        raise ValueError("A text with an underscore is no number.")
+    return [float(text) for text in texts]
+
+
 def parsed(cell: str) -> Any:
     """Parse a cell: JSON, a list or a dictionary as Python prints it, or numbers; else its text.
 
@@ -100,7 +114,7 @@ def parsed(cell: str) -> Any:
     inner = cell.strip("[]()").strip()
     pieces = BETWEEN.split(inner)
     try:
-        numbers = [float(piece) for piece in pieces]
+        numbers = as_numbers(pieces)
     except ValueError:
         return cell
     is_list = inner != cell or all("." in piece or piece in ("0", "1") for piece in pieces)
