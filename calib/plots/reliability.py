@@ -53,7 +53,7 @@ _LEFT, _RIGHT = 58, 22
 MARGINS = _LEFT + _RIGHT
 """Pixels of a diagram's width beside its square."""
 _ROWS_PIXELS = 96
-_GAP_PIXELS = 44
+_GAP_PIXELS = 48
 _CELLS = 50
 """On an axis from 0 to 1 one value has one bar."""
 _LARGE = 0.02
@@ -400,13 +400,13 @@ def _write_rows(
     means = (
         f"┃ {outcome} {percent(curve.mean_accuracy)}   ┇ {said} {percent(curve.mean_confidence)}"
     )
-    _write_above(fig, means, "y2", 2)
+    _write_above(fig, means, "y2", 0)
     if square < _NAMED:
         return
     counts = f"{int(parts.rows.sum()):,} rows, {int(parts.right.sum()):,} {group}"
     if beyond:
         counts += f"; {beyond:,} beyond the axis"
-    _write_above(fig, counts, "y2", 17)
+    _write_above(fig, counts, "y2", 14)
 
 
 def _write_above(fig: go.Figure, text: str, axis: str, shift: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +43,7 @@ MOST_FINDINGS = 3
 POINTS = 100.0
 REFERENCES = {
     "labels": (0.5, "AUROC of chance: .5", 1.0),
-    "skill": (0.0, "0 nats: as class frequencies", 1.0),
+    "skill": (0.0, "0: class frequencies", 1.0),
     "level": (0.0, "0 points", POINTS),
     "spread": (1.0, "slope 1", 1.0),
     "shape": (0.0, "0 nats", 1.0),
@@ -81,7 +82,7 @@ def head(session: OpenSession) -> None:
             color = COLORS[finding.severity]
             with st.container(border=True, height="stretch", gap="xxsmall", key=f"tile/{check}"):
                 page_link(entry_of(finding.page).path, question)
-                st.markdown(f":{color}[**{MARKS[finding.severity]} {escape_markdown(figure)}**]")
+                st.markdown(f":{color}[**{MARKS[finding.severity]} {plain(figure)}**]")
 
 
 def findings(session: OpenSession) -> None:
@@ -131,8 +132,8 @@ def line(finding: Finding) -> str:
 
 
 def plain(sentence: str) -> str:
-    """A sentence of the audit within Markdown, in which numbers keep their unit on one line."""
-    return escape_markdown(sentence).replace(" %", f"{NO_BREAK}%")
+    """A sentence of the audit within Markdown, in which numbers keep sign and unit on one line."""
+    return re.sub(r"(?<=[<>]) | (?=%)", NO_BREAK, escape_markdown(sentence))
 
 
 def lead(session: OpenSession, page: str, *more: str) -> None:

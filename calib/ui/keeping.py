@@ -47,7 +47,10 @@ def where_data_are_kept() -> None:
     store = server_store()
     with st.expander("Where your data are kept", icon=":material/folder_managed:"):
         if store is None:
-            st.write("In this server's memory, while this page is open. Nothing is kept on disk.")
+            st.write(
+                "In this server's memory, while this page is open; nothing is kept on disk. After a reload, upload "
+                "your files again."
+            )
             return
         st.write(
             "On this server's disk, and deleted when unused for "

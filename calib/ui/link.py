@@ -141,15 +141,17 @@ def _follow(token: str) -> str:
 def _bring_back(token: str) -> str:
     """Open what a token leads to; else why it leads nowhere."""
     store = server_store()
+    if store is None:
+        return "This server keeps nothing on disk, so no link brings data back. Upload your files again."
     name = link_name(token)
-    entry = None
+    entry = store.get_link(name, Entry)
     data = None
-    if store is not None and (entry := store.get_link(name, Entry)) is not None:
+    if entry is not None:
         data = load_sample(entry.sample) if entry.sample else get_data(store, entry.data)
     if entry is None or data is None:
         return (
             "Nothing is kept under this link: it was deleted, private mode was chosen, it was not used for long, its "
-            "room was needed, it was damaged, or this server keeps nothing on disk. Upload your files again."
+            "room was needed, or it was damaged. Upload your files again."
         )
     session = session_of(entry, data)
     admit(session)

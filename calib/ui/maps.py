@@ -297,7 +297,7 @@ def show(session: OpenSession, fits: list[ShownFit]) -> None:
     for one in maps:
         if one.judged.posterior is not None:
             draws = partial(prior, session, one.fit, one.judged.posterior, target)
-            folded(f"What did {one.name} believe before?", f"maps/prior/{one.fit.key}", draws)
+            folded(f"The prior of {one.name}", f"maps/prior/{one.fit.key}", draws)
     if rows.truth is not None and session.sample is not None and len(maps) > 1:
         fitted = [one.fit for one in maps if one.fit.key != RAW]
         again = partial(replicates, session, fitted, session.sample)

@@ -13,6 +13,7 @@ from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.numerics import softmax
 from calib.plots.annotations import figure_data
 from calib.plots.reliability import (
+    MARGINS,
     SIDE,
     common_limits,
     reliability_diagram,
@@ -153,3 +154,18 @@ def test_one_confidence_has_one_bar() -> None:
     bars = traces(reliability_diagram(parts, STYLE, limits=(0, 1)))["rows"]
     np.testing.assert_allclose(np.sort(np.square(bars.y))[-2:], [4, 6])
     assert (np.asarray(bars.y) > 1e-6).sum() == 2
+
+
+def test_the_lowest_tick_is_clear_of_the_text_beneath_it_on_a_phone(parts) -> None:
+    """On a phone of 420 pixels the page gives the figure a width of 388 and the height that keeps its square."""
+    fig = reliability_diagram(parts, STYLE)
+    layout = fig.layout
+    plot = (layout.height - FRAME) / (SIDE - MARGINS) * (388 - MARGINS)
+    gap = plot * (layout.yaxis.domain[0] - layout.yaxis2.domain[1])
+    above = [note for note in layout.annotations if note.yref == "y2 domain"]
+    assert len(above) == 2
+    highest = max(note.yshift + 1.3 * note.font.size for note in above)
+    dot = 9 / 2
+    assert gap - dot >= highest
+    first, second = sorted(note.yshift for note in above)
+    assert second - first >= 1.25 * above[0].font.size, "the two lines are apart"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import io
+import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -33,11 +34,12 @@ from calib.evaluation.studies import (
 from calib.formatting import listed
 from calib.store.contents import put_job
 from calib.store.index import Store
-from calib.ui import fits
+from calib.ui import fits, link
+from calib.ui.audit import audit_of, plain
 from calib.ui.compare import studies
 from calib.ui.session import SESSION, Carried, OpenSession, Reading
 from tests.conftest import ROOT, finished, npz_bytes, simulate
-from tests.ui.conftest import SAMPLE, open_page, said, unfold
+from tests.ui.conftest import SAMPLE, charts, clean, open_page, said, unfold
 
 
 @pytest.fixture
@@ -441,6 +443,36 @@ def test_deleting_leaves_nothing_of_data_that_were_open_before(records: Path) ->
     app.button("link/delete").click().run()
     assert not app.exception and not kept(records)
     assert not fits.queue().snapshot()
+
+
+def test_a_reload_shows_the_audit_and_the_name_of_the_event_again(records: Path) -> None:
+    app = open_page("app.py", OpenSession.from_data(load_sample("simulated-loans")))
+    (name,) = [box for box in app.text_input if box.label == "What figures call the event"]
+    name.set_value("unpaid loan").run()
+    verdict = audit_of(app.session_state[SESSION]).verdict
+    figures = [text.value for text in app.markdown if text.value.endswith("**]")]
+    tiles = [figure for figure in figures if "AUROC" in figure or "NLL" in figure]
+    assert plain(verdict) in [header.value for header in app.header] and len(tiles) >= 2
+    restart()
+    again = follow(app.query_params["w"])
+    assert clean(again)
+    assert plain(verdict) in [header.value for header in again.header]
+    assert set(tiles) <= {text.value for text in again.markdown}
+    assert all("NLL" not in tile or re.search("[<>]\u00a0", tile) for tile in tiles)
+    (back,) = [box for box in again.text_input if box.label == "What figures call the event"]
+    assert back.value == "unpaid loan"
+    assert "P(unpaid loan)" in charts(again)[0].spec
+
+
+def test_a_server_that_keeps_nothing_says_what_to_do_after_a_reload() -> None:
+    assert link.server_store() is None
+    advice = "after a reload, upload your files again"
+    app = open_page("app.py")
+    assert advice in said(app).lower()
+    assert "w" not in open_page("app.py", uploaded()).query_params
+    gone = follow("A" * 43)
+    assert clean(gone)
+    assert "keeps nothing on disk" in said(gone) and "Upload your files again" in said(gone)
 
 
 def test_a_link_brings_back_the_cohort(records: Path) -> None:

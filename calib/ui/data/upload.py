@@ -43,7 +43,7 @@ FILE_WIDTH = 320
 def show_limits() -> None:
     """Show how files are kept; the uploader itself says how large one may be."""
     store = server_store()
-    kept = "Nothing is kept on disk."
+    kept = "Not kept on disk: after a reload, upload your files again."
     if store is not None and not private():
         kept = f"Deleted {store.max_days:g} days after the last use."
     st.caption(f"Never run as code. {kept}")

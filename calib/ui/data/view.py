@@ -472,11 +472,12 @@ def next_step(session: OpenSession) -> None:
             key="data/fit",
             type="primary" if step == "fit" else "secondary",
             icon=":material/play_arrow:",
-            help=f"{listed([METHODS[name].title for name in names])}.",
         ):
             fits.start([(name, {"column": column} if name == "by_group" else {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
+    if not session.specs:
+        st.caption(f"Recommended: {listed([METHODS[name].title for name in names])}.")
 
 
 def refit_with_weights() -> None:
