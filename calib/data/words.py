@@ -56,6 +56,8 @@ SAMPLING = _words("sampling") | _words("sampling_weight")
 COUNTS = _words("counts")
 """Such a word says that they are frequencies or exposures."""
 EARLIER, SPLIT, TIME, ID, TEXT = map(_words, ("earlier", "split", "time", "id", "text"))
+ORIGIN = _words("origin")
+"""Beside these a year says how old something is, not when it was scored."""
 
 SUBJECTLESS = MODELS | CLASS | PREDICTED | RISK | POINTS | CREDIT | UNSURE | {"event", "final"}
 """Words in the name of a score that do not say what it is the probability of."""

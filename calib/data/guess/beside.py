@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from calib.data import words as w
 from calib.data.array_names import PARTS, SPLIT, feature_names
-from calib.data.guess.columns import FEW, Column
+from calib.data.guess.columns import FEW, Column, names_unit
 from calib.data.names import is_anonymous, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.roles import ColumnRole, Role
@@ -23,6 +23,9 @@ LEAST_IN_GROUP = 5
 
 MOST_VALUES = 50
 """Values of a column that is kept as a further subgroup."""
+
+FIRST_YEAR, LAST_YEAR = 1900, 2100
+"""Whole numbers between these may be years."""
 
 MOST_PROBLEMS, LEAST_OF_PROBLEM = 20, 20
 """Questions or criteria of one table, and rows of each on average; more questions of fewer rows are clusters."""
@@ -45,18 +48,29 @@ def is_time(column: Column) -> bool:
     return named or (column.is_date and (is_typed or len(times_of(column.present)) == 1))
 
 
+def holds_years(column: Column) -> bool:
+    """Return whether a column holds years and is named as a time: ``accident_year``, not ``birth_year``."""
+    words = tokens(column.name)
+    named = words[-1:] and words[-1] in w.TIME and not w.ORIGIN.intersection(words)
+    return bool(named) and column.is_whole and FIRST_YEAR <= column.low < column.high <= LAST_YEAR
+
+
 def is_cluster(column: Column) -> bool:
     """Return whether a column is named after something with several rows, and its values repeat."""
     return column.says == "cluster" and repeats(column, 0.9)
 
 
 def is_coded(column: Column) -> bool:
-    """Return whether a column holds codes that repeat, or repeated numbers named as the id of something."""
+    """Return whether a column holds codes that repeat, or repeated numbers named as the id of something.
+
+    Few codes are groups, such as "level 3" of an education, unless the name is that of a unit.
+    """
     words = tokens(column.name)
     is_id = words == ("id",) or (len(words) > 1 and words[-1] in w.ID)
     is_id = is_id and (words[-1] == "id" or column.low > 1)
     is_id = is_id and column.is_whole and not column.is_counter
     codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
+    codes = codes and (names_unit(column) or not is_few(column, MOST_VALUES))
     return column.says in ("", "id", "cluster") and repeats(column, 0.6) and (codes or is_id)
 
 
@@ -106,6 +120,7 @@ class Beside(NamedTuple):
 BESIDE = (
     Beside("split", "its two values are calibration and test", is_split),
     Beside("times", "dates", is_time),
+    Beside("times", "years", holds_years),
     Beside("groups", "named after models", names_models),
     Beside("clusters", "named after something with several rows", is_cluster),
     Beside("clusters", "codes that repeat", is_coded),

@@ -217,13 +217,18 @@ def may_be_score(column: Column) -> bool:
 
 
 def is_of_things(column: Column) -> bool:
-    """Return whether values repeat and a name ends as that of a thing: ``customer_id``, not ``customer_age``."""
-    words = [word for word in tokens(column.name) if len(word) > 1 and not word.isdecimal()]
-    things = column.words & (w.CLUSTER | w.ID)
-    last = "".join(words[-1:])
-    ends = any(word.endswith(last) for word in things) or known_words(last) & things
-    named = bool(last and ends) and not column.words & w.TIME
+    """Return whether values repeat and a name is that of a unit, and of no time."""
+    named = names_unit(column) and not column.words & w.TIME
     return named and column.names_classes and len(column.values) > 2
+
+
+def names_unit(column: Column) -> bool:
+    """Return whether a name ends as that of a unit: ``customer_id``, ``schoolid``, not ``schooling``."""
+    words = [word for word in tokens(column.name) if len(word) > 1 and not word.isdecimal()]
+    units = column.words & (w.CLUSTER | w.ID)
+    last = "".join(words[-1:])
+    ends = any(last.endswith(unit) or unit.endswith(last) for unit in units)
+    return bool(last) and (ends or last in {unit + own for unit in units for own in w.ID})
 
 
 def is_few(column: Column) -> bool:

@@ -223,7 +223,21 @@ def test_dates_in_any_usual_form_are_times_and_text_of_few_values_groups():
     [
         ("patient_id", AGE, "cluster"),
         ("subject", [f"S{k % 20}" for k in range(N)], "cluster"),
+        *(
+            (f"school{end}", [f"S{k % 20}" for k in range(N)], "cluster")
+            for end in ("", "id", "_id")
+        ),
+        *(
+            (own, [f"level {k % 16}" for k in range(N)], "group")
+            for own in ("education", "schooling")
+        ),
+        *((own, [f"S{k % 16}" for k in range(N)], "cluster") for own in ("sample", "subj")),
+        ("depot", [f"D{k % 60}" for k in range(N)], "cluster"),
         ("sample_weight", RISK + 0.1, "weight"),
+        ("accident_year", 1998 + AGE % 5, "time"),
+        ("year_of_birth", 1950 + AGE % 5, "ignore"),
+        ("birth_year", 1950 + AGE % 5, "ignore"),
+        ("report_date", AGE % 5, "ignore"),
         ("mean texture", RNG.normal(size=N), "ignore"),
         ("key", [f"K{k * 7919 % 1000}" for k in range(N)], "id"),
         ("constant", np.ones(N), "ignore"),
