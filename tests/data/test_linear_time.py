@@ -23,7 +23,7 @@ from calib.data import inspect
 from calib.data.array_names import FEATURES, canonical, numbered_column
 from calib.data.build.outputs import told_by
 from calib.data.read import numerals as cells
-from calib.data.read.numerals import are_values
+from calib.data.read.numerals import are_numbers, are_values
 from tests.conftest import minute_of_cpu
 from tests.data.conftest import parquet_bytes
 
@@ -49,7 +49,7 @@ def test_patterns_and_what_is_done_with_a_cell_go_through_hostile_text_once():
     found = patterns()
     assert {"read.text.RULE", "names.PIECES", "number ."} <= set(found)
     of_names = told_by, canonical, lambda name: numbered_column(name, FEATURES)
-    looks = *of_names, lambda cell: are_values([cell])
+    looks = *of_names, lambda cell: [*are_values([cell])]
     for look in (*(pattern.fullmatch for pattern in found.values()), *looks):
         with minute_of_cpu():
             for text in (*HOSTILE, "1" * LONG + "x", " " * LONG, "1" + " " * LONG + "x"):
@@ -156,3 +156,9 @@ def test_calls_go_from_file_to_file_a_few_hundred_times_for_three_classes(tmp_pa
     finally:
         sys.setprofile(before)
     assert 10 < len(files) - 2 <= most
+
+
+def test_of_a_column_of_text_no_cell_is_matched_after_the_first_that_is_no_number():
+    cells = iter(["1,5", "warm", "3"])
+    assert not all(are_numbers(cells)) and [*cells] == ["3"]
+    assert [*are_numbers(["", "N/A", "7 %", "x"])] == [True, True, True, False]

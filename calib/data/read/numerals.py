@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from calib.data.findings import info, listed, shortened, warning
@@ -67,19 +67,16 @@ def all_match(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=0).as_py())
 
 
-def are_numbers(cells: Iterable[str]) -> list[bool]:
-    """Return for each cell whether it holds a number by either decimal sign, or nothing."""
+def are_numbers(cells: Iterable[str]) -> Iterator[bool]:
+    """Yield for each cell whether it holds a number by either decimal sign, or nothing."""
     forms = (*NUMBER.values(), EMPTY, r"(?i)^[-+]?inf(inity)?$")
-    return [any(re.match(form, cell.strip()) for form in forms) for cell in cells]
+    return (any(re.match(form, cell.strip()) for form in forms) for cell in cells)
 
 
-def are_values(cells: Sequence[str]) -> list[bool]:
-    """Return for each cell whether it holds a number, or several values such as ``[0.1, 0.9]``."""
-    pairs = zip(cells, are_numbers(cells), strict=True)
-    return [
-        bool(cell.strip()) and (is_number or isinstance(parsed(cell), (list, dict)))
-        for cell, is_number in pairs
-    ]
+def are_values(cells: Sequence[str]) -> Iterator[bool]:
+    """Yield for each cell whether it holds a number, or several values such as ``[0.1, 0.9]``."""
+    for cell, is_number in zip(cells, are_numbers(cells), strict=True):
+        yield bool(cell.strip()) and (is_number or isinstance(parsed(cell), (list, dict)))
 
 
 BETWEEN = re.compile(r"[\s,;|]+")

@@ -293,7 +293,7 @@ def infer_header(rows: list[list[str]]) -> bool:
         return not any(are_numbers(first))
     below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
     columns = list(zip(first, below, strict=True))
-    name_values = are_values(first)
+    name_values = [*are_values(first)]
     for (_, cells), is_value in zip(columns, name_values, strict=True):
         n_values = sum(are_values(cells)) + cells.count("")
         if not is_value and any(cells) and 2 * n_values > len(cells):
