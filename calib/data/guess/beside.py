@@ -33,6 +33,9 @@ MOST_PROBLEMS, LEAST_OF_PROBLEM = 20, 20
 CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
 """Codes of persons, places and things: W07, ICU-3."""
 
+LEVEL = re.compile(r"[^\W\d_]+ |[^\W\d_]{5}")
+"""Beginnings of levels, such as level 3 and stage2, which are words where codes have a few letters."""
+
 
 def is_split(column: Column) -> bool:
     """Return whether two values are words for calibration and test, or the name says so."""
@@ -63,14 +66,15 @@ def is_cluster(column: Column) -> bool:
 def is_coded(column: Column) -> bool:
     """Return whether a column holds codes that repeat, or repeated numbers named as the id of something.
 
-    Few codes are groups, such as "level 3" of an education, unless the name is that of a unit.
+    Few levels are groups, such as "level 3" of an education, unless the name is that of a unit.
     """
     words = tokens(column.name)
     is_id = words == ("id",) or (len(words) > 1 and words[-1] in w.ID)
     is_id = is_id and (words[-1] == "id" or column.low > 1)
     is_id = is_id and column.is_whole and not column.is_counter
     codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
-    codes = codes and (names_unit(column) or not is_few(column, MOST_VALUES))
+    levels = is_few(column, MOST_VALUES) and all(map(LEVEL.match, column.values))
+    codes = codes and (names_unit(column) or not levels)
     return column.says in ("", "id", "cluster") and repeats(column, 0.6) and (codes or is_id)
 
 

@@ -228,7 +228,8 @@ def names_unit(column: Column) -> bool:
     units = column.words & (w.CLUSTER | w.ID)
     last = "".join(words[-1:])
     ends = any(last.endswith(unit) or unit.endswith(last) for unit in units)
-    return bool(last) and (ends or last in {unit + own for unit in units for own in w.ID})
+    compounds = {unit + link + own for unit in units for link in ("", "s") for own in w.ID}
+    return bool(last) and (ends or last in compounds)
 
 
 def is_few(column: Column) -> bool:
