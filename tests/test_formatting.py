@@ -107,7 +107,7 @@ def test_every_table_is_made_safe_before_it_is_written():
         for call in re.findall(r"[^\s=(\[]+(?:\(.*\))?\.to_csv\(", path.read_text(encoding="utf-8"))
     }
     assert len(written) >= 3  # the pattern still finds them
-    read_again = ("excel.py", "filled.to_csv(")  # the cells of a workbook, for the reader of text
+    read_again = ("text.py", "cells.to_csv(")  # the cells of a workbook, for the reader of text
     assert not [call for call in written - {read_again} if "safe_table(" not in call[1]]
 
 

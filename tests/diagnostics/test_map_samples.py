@@ -8,7 +8,8 @@ from scipy.special import logit
 from scipy.stats import kstest
 
 import calib
-from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from benchmarks.bayes_iso_table1 import bayes_iso_scores
+from calib.data.samples import bayes_iso_map
 from calib.diagnostics.calibration_maps import posterior_map
 from calib.diagnostics.map_samples import N_DRAWS, N_REPLICATES, prior_draws, replicate_maps
 

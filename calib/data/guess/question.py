@@ -115,6 +115,8 @@ def nothing_to_read(
     free = [*columns.values()]
     likely = candidates(free, by_pattern(free), None, choices)
     outputs = [o.names for o in likely if not o.is_single or o.columns[0].says == "output"]
+    chosen = names_in(choices.outputs)
+    outputs = [chosen] if chosen else outputs
     if outputs and not outcomes and not separate_labels:
         reason = f"{holds}; {listed(outputs[0])} may be outputs, but none looks like the true class of a row."
         action = "Name the column with the outcome, or add a second file that holds it."
