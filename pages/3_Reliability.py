@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.plots.reliability import usual_scale
-from calib.ui.audit import lead
+from calib.ui.audit import is_usable, lead
 from calib.ui.compare.answer import recommended
 from calib.ui.fits import shown_fits
 from calib.ui.reliability import (
@@ -42,9 +42,9 @@ def body() -> None:
     options = controls(usual_scale(fits[0].diagram.curve, session.view), session)
     chosen = with_class_view(chosen, options)
     with finding:
-        calibrated = after(fits[0], chosen, options)
         lead(session, "Reliability", "level")
-        st.markdown(calibrated)
+        if is_usable(session):  # the ECE of one probability for all rows is near 0 and no merit
+            st.markdown(after(fits[0], chosen, options))
     if not chosen:
         return
     with picture:

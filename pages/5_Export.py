@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.compare.answer import recommended, report_button, taken
+from calib.ui.compare.answer import advised, recommended, report_button
 from calib.ui.export import calibrate_upload, decided, files, other_languages, packed
 from calib.ui.fits import shown_fits
 from calib.ui.session import EXPORTED
@@ -25,7 +25,7 @@ def body() -> None:
     st.markdown(sentence)
     fit = one_fit(fits[1:], EXPORTED, "Calibrator", begin, style="list")
     made = packed(session, fit, fits[0])
-    files(made, advised=taken(fits) is not fits[0])
+    files(made, advised=advised(fits))
     decided(session, fit)
     folded(
         "Other languages: ONNX, PyTorch, SQL, MLflow",

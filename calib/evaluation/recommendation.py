@@ -75,6 +75,8 @@ def recommend(
     shared = [name for name in able if not getattr(calibrators[name], "needs_groups", False)]
     able = shared or able
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
+    if skill is not None and not skill.useful:
+        method = skill.method  # that the sentence "Do not use" names as the best
     claim = claims.between(best if method == raw else method, raw, score)
     as_good = tuple(
         name

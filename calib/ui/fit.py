@@ -24,6 +24,7 @@ from calib.registry import (
     short_of_rows,
 )
 from calib.ui import fits
+from calib.ui.audit import audit_of, lead
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
 from calib.ui.progress import finished_fit, job_list, offered_presets
@@ -91,7 +92,8 @@ def parameter_widgets(
 def choose_and_start(session: OpenSession) -> None:
     """Draw the table of the methods that the data allow, the button, and beneath it how far the fits are."""
     data = session.data
-    offered = offered_presets(session)
+    lead(session, "Fit")
+    offered = offered_presets(session, audit_of(session).methods)
     chosen = st.session_state.setdefault(CHOSEN, offered["Recommended"])
     if not set(chosen) <= set(offered["All"]):  # other data were open, with all that these lack
         _choose([name for name in chosen if name in offered["All"]])
@@ -184,6 +186,7 @@ def _method(
                 st.caption(PROTECTED)
             if chosen:
                 columns = list(session.data.group_columns())
+                columns.sort(key=lambda name: name != audit_of(session).column)
                 params[name] = parameter_widgets(method.cls, name, columns)
             else:
                 st.caption("Choose the method to see its parameters.")

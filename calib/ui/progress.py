@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -230,11 +230,18 @@ def about(seconds: float) -> str:
     return f"about {plural(round(seconds / 60), 'minute')}"
 
 
-def offered_presets(session: OpenSession) -> dict[str, list[str]]:
-    """Choices of methods for the open split; no "Fast" where it holds the methods of another choice."""
+def offered_presets(session: OpenSession, remedy: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Choices of methods for the open split; no "Fast" where it holds the methods of another choice.
+
+    Parameters
+    ----------
+    remedy : methods of the audit's remedy, of which the first is the one that it names: it is recommended too.
+    """
     offered = presets(session.data, len(session.calibration))
     if session.data.group_columns() and "by_group" not in offered["All"]:
         offered["All"].append("by_group")  # its column is chosen beside it
+    first = {*offered["Recommended"], *remedy[:1]}
+    offered["Recommended"] = [name for name in offered["All"] if name in first]
     if offered["Fast"] in (offered["Recommended"], offered["All"]):
         del offered["Fast"]
     return offered

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+import calib
 from calib.data import Predictions
 from calib.registry import METHODS
 from calib.ui.progress import offered_presets
@@ -38,7 +39,8 @@ QUIET = [
 
 def recommended(data: Predictions) -> list[str]:
     """The methods that pages choose to begin with."""
-    return offered_presets(OpenSession.from_data(data))["Recommended"]
+    remedy = calib.audit(data).methods
+    return offered_presets(OpenSession.from_data(data), remedy)["Recommended"]
 
 
 def switch_methods(page: Page, methods: Iterable[str]) -> None:

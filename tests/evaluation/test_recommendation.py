@@ -244,6 +244,7 @@ def test_a_model_that_knows_nothing_is_not_to_be_used(methods):
         "Do not use: no method is 2\u00a0% better than giving every row 5"
     )
     assert "Take" not in str(answer)
+    assert answer.method == answer.skill.method, "the sentence and the pages name one method"
 
 
 def test_a_level_that_is_off_is_named_where_the_model_ranks():

@@ -120,7 +120,7 @@ def test_one_primary_button_follows_from_the_remedy(step: str) -> None:
     assert primary == [keys[step]]
     (fit,) = [button for button in app.button if button.key == "data/fit"]
     assert not fit.help, "a tooltip would cover the primary button above it"
-    assert "Recommended: " in said(app)
+    assert "ecommended: " in said(app), "their names stand in a line of their own"
     pictures = [part.proto.body for part in app.get("html") if 'role="img"' in part.proto.body]
     if step in ("fit", "groups"):
         assert pictures, "the worst findings have their intervals beside them"

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
+import calib
 from calib.calibrators.by_group import PROTECTED
 from calib.data.samples import load_sample
 from calib.engine import Engine
@@ -124,7 +126,43 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     app.button(key="data/fit").click().run()
     assert not app.exception
     assert [title.value for title in app.title] == ["Compare"]
-    assert asked == {name: {} for name in offered_presets(with_sample)["Recommended"]}
+    remedy = calib.audit(with_sample.data).methods
+    assert asked == {name: {} for name in offered_presets(with_sample, remedy)["Recommended"]}
+
+
+def test_the_map_that_the_audit_names_is_among_the_first_fits(
+    asked: dict[str, dict[str, object]],
+) -> None:
+    rng = np.random.default_rng(2)
+    true = expit(rng.normal(-2, 1, 4000))
+    event = (rng.random(4000) < true).astype(int)
+    extreme = calib.from_outputs(expit(3 * (np.log(true / (1 - true)) + 1.2)), event)
+    session = OpenSession.from_data(extreme)
+    app = open_page("app.py", session)
+    assert "such as Platt scaling" in app.header[0].value
+    app.button(key="data/fit").click().run()
+    assert {"platt", *offered_presets(session)["Recommended"]} == set(asked)
+    app = open_page(FIT, session)
+    assert clean(app) and "such as Platt scaling" in said(app)
+    assert app.checkbox(key="fit/use/platt").value
+
+
+def test_nothing_is_recommended_where_no_calibrator_helps() -> None:
+    rng = np.random.default_rng(0)
+    useless = calib.from_outputs(rng.beta(2, 2, 4000), (rng.random(4000) < 0.54).astype(int))
+    session = OpenSession.from_data(useless)
+    app = open_page("app.py", session)
+    assert app.header[0].value.startswith("Do not use")
+    assert app.button(key="data/fit").label.endswith("all the same")
+    assert "Not recommended: " in said(app)
+    assert "Do not use" in said(open_page(FIT, session))
+    fits_of_all = fit(fits.queue(), session, "temperature", "platt")
+    reliability = open_page("pages/3_Reliability.py", fits_of_all)
+    assert clean(reliability) and "becomes" not in said(reliability)
+    export = open_page("pages/5_Export.py", fits_of_all)
+    assert clean(export) and "Do not use" in said(export)
+    bundle = [each for each in export.get("download_button") if "Bundle" in each.proto.label]
+    assert [each.proto.type for each in bundle] == ["secondary"]
 
 
 def test_the_table_of_methods_says_time_and_change_of_the_nll_and_takes_a_choice(

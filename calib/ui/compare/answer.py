@@ -86,6 +86,12 @@ def taken(fits: Sequence[ShownFit]) -> ShownFit:
     return next((fit for fit in fits if found is not None and fit.title == found.method), fits[0])
 
 
+def advised(fits: Sequence[ShownFit]) -> bool:
+    """Return whether the recommendation is to take a calibrator."""
+    found = answer_of(fits)
+    return found is not None and found.verdict == "take"
+
+
 def choose_one(fits: list[ShownFit], page: str, label: str = "Method", **looks: Any) -> ShownFit:
     """Let the visitor choose the method to look at closely, on all pages: to begin with, what Export offers first.
 

@@ -451,11 +451,13 @@ def split_controls(session: OpenSession) -> None:
 
 def next_step(session: OpenSession) -> None:
     """One primary button that follows from the remedy, and the ways to the calibrators."""
-    names = offered_presets(session)["Recommended"]
+    found = audit.audit_of(session)
+    names = offered_presets(session, found.methods)["Recommended"]
     step = audit.next_step(session)
-    column = audit.audit_of(session).column
-    names = [*names, *["by_group"] * bool(column)]
-    fit = f"Fit the {plural(len(names), 'recommended calibrator')} and compare them"
+    usable = audit.is_usable(session)
+    fit = f"Fit {plural(len(names), 'calibrator')} all the same"
+    if usable:
+        fit = f"Fit the {plural(len(names), 'recommended calibrator')} and compare them"
     with st.container(horizontal=True, vertical_alignment="center"):
         if step == "weights":
             refit = "Refit with weights" if session.specs else "Judge with weights"
@@ -473,11 +475,13 @@ def next_step(session: OpenSession) -> None:
             type="primary" if step == "fit" else "secondary",
             icon=":material/play_arrow:",
         ):
-            fits.start([(name, {"column": column} if name == "by_group" else {}) for name in names])
+            column = {"column": found.column}
+            fits.start([(name, column if name == "by_group" else {}) for name in names])
             go_to("pages/2_Compare.py")
         page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
     if not session.specs:
-        st.caption(f"Recommended: {listed([METHODS[name].title for name in names])}.")
+        title = "Recommended" if usable else "Not recommended"
+        st.caption(f"{title}: {listed([METHODS[name].title for name in names])}.")
 
 
 def refit_with_weights() -> None:
