@@ -234,6 +234,7 @@ def test_dates_in_any_usual_form_are_times_and_text_of_few_values_groups():
         *((own, [f"S{k % 16}" for k in range(N)], "cluster") for own in ("sample", "subj")),
         ("depot", [f"D{k % 60}" for k in range(N)], "cluster"),
         ("sample_weight", RISK + 0.1, "weight"),
+        ("Resample", [f"Fold{k % 4}.Rep{k % 5}" for k in range(N)], "group"),
         ("hospital_no", [f"HS{k % 9}" for k in range(N)], "cluster"),
         ("village", [f"VIL{k % 14:02}" for k in range(N)], "cluster"),
         ("ward", [f"ward {k % 14}" for k in range(N)], "cluster"),
