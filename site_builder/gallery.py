@@ -23,8 +23,13 @@ from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.binning import BINNINGS
-from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES, bins_over_densities, information_chart
-from calib.plots.bins import error_by_bins_chart, error_by_rows_chart, steps_chart
+from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES, bins_over_densities
+from calib.plots.bins import (
+    error_by_bins_chart,
+    error_by_rows_chart,
+    information_rate_chart,
+    steps_chart,
+)
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.plots.over_under import band_chart, confidence_densities, ratio_to_odds, theorem_chain
@@ -161,7 +166,8 @@ def information_of_bins() -> go.Figure:
     """Information about the label that 2 to 32 bins keep."""
     data = calib.load_sample("digits-cnn")
     picture = binning_picture(data.logits, data.labels, n_bins=10)
-    return information_chart(information_by_bins(picture.density, (2, 4, 8, 16, 32)))
+    found = information_by_bins(picture.density, (2, 4, 8, 16, 32))
+    return information_rate_chart(found, binning_limits(picture.density, 10))
 
 
 def limits_of_binning() -> go.Figure:

@@ -183,6 +183,7 @@ def fill_between(
                 line_width=0,
                 fillcolor=color,
                 hoverinfo="skip",
+                showlegend=False,
             )
 
 

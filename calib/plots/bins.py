@@ -10,23 +10,20 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import InformationByBins
 from calib.diagnostics.bins import BinningLimits, ErrorByBins, SetDivergence
 from calib.numerics import Floats
-from calib.plots.annotations import carry, draw_line, fill_between, label_line_ends, write
+from calib.plots.annotations import carry, draw_line, write
 from calib.plots.axes import log10_ticks, log_axis, span
-from calib.plots.binning import HEIGHT, SCHEME_NAMES, SCHEME_STYLES
+from calib.plots.binning import SCHEME_NAMES, SCHEME_STYLES
+from calib.plots.lines import Curve, line_chart
 from calib.plots.style import (
     COLORS,
     DOTTED,
     FRAME,
-    NEUTRAL,
     Style,
-    fade,
     method_style,
     one_each,
     plain,
     quiet,
     set_layout,
-    set_x,
-    set_y,
     show_legend,
     three_digits,
 )
@@ -34,107 +31,69 @@ from calib.plots.style import (
 
 def steps_chart(limits: BinningLimits) -> go.Figure:
     """Information over I-Max's iterations from both starts, beneath its bound (Patel et al. 2020, figure 4a)."""
-    fig = go.Figure()
     most = limits.model_information
     n_steps = len(next(iter(limits.steps.values()))) - 1
-    reach = span(most, *limits.steps.values())
-    draw_line(fig, (0, n_steps), (most, most), DOTTED, width=1.5)
-    ends = [("log-odds", most, NEUTRAL)]
+    curves = [Curve("log-odds", DOTTED, np.array([0, n_steps]), np.full(2, most))]
     for start, information in limits.steps.items():
         name = f"from {SCHEME_NAMES[start]}"
-        style = SCHEME_STYLES[start]
-        steps = np.arange(n_steps + 1)
-        told = carry(
-            f"{name}, step {{step}}<br>{{information:.4r}} nats",
-            step=steps,
-            information=information,
-        )
-        draw_line(fig, steps, information, style, name, told)
-        ends.append((name, float(information[-1]), style.color))
-    gains = {
-        name: f"{three_digits(each[0])} to {three_digits(each[-1])}"
-        for name, each in limits.steps.items()
-    }
-    alt = f"Nats kept over the iterations, of {three_digits(most)}: {one_each(gains)}."
-    quiet(fig, HEIGHT, alt=alt, title="Iterations of I-Max", left=62)
-    set_x(fig, range=span(0, n_steps, pad=0.02), title_text="step")
-    set_y(fig, range=reach, title_text="label information, nats", nticks=6)
-    label_line_ends(fig, ends, reach)
-    return fig
+        curves.append(Curve(name, SCHEME_STYLES[start], np.arange(n_steps + 1), information))
+    return line_chart(
+        curves,
+        ("step", "information"),
+        span(most, *limits.steps.values()),
+        {"range": span(0, n_steps, pad=0.02), "title_text": "step"},
+        "label information, nats",
+        "Iterations of I-Max",
+        "Nats kept over the iterations",
+        markers=0,
+    )
 
 
 def information_rate_chart(found: InformationByBins, limits: BinningLimits) -> go.Figure:
     """Label information against the rate of the bins, beneath the bottleneck limit (figure 4b)."""
-    fig = go.Figure()
     rates = np.concatenate([limits.rate, *found.rate.values()])
-    reach = 0.0, 1.08 * found.information or 1.0
     rate = np.r_[limits.rate, rates.max()]
     most = np.r_[limits.label_information, limits.label_information[-1]]
-    told = carry(
-        "at most {label_information:.3r} nats at {rate:.3r} nats", rate=rate, label_information=most
-    )
-    draw_line(fig, rate, most, DOTTED, "bottleneck limit", told, width=1.5)
-    ends = [("bottleneck limit", float(most[-1]), NEUTRAL)]
+    curves = [Curve("bottleneck limit", DOTTED, rate, most)]
     for scheme in reversed(SCHEME_NAMES):
-        name = SCHEME_NAMES[scheme]
         style = SCHEME_STYLES[scheme]
         if scheme == "imax":
             style = Style(style.color, style.symbol)
         kept = found.label_information[scheme]
-        told = carry(
-            f"{name}, {{bins}} bins<br>{{label_information:.3r}} nats at {{rate:.3r}} nats",
-            bins=found.n_bins,
-            rate=found.rate[scheme],
-            label_information=kept,
-        )
-        draw_line(fig, found.rate[scheme], kept, style, name, told, width=1.8, markers=7)
-        ends.append((name, float(kept[-1]), style.color))
-    kept_of = {
-        name: three_digits(float(found.label_information[scheme][-1]))
-        for scheme, name in SCHEME_NAMES.items()
-    }
-    alt = f"Label information by rate, at most {three_digits(found.information)} nats: {one_each(kept_of)}."
-    quiet(fig, HEIGHT, alt=alt, title="Information against rate", left=62)
-    set_x(fig, range=span(0.0, rates), title_text="rate I(bin; log-odds), nats")
-    set_y(fig, range=reach, title_text="label information, nats", nticks=6)
-    label_line_ends(fig, ends, reach)
-    return fig
+        more = {"bins": found.n_bins}
+        curves.append(Curve(SCHEME_NAMES[scheme], style, found.rate[scheme], kept, more=more))
+    return line_chart(
+        curves,
+        ("rate", "label_information"),
+        (0.0, 1.08 * found.information or 1.0),
+        {"range": span(0.0, rates), "title_text": "rate I(bin; log-odds), nats"},
+        "label information, nats",
+        "Information against rate",
+        f"Label information by rate, at most {three_digits(found.information)} nats",
+    )
 
 
 def set_divergence_chart(found: SetDivergence) -> go.Figure:
     """Mean distance from the classes' own log-odds, of class-wise and shared sets, with 80 % of classes as a band."""
-    fig = go.Figure()
-    x = np.log10(found.n_rows)
-    reach = 0.0, 1.0
-    ends = []
-    means = {}
     sets: tuple[tuple[str, Floats, Style], ...] = (
         ("class-wise", found.class_wise, Style(COLORS[5], "square", "dash")),
         ("shared", found.shared, Style(method_style("imax").color)),
     )
+    curves = []
     for name, distance, style in sets:
         low, high = np.quantile(distance, [0.1, 0.9], axis=1)
-        mean = distance.mean(axis=1)
-        fill_between(fig, x, low, high, fade(style.color, 0.12))
-        told = carry(
-            f"{name}: {{mean:.3r}} ({{low:.3r}} to {{high:.3r}})<br>{{rows:,d}} rows",
-            rows=found.n_rows,
-            mean=mean,
-            low=low,
-            high=high,
-        )
-        draw_line(fig, x, mean, style, name, told, markers=7)
-        ends.append((name, float(mean[-1]), style.color))
-        means[name] = f"{three_digits(mean[0])} to {three_digits(mean[-1])}"
-    alt = (
-        f"Distance of sets of {found.n_rows[0]:,} to {found.n_rows[-1]:,} rows: {one_each(means)}."
+        curves.append(Curve(name, style, found.n_rows, distance.mean(axis=1), (low, high)))
+    across = span(np.log10(found.n_rows), least=0.2)
+    return line_chart(
+        curves,
+        ("rows", "mean"),
+        (0.0, 1.0),
+        {"title_text": "rows of the set", **log_axis(*across, typed=False)},
+        "√ Jensen-Shannon divergence",
+        "Shared and class-wise sets",
+        f"Distance of sets of {found.n_rows[0]:,} to {found.n_rows[-1]:,} rows",
+        log="x",
     )
-    quiet(fig, HEIGHT, alt=alt, title="Shared and class-wise sets", left=52)
-    across = span(x, least=0.2)
-    set_x(fig, title_text="rows of the set", **log_axis(*across, typed=False))
-    set_y(fig, range=reach, title_text="√ Jensen-Shannon divergence", nticks=6)
-    label_line_ends(fig, ends, reach)
-    return fig
 
 
 Line = tuple[str, ErrorByBins, Style]
@@ -260,30 +219,26 @@ def _draw_binning(
 
 def error_by_rows_chart(lines: Sequence[Line], name: str) -> go.Figure:
     """Mean ECE of resamples over their number of rows, with the central 95 % as a band."""
-    fig = go.Figure()
-    limits = span(0.0, *(part for _, found, _ in lines for part in (found.low, found.high)))
+    curves = [
+        Curve(
+            method,
+            Style(style.color, style.symbol),
+            found.n_rows,
+            found.mean,
+            (found.low, found.high),
+        )
+        for method, found, style in lines
+    ]
     n_rows = lines[0][1].n_rows
-    for method, found, style in lines:
-        x = np.log10(found.n_rows)
-        fill_between(fig, x, found.low, found.high, fade(style.color, 0.1))
-        told = carry(
-            f"{plain(method)}: mean {{mean:.3r}} ({{low:.3r}} to {{high:.3r}})<br>{{rows:,d}} rows",
-            rows=found.n_rows,
-            mean=found.mean,
-            low=found.low,
-            high=found.high,
-        )
-        draw_line(
-            fig, x, found.mean, Style(style.color, style.symbol), plain(method), told, markers=6
-        )
-    ends = {
-        method: f"{three_digits(found.mean[0])} to {three_digits(found.mean[-1])}"
-        for method, found, _ in lines
-    }
-    alt = f"{name} of resamples of {n_rows[0]:,} to {n_rows[-1]:,} rows: {one_each(ends)}."
-    quiet(fig, FRAME + 2 * _PANEL, alt=alt, title=f"{name} by test rows", left=56)
     across = span(np.log10(n_rows), least=0.04)
-    set_x(fig, range=across, title_text="test rows", **log10_ticks(_TICKS, n_rows[0], n_rows[-1]))
-    set_y(fig, range=limits, nticks=6, title_text=plain(name))
-    show_legend(fig)
-    return fig
+    ticks = log10_ticks(_TICKS, n_rows[0], n_rows[-1])
+    return line_chart(
+        curves,
+        ("rows", "mean"),
+        span(0.0, *(end for curve in curves for end in curve.band or ())),
+        {"range": across, "title_text": "test rows", **ticks},
+        name,
+        f"{name} by test rows",
+        f"{name} of resamples of {n_rows[0]:,} to {n_rows[-1]:,} rows",
+        log="x",
+    )

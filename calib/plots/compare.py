@@ -3,43 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.annotations import carry, draw_line, fill_between, label_line_ends
 from calib.plots.axes import log_axis, span
-from calib.plots.style import (
-    Style,
-    fade,
-    method_style,
-    one_each,
-    plain,
-    quiet,
-    set_x,
-    set_y,
-    three_digits,
-)
+from calib.plots.lines import Curve, line_chart
+from calib.plots.style import Style, method_style, set_y
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-SIZES_HEIGHT = 360
-_INTERVAL = "{value:.3r} ({low:.3r} to {high:.3r})"
-
-
-def _of_score(table: pd.DataFrame, score: str) -> pd.DataFrame:
-    return table[(table["score"] == score) & table["value"].notna()]
-
-
-def _style(styles: Mapping[str, Style] | None, key: str, method: str) -> Style:
-    return (styles or {}).get(key) or method_style(method)
-
-
-def _numbers(rows: pd.DataFrame) -> dict[str, Any]:
-    return {key: rows[key] for key in ("value", "low", "high")}
 
 
 _LOG_FROM = 4
@@ -59,56 +33,38 @@ def size_curves(
     score : which score to draw.
     styles : by the table's method.
     """
-    rows = _of_score(table, score)
-    baseline = table["method"].iloc[0]
+    rows = table[(table["score"] == score) & table["value"].notna()]
     values = rows["value"].to_numpy(float)
     sizes = sorted(rows["size"].unique())
     logarithmic = bool(len(values) and values.min() > 0 and values.max() > _LOG_FROM * values.min())
-
-    def place(score: Any) -> Any:
-        """Logarithms of what is positive; the rest of a band lies below every axis."""
-        score = np.asarray(score, dtype=float)
-        return np.log10(np.maximum(score, 1e-12)) if logarithmic else score
-
-    last = rows[rows["size"] == rows["size"].max()]
-    limits = span(place(values), *(() if logarithmic else (last["low"], last["high"])), pad=0.05)
-    fig = go.Figure()
-    ends = []
-    said = {}
-    for name, one in rows.groupby("method", sort=False):
-        one = one.sort_values("size")
-        title = str(one["title"].iloc[0])
-        style = _style(styles, str(name), str(name))
-        size = np.log10(one["size"].to_numpy(float))
-        value = one["value"].to_numpy(float)
-        if name == baseline:
+    curves = []
+    for method, own in rows.groupby("method", sort=False):
+        own = own.sort_values("size")
+        style = (styles or {}).get(str(method)) or method_style(str(method))
+        if method == table["method"].iloc[0]:
             style = Style(style.color, style.symbol, "dot")
-        else:
-            fill_between(
-                fig, size, place(one["low"]), place(one["high"]), fade(style.color, 0.08), limits
-            )
-        told = carry(
-            f"{plain(title)}<br>{{labels:,d}} labels: {_INTERVAL}",
-            labels=one["size"],
-            **_numbers(one),
-            splits=one["n_splits"],
+        band = own["low"], own["high"]
+        more = {"splits": own["n_splits"]}
+        curves.append(
+            Curve(str(own["title"].iloc[0]), style, own["size"], own["value"], band, more)
         )
-        draw_line(fig, size, place(value), style, title, told, markers=0 if name == baseline else 7)
-        ends.append((title, float(place(value[-1])), style.color))
-        said[title] = f"{three_digits(value[0])} to {three_digits(value[-1])}"
-    alt = f"{score} from the fewest to the most labels: {one_each(said)}."
-    quiet(fig, SIZES_HEIGHT, alt=alt, title=f"{rows['score_title'].iloc[0]} by calibration rows")
-    label_line_ends(fig, ends, limits)
+    if logarithmic:
+        limits = span(np.log10(values))
+    else:
+        last = rows[rows["size"] == sizes[-1]]
+        limits = span(values, last["low"], last["high"])
     # Every size is a tick: they are few, and halves of each other.
-    across = span(np.log10(np.array(sizes, dtype=float)), least=0.04) if sizes else (1.0, 2.0)
-    set_x(
-        fig,
-        range=across,
-        tickvals=np.log10(sizes),
-        ticktext=[f"{size:,}" for size in sizes],
-        title_text="calibration rows",
-    )
-    set_y(fig, range=limits, nticks=6, title_text=plain(score))
+    places = np.log10(np.array(sizes, dtype=float))
+    x_axis = {
+        "range": span(places, least=0.04),
+        "tickvals": places,
+        "ticktext": [f"{size:,}" for size in sizes],
+        "title_text": "calibration rows",
+    }
+    title = f"{rows['score_title'].iloc[0]} by calibration rows"
+    alt = f"{score} from the fewest to the most labels"
+    log = "xy" if logarithmic else "x"
+    fig = line_chart(curves, ("labels", "value"), limits, x_axis, score, title, alt, log=log)
     if logarithmic:
         set_y(fig, **log_axis(*limits, typed=False))
     return fig

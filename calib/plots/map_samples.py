@@ -47,7 +47,7 @@ def sampled_maps(
         told = carry(
             f"{plain(name)} {{probability:.3r}}<br>at {{place:.3r}}", place=x, probability=probs
         )
-        draw_line(fig, x, probs, look, plain(name), told)
+        draw_line(fig, x, probs, look, plain(name), told, width=3)
     middle = len(x) // 2
     every = np.concatenate([maps[:, middle], [probs[middle] for _, probs, _ in known]])
     alt = (

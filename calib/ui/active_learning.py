@@ -176,12 +176,13 @@ def _pictures(study: ArmStudy, keys: tuple[str, ...]) -> None:
     chosen = widgets.several(titles, "active/measures", "Pictures of", aside=aside)
     with st.grid(2, min_column_width=400, gap="large"):
         for measure in chosen:
-            widgets.show_kept(
-                ("active figure", measure, *keys),
-                partial(_figure, study, measure),
-                f"active-{measure}",
-                HOW_TO_READ.format(meaning=MEASURES[measure].meaning),
-            )
+            with st.container():  # the figure and its explanation share a cell of the grid
+                widgets.show_kept(
+                    ("active figure", measure, *keys),
+                    partial(_figure, study, measure),
+                    f"active-{measure}",
+                    HOW_TO_READ.format(meaning=MEASURES[measure].meaning),
+                )
 
 
 def _figure(study: ArmStudy, measure: str) -> go.Figure:

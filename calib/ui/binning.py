@@ -26,7 +26,6 @@ from calib.plots.binning import (
     SCHEME_STYLES,
     Rail,
     bins_over_densities,
-    information_chart,
     representatives,
 )
 from calib.plots.bins import (
@@ -121,14 +120,10 @@ HOW_TO_READ_STEPS = (
     "fitted calibrator made of it. The dotted grey curve is the sigmoid, the probability of the model itself; the "
     "dotted coloured one is the frequency that the densities give. Steps below the grey curve correct overconfidence."
 )
-HOW_TO_READ_NUMBERS = (
-    "Across is the number of bins, up what they keep of the mutual information of log-odds and label; the dotted line "
-    "is what the log-odds carry, which no bins exceed. The kernel densities are taken for the truth here, and bins are "
-    "placed on them. The rate, on hover, is what it costs to name a bin."
-)
 HOW_TO_READ_RATE = (
-    "What bins keep about the label against the rate I(bin; log-odds) that naming a bin costs, in 2 to 64 bins. The "
-    "dotted line is the information bottleneck: no bins, also of chance, lie above it."
+    "What 2 to 64 bins keep about the label against the rate I(bin; log-odds) that naming a bin costs. The dotted line "
+    "is the information bottleneck: no bins, also of chance, lie above it. The kernel densities are taken for the "
+    "truth here, and bins are placed on them."
 )
 HOW_TO_READ_ITERATIONS = (
     "Information that the bins keep after each step of I-Max, from bins of equal mass and of equal width, under the "
@@ -237,7 +232,7 @@ def questions(
     """Offer further questions about these bins."""
     folded("The bins in numbers", "binning/meaning", partial(meaning, picture, rails, choice))
     folded(
-        "Information kept by number of bins",
+        "Information kept by 2 to 64 bins",
         "binning/numbers",
         partial(numbers_of_bins, picture, choice),
     )
@@ -278,10 +273,6 @@ def numbers_of_bins(picture: BinningPicture, choice: BinningChoice) -> None:
     what = "2 to 64 bins placed in every way"
     found = ready(
         ("information by bins", choice.target), what, information_by_bins, picture.density
-    )
-    draw = partial(information_chart, found)
-    widgets.show_kept(
-        ("information figure", choice.target), draw, "information-by-bins", HOW_TO_READ_NUMBERS
     )
     key = ("binning limits", choice.target, choice.n_bins)
     limits = ready(key, "the limit of all bins", binning_limits, picture.density, choice.n_bins)

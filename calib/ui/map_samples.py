@@ -19,14 +19,15 @@ from calib.ui.session import OpenSession
 from calib.ui.text import literal
 
 RANKS = "share of pairs with a lower score"
-WIDTH = 330
+WIDTH = 320
+"""Pixels of a panel: three fit beside each other at 1500."""
 PRIOR = (
     "Left 200 maps as Bayes-Iso draws them before it sees labels: any rising map may come. In the middle 200 within "
     "the bounds (green) that running means of the labels give. Right the posterior mean with its 90\u00a0% band."
 )
 REPLICATES = (
-    "Each thin line is the map that the method learned from the same scores with labels drawn anew from the true map. "
-    "Lines far apart show variance, a bundle beside the truth shows bias."
+    "Each thin line is the map that the method learned from the same scores with labels drawn anew from the true map, "
+    "the thick line. Lines far apart show variance, a bundle beside the truth shows bias."
 )
 
 

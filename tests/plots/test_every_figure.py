@@ -140,6 +140,13 @@ def test_bars_of_counts_stand_on_an_axis_of_counts(case) -> None:
                     assert abs(value) / tallest == pytest.approx(np.sqrt(share), rel=1e-4), name
 
 
+def test_a_legend_names_lines_and_no_bands() -> None:
+    for name, fig in drawn("useless").items():
+        if fig.layout.showlegend:
+            shown = [trace for trace in fig.data if trace.showlegend is not False]
+            assert shown and all(trace.name for trace in shown), name
+
+
 def test_both_halves_of_a_histogram_have_one_scale() -> None:
     fig = drawn("one in 200")["threshold"]
     per_row = {}

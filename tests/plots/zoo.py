@@ -50,7 +50,6 @@ from calib.plots.binning import (
     SCHEME_STYLES,
     Rail,
     bins_over_densities,
-    information_chart,
     representatives,
 )
 from calib.plots.bins import (
@@ -77,7 +76,7 @@ from calib.plots.over_under import (
 )
 from calib.plots.reliability import SIDE, before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
-from calib.plots.style import Style, method_style
+from calib.plots.style import TRUTH, Style, method_style
 
 RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "gpcalib"))
 
@@ -372,6 +371,9 @@ def _maps(case: Case, name: str) -> dict[str, go.Figure]:
         bounds = (("lower", draws.lower, GP), (name, draws.upper, GP))
         arguments = (draws.ranks, draws.bounded, RAW, name, "rank", bounds)
         figures["prior"] = sampled_maps(*arguments)
+        truth = (("truth", draws.mean, Style(TRUTH)),)
+        replicates = draws.ranks, draws.bounded[:10], GP, name, "probability of the model", truth
+        figures["replicates"] = sampled_maps(*replicates)
     share = Interval(
         float(positives.mean()), 0.9 * float(positives.mean()), float(positives.mean()) ** 0.5
     )
@@ -407,7 +409,6 @@ def _bins(case: Case, name: str) -> dict[str, go.Figure]:
         "bins": bins_over_densities(picture.density, rails),
         "representatives": representatives(picture.density, rails),
         "representatives logit": representatives(picture.density, rails, "logit"),
-        "information by bins": information_chart(by_bins),
         "information by rate": information_rate_chart(by_bins, limits),
         "steps": steps_chart(limits),
         "sets": set_divergence_chart(sets),

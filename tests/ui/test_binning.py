@@ -26,7 +26,7 @@ def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(
     assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
     unfold(app, "binning/meaning", "binning/numbers", "binning/sets")
     assert clean(app)
-    assert len(charts(app)) == 6
+    assert len(charts(app)) == 5
     assert "the shared set is nearer to a class" in said(app)
 
 
