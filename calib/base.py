@@ -708,7 +708,8 @@ NO_STEPS = "A map by group takes the group of each row, which this file does not
 def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     """The arrays beyond logits and labels that fitting ``made`` takes from a data set, by name.
 
-    Weights are among them only where somebody said what they mean.
+    Weights are among them only where somebody said what they mean. Those of a sample or of exposure are scaled to a
+    mean of one, so that penalties, smoothing and priors count the rows there are, whatever the weights sum to.
 
     Raises
     ------
@@ -737,10 +738,10 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
         raise CalibrationError(
             f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}"
         )
-    of_rows = {
-        "clusters": getattr(data, "clusters", None),
-        "weights": getattr(data, "confirmed_weights", None),
-    }
+    weights = getattr(data, "confirmed_weights", None)
+    if weights is not None and data.weight_kind != "frequency":
+        weights = weights / weights.mean()
+    of_rows = {"clusters": getattr(data, "clusters", None), "weights": weights}
     return arrays | {
         name: array for name, array in of_rows.items() if name in made.takes and array is not None
     }

@@ -85,6 +85,20 @@ def test_weights_that_are_no_counts_are_pointed_out(name, each, total):
     assert note in again.notes()
 
 
+@pytest.mark.parametrize("kind", ["sampling", "exposure"])
+@pytest.mark.parametrize("name", ["platt", "structured_vector", "histogram", "spline"])
+def test_a_population_that_weights_sum_to_is_no_number_of_rows(name, kind):
+    logits, labels = simulate(300, 2)
+    weights = np.random.default_rng(2).uniform(0.2, 3.0, 300)
+    data = calib.Predictions(logits, labels, ("no", "yes"), weights=5e6 * weights, weight_kind=kind)
+    fitted = calib.calibrator(name).fit(data)
+    of_mean_one = calib.calibrator(name).fit(logits, labels, weights=weights / weights.mean())
+    np.testing.assert_allclose(
+        fitted.predict_proba(logits), of_mean_one.predict_proba(logits), atol=1e-6
+    )
+    assert not [note for note in fitted.notes() if "mean of one" in note]
+
+
 @pytest.mark.parametrize("name", TAKE_WEIGHTS)
 def test_rows_without_a_weight_are_no_rows(name):
     logits, labels = simulate(300, 3)

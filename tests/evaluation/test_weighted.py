@@ -132,7 +132,8 @@ def test_the_number_of_equal_rows_is_kishs():
 def test_a_comparison_fits_and_judges_by_the_same_weights(kind):
     """A map was fitted by weights and judged without, and so the wrong method was recommended."""
     calibration, test = weighted(n=600, kind=kind).split(0.5)
-    names = ("temperature", "platt", "isotonic")
+    # The ends of an isotonic map are smoothed by the number of rows, which weights of a sample are no count of.
+    names = ("temperature", "platt", *(("isotonic",) if kind == "frequency" else ()))
     found, again = (
         calib.compare({name: calib.calibrator(name) for name in names}, *parts).table
         for parts in ((calibration, test), (repeated(calibration), repeated(test)))
