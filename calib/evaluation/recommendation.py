@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from calib.base import Calibrator
+from calib.base import KEEPS_HALF, Calibrator
 from calib.evaluation.claims import Claims, rows_to_decide
 from calib.evaluation.describe import GAP, Beside, Recommendation, Skill
 from calib.evaluation.evaluation import Evaluation, class_frequencies
@@ -36,7 +36,8 @@ def recommend(
     raw model differ significantly, those count that are better by the smallest relevant difference, though undecided.
     Where methods beat class frequencies, only these are taken, and the raw model is kept only where it is one of them.
     Of these methods the simplest that is not worse than the best of them is taken, by the registry's order; a map by
-    group only where all that serve all rows are worse, since new rows then need their group.
+    group only where all that serve all rows are worse, since new rows then need their group. Where the mean prediction
+    of an event is off, a map with an intercept comes before one without, which corrects the level by luck alone.
 
     Parameters
     ----------
@@ -74,6 +75,8 @@ def recommend(
     able = [name for name in better if words[name] != "worse" and name in useful] or [raw]
     shared = [name for name in able if not getattr(calibrators[name], "needs_groups", False)]
     able = shared or able
+    if evaluations and _level_is_off(claims, evaluations):
+        able = [name for name in able if KEEPS_HALF not in calibrators[name].traits] or able
     method = min(able, key=lambda name: (simplicity(calibrators[name]), value[name]))
     if skill is not None and not skill.useful:
         method = skill.method  # that the sentence "Do not use" names as the best
@@ -109,6 +112,13 @@ def recommend(
         skill=skill,
         by_group=getattr(calibrators[method], "needs_groups", False),
     )
+
+
+def _level_is_off(claims: Claims, evaluations: Mapping[str, Evaluation]) -> bool:
+    """Return whether the raw model's mean prediction of an event differs significantly from its rate."""
+    raw = claims.baseline
+    gap = claims.scored[raw].intervals()[GAP]
+    return evaluations[raw].view.is_event and not gap.low <= 0 <= gap.high
 
 
 def _skill(claims: Claims, evaluations: Mapping[str, Evaluation], names: Sequence[str]) -> Skill:

@@ -260,6 +260,19 @@ def test_a_level_that_is_off_is_named_where_the_model_ranks():
     assert "Part of the gain is the level: the mean prediction goes from " in str(both)
 
 
+def test_a_level_that_is_off_needs_an_intercept_also_where_temperature_happens_to_correct_it():
+    """The odds are a power of those predicted: one temperature corrects level and slope, for these rows."""
+    rng = np.random.default_rng(3)
+    z = rng.normal(-3, 1.2, 12_000)
+    event = (rng.random(12_000) < expit(1.5 * z)).astype(int)
+    methods = ["temperature", "platt", "isotonic"]
+    answer = of_event(expit(z), event, methods).recommendation
+    assert (answer.verdict, answer.method) == ("take", "platt")
+    assert "temperature" not in answer.worse
+    right = (rng.random(12_000) < expit(1.5 * (z + 3))).astype(int)
+    assert of_event(expit(z + 3), right, methods).recommendation.method == "temperature"
+
+
 def test_few_rows_that_do_not_show_a_gain_over_frequencies_say_so():
     rng = np.random.default_rng(3)
     undecided = 0
