@@ -158,6 +158,7 @@ def test_fast_clicks_while_fits_run_keep_the_connection(visitor: Page, tmp_path:
     go(page, "Fit")
     page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators")).click()
     go(page, "Reliability")
+    page.get_by_text("Bins, scale, band and class").first.click()
     lost = page.get_by_text("Connection error")
     for choice in (
         "Logit",
