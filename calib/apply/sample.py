@@ -14,9 +14,8 @@ from calib.arrays import check_number
 from calib.data import Choices, Predictions
 from calib.data.build.labels import decode_labels
 from calib.data.build.part import check_rows, check_there
-from calib.data.findings import InvalidUpload
+from calib.data.findings import MAX_BYTES, InvalidUpload
 from calib.data.guess.arrays import infer_label
-from calib.data.limits import MAX_BYTES
 from calib.data.loading import check_choices, findings_as_error, load_quietly
 from calib.data.names import class_names
 from calib.data.read.base import Array

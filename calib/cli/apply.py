@@ -14,7 +14,7 @@ from calib.canonical import Kind
 from calib.cli import arguments, text
 from calib.cli.check import check_sums, read_its_columns, saved_calibrator
 from calib.data import Choices, read_features, read_rows
-from calib.data.limits import MAX_BYTES
+from calib.data.findings import MAX_BYTES
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError, Finding
 from calib.export import calibrated

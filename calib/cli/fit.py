@@ -13,7 +13,7 @@ from calib.apply.sample import MANY_ROWS, SAMPLED_ROWS, fewer_rows
 from calib.auditing import audit
 from calib.cli import arguments, text
 from calib.data import Predictions
-from calib.data.limits import MAX_BYTES
+from calib.data.findings import MAX_BYTES
 from calib.export import writer
 from calib.export.sql import check_sql
 from calib.formatting import plural

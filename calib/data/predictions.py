@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import ONE_COLUMN, Kind, Scale, class_order, from_canonical
-from calib.data.array_names import outcome_name
 from calib.data.event import Event
 from calib.data.findings import InvalidUpload, listed
+from calib.data.names import outcome_name
 from calib.data.options import WEIGHT_KIND, WeightKind
 from calib.data.roles import ColumnRole
 from calib.data.rows import ROW_ROLES

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.array_names import PARTS
 from calib.data.findings import Findings, info, listed, verb, warning
+from calib.data.names import PARTS, is_missing
 from calib.data.read.base import Array, distinct
 from calib.data.read.numerals import as_numbers
-from calib.data.spelling import is_missing
 from calib.data.words import listed_words
 from calib.formatting import plural, row_numbers
 from calib.numerics import Floats

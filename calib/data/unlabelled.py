@@ -19,18 +19,17 @@ from calib.data.build.part import (
     display_names,
     read_class_names,
 )
-from calib.data.findings import InvalidUpload, listed
+from calib.data.findings import MAX_ROWS, InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays
 from calib.data.guess.question import infer_columns
-from calib.data.limits import MAX_ROWS
 from calib.data.loading import check_choices, findings_as_error, in_a_reader
+from calib.data.names import texts_of
 from calib.data.options import NOTHING, Choices, Columns, Source
 from calib.data.read.base import Contents
 from calib.data.read.files import open_file, open_source, reads_apart
 from calib.data.read.top_k import read_as_pairs
 from calib.data.roles import ColumnRole
 from calib.data.rows import group_names
-from calib.data.spelling import texts_of
 from calib.numerics import Floats
 
 LONGEST_NAME = 100

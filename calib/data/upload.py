@@ -6,15 +6,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calib.data.array_names import (
-    FEATURES,
-    HARD,
-    LABELS,
-    OUTPUTS,
-    SPLIT,
-    canonical,
-    numbered_column,
-)
 from calib.data.build.part import (
     Part,
     check_names,
@@ -35,7 +26,16 @@ from calib.data.guess.roles import (
     roles_in_test_file,
     roles_of_test_part,
 )
-from calib.data.names import tokens
+from calib.data.names import (
+    FEATURES,
+    HARD,
+    LABELS,
+    OUTPUTS,
+    SPLIT,
+    canonical,
+    numbered_column,
+    tokens,
+)
 from calib.data.options import FEATURE_FILES, FILES, INFERRED, Choices, LoadOptions
 from calib.data.read.base import Contents
 from calib.data.read.files import open_source

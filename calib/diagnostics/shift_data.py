@@ -20,7 +20,7 @@ from calib.data import (
     read_features,
     read_rows,
 )
-from calib.data.limits import MAX_CLASSES, megabytes
+from calib.data.findings import MAX_CLASSES, megabytes
 from calib.data.loading import in_a_reader
 from calib.data.names import class_names
 from calib.data.options import Source

@@ -20,8 +20,8 @@ import pytest
 import calib
 import calib.data
 from calib.data import inspect
-from calib.data.array_names import FEATURES, canonical, numbered_column
 from calib.data.build.outputs import told_by
+from calib.data.names import FEATURES, canonical, numbered_column
 from calib.data.read import numerals as cells
 from calib.data.read.numerals import are_numbers, are_values
 from tests.conftest import minute_of_cpu

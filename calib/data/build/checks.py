@@ -12,9 +12,9 @@ import numpy as np
 from calib.canonical import IN_UNIT, Kind, to_canonical
 from calib.data.build.labels import decode_labels
 from calib.data.findings import InvalidUpload, info, listed, shortened, verb, warning
+from calib.data.names import Order
 from calib.data.options import Choices
 from calib.data.read.base import Array
-from calib.data.spelling import Order
 from calib.errors import Finding
 from calib.formatting import plural, row_numbers
 from calib.numerics import Floats, Ints, blocks, softmax

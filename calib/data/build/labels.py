@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.findings import Findings, InvalidUpload, info, listed, verb, warning
-from calib.data.limits import MAX_CLASSES
-from calib.data.names import is_whole, plain_name
-from calib.data.options import Choices
-from calib.data.read.base import Array, distinct
-from calib.data.spelling import (
+from calib.data.findings import MAX_CLASSES, Findings, InvalidUpload, info, listed, verb, warning
+from calib.data.names import (
     NUMBER,
     Order,
     as_text,
     correct_value,
     is_missing,
+    is_whole,
+    plain_name,
     same_beginnings,
     same_names,
     texts_of,
 )
+from calib.data.options import Choices
+from calib.data.read.base import Array, distinct
 from calib.data.words import MISSING, PERHAPS_MISSING
 from calib.formatting import plural
 from calib.numerics import Ints

@@ -11,12 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import KINDS, describe_scale
-from calib.data.array_names import CLASS_NAMES, LABELS, first_named
 from calib.data.build.labels import correct_answers, crossed, squeezed
 from calib.data.build.outputs import ask_whether_percent, decide_form
-from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, warning
-from calib.data.limits import MAX_CLASSES, MAX_ROWS
-from calib.data.names import class_names, is_anonymous, plain_name
+from calib.data.findings import (
+    MAX_CLASSES,
+    MAX_ROWS,
+    Findings,
+    InvalidUpload,
+    info,
+    listed,
+    shortened,
+    warning,
+)
+from calib.data.names import CLASS_NAMES, LABELS, class_names, first_named, is_anonymous, plain_name
 from calib.data.options import FEATURE_FILES, Choices, Columns, names_in
 from calib.data.read.base import Array, Contents, check_size, distinct
 from calib.data.roles import ColumnRole

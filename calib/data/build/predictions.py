@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import KINDS, ONE_COLUMN, PLAIN, Kind, to_plain
-from calib.data.array_names import outcome_name
 from calib.data.build.checks import check_outputs, check_predicted, predicted_classes
 from calib.data.build.features import feature_fields, own_features
 from calib.data.build.labels import MISSING_LABEL, UNKNOWN_LABEL, decode_labels
@@ -24,12 +23,11 @@ from calib.data.build.outputs import (
 from calib.data.build.part import Part
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
-from calib.data.names import has, is_whole
+from calib.data.names import Order, is_whole, known_words, outcome_name
 from calib.data.options import NOTHING, OPTION_OF_ROLE, Choices
 from calib.data.predictions import Predictions
 from calib.data.roles import ColumnRole
 from calib.data.rows import ROW_ROLES, row_fields
-from calib.data.spelling import Order
 from calib.data.words import WEIGHT
 from calib.formatting import plural, row_numbers
 from calib.numerics import Ints
@@ -165,7 +163,7 @@ def missing_weights(
     if choices.weight_kind is None or fields.get("weights") is not None or choices.weights:
         return ()
     reason = f"Weights of the kind {choices.weight_kind} were announced, but none were found."
-    if named := [role.column for role in roles if has(role.column, WEIGHT)]:
+    if named := [role.column for role in roles if known_words(role.column) & WEIGHT]:
         reason += f" {listed(named)} holds no numbers from 0 upwards that differ."
     action = "Name the column that holds them, as with weights='exposure'."
     return (warning("weights", reason, action),)

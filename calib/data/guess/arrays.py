@@ -6,7 +6,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from calib.data.array_names import (
+from calib.data.findings import InvalidUpload, listed
+from calib.data.names import (
     CLASS_NAMES,
     FEATURES,
     HARD,
@@ -19,10 +20,8 @@ from calib.data.array_names import (
     canonical,
     feature_names,
     first_named,
-    named_arrays,
     parts_of,
 )
-from calib.data.findings import InvalidUpload, listed
 from calib.data.options import Choices, Columns
 from calib.data.read.base import ArrayInfo, Contents
 from calib.data.rows import ROLE_NAMES, ROW_ROLES
@@ -73,7 +72,9 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         **{name: (role.names, (part, None)) for name, role in ROW_ROLES.items()},
     }
     left = {role: where for role, where in sought_in.items() if getattr(choices, role) is None}
-    inferred: dict[str, Any] = named_arrays(names, left)
+    inferred: dict[str, Any] = {
+        role: first_named(names, vocabulary, *parts) for role, (vocabulary, parts) in left.items()
+    }
     if choices.train_features is None and inferred["train_features"] is None:
         inferred["features"] = choices.features  # no method uses them without a training set
     return replace(

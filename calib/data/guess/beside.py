@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from calib.data import words as w
-from calib.data.array_names import PARTS, SPLIT, feature_names
 from calib.data.guess.columns import FEW, Column, names_unit
-from calib.data.names import is_anonymous, tokens
+from calib.data.names import PARTS, SPLIT, feature_names, is_anonymous, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.roles import ColumnRole, Role
 from calib.data.rows import ROW_ROLES, times_of

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data import words as w
-from calib.data.names import about, known_words, tokens
+from calib.data.names import about, as_text, known_words, tokens
 from calib.data.read.base import Array
-from calib.data.spelling import as_texts
 from calib.numerics import Floats
 
 FEW = 30
@@ -86,7 +85,7 @@ class Column:
     def values(self) -> tuple[str, ...]:
         """The different values as text, in their order: 2.0 is "2"; an infinite one counts as missing."""
         present = self.present if self.numbers is None else self.present[np.isfinite(self.present)]
-        return tuple(dict.fromkeys(as_texts(np.unique(present).tolist())))
+        return tuple(dict.fromkeys(map(as_text, np.unique(present).tolist())))
 
     @cached_property
     def codes(self) -> npt.NDArray[np.int64]:

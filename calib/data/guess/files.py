@@ -9,9 +9,9 @@ from math import inf
 from pathlib import PurePath
 from string import digits
 
-from calib.data.array_names import FEATURES, LABELS, canonical
 from calib.data.findings import InvalidUpload
 from calib.data.guess.arrays import array_width
+from calib.data.names import FEATURES, LABELS, canonical
 from calib.data.options import NOTHING, Choices, Source
 from calib.data.read.files import open_source
 

@@ -17,11 +17,10 @@ from calib.data.guess.direction import event_value
 from calib.data.guess.outputs import by_pattern, candidates
 from calib.data.guess.reading import Reading
 from calib.data.guess.table import Guess, guess, possible_outcomes, with_reading
-from calib.data.names import about, class_names, tokens
+from calib.data.names import about, as_text, class_names, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole, Question, TableReading
-from calib.data.spelling import as_text
 
 EACH = "calib tasks judges each by itself, in Python calib.tasks.tasks_of."
 """Action for a file of several problems."""

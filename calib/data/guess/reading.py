@@ -20,8 +20,16 @@ from calib.data.guess.direction import (
     tells_correct,
 )
 from calib.data.guess.outputs import Outputs
-from calib.data.names import is_anonymous, plain_name, share_a_word, tokens
-from calib.data.spelling import correct_value, same_beginnings, same_names, texts_of
+from calib.data.names import (
+    correct_value,
+    is_anonymous,
+    plain_name,
+    same_beginnings,
+    same_names,
+    share_a_word,
+    texts_of,
+    tokens,
+)
 from calib.numerics import Floats, Ints
 
 SURE_OUTCOME, SURE_OUTPUTS = 6, 3

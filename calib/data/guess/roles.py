@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from calib.data.array_names import canonical
 from calib.data.findings import Findings, InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays, infer_label
 from calib.data.guess.question import infer_columns
-from calib.data.names import plain_name
+from calib.data.names import canonical, plain_name
 from calib.data.options import FEATURE_FILES, NOTHING, Choices, Columns, names_in
 from calib.data.read.base import Contents
 from calib.data.roles import ColumnRole

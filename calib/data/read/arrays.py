@@ -9,10 +9,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from calib.data.array_names import OUTPUTS, canonical
-from calib.data.findings import InvalidUpload, shortened
-from calib.data.limits import RESAVE, check_count
-from calib.data.names import class_names
+from calib.data.findings import RESAVE, InvalidUpload, check_count, shortened
+from calib.data.names import OUTPUTS, canonical, class_names
 from calib.data.read.base import Array, ArrayInfo, Arrays, Read, check_size, plain_text, reading
 from calib.errors import reason
 

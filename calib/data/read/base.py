@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy_format
 
-from calib.data.findings import InvalidUpload, shortened
-from calib.data.limits import MAX_BYTES, RESAVE, check_count, megabytes
+from calib.data.findings import MAX_BYTES, RESAVE, InvalidUpload, check_count, megabytes, shortened
 from calib.errors import Finding, missing_package, reason
 from calib.numerics import blocks
 

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from calib.data.array_names import OUTPUTS, canonical
-from calib.data.findings import InvalidUpload, info, listed
-from calib.data.limits import check_count
-from calib.data.names import is_prediction
+from calib.data.findings import InvalidUpload, check_count, info, listed
+from calib.data.names import OUTPUTS, canonical, is_prediction
 from calib.data.options import Choices
 from calib.data.read.base import check_size, reading
 from calib.data.read.numerals import Sign, from_fractions, parsed, read_written

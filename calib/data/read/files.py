@@ -15,8 +15,14 @@ from contextlib import ExitStack, suppress
 from pathlib import Path, PurePath
 from typing import IO, Any, BinaryIO, Literal
 
-from calib.data.findings import InvalidUpload, shortened
-from calib.data.limits import MAX_TEXT, MAX_UPLOAD, check_count, megabytes
+from calib.data.findings import (
+    MAX_TEXT,
+    MAX_UPLOAD,
+    InvalidUpload,
+    check_count,
+    megabytes,
+    shortened,
+)
 from calib.data.options import Choices, Source
 from calib.data.read.arrays import open_arrays, open_hdf5
 from calib.data.read.base import Contents, open_npy, open_npz, reading

@@ -17,8 +17,15 @@ from itertools import chain
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
-from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, warning
-from calib.data.limits import check_count
+from calib.data.findings import (
+    Findings,
+    InvalidUpload,
+    check_count,
+    info,
+    listed,
+    shortened,
+    warning,
+)
 from calib.data.options import Choices
 from calib.data.read.base import damaged, reading
 from calib.data.read.columns import open_columns

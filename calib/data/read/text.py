@@ -17,9 +17,8 @@ from itertools import islice
 from statistics import mode
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.array_names import LABELS, canonical
-from calib.data.findings import InvalidUpload, info, listed, shortened, verb
-from calib.data.limits import check_count
+from calib.data.findings import InvalidUpload, check_count, info, listed, shortened, verb
+from calib.data.names import LABELS, canonical
 from calib.data.options import Choices
 from calib.data.read.base import reading
 from calib.data.read.columns import open_columns

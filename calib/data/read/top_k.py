@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.data.array_names import CLASS_NAMES, LABELS, canonical, first_named
 from calib.data.findings import Findings, InvalidUpload, info, warning
 from calib.data.guess.arrays import infer_label
+from calib.data.names import CLASS_NAMES, LABELS, canonical, first_named
 from calib.data.options import Choices
 from calib.data.read.base import Array, ArrayInfo, Arrays, Contents, Read
 from calib.data.words import listed_words

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.data import DataError, Finding
-from calib.data.limits import megabytes
+from calib.data.findings import megabytes
 from calib.settings import limit
 
 MOST_OF_ONE = int(limit("CALIB_SESSION_GB") * 1e9)

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 
-from calib.data.limits import MAX_UPLOAD, megabytes
+from calib.data.findings import MAX_UPLOAD, megabytes
 from calib.ui.server.guard import takes_uploads
 from calib.ui.server.memory import MOST_OF_ONE
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.data import inspect
-from calib.data.limits import MAX_CLASSES
+from calib.data.findings import MAX_CLASSES
 from calib.data.read.base import distinct, plain_text
 from tests.conftest import npz_bytes
 from tests.data.conftest import csv_bytes
