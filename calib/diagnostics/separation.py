@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from calib.calibrators.geometric.search import TrainingSet, exact, nearest
 from calib.diagnostics.histograms import Frequencies, SidedCounts, frequencies, sided_counts
 from calib.diagnostics.reliability import default_bins
 from calib.metrics.bootstrap import Interval, share_interval
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Floats, Ints, blocks, softmax
 
 Bools = npt.NDArray[np.bool_]
 
@@ -259,6 +259,70 @@ def listed(way: str, separation: Floats, right: Bools, confidence: Floats) -> In
     return places[np.argsort(keys[places], kind="stable")[:LISTED]]
 
 
+NEIGHBOURS = 40
+"""Nearest training inputs of the predicted class, and of all others, that a neighbourhood has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Training inputs around an input, in the two principal axes of their differences from it.
+
+    A place lies in the direction of its projection and at the full distance from the input, so that the circle of the
+    zone separates inputs within it from those beyond it. In two dimensions places are the inputs themselves, rotated.
+
+    Attributes
+    ----------
+    rows : (m,) training rows, nearest first.
+    places : (m, 2) where each lies with the input at the origin; the input of the first lies to the right and above.
+    same : (m,) whether each is of the predicted class.
+    share : part of the squared distances from the input that the two axes have.
+    """
+
+    rows: Ints
+    places: Floats
+    same: Bools
+    share: float
+
+
+def neighbourhood(
+    training: TrainingSet, feature: Any, predicted: int, rows: Sequence[int] = ()
+) -> Neighbourhood:
+    """Return the nearest training inputs of both sides in their two principal axes (Chouraqui et al. 2023, figure 1).
+
+    Parameters
+    ----------
+    training : the training set.
+    feature : (...) the input.
+    predicted : the class predicted for it.
+    rows : further training rows to include.
+    """
+    queries, _ = training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted]))
+    centre = queries[0].astype(np.float64)
+    distance = np.concatenate(
+        [
+            np.linalg.norm(training.features[part] - centre, axis=1)
+            for part in blocks(*training.features.shape)
+        ]
+    )
+    same = training.labels == predicted
+    near = [
+        side[np.argsort(distance[side], kind="stable")[:NEIGHBOURS]]
+        for side in (np.flatnonzero(same), np.flatnonzero(~same))
+    ]
+    union = np.unique(np.concatenate([*near, np.array(rows, dtype=int)]))
+    union = union[np.argsort(distance[union], kind="stable")]
+    gaps = training.features[union] - centre
+    _, sizes, axes = np.linalg.svd(gaps, full_matrices=False)
+    projected = np.zeros((len(union), 2))
+    projected[:, : len(axes[:2])] = gaps @ axes[:2].T
+    projected *= np.where(projected[0] < 0, -1.0, 1.0)
+    length = np.linalg.norm(projected, axis=1, keepdims=True)
+    direction = np.divide(projected, length, out=np.zeros_like(projected), where=length > 0)
+    total = float(np.sum(sizes**2))
+    share = float(np.sum(sizes[:2] ** 2)) / total if total else 1.0
+    return Neighbourhood(union, direction * distance[union, None], same[union], share)
+
+
 @dataclass(frozen=True, eq=False)
 class ExplainedInput:
     """Explanation of the separation of a test row.
@@ -269,6 +333,7 @@ class ExplainedInput:
     why : what decides.
     separation : of the kind asked for.
     away : distance of each training row that decides.
+    around : training inputs near it, with those that decide.
     """
 
     number: int
@@ -278,6 +343,7 @@ class ExplainedInput:
     why: Explanation
     separation: float
     away: dict[int, float]
+    around: Neighbourhood
 
 
 def explain_input(number: int, kind: str, *, data: Arrays) -> ExplainedInput:
@@ -309,6 +375,7 @@ def explain_input(number: int, kind: str, *, data: Arrays) -> ExplainedInput:
         why,
         separation,
         dict(zip(rows, away.tolist(), strict=True)),
+        neighbourhood(training, feature[0], predicted, rows),
     )
 
 

@@ -1,4 +1,4 @@
-"""Figure of geometric separation: accuracy by separation."""
+"""Figures of geometric separation: accuracy by separation, and the zone of one input."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.diagnostics.histograms import Frequencies, SidedCounts
+from calib.diagnostics.separation import Explanation, Neighbourhood
+from calib.formatting import number, percent
 from calib.numerics import Floats
 from calib.plots.annotations import (
     Counted,
@@ -19,7 +21,18 @@ from calib.plots.annotations import (
     whiskers,
     write,
 )
-from calib.plots.style import GUIDE, NEUTRAL, Style, fade, plain, quiet, set_layout
+from calib.plots.style import (
+    GUIDE,
+    NEUTRAL,
+    Style,
+    fade,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    set_y,
+    show_legend,
+)
 
 RIGHT, DANGER = "#0072B2", "#D55E00"
 """Right predictions, and what is dangerous; all else is grey."""
@@ -116,6 +129,59 @@ def success_curve(
     label_line_ends(
         fig, [(name, float(values[-1]), style.color) for name, style, values in maps], limits
     )
+    return fig
+
+
+def zone_chart(why: Explanation, around: Neighbourhood, names: Sequence[str]) -> go.Figure:
+    """Zone of an input among the training inputs around it (Chouraqui et al. 2023, figure 1).
+
+    Parameters
+    ----------
+    why : what decides its separations.
+    around : training inputs near it.
+    names : (m,) class of each of these training inputs.
+    """
+    fig = go.Figure()
+    side = "safe" if why.safe else "dangerous"
+    color = RIGHT if why.safe else DANGER
+    alt = (
+        f"Zone of one {side} input with radius {number(abs(why.exact))} among {len(around.rows)} training inputs, "
+        f"{int(around.same.sum())} of them of the predicted class."
+    )
+    quiet(fig, HEIGHT, alt=alt, title=f"{side} zone, radius {number(abs(why.exact))}")
+    for radius, dash in ((abs(why.exact), "solid"), (abs(why.fast), "dash")):
+        fig.add_shape(
+            type="circle",
+            x0=-radius,
+            x1=radius,
+            y0=-radius,
+            y1=radius,
+            layer="below",
+            fillcolor=fade(color, 0.08),
+            line={"color": color, "width": 1.5, "dash": dash},
+        )
+    distance = np.linalg.norm(around.places, axis=1)
+    deciding = np.isin(around.rows, [why.deciding_same_row, why.deciding_other_row])
+    sides = (
+        ("predicted class", around.same, Style(RIGHT, "circle")),
+        ("other classes", ~around.same, Style(DANGER, "diamond")),
+    )
+    for name, rows, style in sides:
+        hover = carry(
+            "{class}, training row {row:,d}<br>{distance:.3r} away",
+            row=around.rows[rows],
+            distance=distance[rows],
+            **{"class": [plain(names[place]) for place in np.flatnonzero(rows)]},
+        )
+        sizes = np.where(deciding[rows], 14, 8)
+        draw_marks(fig, *around.places[rows].T, style, name, hover, size=sizes)
+    draw_marks(fig, [0.0], [0.0], Style(NEUTRAL, "x"), "the input", size=11)
+    reach = 1.05 * max(float(distance.max(initial=0.0)), abs(why.exact))
+    axis = {"range": (-reach, reach), "nticks": 7, "constrain": "domain"}
+    both = f"both have {percent(around.share)} of the squared distances"
+    set_x(fig, title_text=f"first principal axis; {both}", **axis)
+    set_y(fig, title_text="second principal axis", scaleanchor="x", **axis)
+    show_legend(fig)
     return fig
 
 

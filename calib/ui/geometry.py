@@ -24,7 +24,7 @@ from calib.diagnostics.separation import (
 from calib.engine import Data
 from calib.formatting import listed, number, percent, plural
 from calib.metrics.bootstrap import Interval
-from calib.plots.geometry import success_curve
+from calib.plots.geometry import success_curve, zone_chart
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui import widgets
@@ -162,6 +162,13 @@ HOW_TO_READ = (
     "and of other classes. Both give the radius of a zone and have the same sign; fast is never the larger in size."
 )
 
+HOW_TO_READ_ZONE = (
+    "The input is the cross; dots and diamonds are training inputs around it, the large ones decide its exact "
+    "separation. Each lies at its true distance from the input, in its direction along the two principal axes. "
+    "Inside the filled circle every input is nearer to the predicted class if the zone is safe, to another if it is "
+    "dangerous. The dashed circle is the zone of fast separation. Distances between other pairs of points are not true."
+)
+
 
 def choose_kind() -> str:
     """Choose the separation that the page is about."""
@@ -234,8 +241,20 @@ def one_input(
     if fitted:
         st.markdown(fitted_sentence(fitted))
     roles = deciding_rows(row)
+    if np.isfinite(row.why.exact):
+        _show_zone(session, row, kind)
     if roles:
         _show_features(session, row, roles)
+
+
+def _show_zone(session: OpenSession, row: ExplainedInput, kind: str) -> None:
+    """Zone of the input among the training inputs around it."""
+    train_labels = session.test.train_labels
+    assert train_labels is not None
+    labels = train_labels[row.around.rows]
+    names = [str(session.data.class_names[label]) for label in labels]
+    key = ("geometry zone", row.number, kind)
+    widgets.show_kept(key, lambda: zone_chart(row.why, row.around, names), "zone", HOW_TO_READ_ZONE)
 
 
 def choose_row(session: OpenSession, study: SeparationStudy, kind: str) -> int | None:

@@ -13,10 +13,12 @@ from calib.diagnostics import separation
 from calib.diagnostics.separation import (
     EXACT,
     LEAST,
+    NEIGHBOURS,
     Sides,
     explain,
     listed,
     measured_separation,
+    neighbourhood,
     success_rates,
     within_finite,
 )
@@ -112,3 +114,45 @@ def test_rows_are_listed_in_the_order_asked_for() -> None:
     assert listed("Lowest separation", *given).tolist() == [4, 1, 0, 2, 3]
     assert listed("Wrong and most confident", *given).tolist() == [2, 4, 0]
     assert listed("Wrong though safe", *given).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 7])
+def test_a_neighbourhood_has_the_nearest_of_both_sides_at_their_distances(rng, n_features) -> None:
+    train, labels = rng.normal(size=(300, n_features)), rng.integers(0, 3, 300)
+    feature = rng.normal(size=n_features)
+    around = neighbourhood(TrainingSet.from_arrays(train, labels), feature, 1, [7, 8])
+    away = np.array([sum((row - feature) ** 2) ** 0.5 for row in train])
+    expected = {7, 8}
+    for side in (labels == 1, labels != 1):
+        limit = sorted(away[side])[NEIGHBOURS - 1]
+        expected |= {row for row in range(300) if side[row] and away[row] <= limit}
+    assert set(around.rows.tolist()) == expected
+    assert around.same.tolist() == [labels[row] == 1 for row in around.rows]
+    np.testing.assert_allclose(np.linalg.norm(around.places, axis=1), away[around.rows], rtol=1e-12)
+    if n_features <= 2:
+        assert around.share == pytest.approx(1.0)
+
+
+def test_a_neighbourhood_in_two_dimensions_is_the_plane_itself(rng) -> None:
+    train, labels = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
+    around = neighbourhood(TrainingSet.from_arrays(train, labels), np.array([0.2, 0.1]), 0)
+    inputs = train[around.rows]
+    np.testing.assert_allclose(
+        np.linalg.norm(around.places[:, None] - around.places, axis=2),
+        np.linalg.norm(inputs[:, None] - inputs, axis=2),
+        atol=1e-12,
+    )
+
+
+def test_a_neighbourhood_lies_along_its_principal_axes(rng) -> None:
+    train = rng.normal(size=(30, 4)) * [0.01, 3.0, 0.02, 1.0]
+    labels = np.arange(30) % 2
+    around = neighbourhood(TrainingSet.from_arrays(train, labels), np.zeros(4), 0)
+    gaps = train[around.rows]
+    values, vectors = np.linalg.eigh(gaps.T @ gaps)
+    plane = gaps @ vectors[:, [-1, -2]]
+    plane /= np.linalg.norm(plane, axis=1, keepdims=True)
+    directions = around.places / np.linalg.norm(around.places, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.abs(directions), np.abs(plane), atol=1e-9)
+    assert around.share == pytest.approx(values[-2:].sum() / values.sum())
+    assert (around.places[0] >= 0).all()

@@ -14,6 +14,7 @@ from scipy.special import expit, logit, logsumexp
 from calib.auditing.findings import GroupFinding, Severity
 from calib.calibrators.auto import Judged
 from calib.calibrators.bayes_iso import BayesIso
+from calib.calibrators.geometric.search import TrainingSet
 from calib.diagnostics.binning import BinningPicture, binning_picture, information_by_bins
 from calib.diagnostics.bins import binning_limits, error_by_bins, set_divergence
 from calib.diagnostics.calibration_maps import (
@@ -35,7 +36,7 @@ from calib.diagnostics.map_samples import prior_draws
 from calib.diagnostics.over_under import over_under_confidence, theorem_one
 from calib.diagnostics.reliability import diagram_parts, reliability_curve
 from calib.diagnostics.risk_coverage import risk_coverage
-from calib.diagnostics.separation import success_rates
+from calib.diagnostics.separation import explain, neighbourhood, success_rates
 from calib.diagnostics.sequential_tests import batches_of, sequential_tests
 from calib.errors import CalibrationError
 from calib.evaluation import evaluate
@@ -61,7 +62,7 @@ from calib.plots.bins import (
 )
 from calib.plots.compare import size_curves
 from calib.plots.decisions import decision_curves, risk_diagram, set_sizes, threshold_chart
-from calib.plots.geometry import success_curve
+from calib.plots.geometry import success_curve, zone_chart
 from calib.plots.groups import forest
 from calib.plots.latent import effect_chart, latent_function
 from calib.plots.map_samples import sampled_maps
@@ -464,7 +465,15 @@ def _geometry(case: Case, name: str) -> dict[str, go.Figure]:
     grid = np.linspace(separation.min(), separation.max() + 1e-9, 31)
     maps = [(name, RAW, np.linspace(0, 1, 31)), ("sigmoid", GP, np.full(31, 0.5))]
     histogram = sided_counts(separation, outcome, 0.0)
-    return {"success": success_curve(rates, histogram, grid, maps, "separation")}
+    labels = np.arange(60) % 3
+    train = np.column_stack([np.cos(2 * labels), np.sin(2 * labels), np.arange(60) / 60])
+    training = TrainingSet.from_arrays(train, labels)
+    why = explain(training, train[1] * 0.9, 1)
+    around = neighbourhood(training, train[1] * 0.9, 1, [0, 1])
+    return {
+        "success": success_curve(rates, histogram, grid, maps, "separation"),
+        "zone": zone_chart(why, around, [name] * len(around.rows)),
+    }
 
 
 def _others(case: Case, name: str) -> dict[str, go.Figure]:

@@ -53,7 +53,7 @@ def test_every_separation_and_every_way_to_choose(
     words = said(app)
     assert "Test row" in words
     assert f"At a {axis_title(kind)} of" in words
-    assert len(charts(app)) == 1
+    assert len(charts(app)) == 2
     assert len(app.get("image")) >= 3
 
 
