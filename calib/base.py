@@ -453,7 +453,7 @@ class Calibrator(Predictor, Displayed):
 
     @property
     def gives_probabilities(self) -> bool:
-        """Return whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
+        """True for probabilities of all classes, False for a confidence in the predicted one alone."""
         return type(self)._predict is not Calibrator._predict
 
     def score(self, outputs: Any, labels: Any, sample_weight: Any = None) -> float:
@@ -481,7 +481,7 @@ class Calibrator(Predictor, Displayed):
 
     @property
     def needs_groups(self) -> bool:
-        """Return whether the calibrator predicts from the group of each row too."""
+        """True for a calibrator that predicts from the group of each row too."""
         return "groups" in self.needs
 
     @property
@@ -517,7 +517,7 @@ class Calibrator(Predictor, Displayed):
 
     @property
     def fitted(self) -> bool:
-        """Return whether ``fit`` has succeeded."""
+        """True after a successful ``fit``."""
         return hasattr(self, "n_classes_")
 
     @property
@@ -754,16 +754,16 @@ def groups_for(made: Any, data: Any) -> Any:
 
 
 def is_pairs(data: Any) -> bool:
-    """Return whether a data set holds a confidence and its correctness for each answer, in place of classes."""
+    """Test for pairs: a confidence and its correctness for each answer, in place of classes."""
     return getattr(data, "kind", None) == "pairs"
 
 
 def can_learn(cls: type[Calibrator], data: Any) -> bool:
-    """Return whether a method can learn from the kind of outputs that a data set holds, and from its weights."""
+    """Test that a method can learn from the kind of outputs of a data set, and from its weights."""
     return (NEEDS_CLASSES not in cls.traits or not is_pairs(data)) and counts_weights(cls, data)
 
 
 def counts_weights(cls: type[Calibrator], data: Any) -> bool:
-    """Return whether a method takes the weights of a data set, if any; others would be judged by other rows."""
+    """Test that a method takes the weights of a data set, if any; others would be judged by other rows."""
     weights = getattr(data, "confirmed_weights", None)
     return weights is None or "weights" in cls.takes or LEARNS_NOTHING in cls.traits

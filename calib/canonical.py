@@ -296,7 +296,7 @@ SLACK = 1e-3
 
 
 def is_scale(value: Any) -> bool:
-    """Return whether a value is one of the scales, or a number above zero that can be divided by."""
+    """Test for one of the scales, or a number above zero to divide by."""
     if isinstance(value, str):
         return value in SCALES
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(

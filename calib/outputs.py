@@ -282,7 +282,7 @@ def in_unit(outputs: Floats) -> float:
 
 
 def _sum_to_one(rows: npt.NDArray[Any]) -> bool:
-    """Return whether there are rows, all sum to one, and not all numbers are whole: probabilities, however few."""
+    """Test for probabilities, however few: rows that sum to one, and not all of whole numbers."""
     if rows.ndim != 2 or rows.shape[1] < 2 or _are_classes(rows):
         return False
     return bool((np.abs(rows.sum(axis=1, dtype=np.float64) - 1) < SUM_TOLERANCE).all())
@@ -370,7 +370,7 @@ def check_index(outputs: Any, labels: Any) -> None:
 
 
 def _are_classes(values: npt.NDArray[Any]) -> bool:
-    """Return whether values are whole numbers or no numbers at all."""
+    """Test for whole numbers, or no numbers at all."""
     return values.dtype.kind != "f" or bool((values == np.round(values)).all())
 
 

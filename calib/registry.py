@@ -35,9 +35,9 @@ class Method:
     where : ``module:class`` below ``calib.calibrators``, imported when first used.
     summary : one sentence on what it does.
     paper : its source.
-    complexity : rank of what it learns, by which the simplest of several equivalent methods is taken: 0 nothing, 1 one
-        number, 2 a few numbers, 3 a few for each class, 4 one free map or its bins, 5 an average of many such maps,
-        6 a distribution of functions, 7 several methods, or more than the outputs.
+    complexity : rank of what it learns, by which the simplest of several equivalent methods is taken: 0 nothing, 1, 2
+        and 3 so many numbers, 4 a few for each class, 5 one free map or its bins, 6 an average of many such maps,
+        7 a distribution of functions, 8 several methods, or more than the outputs.
     fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
     member : whether `auto` tries it for its mean; such a method must be `positive`.
     enough_rows : calibration rows below which its default form was measured to leave some models worse than they were
@@ -74,7 +74,7 @@ class Method:
 
     @property
     def uses_device(self) -> bool:
-        """Return whether the method can fit on a GPU, that is whether its ``device`` can be chosen."""
+        """True for a method that has a ``device`` and so can fit on a GPU."""
         return "device" in parameter_names(self.cls)
 
 
@@ -108,7 +108,7 @@ _METHODS = (
         "isotonic:IsotonicCalibration",
         "A free monotone map from each class's log-odds to its frequency.",
         "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
-        complexity=4,
+        complexity=5,
         enough_rows=1000,
         formula=r"p' = f(s), \quad f = \mathrm{argmin}_{f \text{ rising}} \sum_i (y_i - f(s_i))^2",
         avoid="With few rows, or where rows must be ranked finely: all rows on one step get the same "
@@ -120,7 +120,7 @@ _METHODS = (
         "gpcalib:GPCalib",
         "One latent Gaussian process maps every logit, with uncertainty.",
         GPCALIB,
-        complexity=6,
+        complexity=7,
         formula=r"p = \mathrm{softmax}(g(z_1), \dots, g(z_K)), \quad g \sim GP(\mu, k)",
         avoid="Where the predicted class must stay, unless `monotone=True` is set; and where logits have an "
         "arbitrary unit, since the prior takes them as they are.",
@@ -131,7 +131,7 @@ _METHODS = (
         "beta:BetaCalibration",
         "A three-parameter map made for scores between 0 and 1.",
         "Kull et al., Beta Calibration, AISTATS 2017",
-        complexity=2,
+        complexity=3,
         member=True,
         formula=r"\mathrm{logit}\, p' = a \ln p - b \ln(1 - p) + c, \quad a, b \geq 0",
         avoid="With many rows whose map is no beta curve: a spline or Bayes-Iso comes closer to it.",
@@ -154,7 +154,7 @@ _METHODS = (
         "histogram:HistogramBinning",
         "The frequency of each class in bins of its score, smoothed towards the model.",
         "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001",
-        complexity=4,
+        complexity=5,
         enough_rows=1000,
         formula=r"p' = \frac{n^{+}_{b} + S m_b}{n_b + S} \quad \text{for } s \text{ in bin } b",
         avoid="With few rows, or where the predicted class or the ranking must stay: frequencies need not rise "
@@ -166,7 +166,7 @@ _METHODS = (
         "vector:VectorScaling",
         "A scale and a bias for every class, shrunk towards temperature scaling.",
         GUO,
-        complexity=3,
+        complexity=4,
         member=True,
         formula=r"p = \mathrm{softmax}(a \circ x + b), \quad x = \ln \mathrm{softmax}(z / T)",
         avoid="Where the predicted class must stay, or single rows of a class are all there is: it learns two "
@@ -178,7 +178,7 @@ _METHODS = (
         "bbq:BayesianBinning",
         "An average of histograms with few to many bins, weighted by their likelihood.",
         "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015",
-        complexity=5,
+        complexity=6,
         formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto P(y \mid \text{histogram } m)",
         avoid="Where the predicted class or the ranking must stay: frequencies need not rise from bin to bin.",
     ),
@@ -188,7 +188,7 @@ _METHODS = (
         "imax:IMaxBinning",
         "Bins that keep the most information about the label, and a probability for each.",
         "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020",
-        complexity=4,
+        complexity=5,
         enough_rows=1000,
         formula=r"p' = r_b \quad \text{for } s \text{ in bin } b, \quad \text{edges} = \mathrm{argmax}\; I(y; b(s))",
         avoid="With few rows; and where the calibration error must be verifiable, set `normalize=False`: rows then need "
@@ -200,7 +200,7 @@ _METHODS = (
         "bayes_iso:BayesIso",
         "The average of all monotone maps, weighted by how likely each makes the labels.",
         "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019",
-        complexity=5,
+        complexity=6,
         formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto \prod_i f_m(s_i)^{y_i} (1 - f_m(s_i))^{1 - y_i}",
         avoid="Where classes are many and each has a map of its own: a map takes .2 CPU s.",
     ),
@@ -210,7 +210,7 @@ _METHODS = (
         "enir:NearIsotonicEnsemble",
         "An average of nearly monotone maps, weighted by their fit and simplicity.",
         "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016",
-        complexity=5,
+        complexity=6,
         enough_rows=1000,
         formula=r"p' = \sum_m w_m f_m(s), \quad w_m \propto e^{-BIC_m / 2}",
         avoid="With few rows, or where the predicted class or the ranking must stay: its maps are only nearly "
@@ -233,7 +233,7 @@ _METHODS = (
         "structured_vector:StructuredScaling",
         "Temperature scaling, then a scale and a bias for every class, L2-regularised.",
         "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026",
-        complexity=3,
+        complexity=4,
         member=True,
         formula=r"p = \mathrm{softmax}((1 + v) \circ x + b)",
         avoid="Where the predicted class must stay: a bias can change it.",
@@ -244,7 +244,7 @@ _METHODS = (
         "scaling_binning:ScalingBinning",
         "A logistic curve on each class's log-odds, rounded to its means in bins.",
         "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019",
-        complexity=4,
+        complexity=5,
         enough_rows=1000,
         formula=r"p' = \mathrm{mean}_{j \in b}\, \sigma(a s_j + c) \quad \text{for } s \text{ in bin } b",
         avoid="With few rows, or where rows must be ranked finely: all rows of a bin get the same probability.",
@@ -255,7 +255,7 @@ _METHODS = (
         "order_preserving:OrderPreservingScaling",
         "One weight for each gap between neighbouring logits of a sorted row.",
         "Rahimi et al., Intra Order-Preserving Functions for Calibration, NeurIPS 2020",
-        complexity=3,
+        complexity=4,
         fast=False,
         member=True,
         formula=r"p = \mathrm{softmax}(f), \quad f_{(r)} = \sum_{j \geq r} w_j (z_{(j)} - z_{(j+1)}) / T",
@@ -268,7 +268,7 @@ _METHODS = (
         "structured_vector:StructuredMatrixScaling",
         "Temperature scaling, then weights between all classes, L2-regularised.",
         "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026",
-        complexity=4,
+        complexity=5,
         fast=False,
         member=True,
         formula=r"p = \mathrm{softmax}((I + M) x + b)",
@@ -281,7 +281,7 @@ _METHODS = (
         "dirichlet:DirichletCalibration",
         "Weights between all classes' log-probabilities, shrunk towards temperature scaling.",
         "Kull et al., Beyond Temperature Scaling: Dirichlet Calibration, NeurIPS 2019",
-        complexity=4,
+        complexity=5,
         fast=False,
         formula=r"p = \mathrm{softmax}(W \ln p + b)",
         avoid="Where the predicted class must stay, or classes are many and rows few: it learns K (K + 1) "
@@ -293,7 +293,7 @@ _METHODS = (
         "geometric:Geometric",
         "How sure the training data around an input make its prediction; a confidence only.",
         CHOURAQUI,
-        complexity=7,
+        complexity=8,
         formula=r"c = f(r), \quad r = \text{separation of the input}",
         avoid="Where probabilities of all classes are needed, or the training data may not be passed on: an "
         "exported file holds them.",
@@ -305,7 +305,7 @@ _METHODS = (
         "Two isotonic fits for each score, one with the row as an event and one as none, merged.",
         "Vovk, Petej and Fedorova, Large-Scale Probabilistic Predictors with and without Guarantees of Validity, "
         "NeurIPS 2015",
-        complexity=4,
+        complexity=5,
         member=True,
         formula=r"p' = \frac{p_1}{1 - p_0 + p_1}",
         avoid="Where the map must be told in a few numbers: it has as many steps as there are scores.",
@@ -316,7 +316,7 @@ _METHODS = (
         "quadratic:QuadraticScaling",
         "A parabola on each class's log-odds that never falls.",
         "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026",
-        complexity=2,
+        complexity=3,
         formula=r"\mathrm{logit}\, p' = a + b s + c s^2",
         avoid="With many rows whose map bends more than once: a spline or Bayes-Iso comes closer to it.",
     ),
@@ -326,7 +326,7 @@ _METHODS = (
         "spline:SplineCalibration",
         "A smooth curve on each class's log-odds, shrunk to a line as folds of the rows ask for.",
         "Lucena, Spline-Based Probability Calibration, 2018",
-        complexity=4,
+        complexity=5,
         member=True,
         formula=r"\mathrm{logit}\, p' = f(s), \quad f' \geq 0 \text{ and linear between knots}",
         avoid="Where the map jumps, or must be told in a few numbers.",
@@ -337,7 +337,7 @@ _METHODS = (
         "auto:AutoCalibration",
         "A mean of several methods, weighted by how well each predicts rows that it was not fitted on.",
         "Yao et al., Using Stacking to Average Bayesian Predictive Distributions, Bayesian Analysis 2018",
-        complexity=7,
+        complexity=8,
         fast=False,
         formula=r"p = \sum_m w_m\, p^{(m)}, \quad \sum_m w_m = 1",
         avoid="Where one formula must explain the result, or the predicted class must stay, unless "
@@ -349,7 +349,7 @@ _METHODS = (
         "by_group:ByGroup",
         "A map that all rows share, and for each group a departure from it, shrunk as folds of the rows ask for.",
         "Breslow and Clayton, Approximate Inference in Generalized Linear Mixed Models, JASA 1993",
-        complexity=3,
+        complexity=4,
         fast=False,
         formula=r"p' = \mathrm{softmax}((1 + a_g) \ln p + b_g), \quad p \text{ of the shared map}",
         avoid="Where the group may not decide, as of a protected attribute, or is not known of new rows.",

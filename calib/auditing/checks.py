@@ -70,12 +70,12 @@ class Checked:
 
     @cached_property
     def knows_nothing(self) -> bool:
-        """Return whether even an affine map of the outputs is no better than class frequencies."""
+        """True if even an affine map of the outputs is no better than class frequencies."""
         return self._gain_of_outputs < NOTHING and self._precise
 
     @cached_property
     def hardly(self) -> bool:
-        """Return whether it is better by less than 2 % of their loss."""
+        """True if the affine map is better by less than 2 % of their loss."""
         return self._gain_of_outputs < HARDLY * self.frequency_loss and self._precise
 
     @cached_property
@@ -90,7 +90,7 @@ class Checked:
 
     @property
     def _precise(self) -> bool:
-        """Return whether a gain of twice what is hardly any is excluded."""
+        """True if the interval excludes a gain of 4 % of the loss."""
         return self.useful.interval(0.95).high < 2.0 * HARDLY * self.frequency_loss
 
     @cached_property
@@ -460,7 +460,7 @@ def check_weights(checked: Checked) -> Finding:
 
 
 def _within(rows: AuditRows, other: Rows) -> bool:
-    """Return whether other weights leave mean prediction and rate within a point and a tenth of the rate."""
+    """Compare mean prediction and rate by two weights: equal within a point and a tenth of the rate."""
     pairs = (
         (sample.mean(values) for sample in (rows.sample, other))
         for values in (rows.predicted, rows.observed)

@@ -437,7 +437,7 @@ def rows_in_group(
     columns: Sequence[str],
     name: str,
 ) -> Bools | None:
-    """Return whether each row is in a judged group; None where there is no such group.
+    """Return a mask of the rows in a judged group; None where there is no such group.
 
     Parameters
     ----------

@@ -204,7 +204,7 @@ class AuditRows:
 
     @property
     def is_binary(self) -> bool:
-        """Return whether one probability a row is judged: of the event, or of a correct answer."""
+        """True where one probability a row is judged: of the event, or of a correct answer."""
         return self.view.column is not None
 
     @cached_property
@@ -322,7 +322,7 @@ class AuditRows:
 
     @property
     def has_offsets(self) -> bool:
-        """Return whether there are rows enough for an offset of each class."""
+        """True where the rows suffice for an offset of each class."""
         return len(self.fitted) >= ROWS_OF_CLASS * self.n_classes
 
     @cached_property

@@ -257,11 +257,11 @@ class Claims:
         return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
 
     def has(self, name: str, key: str) -> bool:
-        """Return whether a method has a value of a score."""
+        """Test that a method has a value of a score."""
         return not math.isnan(self.scored[name].values.get(key, math.nan))
 
     def ranks(self, name: str, key: str) -> bool:
-        """Return whether a method has a score, and the rows are enough to rank it."""
+        """Test that a method has a score, and that the rows suffice to rank it."""
         return self.has(name, key) and not self.why_not(name, key)
 
     def why_not(self, name: str, key: str) -> str:

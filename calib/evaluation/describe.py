@@ -111,6 +111,7 @@ class Recommendation(Displayed):
     failed : name -> why, of the methods that could not be fitted or judged.
     skill : methods against class frequencies; None without evaluations, and without an NLL.
     by_group : whether the method has a map for each group.
+    is_simplest : whether it is simpler than each of those as good.
     """
 
     score: str
@@ -131,6 +132,7 @@ class Recommendation(Displayed):
     failed: Mapping[str, str]
     skill: Skill | None = None
     by_group: bool = False
+    is_simplest: bool = True
 
     @property
     def verdict(self) -> Verdict:
@@ -256,7 +258,10 @@ def _take(answer: Recommendation, title: Title, bold: Title) -> Iterator[str]:
         )
     if answer.n_candidates > 1 and answer.as_good:
         names = _named(answer.as_good, title)
-        yield f"As good: {names}. {title(answer.method)} is the simplest."
+        if answer.is_simplest:
+            yield f"As good: {names}. {title(answer.method)} is the simplest."
+        else:
+            yield f"As good, and no simpler: {names}."
     elif answer.n_candidates - 1 == len(set(answer.worse) - {answer.baseline}) > 0:
         yield "Every other method is worse."
 

@@ -290,7 +290,7 @@ def row_arrays(data: Predictions) -> dict[str, Any]:
 
 
 def gives_probabilities(calibrator: Any) -> bool:
-    """Return whether a method predicts probabilities of all classes, not just a confidence in the predicted one.
+    """Test for probabilities of all classes, not just a confidence in the predicted one.
 
     Parameters
     ----------

@@ -111,11 +111,14 @@ def recommend(
         failed=dict(failed or {}),
         skill=skill,
         by_group=getattr(calibrators[method], "needs_groups", False),
+        is_simplest=all(
+            simplicity(calibrators[name]) > simplicity(calibrators[method]) for name in as_good
+        ),
     )
 
 
 def _level_is_off(claims: Claims, evaluations: Mapping[str, Evaluation]) -> bool:
-    """Return whether the raw model's mean prediction of an event differs significantly from its rate."""
+    """Test that the raw model's mean prediction of an event differs significantly from its rate."""
     raw = claims.baseline
     gap = claims.scored[raw].intervals()[GAP]
     return evaluations[raw].view.is_event and not gap.low <= 0 <= gap.high

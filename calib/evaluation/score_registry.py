@@ -117,7 +117,7 @@ class Score:
 
 
 def row_events(evaluation: Evaluation) -> Bools | None:
-    """Return whether the event happened in each row; None in other views, which have the accuracy."""
+    """(n,) outcomes of the event; None in other views, which have the accuracy."""
     return evaluation.pair[1] if evaluation.view.is_event else None
 
 

@@ -43,7 +43,7 @@ class View:
 
     @property
     def is_event(self) -> bool:
-        """Return whether the pair is (P(event), event happened)."""
+        """True where the pair is (P(event), event happened)."""
         return self.name == "event"
 
     @property

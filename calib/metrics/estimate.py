@@ -269,7 +269,7 @@ class Rows:
 
     @property
     def is_simple(self) -> bool:
-        """Return whether they are that many independent rows of equal weight, written once or by frequency."""
+        """True for independent rows of equal weight, written once or by frequency."""
         return not self.clustered and self.kind in (None, "frequency")
 
     @property

@@ -104,7 +104,7 @@ def closed_form(
 
 
 def has_log_odds(risk: Floats) -> bool:
-    """Return whether any risk lies between 0 and 1, ends excluded."""
+    """Test that some risk lies between 0 and 1, ends excluded."""
     return bool(((risk > 0.0) & (risk < 1.0)).any())
 
 

@@ -168,7 +168,7 @@ class RiskModelPanel:
 
     @property
     def too_few_events(self) -> bool:
-        """Return whether fewer events, or non-events, are expected than such measures need."""
+        """True if fewer events, or non-events, are expected than such measures need."""
         return min(self.expected, self.n_effective - self.expected) < LEAST_EVENTS
 
 

@@ -352,7 +352,7 @@ def precisions(risk: Floats, event: Bools, weights: Floats | None = None) -> tup
 
 
 def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:
-    """Return whether fewer than k classes come before the label, shape (n,): by probability, second key and number."""
+    """Return an (n,) mask of labels with fewer than k classes before them, by probability, second key and number."""
     at = np.arange(len(probs))
     own = labels[:, None]
     of_label = probs[at, labels][:, None]

@@ -70,7 +70,7 @@ class Source:
 
     @property
     def simulated(self) -> bool:
-        """Return whether the data were drawn from known distributions and not predicted by a model."""
+        """True for data that were drawn from known distributions, not predicted by a model."""
         known = SAMPLES.get(self.sample or "")
         return known is not None and known.simulated
 

@@ -172,20 +172,20 @@ def thresholds_of(rate: float) -> tuple[Floats, Floats]:
 
 
 def useful(title: str, curve: NetBenefit) -> str:
-    """At which thresholds acting by the model is better than acting on all rows and on none."""
+    """Describe the thresholds at which acting by the model is better than acting on all rows and on none."""
     better = (curve.model.low > 0) & (curve.avoided.low > 0)
     top = percent(float(curve.thresholds[-1]))
     if not better.any():
         return (
-            f"At no threshold up to {top} is acting by {title} shown to be better than acting on all rows and on "
-            "none: the 95 % intervals of its net benefit reach one of the two."
+            f"At no threshold up to {top} is the net benefit of {title} shown to be above those of acting on all rows "
+            "and on none: its 95 % interval reaches one of the two."
         )
     ends = np.flatnonzero(np.diff(np.r_[False, better, False].astype(int))).reshape(-1, 2)
     first, last = max(ends.tolist(), key=lambda run: run[1] - run[0])
     low, high = (percent(float(curve.thresholds[place])) for place in (first, last - 1))
     return (
-        f"Acting by {title} has a higher net benefit than acting on all rows and on none at thresholds from "
-        f"{low} to {high} (95 % interval at each threshold)."
+        f"{title} has a higher net benefit than acting on all rows and on none at thresholds from {low} to {high} "
+        "(95 % interval at each threshold)."
     )
 
 

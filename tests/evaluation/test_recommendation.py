@@ -65,6 +65,22 @@ def test_among_ties_the_simplest_is_taken(calibrators):
     )
 
 
+def test_ranks_of_few_numbers_are_their_number():
+    formulas = {"temperature": 1, "platt": 2, "ensemble_temperature": 2, "beta": 3, "quadratic": 3}
+    assert {name: calib.METHODS[name].complexity for name in formulas} == formulas
+
+
+def test_of_two_and_three_numbers_two_are_taken_and_a_tie_is_not_called_the_simplest(calibrators):
+    known = calibrators | {"beta": fitted("beta")}
+    values = {"beta": 0.4, "platt": 0.4003}
+    answer = chosen(known, values, close=tuple(values))
+    assert answer.method == "platt"
+    assert answer.sentences()[-1] == "As good: beta. platt is the simplest."
+    values = {"isotonic": 0.4, "histogram": 0.4003}
+    tie = chosen(known, values, close=tuple(values))
+    assert tie.sentences()[-1] == "As good, and no simpler: histogram."
+
+
 def test_the_gain_has_the_interval_of_the_difference_and_is_said_to_be_optimistic(calibrators):
     one = chosen(calibrators, {"temperature": 0.4})
     assert one.gain.value == pytest.approx(0.1) and one.gain.low < 0.1 < one.gain.high

@@ -18,7 +18,7 @@ from calib.metrics import net_benefit, risk_model
 from calib.metrics.risk_panel import RiskModelPanel
 from calib.reporting import Report, Source, html
 from calib.reporting.parts import scripts
-from calib.reporting.risk_model import thresholds_of
+from calib.reporting.risk_model import thresholds_of, useful
 from tests.conftest import simulate
 from tests.reporting.conftest import HOSTILE, Reading
 
@@ -151,6 +151,15 @@ def test_net_benefit_is_that_of_the_library(loans, page, panels):
     assert [row[2] for row in rows] == [
         with_interval(found.model.at(place)) for place in range(len(few))
     ]
+
+
+def test_a_title_in_the_sentence_on_net_benefit_is_its_subject():
+    scores = np.linspace(0.05, 0.95, 400)
+    labels = np.random.default_rng(0).random(400) < scores
+    title = "By group (column=sex)"
+    assert useful(title, net_benefit(scores, labels, [0.3, 0.5])).startswith(f"{title} has ")
+    none = useful(title, net_benefit(np.full(400, 0.5), labels, [0.3, 0.5]))
+    assert f"net benefit of {title} shown" in none and "by By" not in none
 
 
 def test_rows_left_out_are_told_with_their_reason(page_of_ward):
