@@ -83,6 +83,7 @@ def methods_table(
     view: View,
     chosen: str = "",
     clickable: bool = False,
+    muted: bool = False,
 ) -> str:
     """Return the table of methods from the best to the worst, with class frequencies and the raw model at the end.
 
@@ -93,6 +94,7 @@ def methods_table(
     view : names of the scores.
     chosen : method whose row is marked.
     clickable : give each row of a calibrator a button, and its method in ``data-fit``.
+    muted : draw the marks without colours, where better than the raw model is no merit.
     """
     keys = first_scores(table, COLUMNS)[: len(COLUMNS)]
     main = SCORES[next(key for key in keys if SCORES[key].claims)].seen(view)
@@ -112,7 +114,8 @@ def methods_table(
         scores = []
         for place, key in enumerate(keys):
             cell, difference = cells[method][key], by_key[key].get(method)
-            text = _score_cell(key, cell.value, difference, decimals[key], view)
+            colors = {} if muted else COLORS
+            text = _score_cell(key, cell.value, difference, decimals[key], view, colors)
             scores.append(f'<td class="{"more" if place % 2 else "score"}" {text}</td>')
         joint = next((row for row in methods if row.method == method), None)
         dots = _dots(axis, joint, styles.get(method), cells[method][main.key].value)
@@ -159,7 +162,12 @@ def _decimals(rows: Iterable[Difference]) -> int:
 
 
 def _score_cell(
-    key: str, value: Interval, difference: Difference | None, decimals: int, view: View
+    key: str,
+    value: Interval,
+    difference: Difference | None,
+    decimals: int,
+    view: View,
+    colors: Mapping[str, str],
 ) -> str:
     """The rest of a cell's tag with its hover, and its text: the value and the mark of its difference."""
     if math.isnan(value.value):
@@ -177,7 +185,7 @@ def _score_cell(
         word = difference.verdict
         change = " to ".join(f"{end * unit.scale:+.2g}" for end in difference.difference[1:])
         hover += f"; against the raw model {word}, by {change} {unit.name}".rstrip()
-        color = f' style="color:{text_color(COLORS[word])}"' if word in COLORS else ""
+        color = f' style="color:{text_color(colors[word])}"' if word in colors else ""
         mark = f"<span{color}>{MARKS.get(word, '')}</span>"
     return f'title="{escape(hover)}">{write(value.value)} <span class="mark">{mark}</span>'
 

@@ -58,8 +58,8 @@ _CELLS = 50
 """On an axis from 0 to 1 one value has one bar."""
 _LARGE = 0.02
 """Share of the rows from which a bin's interval lies on the axis in full."""
-_TAIL = 0.005
-"""Share of the rows at either end that the axis may leave out."""
+_TAIL = 0.025
+"""Share of the rows at either end that the axis may leave out; their number stands beneath the histogram."""
 _NAMED = 400
 """Pixels of a square from which there is room for the numbers of rows."""
 
@@ -70,7 +70,7 @@ def usual_scale(curve: ReliabilityCurve, view: View) -> Scale:
 
 
 def common_limits(diagrams: Sequence[DiagramParts], scale: Scale = "linear") -> Limits:
-    """Ends of both axes, as probabilities, that contain the dots of all diagrams and 99 % of the rows.
+    """Ends of both axes, as probabilities, that contain the dots of all diagrams and 95 % of the rows.
 
     The intervals of bins with two percent of the rows are contained as well.
     """

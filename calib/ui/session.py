@@ -335,6 +335,15 @@ def current_session() -> OpenSession:
     return session
 
 
+def once_for(mark: Hashable, key: str, build: Callable[[], T]) -> T:
+    """Build a value once for the files with this mark; the value for other files makes way for it."""
+    known = st.session_state.get(key)
+    if known is None or known[0] != mark:
+        known = st.session_state[key] = mark, build()
+    value: T = known[1]
+    return value
+
+
 def keep(key: Hashable, build: Callable[[], T]) -> T:
     """Build a value once per key and view on the open split, and keep it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 
 import pandas as pd
@@ -21,8 +22,10 @@ from calib.formatting import (
     number,
     percent,
     plural,
+    points,
     points_between,
     round_percent,
+    safe_table,
 )
 from calib.settings import studio
 from calib.tasks import Tasks, tasks_of
@@ -34,7 +37,7 @@ from calib.ui.fits import compute, ready
 from calib.ui.link import open_data
 from calib.ui.ready import awaited
 from calib.ui.server.memory import admit
-from calib.ui.session import OpenSession, Reading, Upload, find_session, find_visitor
+from calib.ui.session import OpenSession, Reading, Upload, find_session, find_visitor, once_for
 from calib.ui.text import add_notice, literal
 
 SEVERAL = ("ambiguous", "several_models", "sums")
@@ -51,6 +54,16 @@ DECISIONS = "simulated-decisions.jsonl"
 """Sample of a decision log."""
 HEIGHT = 460
 """Pixels of the table at most; more tasks scroll."""
+WIDTHS = {
+    "Stated": 65,
+    "Observed": 75,
+    "ECE": 65,
+    "Rows": 65,
+    "Threshold": 80,
+    "Answered": 80,
+    "Note": 330,
+}
+"""Pixels of columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +105,7 @@ def find_tasks(reading: Reading) -> OpenTasks | None:
         return None
     if not {finding.code for finding in inspection.findings} & {*SEVERAL}:
         return None
-    mark = marks(reading.upload)
-    known = st.session_state.get(TASKS)
-    if known is None or known[0] != mark:
-        st.session_state[TASKS] = mark, _judged(reading.upload)
-    found: OpenTasks | None = st.session_state[TASKS][1]
-    return found
+    return once_for(marks(reading.upload), TASKS, partial(_judged, reading.upload))
 
 
 def _judged(upload: Upload) -> OpenTasks | None:
@@ -112,12 +120,8 @@ def _judged(upload: Upload) -> OpenTasks | None:
     if len(tasks) + len(tasks.reasons) < 2:
         return None
     what = f"the audit of {plural(len(tasks), 'task')}"
-    audit, thresholds = awaited(
-        visitor,
-        ("tasks", marks(upload)),
-        what,
-        lambda: compute(visitor, judge_tasks, tasks, TARGETS),
-    )
+    start = partial(compute, visitor, judge_tasks, tasks, TARGETS)
+    audit, thresholds = awaited(visitor, ("tasks", marks(upload)), what, start)
     count = len(tasks) + len(tasks.reasons)
     summary = f"{plural(count, tasks.kind[:-1], tasks.kind)} over {plural(tasks.n_rows, 'row')}"
     certain = tasks.kind != "models" or all(data.kind == "pairs" for data in tasks.values())
@@ -171,18 +175,19 @@ def draw(found: OpenTasks) -> None:
     columns = {
         "task": st.column_config.TextColumn("Task", pinned=True, width=120),
         "gap": st.column_config.NumberColumn(
-            "Gap, points", format="%+.1f", width=90, help="Stated minus observed."
+            "Gap, points", width=85, help="Stated minus observed."
         ),
         "interval": st.column_config.TextColumn(
-            "Interval", width=110, help="The intervals of all tasks hold together with 95 %."
+            "Interval", width=95, help="The intervals of all tasks hold together with 95 %."
         ),
         "size": st.column_config.ProgressColumn(
-            "Size", min_value=0.0, max_value=max(widest, 1e-9), format=" ", width=70
+            "Size", min_value=0.0, max_value=max(widest, 1e-9), format=" ", width=55
         ),
+        **{name: st.column_config.Column(width=width) for name, width in WIDTHS.items()},
     }
-    widgets.draw_table(
-        frame, column_config=columns, height=min(HEIGHT, 38 + 35 * len(frame)), key="tasks/table"
-    )
+    height = min(HEIGHT, 38 + 35 * len(frame))
+    cells = safe_table(frame).style.format({"gap": lambda gap: points(gap / 100)}, na_rep="")
+    widgets.draw_table(cells, column_config=columns, height=height, key="tasks/table")
 
 
 def table(audit: TaskAudit, thresholds: TaskThresholds) -> pd.DataFrame:
@@ -266,19 +271,17 @@ def _judge_columns(reading: Reading) -> tuple[Array, Array] | None:
         return None
     if not any(JUDGE & {*tokens(name)} for name in inspection.rows):
         return None
-    mark = marks(reading.upload)
-    known = st.session_state.get(JUDGED)
-    if known is None or known[0] != mark:
-        source = reading.upload[SOURCE]
-        source[1].seek(0)
-        try:
-            read = in_a_reader(read_judge, source, Choices()) if APART else None
-        except DataError:
-            read = None
-        columns = None if read is None else (read[2][read[0]], read[2][read[1]])
-        st.session_state[JUDGED] = mark, columns
-    found: tuple[Array, Array] | None = st.session_state[JUDGED][1]
-    return found
+    return once_for(marks(reading.upload), JUDGED, partial(_read_judge, reading.upload))
+
+
+def _read_judge(upload: Upload) -> tuple[Array, Array] | None:
+    source = upload[SOURCE]
+    source[1].seek(0)
+    try:
+        read = in_a_reader(read_judge, source, Choices()) if APART else None
+    except DataError:
+        return None
+    return None if read is None else (read[2][read[0]], read[2][read[1]])
 
 
 def sample_upload() -> Upload:

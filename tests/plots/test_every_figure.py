@@ -160,7 +160,7 @@ def test_both_halves_of_a_histogram_have_one_scale() -> None:
 
 
 def test_a_rare_event_has_its_bins_apart() -> None:
-    """On the linear axis, which holds 99 % of the rows, the largest risk is far from 0; on log-odds a bin without an
+    """On the linear axis, which holds 95 % of the rows, the largest risk is far from 0; on log-odds a bin without an
     event stands at the end."""
     fig = drawn("rare event")[f"reliability equal_mass linear {SIDE}"]
     (dots,) = [trace for trace in fig.data if trace.name == "bins"]

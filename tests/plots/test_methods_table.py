@@ -14,8 +14,8 @@ from calib.evaluation.comparison_table import MARKS, differences
 from calib.evaluation.describe import FREQUENCIES
 from calib.evaluation.view import EVENT, TOP_LABEL
 from calib.numerics import softmax
-from calib.plots.methods_table import methods_table
-from calib.plots.style import method_style
+from calib.plots.methods_table import COLORS, methods_table
+from calib.plots.style import method_style, text_color
 from tests.conftest import compare_evaluations
 
 FACTORS = {"identity": 1.0, "temperature": 0.5, "beta": 0.45, "isotonic": 0.55, "bbq": 0.02}
@@ -105,6 +105,14 @@ def test_a_hostile_name_is_text_and_a_confidence_alone_has_no_nll(table) -> None
     html = methods_table(hostile, STYLES, EVENT, clickable=True)
     assert "<b onclick" not in html and "&lt;b onclick" in html
     assert "–" in html
+
+
+def test_muted_marks_have_no_colour(table) -> None:
+    green = f"color:{text_color(COLORS['better'])}"
+    assert green in methods_table(table, STYLES, TOP_LABEL)
+    muted = methods_table(table, STYLES, TOP_LABEL, muted=True)
+    marks = re.findall('<span class="mark"><span(.*?)>', muted)
+    assert marks and set(marks) == {""}
 
 
 def test_the_end_of_a_title_is_left_out_unless_two_would_be_alike(table) -> None:

@@ -82,6 +82,15 @@ def test_the_raw_model_stands_behind_on_the_same_axes(parts, rng) -> None:
             assert limits[0] <= values.min() and values.max() <= limits[1]
 
 
+def test_a_few_risks_of_a_rare_event_do_not_stretch_the_axes(rng) -> None:
+    risk = np.r_[rng.beta(1, 20, 1960), rng.uniform(0.7, 0.95, 40)]
+    happened = rng.random(2000) < risk / 2
+    low, high = common_limits([diagram_parts(risk, happened)])
+    assert low == 0
+    assert high <= 0.5, "two percent of the rows lie beyond"
+    assert high >= diagram_parts(risk, happened).curve.confidence.max()
+
+
 @pytest.mark.parametrize("view", [EVENT, TOP_LABEL])
 @pytest.mark.parametrize(("predicted", "direction"), [(0.7, "high"), (0.4, "low")])
 def test_the_text_of_a_diagram_names_the_direction_of_its_gap(view, predicted, direction) -> None:

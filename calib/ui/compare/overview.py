@@ -85,12 +85,16 @@ def _methods(session: OpenSession, fits: Sequence[ShownFit], closer: ShownFit) -
         look_at(session, fits, by_title[st.session_state[TABLE]["method"]])
 
     key = (TABLE, closer.title, *styles.items())
-    draw = partial(methods_table, table, styles, session.view, closer.title, clickable=True)
+    usable = is_usable(session)
+    looks = {"clickable": True, "muted": not usable}
+    draw = partial(methods_table, table, styles, session.view, closer.title, **looks)
     html = f"<style>{CSS}</style>{keep(key, draw)}"
     _table(key=TABLE, data=html, on_method_change=choose)
     st.caption(
-        "A row shows its method in the diagram. Against the raw model ✓ better, ✗ worse, ≈ equivalent; without a mark "
-        f"no significant difference on {plural(len(session.test), 'test row')}. Hover for joint intervals."
+        "A row shows its method in the diagram. "
+        f"{'Against' if usable else 'Grey marks compare with'} the raw model: ✓ better, ✗ worse, ≈ equivalent; "
+        f"without a mark no significant difference on {plural(len(session.test), 'test row')}. "
+        "Hover for joint intervals."
     )
 
 

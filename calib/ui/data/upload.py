@@ -23,7 +23,15 @@ from calib.ui.link import open_data, private
 from calib.ui.server.memory import admit
 from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.server.uploads import uploaders as several_files
-from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
+from calib.ui.session import (
+    FROM_THE_TOP,
+    REJECTED,
+    OpenSession,
+    Reading,
+    Upload,
+    find_session,
+    once_for,
+)
 from calib.ui.text import add_notice, literal
 
 SWITCHES = tuple(
@@ -108,9 +116,7 @@ def files_by_role(files: Sequence[StoredUpload]) -> dict[str, StoredUpload]:
     if len(files) < 2:
         return dict(zip([SOURCE], files, strict=False))
     mark = tuple(file.file_id for file in files)
-    if st.session_state.get(LOOKED, (None,))[0] != mark:
-        st.session_state[LOOKED] = mark, proposed_roles(files)
-    proposed = st.session_state[LOOKED][1]
+    proposed = once_for(mark, LOOKED, partial(proposed_roles, files))
     titles = {SOURCE: "Model outputs", **FILES, NOTHING: "Left aside"}
     given: dict[str, StoredUpload] = {}
     st.markdown("**What each file is.** Change it where it is wrong.")

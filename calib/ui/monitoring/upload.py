@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from calib.data import Choices, LoadOptions
 from calib.data.loading import APART
 from calib.data.options import FORMATS
 from calib.diagnostics.shift import recorded_scores
-from calib.diagnostics.shift_data import NewRows, read_new_rows, read_uploaded
+from calib.diagnostics.shift_data import NewRows, read_uploaded
 from calib.evaluation import Evaluation
 from calib.export import provenance
 from calib.export.runtime import ExportedCalibrator
@@ -29,9 +30,8 @@ from calib.ui.data.view import chosen_fix, show_finding
 from calib.ui.export import remembering
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
-from calib.ui.server.memory import admit
-from calib.ui.server.uploads import StoredUpload, all_made, uploader
-from calib.ui.session import OpenSession, Reading, find_visitor
+from calib.ui.server.uploads import StoredUpload, uploader
+from calib.ui.session import OpenSession, Reading
 from calib.ui.text import literal, show_notes
 
 UPLOADED = "an exported calibrator"
@@ -102,11 +102,8 @@ def _uploaded() -> Subject | None:
     if file is None:
         return None
     key = file.file_id
-    if file.made is None or file.made[0] != key:
-        made = key, read_uploaded((file.filename, file), isolate=APART)
-        admit(find_visitor(), all_made(), made)
-        file.made = made
-    exported: ExportedCalibrator = file.made[1]
+    read = partial(read_uploaded, (file.filename, file), isolate=APART)
+    exported: ExportedCalibrator = file.once(key, read)
     before, n_before = recorded_scores(exported.metadata)
     title = METHODS[exported.method].title
     sha256 = exported.metadata.get("data_sha256")
@@ -152,10 +149,6 @@ class NewData:
     main: StoredUpload
     options: LoadOptions
     labelled: bool | None = None
-
-    def read(self, exported: ExportedCalibrator) -> NewRows:
-        """Read the rows for a calibrator."""
-        return read_new_rows(exported, (self.main.filename, self.main), self.options, self.labelled)
 
 
 def choose_new_data(subject: Subject) -> NewData | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import cast
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import streamlit as st
 from calib.diagnostics.new_rows import NewRowsCheck, check_new_rows, sentences
 from calib.diagnostics.sequential_tests import SequentialTests, default_size, tests_over_time
 from calib.diagnostics.shift import CalibrationShift, off, verdict
-from calib.diagnostics.shift_data import NewRows
+from calib.diagnostics.shift_data import NewRows, read_new_rows
 from calib.engine import Data
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
@@ -74,20 +74,19 @@ def checked(subject: Subject, given: NewData) -> Checked | None:
     DataError
         If with the rows, or their scores, the visitor would hold too much.
     """
-    if given.main.made is None or given.main.made[0] != given.key:
-        given.main.made = None
-        with st.spinner("Reading…"):
-            new = given.read(subject.exported)
-        admit(find_visitor(), all_made(), new)
-        told = replace(
-            new, data=None, inspection=replace(new.inspection, predictions=None)
-        )  # rows are let go
-        made = given.key, told, _judged(subject, given, new)
-        admit(find_visitor(), all_made(), made)
-        given.main.made = made
-    _, told, result = given.main.made
-    show_noticed(told, given, unread=result is None)
-    return cast("Checked | None", result)
+    noticed, result = given.main.once(given.key, partial(_read, subject, given))
+    show_noticed(noticed, given, unread=result is None)
+    return result
+
+
+def _read(subject: Subject, given: NewData) -> tuple[NewRows, Checked | None]:
+    """Findings on the new rows, without the rows, and the verdict."""
+    with st.spinner("Reading…"):
+        source = given.main.filename, given.main
+        new = read_new_rows(subject.exported, source, given.options, given.labelled)
+    admit(find_visitor(), all_made(), new)
+    bare = replace(new, data=None, inspection=replace(new.inspection, predictions=None))
+    return bare, _judged(subject, given, new)
 
 
 def _judged(subject: Subject, given: NewData, new: NewRows) -> Checked | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -17,7 +18,10 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, U
 
 from calib.data.findings import MAX_UPLOAD, megabytes
 from calib.ui.server.guard import takes_uploads
-from calib.ui.server.memory import MOST_OF_ONE
+from calib.ui.server.memory import MOST_OF_ONE, admit
+from calib.ui.session import find_visitor
+
+T = TypeVar("T")
 
 LARGEST = max(1, MAX_UPLOAD // 2**20)
 """Of one file, in Streamlit's unit; an uploader that is given it says so and refuses what is larger by itself."""
@@ -49,6 +53,22 @@ class StoredUpload(io.BufferedReader):
 
     def __del__(self) -> None:
         self.close()
+
+    def once(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Keep what ``build`` makes of the file, if the visitor has room for it.
+
+        Raises
+        ------
+        DataError
+            If with it the visitor would hold too much.
+        """
+        if self.made is None or self.made[0] != key:
+            self.made = None
+            made = key, build()
+            admit(find_visitor(), all_made(), made)
+            self.made = made
+        value: T = self.made[1]
+        return value
 
 
 def uploaders(
