@@ -11,7 +11,8 @@ from calib.cli import text
 from calib.cli.arguments import Given, keep_inputs, must_end, on_data, refuse, target
 from calib.data.options import names_in
 from calib.formatting import for_terminal, listed, plural, round_percent
-from calib.tasks import Tasks, audit_tasks, tasks_of
+from calib.registry import METHODS
+from calib.tasks import FittedTasks, Tasks, audit_tasks, fit_tasks, tasks_of
 
 LEFT_OUT = {
     "refused": "refused",
@@ -31,10 +32,21 @@ def tasks(
     out: Annotated[
         Path | None, Option(parser=target, help="Where to write the thresholds: a .json file.")
     ] = None,
+    out_bundle: Annotated[
+        Path | None,
+        Option(
+            parser=target,
+            help="Fit a calibrator to each task, and write all with their thresholds: a .zip file.",
+        ),
+    ] = None,
+    method: Annotated[str, Option(help=f"Of the bundle: one of {', '.join(METHODS)}.")] = "auto",
 ) -> int:
     """Judge every question, label or model of one file, worst first."""
     must_end(out, [".json"])
-    keep_inputs(given.paths, out=out)
+    must_end(out_bundle, [".zip"])
+    keep_inputs(given.paths, out=out, out_bundle=out_bundle)
+    if method not in METHODS:
+        refuse(f"there is no method {method!r}; --method is one of {', '.join(METHODS)}")
     if out is not None and target_accuracy is None:
         refuse("--out writes thresholds; name the accuracy too, as --target-accuracy 0.95")
     found = read_tasks(given)
@@ -45,6 +57,7 @@ def tasks(
         f"{plural(len(audit), 'task')} ({found.kind}) over {plural(found.n_rows, 'row')}.",
         str(audit),
         verdict,
+        *model_lines(found),
         *left_out(found),
     ]
     answer.say(
@@ -54,6 +67,7 @@ def tasks(
         tasks=audit.tasks,
         miscalibrated=named,
         left_out=found.left_out,
+        models=found.models,
     )
     if target_accuracy is not None:
         thresholds = found.thresholds(target_accuracy)
@@ -62,7 +76,31 @@ def tasks(
         if out is not None:
             thresholds.to_json(out)
             answer.say(f"Written to {out}.", file=str(out))
+    if out_bundle is not None:
+        fitted = fit_tasks(found, method, target_accuracy)
+        fitted.save(out_bundle)
+        report_bundle(fitted, answer)
+        answer.say(f"Written to {out_bundle}.", bundle_file=str(out_bundle))
     return answer.end()
+
+
+def report_bundle(fitted: FittedTasks, answer: text.Answer) -> None:
+    """Print the thresholds of calibrated confidences, on the rows that no calibrator was fitted on."""
+    lines = [f"Calibrators of {plural(len(fitted), 'task')}, each fitted on half of its rows."]
+    if fitted.target_accuracy is not None:
+        lines += ["Thresholds of the calibrated confidence, by the other half:", fitted.table()]
+    lines += [f"{name} has none: {reason}" for name, reason in fitted.reasons.items()]
+    answer.say("\n".join(map(for_terminal, lines)), bundle=fitted.contents())
+
+
+def model_lines(found: Tasks) -> list[str]:
+    """Describe the models that the file names; several versions in one file are a warning."""
+    names = {*found.models.values()} - {""}
+    if found.kind == "models" or not names:
+        return []
+    several = ", " in "".join(names) or len(names) > 1
+    warning = "; the model changed within the file, so judge each version by itself" * several
+    return [f"Model: {listed(sorted(names))}{warning}."]
 
 
 def read_tasks(given: Given) -> Tasks:

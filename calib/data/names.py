@@ -45,6 +45,12 @@ def tokens(name: str) -> tuple[str, ...]:
     return tuple(PIECES.findall("".join(c for c in letters if not unicodedata.combining(c))))
 
 
+def names_model(name: str) -> bool:
+    """Return whether a column is called after the model, as ``model``, ``eval_model`` or ``model_version``."""
+    words = tokens(name)
+    return words[-1:] == ("model",) or {"model"} < {*words} <= {"model", "version", "name", "id"}
+
+
 @lru_cache(maxsize=2**14)
 def known_words(name: str) -> frozenset[str]:
     """The words of a name that are in the lists: two that belong together count as one, ``y_pred`` is "ypred".

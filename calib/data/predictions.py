@@ -46,7 +46,7 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
 
 def identifying(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a data set that tell it from another one; the usual event, column 1, is not among them."""
-    spared = ("sha256", "name", "findings", "roles", "event", "metadata")
+    spared = ("sha256", "name", "model", "findings", "roles", "event", "metadata")
     event = fields.get("event")
     column = None if event is None or event.column == 1 else event.column
     return {
@@ -115,6 +115,8 @@ class Predictions:
         How the outputs were written, see :data:`calib.canonical.SCALES`; None for the plain scale.
     metadata : mapping of str to ndarray of str of shape (n,)
         Every column of few values beside outcome and outputs, by its name: further subgroups of the rows.
+    model : str
+        Name and version of the model, from columns of one value such as ``model``; empty where there are none.
 
     Examples
     --------
@@ -148,6 +150,7 @@ class Predictions:
     roles: tuple[ColumnRole, ...] = ()
     scale: Scale | None = None
     metadata: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict)
+    model: str = ""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -398,6 +401,8 @@ class Predictions:
         chosen = [role.column for role in self.roles if role.role == "group"]
         if self.groups is not None and len(chosen) == 1:
             facts |= {"group_column": chosen[0]}
+        if self.model:
+            facts |= {"model": self.model}
         n = len(self)
         return OutputFormat(
             kind=self.kind,

@@ -13,11 +13,13 @@ import numpy.typing as npt
 from calib.data.build.features import Features, as_features
 from calib.data.build.labels import crossed
 from calib.data.build.part import (
+    LONGEST_MODEL,
     as_floats,
     check_there,
     class_names_in,
     display_names,
     read_class_names,
+    read_model,
 )
 from calib.data.findings import MAX_ROWS, InvalidUpload, listed
 from calib.data.guess.arrays import infer_array, infer_arrays
@@ -51,12 +53,15 @@ class UnlabelledRows:
         empty where there is none.
     groups : ndarray of str of shape (n,) or None
         Group of each row, where a column of them was chosen.
+    model : str
+        Name and version of the model, as :class:`calib.Predictions` has them.
     """
 
     outputs: Floats
     ids: Mapping[str, npt.NDArray[np.str_]]
     columns: tuple[str, ...] = ()
     groups: npt.NDArray[np.str_] | None = None
+    model: str = ""
 
 
 def read_rows(
@@ -106,7 +111,9 @@ def read_rows(
             columns if contents.tabular else read_class_names(contents, class_names_in(contents))
         )
         groups = _groups_of_rows(contents, chosen.groups, len(outputs)) if chosen.groups else None
-        return UnlabelledRows(outputs, ids, columns, groups)
+        unused = [role.column for role in roles if role.role == "ignore"]
+        model = read_model(contents, unused)
+        return UnlabelledRows(outputs, ids, columns, groups, model)
 
 
 def read_features(
@@ -173,6 +180,7 @@ def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *m
         outputs, texts = found, list[Any]()
         if isinstance(found, UnlabelledRows):
             outputs = found.outputs
+            found = replace(found, model=str(found.model)[:LONGEST_MODEL])
             texts = [*found.ids.values(), *([] if found.groups is None else [found.groups])]
         numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
         named = (own.shape == outputs.shape[:1] and own.dtype.kind == "U" for own in texts)

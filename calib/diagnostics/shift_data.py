@@ -155,6 +155,7 @@ def _unlabelled(
         exported.kind,
         features=features,
         metadata={} if rows.groups is None else {exported.group_column: rows.groups},
+        model=rows.model,
     )
     return fitted_to(exported, data)
 
@@ -179,7 +180,15 @@ def fitted_to(
             "an array or a file of their own."
         )
     data, notes = _in_order(data, exported.class_names)
+    notes += model_change(str(exported.metadata.get("model", "")), data.model)
     return replace(data, event=_event(exported) or data.event), notes
+
+
+def model_change(before: str, now: str) -> tuple[str, ...]:
+    """Sentence on a model that is another one than at the fit; none where either is unknown."""
+    if not before or not now or before == now:
+        return ()
+    return (f"The model changed: these rows are of {now}, the calibrator was fitted on {before}.",)
 
 
 def _event(exported: ExportedCalibrator) -> Event | None:

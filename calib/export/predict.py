@@ -315,6 +315,13 @@ def load(file):
         ) from error
 
 
+def load_tasks(folder=None):
+    """Calibrators of a bundle of several tasks, by task; ``folder`` has the unzipped files, else this script's own."""
+    folder = Path(folder or Path(__file__).parent)
+    tasks = json.loads((folder / "tasks.json").read_text(encoding="utf-8"))
+    return {name: load(folder / task["file"]) for name, task in tasks.items()}
+
+
 def places(record, names):
     """Find the outputs among the columns of a table, in the calibrator's order: by their own names or the classes'."""
     classes = record["class_names"][-record["n_outputs"] :]

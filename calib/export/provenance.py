@@ -31,6 +31,7 @@ RECORDED = (
     *(
         "data_name",
         "data_sha256",
+        "model",
         "event",
         "event_class",
         "view",

@@ -301,7 +301,7 @@ def _sql(given: ExportedCalibrator) -> str:
 def bundle_bytes(exported: ExportedCalibrator) -> bytes:
     """The bytes of a zip of the model card, the calibrator and the script that runs it."""
     return zipped(
-        {MODEL_CARD: model_card(exported).encode(), NPZ: npz_bytes(exported), SCRIPT: _script()}
+        {MODEL_CARD: model_card(exported).encode(), NPZ: npz_bytes(exported), SCRIPT: script()}
     )
 
 
@@ -332,7 +332,7 @@ def mlflow_files(exported: ExportedCalibrator) -> dict[str, bytes]:
         MODEL_CARD: model_card(exported).encode(),
         f"data/{NPZ}": npz_bytes(exported),
         "code/calib_loader.py": LOADER.encode(),
-        "code/calib_predict.py": _script(),
+        "code/calib_predict.py": script(),
     }
 
 
@@ -348,7 +348,8 @@ def zipped(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _script() -> bytes:
+def script() -> bytes:
+    """Source of the script that runs an npz."""
     return Path(predict.__file__).read_bytes()
 
 

@@ -1,7 +1,8 @@
 """Several prediction problems over the same rows: questions, labels or models of one file, judged together."""
 
 from calib.tasks.audit import audit_tasks
+from calib.tasks.fits import FittedTasks, fit_tasks
 from calib.tasks.reading import tasks_of
 from calib.tasks.tasks import Tasks
 
-__all__ = ["Tasks", "audit_tasks", "tasks_of"]
+__all__ = ["FittedTasks", "Tasks", "audit_tasks", "fit_tasks", "tasks_of"]

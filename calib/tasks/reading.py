@@ -13,7 +13,7 @@ import numpy as np
 from calib.data import Choices, Predictions, inspect
 from calib.data.findings import InvalidUpload, listed
 from calib.data.loading import findings_as_error, in_a_reader
-from calib.data.names import tokens
+from calib.data.names import names_model
 from calib.data.options import Source
 from calib.data.read.base import Array, Contents
 from calib.data.read.files import in_memory, open_file, open_source, reads_apart
@@ -233,7 +233,7 @@ def _refuse_twins(keys: list[tuple[str, ...]], file: str) -> None:
 def _version(columns: Columns, keys: list[str]) -> str:
     """Names of the model in a column of its own; empty where there is none, or many names."""
     for name, cells in columns.items():
-        if name not in keys and tokens(name)[-1:] == ("model",) and cells.dtype.kind == "U":
+        if name not in keys and names_model(name) and cells.dtype.kind == "U":
             names = [text for text in np.unique(cells).tolist() if text]
             return ", ".join(names) if len(names) <= MOST_VERSIONS else ""
     return ""
@@ -279,6 +279,8 @@ def _built(read: Read) -> Tasks:
             own = clusters[collected.rows[name]].astype(str)
             collected.predictions[name] = replace(data, clusters=own).identified()
     models = {name: name if read.kind == "models" else read.version for name in read.problems}
+    for name, data in collected.predictions.items():
+        collected.predictions[name] = replace(data, model=models[name])
     return Tasks(
         read.kind,
         collected.predictions,
@@ -426,6 +428,7 @@ def _folder(folder: Path, isolate: bool | None) -> Tasks:
             reason = f"{folder.name} holds {len(samples):,} files of answers that can be read."
             raise InvalidUpload("tasks", reason, "Give a folder with a file for each task.")
     models = dict.fromkeys(collected.labelled, "")
+    models |= {name: data.model for name, data in collected.predictions.items()}
     return Tasks(
         "questions",
         collected.predictions,

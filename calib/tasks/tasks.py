@@ -12,6 +12,7 @@ from calib.arrays import check_number
 from calib.data import Predictions
 from calib.decisions.selective import fewest_answers
 from calib.errors import CalibrationError
+from calib.evaluation.evaluation import raw_model
 from calib.formatting import aligned, one_line, percent
 from calib.numerics import Ints
 from calib.tasks.thresholds import TaskThreshold, TaskThresholds, certified
@@ -129,7 +130,8 @@ class Tasks(Mapping[str, Predictions]):
                 missing = max(0, fewest_answers(risk, share) - n) or None
                 row = TaskThreshold(**about, reason=self.reasons[name], labels_missing=missing)
             else:
-                row = certified(self.predictions[name], about, risk, share)
+                data = self.predictions[name]
+                row = certified(raw_model(data), data, data, about, risk, share)
             rows.append(row)
         return TaskThresholds(tuple(rows), target_accuracy, delta)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from calib.decisions.judgement import certify, judge_answers
 from calib.decisions.rules import AnswerAbove
 from calib.decisions.selective import Guarantee
-from calib.evaluation.evaluation import raw_model
 from calib.formatting import Displayed, aligned, number, one_line, percent, plural
 
 if TYPE_CHECKING:
@@ -59,6 +58,14 @@ class TaskThreshold:
     reason: str = ""
     labels_missing: int | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields without the name; ``reason`` and ``labels_missing`` where there is no threshold."""
+        fields = asdict(self)
+        del fields["task"]
+        if self.threshold is not None:
+            del fields["reason"], fields["labels_missing"]
+        return fields
+
 
 @dataclass(frozen=True)
 class TaskThresholds(Displayed):
@@ -76,7 +83,7 @@ class TaskThresholds(Displayed):
 
     tasks: tuple[TaskThreshold, ...]
     target_accuracy: float
-    delta: float
+    delta: float = 0.05
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -93,14 +100,7 @@ class TaskThresholds(Displayed):
             ``{task: {threshold, accuracy, low, high, coverage, rows, model}}``; a task without a threshold has
             ``reason`` and ``labels_missing`` too.
         """
-        table = {}
-        for row in self.tasks:
-            fields = asdict(row)
-            name = fields.pop("task")
-            if row.threshold is not None:
-                del fields["reason"], fields["labels_missing"]
-            table[name] = fields
-        return table
+        return {row.task: row.to_dict() for row in self.tasks}
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the thresholds as JSON, and write them to a file where one is named.
@@ -148,16 +148,25 @@ class TaskThresholds(Displayed):
         return "\n".join(aligned(lines))
 
 
-def certified(data: Predictions, about: dict[str, Any], risk: float, delta: float) -> TaskThreshold:
-    """Threshold of one task from all its labelled rows, whose confidences give the candidates.
+def certified(
+    model: Any,
+    data: Predictions,
+    candidates: Predictions,
+    about: dict[str, Any],
+    risk: float,
+    delta: float,
+) -> TaskThreshold:
+    """Threshold of one task.
 
     Parameters
     ----------
+    model : calibrator that gives the confidences.
+    data : labelled rows that it was not fitted on.
+    candidates : rows whose confidences are tried, such as its own.
     about : name, rows and model of the task.
     risk, delta : error among answers of at most ``risk``, with confidence 1 - ``delta``.
     """
-    model = raw_model(data)
-    guarantee = certify(model, data, data, risk, delta)
+    guarantee = certify(model, data, candidates, risk, delta)
     if guarantee.threshold is None:
         reason, missing = _uncertified(guarantee)
         return TaskThreshold(**about, reason=reason, labels_missing=missing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,44 @@ def test_labels_by_id_and_thresholds_for_a_program(tmp_path, capsys, table):
     pd.concat([labels, labels[-1:]]).to_csv(tmp_path / "labels.csv", index=False)
     assert run("tasks", *files) == 1
     assert "Lines 501 and 502 of labels.csv have the same id, 'r300'" in capsys.readouterr().err
+
+
+def test_a_bundle_has_a_calibrator_and_a_threshold_for_each_task(tmp_path, capsys, table):
+    table.insert(1, "model", "m-1.0")
+    table.to_csv(tmp_path / "log.csv", index=False)
+    out = tmp_path / "tasks.zip"
+    options = ["--method", "platt", "--target-accuracy", "0.75", "--out-bundle", out]
+    assert run("tasks", tmp_path / "log.csv", *options) == 0
+    printed = capsys.readouterr().out
+    assert "Model: m-1.0." in printed and "Calibrators of 3 tasks" in printed
+    with zipfile.ZipFile(out) as bundle:
+        contents = json.loads(bundle.read("tasks.json"))
+        assert {entry["file"] for entry in contents.values()} < {*bundle.namelist()}
+    assert {entry["rows"] for entry in contents.values()} == {400}
+    assert all(entry["model"] == "m-1.0" for entry in contents.values())
+    assert run("tasks", tmp_path / "log.csv", *options, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["bundle"] == contents
+    assert run("tasks", tmp_path / "log.csv", "--out-bundle", tmp_path / "tasks.json") == 2
+    assert run("tasks", tmp_path / "log.csv", "--out-bundle", out, "--method", "plat") == 2
+
+
+def test_a_model_that_changes_within_the_file_is_named(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "id": i,
+            "model": f"m-1.{int(i >= 60)}",
+            "answers": {
+                name: {"type": "predicate", "probability": round(float(rng.random()), 2)}
+                for name in ("a", "b")
+            },
+            "labels": {"a": bool(rng.random() < 0.5), "b": bool(rng.random() < 0.5)},
+        }
+        for i in range(120)
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert run("tasks", tmp_path / "log.jsonl") == 0
+    assert "m-1.0, m-1.1; the model changed within the file" in capsys.readouterr().out
 
 
 def test_what_the_command_cannot_do_is_said(tmp_path, capsys, table):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,15 @@ from calib.data.findings import (
     shortened,
     warning,
 )
-from calib.data.names import CLASS_NAMES, LABELS, class_names, first_named, is_anonymous, plain_name
+from calib.data.names import (
+    CLASS_NAMES,
+    LABELS,
+    class_names,
+    first_named,
+    is_anonymous,
+    names_model,
+    plain_name,
+)
 from calib.data.options import FEATURE_FILES, Choices, Columns, names_in
 from calib.data.read.base import Array, Contents, check_size, distinct
 from calib.data.roles import ColumnRole
@@ -36,6 +44,9 @@ LONGEST_SHOWN = 80
 
 MOST_METADATA = 100
 """Further subgroups of one data set."""
+
+LONGEST_MODEL = 200
+"""Characters of a model's name and version."""
 
 MOST_VALUES = 50
 """Values of an array of a file that is kept as a further subgroup."""
@@ -57,6 +68,7 @@ class Part:
     train : train_features and train_labels.
     roles : role of each column of a table.
     unused : arrays or columns without a role.
+    model : name and version of the model.
     """
 
     outputs: Floats
@@ -70,6 +82,7 @@ class Part:
     train: dict[str, Array] = field(default_factory=dict)
     roles: tuple[ColumnRole, ...] = ()
     unused: tuple[str, ...] = ()
+    model: str = ""
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Part:
         """Return the same without the rows that are not kept; labels stay whole."""
@@ -131,6 +144,7 @@ def read_part(
         training,
         roles,
         unused,
+        read_model(contents, unused),
     )
     return part, findings + left_out + unread
 
@@ -195,6 +209,15 @@ def read_metadata(
             if 2 <= len(distinct(values)[0]) <= MOST_VALUES:
                 metadata[array.name] = values
     return metadata, tuple(array.name for array in free if array.name not in metadata)
+
+
+def read_model(contents: Contents, unused: Iterable[str]) -> str:
+    """Read name and version of the model from columns of one value; empty where there are none."""
+    if not contents.tabular:
+        return ""
+    columns = [contents.read(name) for name in unused if names_model(name)]
+    names = [str(cells[0]) for cells in columns if len(cells) and (cells == cells[0]).all()]
+    return " ".join(names)[:LONGEST_MODEL]
 
 
 def read_class_names(contents: Contents, name: str | None) -> tuple[str, ...]:

@@ -121,6 +121,7 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
         event=event,
         **fields,
         name=name,
+        model=part.model,
         findings=findings,
         roles=roles_in_use(part.roles, fields),
     )
