@@ -11,19 +11,20 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
+from site_builder import animation
 from tests.browser.conftest import PATIENCE, QUIET, browser_path, go, settle
 from tests.server.conftest import serve
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = {
-    "forest.png": ("digits-forest", "Compare"),
     "compare.png": ("digits-cnn", "Compare"),
     "tutorials/credit.png": ("simulated-loans", "Decide"),
     "tutorials/clinic.png": ("clinic-tumours", "Reliability"),
     "tutorials/language_model.png": ("simulated-answers", "Decide"),
 }
 """By file: the sample that is open, with the recommended calibrators fitted, and the page."""
-SIZE = {"width": 1500, "height": 985}
+ANIMATION = "animation.webp"
+"""The README's; site_builder/animation.py takes it."""
 COLORS = 256
 
 
@@ -58,14 +59,15 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=browser_path(), headless=True, args=QUIET)
         with serve(Path(folder) / "log", CALIB_WORKSPACE="off") as served:
-            for name in names or PICTURES:
-                context = browser.new_context(viewport=SIZE, color_scheme="light")
+            for name in names or [*PICTURES, ANIMATION]:
+                context = browser.new_context(viewport=animation.SIZE, color_scheme="light")
                 context.set_default_timeout(PATIENCE)
                 page = context.new_page()
                 page.goto(served.url)
                 page.get_by_role("heading", level=1).wait_for()
                 settle(page)
-                picture = photograph(page, *PICTURES[name])
+                moving = name == ANIMATION
+                picture = animation.film(page) if moving else photograph(page, *PICTURES[name])
                 (DOCS / name).write_bytes(picture)
                 print(f"docs/{name}: {len(picture) / 1000:.0f} kB")
                 context.close()
