@@ -1,10 +1,12 @@
-"""From the files of one upload to Predictions: read, guess, build, one after the other."""
+"""From the files of one upload to its arrays: opened, joined by ids, guessed and read, one after the other."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from calib.data.build.part import (
     Part,
@@ -16,16 +18,9 @@ from calib.data.build.part import (
     read_rows,
 )
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
+from calib.data.guess.arrays import infer_array, infer_arrays, infer_label
 from calib.data.guess.files import SOURCE
-from calib.data.guess.roles import (
-    Roles,
-    guess_roles,
-    home_of,
-    infer_in_file,
-    left_to_files,
-    roles_in_test_file,
-    roles_of_test_part,
-)
+from calib.data.guess.question import infer_columns
 from calib.data.names import (
     FEATURES,
     HARD,
@@ -34,21 +29,30 @@ from calib.data.names import (
     SPLIT,
     canonical,
     numbered_column,
+    plain_name,
+    texts_of,
     tokens,
 )
-from calib.data.options import FEATURE_FILES, FILES, INFERRED, Choices, LoadOptions
+from calib.data.options import (
+    FEATURE_FILES,
+    INFERRED,
+    NOTHING,
+    Choices,
+    Columns,
+    LoadOptions,
+    names_in,
+)
 from calib.data.read.base import Contents
 from calib.data.read.files import open_source
-from calib.data.read.table import Table, cells_of
+from calib.data.read.table import Table
 from calib.data.read.top_k import CONFIDENCE, CORRECT, read_as_pairs
-from calib.data.rows import ROLE_NAMES
+from calib.data.roles import ColumnRole
+from calib.data.rows import ROLE_NAMES, ROW_ROLES
 from calib.data.words import listed_words
 from calib.formatting import plural
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Files = dict[str, Contents]
+Roles = tuple[ColumnRole, ...]
 
 
 def open_files(
@@ -61,9 +65,8 @@ def open_files(
     stack : closes what is opened here.
     """
     files: Files = {SOURCE: first}
-    findings: Findings = tuple(first.findings)
-    for role in FILES:
-        file = options.files[role]
+    findings: Findings = ()
+    for role, file in options.files.items():
         if file is None:
             continue
         try:
@@ -72,8 +75,7 @@ def open_files(
             if role not in FEATURE_FILES:
                 raise
             findings += (invalid.left_out(role),)
-        else:
-            findings += tuple(files[role].findings)
+    findings = (*(finding for file in files.values() for finding in file.findings), *findings)
     choices = options.choices
     if first.format_choices:
         choices = replace(choices, **first.format_choices)
@@ -88,10 +90,10 @@ def align_files(files: Files, choices: Choices) -> tuple[Files, Choices, Finding
     for role, of_labels in ((SOURCE, "labels"), ("test", "test_labels")):
         if role not in files:
             continue
-        own = choices
+        of_part = choices
         if role == "test":
-            own = replace(choices, outputs=choices.test_outputs, labels=choices.test_labels)
-        pairs, options, more = read_as_pairs(files[role], files.get(of_labels), own)
+            of_part = replace(choices, outputs=choices.test_outputs, labels=choices.test_labels)
+        pairs, options, more = read_as_pairs(files[role], files.get(of_labels), of_part)
         findings += more
         if pairs is not files[role]:
             files[role] = pairs
@@ -133,7 +135,6 @@ def join_features(
 POSITIONS, ID_NAMES, ID_ENDINGS = map(listed_words, ("array_positions", "array_ids", "id_endings"))
 """Names of columns of ids; ``POSITIONS`` may count the rows of one file, and say nothing of those of another."""
 
-
 IN_ORDER = "Take the rows of both files in their order."
 
 
@@ -148,7 +149,7 @@ class Joined(NamedTuple):
 
     first: Contents
     second: Contents
-    rows: pa.Array | None = None
+    rows: list[int] | None = None
     ids: str | None = None
     findings: Findings = ()
 
@@ -160,117 +161,95 @@ def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
     ----------
     chosen : the column of the ids; ``""`` leaves the rows in their order, None looks for one that both have.
     """
-    import pyarrow.compute as pc
-
     if not isinstance(first, Table) or not isinstance(second, Table) or chosen == "":
         return Joined(first, second)
     names = shared_ids(first, second, chosen)
     if names is None:
         return Joined(first, second)
-    ids, theirs = ids_of(first, names[0], second, names[1])
+    ids, others = ids_of(first, names[0], second, names[1])
     # Its ids are left out where it has other columns, since the first table has them too.
     without = names[1] if len(second.names) > 1 else ""
-    if ids.equals(theirs):
+    if ids == others:
         return Joined(first, second.taken(None, without), ids=names[0])
-    partner = pc.index_in(ids, value_set=pc.drop_null(theirs))
-    rows = pc.indices_nonzero(pc.and_(pc.is_valid(partner), pc.is_valid(ids)))
+    row_of = {text: row for row, text in enumerate(others) if text}
+    rows = [row for row, text in enumerate(ids) if text in row_of]
     counts_rows = chosen is None and canonical(names[0]).base in POSITIONS
-    if counts_rows and len(rows) < min(len(ids), len(theirs)):
+    if counts_rows and len(rows) < min(len(ids), len(others)):
         return Joined(first, second.taken(None, without), ids="")
-    in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(theirs) else {}
+    in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(others) else {}
     places = [
-        f"{shortened(name)} of {own.name}" for name, own in zip(names, (first, second), strict=True)
+        f"{shortened(name)} of {table.name}"
+        for name, table in zip(names, (first, second), strict=True)
     ]
     check_unique(ids, places[0], in_order)
-    check_unique(theirs, places[1], in_order)
-    if not len(rows):
-        examples = [listed(own.slice(0, 3).to_pylist()) for own in (ids, theirs)]
+    check_unique(others, places[1], in_order)
+    if not rows:
+        examples = listed(ids[:3]), listed(others[:3])
         reason = (
             f"None of the ids in {places[0]} ({examples[0]}) occurs in {places[1]} ({examples[1]})."
         )
         action = IN_ORDER if in_order else "Use files of the same rows."
         raise InvalidUpload("ids_differ", reason, action, **in_order)
-    partners = pc.indices_nonzero(pc.is_valid(theirs)).take(partner.take(rows))
-    alone = {first.name: len(ids) - len(rows), second.name: len(theirs) - len(rows)}
+    alone = {first.name: len(ids) - len(rows), second.name: len(others) - len(rows)}
     reason = f"{second.name} has the rows of {first.name} in another order; joined by {names[0]}."
     finding = info("joined", reason)
     if k := sum(alone.values()):
-        without_partner = " and ".join(
-            f"{plural(n, 'row')} of {own}" for own, n in alone.items() if n
-        )
+        lacking = " and ".join(f"{plural(n, 'row')} of {file}" for file, n in alone.items() if n)
         reason = (
-            f"{without_partner} {verb(k, 'has', 'have')} no partner by {shortened(names[0])} and "
+            f"{lacking} {verb(k, 'has', 'have')} no partner by {shortened(names[0])} and "
             f"{verb(k, 'was', 'were')} left out; {plural(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one."
         )
         finding = warning("unpaired_rows", reason, "Check that both files hold the same rows.")
-    return Joined(first.taken(rows), second.taken(partners, without), rows, names[0], (finding,))
+    partners = second.taken([row_of[ids[row]] for row in rows], without)
+    return Joined(first.taken(rows), partners, rows, names[0], (finding,))
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
-    """The columns with the ids of both tables: called alike; None where there are none."""
-    theirs = {canonical(name).base: name for name in reversed(second.names)}
+    """The columns with the ids of both tables, which have the same name; None where there are none."""
+    others = {canonical(name).base: name for name in reversed(second.names)}
     bases = {name: canonical(name).base for name in first.names}
-    pairs = [(name, theirs[base]) for name, base in bases.items() if base in theirs]
+    pairs = [(name, others[base]) for name, base in bases.items() if base in others]
     fits = (pair for pair in pairs if (is_id(pair[0]) if chosen is None else chosen in pair))
-    alike = next(fits, None)
-    if alike is None and chosen:
+    pair = next(fits, None)
+    if pair is None and chosen:
         reason = f"{first.name} and {second.name} do not both have a column {shortened(chosen)!r} to join by."
         raise InvalidUpload("no_such_array", reason, "Choose one that both have.")
-    return alike
+    return pair
 
 
 def is_id(name: str) -> bool:
     """Return whether a column's name is that of an id and of nothing else."""
     base = canonical(name).base
-    parts = tokens(name)
+    words = tokens(name)
     scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)
     if scores or base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES):
         return False
     return base in (*ID_NAMES, *POSITIONS) or (
-        bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id")
+        bool(words) and (words[-1] in ID_ENDINGS or words[0] == "id")
     )
 
 
-def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[pa.Array, pa.Array]:
-    """The ids of two tables as text, as the files write them; without zeros before them where one has none."""
-    import pyarrow.compute as pc
-
-    columns = [first.column(name), second.column(other)]
-    ids, theirs = (as_text(column) for column in columns)
-    if any(cells_of(column.type) == "number" for column in columns):
-        zeros = r"^0+(\d)", r"\1"
-        ids, theirs = (pc.replace_substring_regex(own, *zeros) for own in (ids, theirs))
-    return ids, theirs
-
-
-def as_text(column: pa.ChunkedArray) -> pa.Array:
-    """Ids as text, so that 7 in one file is 7, 7.0 or "7" in the other; null where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        whole = pc.and_(pc.equal(pc.round(column), column), pc.less(pc.abs(column), 2.0**53))
-        if pc.all(pc.fill_null(whole, True)).as_py():
-            column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
-    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-    return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+def ids_of(first: Table, name: str, second: Table, other: str) -> tuple[list[str], list[str]]:
+    """The ids of two tables as text, "" where there is none; without zeros before them where one has numbers."""
+    ids, others = (
+        texts_of(table.read(column)) for table, column in ((first, name), (second, other))
+    )
+    both = [["" if text == "nan" else text for text in texts.tolist()] for texts in (ids, others)]
+    if "number" in (first.cells[name], second.cells[other]):
+        both = [[text and (text.lstrip("0") or "0") for text in texts] for texts in both]
+    return both[0], both[1]
 
 
-def check_unique(ids: pa.Array, where: str, in_order: dict[str, Any]) -> None:
+def check_unique(ids: Sequence[str], where: str, in_order: dict[str, Any]) -> None:
     """Refuse ids that occur twice: it is not known which of their rows belongs to which of the other file."""
-    import pyarrow.compute as pc
-
-    times: Any = pc.value_counts(pc.drop_null(ids))
-    repeated = pc.sum(pc.greater(times.field("counts"), 1)).as_py()
+    times = Counter(filter(None, ids))
+    repeated = sum(n > 1 for n in times.values())
     if not repeated:
         return
-    worst = max(times.to_pylist(), key=lambda item: item["counts"])
+    worst, most = times.most_common(1)[0]
     reason = (
         f"{repeated:,} of {plural(len(times), 'id')} in {where} {verb(repeated, 'repeats', 'repeat')}, such as "
-        f"{shortened(worst['values'])} ({worst['counts']:,} times), so the rows of the two files cannot be joined."
+        f"{shortened(worst)} ({most:,} times), so the rows of the two files cannot be joined."
     )
     action = IN_ORDER if in_order else "Keep one row for each id, or one file for all."
     raise InvalidUpload("ids_repeat", reason, action, **in_order)
@@ -281,27 +260,45 @@ def check_unique(ids: pa.Array, where: str, in_order: dict[str, Any]) -> None:
 
 def guess_files(files: Files, choices: Choices) -> tuple[Choices, Roles, Findings]:
     """Guess the roles in the file with the outputs; those that have files of their own are left to these."""
-    if own := feature_files(files):
-        left: dict[str, Any] = left_to_files(own, choices)
-        choices = replace(choices, **left)
+    left: dict[str, Any] = {}
+    for role in FEATURE_FILES:
+        home = home_of(role, files)
+        chosen = getattr(choices, role)
+        if role in files or (home and chosen and all(name in home for name in names_in(chosen))):
+            left[role] = NOTHING
+    choices = replace(choices, **left) if left else choices
     return guess_file(files[SOURCE], files.get("labels"), choices)
-
-
-def feature_files(files: Files) -> Files:
-    """Return the files of features and of the training set."""
-    return {role: files[role] for role in FEATURE_FILES if role in files}
 
 
 def guess_file(
     contents: Contents, labels: Contents | None, choices: Choices
 ) -> tuple[Choices, Roles, Findings]:
-    """Guess the roles of one file; names that were chosen must be there, and none for two roles."""
-    if choices == INFERRED:
-        return guess_roles(contents, labels, choices)
-    check_names(contents, choices, labels)
-    guessed = guess_roles(contents, labels, choices)
-    check_names(contents, guessed[0], labels)  # a chosen array may be inferred for another role
-    return guessed
+    """Return the choices with the arrays or columns of one file that were left to be inferred, and the roles.
+
+    Parameters
+    ----------
+    labels : the file of the labels, where they have one.
+
+    Raises
+    ------
+    InvalidUpload
+        Where a chosen name is not there, or for two roles; where no reading is clearly meant, with the readings as a
+        question; or where there is none.
+    """
+    chosen = choices
+    if chosen != INFERRED:
+        check_names(contents, chosen, labels)
+    roles: Roles = ()
+    findings: Findings = ()
+    if contents.tabular:
+        choices, roles, findings = infer_columns(contents, choices, labels is not None)
+    else:
+        choices = infer_arrays(contents, choices, labels is not None)
+    if labels is not None and not choices.labels:
+        choices = replace(choices, labels=infer_label(labels))
+    if chosen != INFERRED:  # a chosen array may be inferred for another role
+        check_names(contents, choices, labels)
+    return choices, roles, findings
 
 
 def read_arrays(
@@ -317,7 +314,7 @@ def read_arrays(
     part, findings = read_part(first, files.get("labels"), choices, roles)
     if "test" in files:
         test = files["test"]
-        of_test = roles_in_test_file(test, choices, chosen)
+        of_test = in_test_file(test, choices, chosen)
         of_test, its_roles, of_guess = guess_file(test, files.get("test_labels"), of_test)
         second, more = read_part(test, files.get("test_labels"), of_test, its_roles)
         if isinstance(choices.features, tuple) and choices.features != of_test.features:
@@ -329,13 +326,62 @@ def read_arrays(
         choices = replace(choices, test_outputs=of_test.outputs, test_labels=of_test.labels)
         findings += of_guess + more + last
     elif choices.test_outputs:
-        of_test = roles_of_test_part(first, choices)
+        of_test = in_test_part(first, choices)
         check_names(first, of_test, None)
         second, more = read_part(first, None, of_test)
         part, last = concatenated(part, second, choices, of_test.outputs)
         findings += more + last
-    part, choices, more = with_features(part, feature_files(files), choices, chosen)
+    part, choices, more = with_features(part, files, choices, chosen)
     return part, choices, findings + more
+
+
+def in_test_part(contents: Contents, choices: Choices) -> Choices:
+    """Return the choices for the test part that lies in the same file under its own names."""
+    if not choices.test_labels:
+        outputs = f"{choices.test_outputs} of {contents.name}"
+        reason = f"{outputs} was chosen as the outputs of the test part, without labels."
+        raise InvalidUpload("no_labels", reason, "Choose the labels of the test part too.")
+    bases = {
+        canonical(name).base: name for name in contents.names if canonical(name).part == "test"
+    }
+    rows: dict[str, Any] = dict.fromkeys((*FEATURE_FILES[1:], "split", "predicted"))
+    for role in (*ROW_ROLES, "features"):
+        name = getattr(choices, role)
+        rows[role] = bases.get(canonical(name).base) if isinstance(name, str) and name else None
+    return replace(choices, outputs=choices.test_outputs, labels=choices.test_labels, **rows)
+
+
+def in_test_file(test: Contents, inferred: Choices, chosen: Choices) -> Choices:
+    """Return the choices for a test file, whose other roles are inferred anew, since its names may differ.
+
+    Parameters
+    ----------
+    inferred : of the first file.
+    chosen : by hand.
+    """
+    shared = {role: getattr(inferred, role) for role in (*ROW_ROLES, "features")}
+    absent = [role for role, names in shared.items() if any(n not in test for n in names_in(names))]
+    # Parts that the first file may bring itself are overruled by giving two files.
+    return Choices(
+        outputs=chosen.test_outputs,
+        labels=chosen.test_labels,
+        label_values=chosen.label_values,
+        split=NOTHING,
+        **{**shared, **dict.fromkeys(absent)},
+    )
+
+
+# Files of features and of the training set.
+
+
+def home_of(role: str, files: Files) -> Contents | None:
+    """Return the file that may hold features or training data: its own, or one that holds others too."""
+    if role in files or role == "features":
+        return files.get(role)
+    if role != "train_features" and "train_features" in files:
+        return files["train_features"]
+    features = files.get("features")
+    return None if features is None or features.tabular else features
 
 
 def with_features(
@@ -343,17 +389,18 @@ def with_features(
 ) -> tuple[Part, Choices, Findings]:
     """Add the arrays of the files for features and for the training set; what cannot be used is left out."""
     findings: Findings = ()
-    for role in FEATURE_FILES if files else ():
-        if getattr(choices, role):
+    for role in FEATURE_FILES:
+        home = home_of(role, files)
+        if home is None or getattr(choices, role) or getattr(chosen, role) == NOTHING:
             continue
-        of_rows = choices.features if "features" in part.rows else None
         try:
-            name = infer_in_file(role, files, getattr(chosen, role), of_rows or None)
+            name = getattr(chosen, role) or infer_array(home, role, files.get(role))
+            if role == "train_features" and "features" in part.rows:
+                name = training_columns(choices.features, name)
         except InvalidUpload as invalid:
             findings += (invalid.left_out(role),)
             continue
-        home = home_of(role, files)
-        if not name or home is None:
+        if not name:
             continue
         check_there(home, name)
         inferred: dict[str, Any] = {role: name}
@@ -363,3 +410,16 @@ def with_features(
         (part.rows if role == "features" else part.train).update(arrays)
         findings += more
     return part, choices, findings
+
+
+def training_columns(features: Columns | None, training: Columns | None) -> Columns | None:
+    """Return the columns of the training set that have the names of the rows' features; arrays as they are."""
+    if not isinstance(features, tuple) or not isinstance(training, tuple):
+        return training
+    by_name = {plain_name(name): name for name in training}
+    if absent := [name for name in features if plain_name(name) not in by_name]:
+        reason = (
+            f"The training set has no column {listed(absent)}, which the features of the rows have."
+        )
+        raise InvalidUpload("features_unmatched", reason, "Save the same columns of both.")
+    return tuple(by_name[plain_name(name)] for name in features)

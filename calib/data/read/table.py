@@ -78,7 +78,7 @@ class Table(Contents):
         """One column as Arrow has it."""
         return self.table.column(name)
 
-    def taken(self, rows: pa.Array | None, without: str = "") -> Table:
+    def taken(self, rows: list[int] | None, without: str = "") -> Table:
         """The same table with the rows of these numbers, in their order, or all; without one of its columns."""
         with reading(self.name):
             table = self.table.drop_columns([without]) if without else self.table
