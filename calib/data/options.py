@@ -33,6 +33,9 @@ pandas or polars, an Arrow table, a list of dictionaries), or arrays and tensors
 WeightKind = Literal["sampling", "frequency", "exposure"]
 """Meaning of weights, which decides how they enter an interval."""
 
+Sign = Literal[".", ","]
+"""Sign between the whole and the fraction of a number."""
+
 WEIGHT_KINDS: dict[WeightKind, str] = {
     "sampling": "one over the probability that the row was drawn",
     "frequency": "number of equal rows that this one stands for",
@@ -99,6 +102,10 @@ def _truth(text: str) -> Any:
 
 TEXT = ValueType("text", _of(str))
 COLUMNS = ValueType("one name or several", lambda v: isinstance(v, str) or _all(str)(v), _columns)
+CHARACTER = ValueType(
+    "one character", lambda v: isinstance(v, str) and len(v) == 1 and v not in '"\r\n'
+)
+DECIMAL = ValueType("a point or a comma", (".", ",").__contains__)
 WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", [*WEIGHT_KINDS].__contains__)
 KIND = ValueType(f"one of {', '.join(KINDS)}", [*KINDS].__contains__)
 _NUMBER_OF_ONE = "the number that a probability of one is written as"
@@ -207,9 +214,9 @@ class Choices:
     scale: Scale | None = option(SCALE, "Written as")
     standardise: bool | None = option(SWITCH, "Standardise features by the training set")
     floor: float | None = option(NUMBER, "Floor: what exact zeros become")
-    delimiter: str | None = option(TEXT)
+    delimiter: str | None = option(CHARACTER)
     encoding: str | None = option(TEXT)
-    decimal: str | None = option(TEXT)
+    decimal: Sign | None = option(DECIMAL)
     sheet: str | None = option(TEXT)
     header: bool | None = option(SWITCH, "The first line holds the names of the columns")
 

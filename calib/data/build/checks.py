@@ -53,8 +53,6 @@ def check_outputs(
         yield from check_agreement(outputs, kind, labels, order)
         yield from _check_repeats(outputs, kind, labels, name)
     yield from _check_rows(labels, class_names)
-    if kind not in ("logits", "binary_log_odds"):
-        yield from _check_hard(outputs, kind, name)
 
 
 def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
@@ -160,18 +158,6 @@ def _check_rows(labels: Ints, class_names: tuple[str, ...]) -> Iterator[Finding]
         have = verb(few.size, "has", "have")
         reason = f"{plural(few.size, 'class', 'classes')} of {k:,} {have} fewer than {FEW_PER_CLASS} rows ({names})."
         yield warning("few_per_class", reason, "Prefer methods that share one map among classes.")
-
-
-def _check_hard(outputs: Floats, kind: Kind, name: str) -> Iterator[Finding]:
-    """Probabilities of exactly 0 and 1 alone; how many there are among others is said where they get their floor."""
-    zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
-    if ((outputs == zero) | (outputs == one)).all():
-        yield warning(
-            "hard_predictions",
-            f"Every probability of {name} is exactly 0 or 1: predicted classes, which carry no confidence; only their "
-            "accuracy can be estimated.",
-            "Save the logits, or predict_proba instead of predict.",
-        )
 
 
 def check_predicted(

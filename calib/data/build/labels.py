@@ -138,17 +138,14 @@ def label_texts(
     return [str(int(float(text))) if text else "" for text in texts], True
 
 
-def squeezed(labels: Array, name: str) -> Array:
+def squeezed(labels: Array) -> Array:
     """Return labels of one row or one column as (n,); one-hot rows stay."""
-    if labels.ndim == 0:
-        reason = f"{name} is a single value, not one label per row."
-        raise InvalidUpload("shape_0d", reason, "Save one label for each row.")
-    return labels.reshape(-1) if labels.size == max(labels.shape) else labels
+    return labels.reshape(-1) if labels.ndim < 2 or labels.size == max(labels.shape) else labels
 
 
 def one_per_row(raw: Array, n_classes: int, name: str) -> tuple[Array, Findings]:
     """Return (n,) labels; one-hot rows as numbers."""
-    raw = squeezed(raw, name)
+    raw = squeezed(raw)
     if raw.ndim == 1:
         return raw, ()
     if raw.ndim == 2 and raw.size and raw.dtype.kind in "biuf":
@@ -169,18 +166,15 @@ def one_per_row(raw: Array, n_classes: int, name: str) -> tuple[Array, Findings]
 
 def different(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
     """The different labels in order, and which of them each row has; refused where no model has so many classes."""
-    if raw.dtype.kind not in "biufU":
-        reason = f"{name} holds {raw.dtype}, not classes."
-        raise InvalidUpload("labels_dtype", reason, "Choose another array or column.")
-    found = distinct(raw)
-    if len(found[0]) > MAX_CLASSES:
+    values, places = distinct(raw)
+    if len(values) > MAX_CLASSES:
         raise InvalidUpload(
             "label_too_large",
             f"{name} holds more than {MAX_CLASSES:,} different labels, and no more classes are read. Names of rows, or "
             "outputs, were probably taken for labels.",
             "Choose another array or column.",
         )
-    return found
+    return values, places
 
 
 def _order_of_numbers(

@@ -273,8 +273,6 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     ones = {10.0 ** math.ceil(math.log10(high))}
     if high <= 100:
         ones.add(100.0)
-    if unit_of(values) == 1:
-        ones.add(high)
     scales: dict[str, Scale] = {
         f"A probability of one is {one:,g}": "percent" if one == 100 else one
         for one in sorted(ones)

@@ -84,17 +84,18 @@ class Part:
     unused: tuple[str, ...] = ()
     model: str = ""
 
-    def take(self, keep: npt.NDArray[np.bool_]) -> Part:
-        """Return the same without the rows that are not kept; labels stay whole."""
-        if not keep.any():
-            rows = plural(len(keep), "row")
-            reason = f"None of {rows} can be used: values or labels are missing."
+    def take(self, rows: npt.NDArray[np.bool_]) -> Part:
+        """Return the same with the rows of a mask alone; labels stay whole."""
+        if not rows.any():
+            reason = (
+                f"None of {plural(len(rows), 'row')} can be used: values or labels are missing."
+            )
             raise InvalidUpload("all_rows_bad", reason, "Save it again.")
         return replace(
             self,
-            outputs=self.outputs[keep],
-            rows={role: array[keep] for role, array in self.rows.items()},
-            metadata={name: array[keep] for name, array in self.metadata.items()},
+            outputs=self.outputs[rows],
+            rows={role: array[rows] for role, array in self.rows.items()},
+            metadata={name: array[rows] for name, array in self.metadata.items()},
         )
 
 
@@ -116,10 +117,11 @@ def read_part(
     if labels is None:
         outputs_name, labels_name = display_names(contents, choices.outputs, choices.labels)
     values = contents.read(columns if is_table else choices.outputs or "")
-    truth = squeezed((labels or contents).read(choices.labels or ""), labels_name)
+    truth = squeezed((labels or contents).read(choices.labels or ""))
     values, findings = rows_by_classes(values, len(truth), outputs_name, labels_name)
     outputs = as_floats(values, outputs_name)
-    if is_table and not has_percent_sign(contents, columns[0]):
+    signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
+    if is_table and not any(shortened(columns[0]) in reason for reason in signs):
         ask_whether_percent(outputs, choices)
     naming = None if is_table else class_names_in(contents)
     names = read_class_names(contents, naming)
@@ -149,12 +151,6 @@ def read_part(
     return part, findings + left_out + unread
 
 
-def has_percent_sign(contents: Contents, column: str) -> bool:
-    """Return whether the cells of a column were written with a percent sign, so that their scale is settled."""
-    signs = [finding.reason for finding in contents.findings if finding.code == "percent_signs"]
-    return any(shortened(column) in reason for reason in signs)
-
-
 def read_rows(
     contents: Contents, chosen: Mapping[str, Any], n_rows: int | None = None
 ) -> tuple[dict[str, Array], Findings]:
@@ -176,8 +172,7 @@ def read_rows(
             empty = not array.size and role != "features"
             if n_rows is not None and (array.shape[:1] != (n_rows,) or empty):
                 (label,) = display_names(contents, name)
-                shape = f"{label} has the shape {array.shape}"
-                reason = f"{shape} for {plural(n_rows, 'row')}."
+                reason = f"{label} has the shape {array.shape} for {plural(n_rows, 'row')}."
                 raise InvalidUpload("rows_differ_beside", reason, "Save one entry per row.")
             rows[role] = array
         except InvalidUpload as invalid:
@@ -198,8 +193,8 @@ def read_metadata(
     """Read columns of few values as further subgroups; return them, and all without a role but names of classes."""
     if contents.tabular:
         chosen = [role.column for role in roles if role.role == "metadata"][:MOST_METADATA]
-        left = tuple(role.column for role in roles if role.role == "ignore")
-        return {name: contents.read(name) for name in chosen}, left
+        unused = tuple(role.column for role in roles if role.role == "ignore")
+        return {name: contents.read(name) for name in chosen}, unused
     used = {*choices.columns(), *choices.names(*FEATURE_FILES), naming}
     metadata: dict[str, Array] = {}
     free = [array for array in contents.arrays if array.name not in used]
@@ -231,16 +226,17 @@ def class_names_in(contents: Contents) -> str | None:
     name = first_named(contents.names, CLASS_NAMES, None)
     if name is not None or "classes" not in contents.by_name:
         return name
-    # scikit-learn's classes_, beside labels of another name
+    # The classes_ of scikit-learn, where the labels have another name.
     return "classes" if first_named(contents.names, LABELS, None) != "classes" else None
 
 
 def display_names(contents: Contents, *names: Any) -> list[str]:
     """Return names of arrays for a sentence; of columns of a table that of their file."""
     alone = len(contents.arrays) == 1
-    of_file = [alone or isinstance(name, tuple) for name in names]
-    pairs = zip(names, of_file, strict=True)
-    return [contents.name if whole else shortened(name, LONGEST_SHOWN) for name, whole in pairs]
+    return [
+        contents.name if alone or isinstance(name, tuple) else shortened(name, LONGEST_SHOWN)
+        for name in names
+    ]
 
 
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
@@ -269,9 +265,6 @@ def rows_by_classes(
 ) -> tuple[Array, Findings]:
     """Return outputs as (n, k) with as many rows as labels, transposed where only that fits."""
     shape = outputs.shape
-    if outputs.ndim == 0:
-        reason = f"{outputs_name} is a single value, not one row of scores per example."
-        raise InvalidUpload("shape_0d", reason, "Save the whole array.")
     if outputs.ndim > 2:
         outputs = outputs.reshape([n for n in shape if n != 1] or [1])
     if outputs.ndim > 2:
@@ -281,7 +274,7 @@ def rows_by_classes(
             "axis may count the members of an ensemble, augmented copies, or pixels.",
             "Average the members' probabilities, or reshape pixels to rows: array.reshape(-1, n_classes).",
         )
-    outputs = outputs[:, None] if outputs.ndim == 1 else outputs
+    outputs = outputs if outputs.ndim == 2 else outputs.reshape(-1, 1)
     findings: Findings = ()
     if outputs.shape[0] != n_labels == outputs.shape[1]:
         reason = f"{outputs_name} has the shape {outputs.shape} and there are {plural(n_labels, 'label')}"
@@ -306,9 +299,8 @@ def check_rows(n: int, n_labels: int, outputs_name: str, labels_name: str) -> No
         reason = f"{labels_name if n else outputs_name} has 0 rows."
         raise InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
     if n != n_labels:
-        off_by_one = abs(n - n_labels) == 1
         header = "Was the first line of one file taken as its header?"
-        cause = header if off_by_one else "Did you drop rows from one file?"
+        cause = header if abs(n - n_labels) == 1 else "Did you drop rows from one file?"
         rows = f"{labels_name} has {plural(n_labels, 'row')} but {outputs_name} has {n:,}."
         raise InvalidUpload("rows_differ", f"{rows} {cause}", "Upload another labels file.")
 
@@ -342,6 +334,11 @@ def concatenated(
     ----------
     choices : of the first part.
     test_outputs : names of the outputs of the second.
+
+    Raises
+    ------
+    InvalidUpload
+        If the parts have other columns, another scale, or labels of another form.
     """
     refuse_different_columns(first, second)
     refuse_different_scales(first, second, choices, test_outputs)
@@ -369,28 +366,21 @@ def concatenated(
         )
         action = "Give a test part of other rows, or leave it out."
         findings += (warning("same_rows", reason, action),)
-    whole = replace(
-        first,
-        outputs=np.concatenate([first.outputs, second.outputs]),
-        labels=np.concatenate(labels),
-        rows=rows,
-        metadata={
-            name: np.concatenate([values, second.metadata[name]])
-            for name, values in first.metadata.items()
-            if name in second.metadata
-        },
-    )
-    return whole, findings
+    metadata = {
+        name: np.concatenate([values, second.metadata[name]])
+        for name, values in first.metadata.items()
+        if name in second.metadata
+    }
+    outputs = np.concatenate([first.outputs, second.outputs])
+    truth = np.concatenate(labels)
+    return replace(first, outputs=outputs, labels=truth, rows=rows, metadata=metadata), findings
 
 
 def named_by_file(part: Part, contents: Contents) -> Part:
     """Return a part whose names for sentences hold that of its file, since both parts may use the same names."""
-    own, labels = part.outputs_name, part.labels_name
-    return replace(
-        part,
-        outputs_name=own if own == contents.name else f"{own} of {contents.name}",
-        labels_name=f"{labels} of {contents.name}" if labels in contents else labels,
-    )
+    names = part.outputs_name, part.labels_name
+    outputs, labels = (f"{name} of {contents.name}" if name in contents else name for name in names)
+    return replace(part, outputs_name=outputs, labels_name=labels)
 
 
 def refuse_different_columns(first: Part, second: Part) -> None:
@@ -402,15 +392,14 @@ def refuse_different_columns(first: Part, second: Part) -> None:
         named = width > 1 and len(names) == width and not all(map(is_anonymous, names))
         described.append(f"columns for {listed(names)}" if named else plural(width, "column"))
         plain.append([*map(plain_name, names)] if named else [""] * width)
-    differ = (
-        plain[0] != plain[1] if any(plain[0]) and any(plain[1]) else len(plain[0]) != len(plain[1])
+    both_named = any(plain[0]) and any(plain[1])
+    if plain[0] == plain[1] or (not both_named and len(plain[0]) == len(plain[1])):
+        return
+    reason = (
+        f"{first.outputs_name} has {described[0]} but {second.outputs_name} has {described[1]}."
     )
-    if differ:
-        reason = (
-            f"{first.outputs_name} has {described[0]} but {second.outputs_name} has {described[1]}."
-        )
-        action = "Use outputs of one model on both parts, with the same columns in one order."
-        raise InvalidUpload("columns_differ", reason, action)
+    action = "Use outputs of one model on both parts, with the same columns in one order."
+    raise InvalidUpload("columns_differ", reason, action)
 
 
 def refuse_different_scales(
@@ -418,17 +407,18 @@ def refuse_different_scales(
 ) -> None:
     """Refuse parts that are read in different ways by themselves, such as probabilities and percent."""
     forms = []
+    sentences = []
     for part, outputs in ((first, choices.outputs), (second, test_outputs)):
         values = part.outputs[(np.abs(part.outputs) <= LARGEST).all(axis=1)]
         if not len(values):
             return  # which is refused where bad rows are looked for
-        own = replace(choices, outputs=outputs, scale=None)
-        kind, scale, _ = decide_form(values, part.outputs_name, own)
-        form = KINDS[kind] if scale in (None, 1.0) else describe_scale(scale)
+        of_part = replace(choices, outputs=outputs, scale=None)
+        kind, scale, _ = decide_form(values, part.outputs_name, of_part)
+        forms.append(KINDS[kind] if scale in (None, 1.0) else describe_scale(scale))
         reach = f"(from {values.min():.3g} to {values.max():.3g})"
-        forms.append((form, f"{part.outputs_name} holds {form} {reach}"))
-    if forms[0][0] != forms[1][0]:
+        sentences.append(f"{part.outputs_name} holds {forms[-1]} {reach}")
+    if forms[0] != forms[1]:
         action = (
             "Save both in the same way; if they are, choose what both hold, such as kind=logits."
         )
-        raise InvalidUpload("scales_differ", f"{forms[0][1]}, but {forms[1][1]}.", action)
+        raise InvalidUpload("scales_differ", f"{', but '.join(sentences)}.", action)

@@ -244,7 +244,16 @@ def roles_of(reading: Reading, found: Guess) -> dict[str, Any]:
     choices = with_others(found.columns, with_reading(reading, Choices()))
     roles: dict[str, Any] = {
         role: value
-        for role in ("outcome", "outputs", "predicted", "cluster", "weight", "group")
+        for role in (
+            "outcome",
+            "outputs",
+            "predicted",
+            "cluster",
+            "weight",
+            "group",
+            "time",
+            "split",
+        )
         if (value := getattr(choices, OPTION_OF_ROLE[role])) is not None
     }
     for option in ("weight_kind", "kind", "label_values"):

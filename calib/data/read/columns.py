@@ -15,9 +15,9 @@ import numpy as np
 
 from calib.data.findings import InvalidUpload, check_count, info, listed
 from calib.data.names import OUTPUTS, canonical, is_prediction
-from calib.data.options import Choices
+from calib.data.options import Choices, Sign
 from calib.data.read.base import check_size, reading
-from calib.data.read.numerals import Sign, from_fractions, parsed, read_written
+from calib.data.read.numerals import from_fractions, parsed, read_written
 from calib.data.read.table import SAMPLE_ROWS, Table, cells_of
 
 if TYPE_CHECKING:
@@ -143,9 +143,7 @@ def open_columns(
     import pyarrow as pa
 
     table = without_views(table)
-    if decimal is None and choices.decimal in (".", ","):
-        decimal = "," if choices.decimal == "," else "."
-        certain = True
+    decimal, certain = decimal or choices.decimal, certain or choices.decimal is not None
     table, findings = read_written(table, name, decimal, certain)
     columns = from_texts(list(zip(table.column_names, table.columns, strict=True)))
     for _ in range(DEPTH if any(pa.types.is_nested(column.type) for _, column in columns) else 0):

@@ -8,15 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from calib.data.findings import info, listed, shortened, warning
+from calib.data.options import Sign
 from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Sign = Literal[".", ","]
 
 BLANKS = " '’\u00a0\u2009\u202f"
 """Separators of thousands that are never a decimal sign."""

@@ -29,6 +29,7 @@ from calib.data.findings import (
 from calib.data.options import Choices
 from calib.data.read.base import damaged, reading
 from calib.data.read.columns import open_columns
+from calib.data.read.numerals import as_numbers
 from calib.data.read.table import Table
 from calib.formatting import plural
 
@@ -256,7 +257,7 @@ def log_likelihoods(sample: dict[str, Any]) -> list[float]:
         try:
             pairs = [r[0] if len(r) == 1 else r for r in sample.get(key) or []]
             if pairs and all(len(p) == 2 and str(p[1]) in ("True", "False") for p in pairs):
-                return [float(value) for value, _ in pairs]
+                return as_numbers(str(value) for value, _ in pairs)
         except (TypeError, ValueError, OverflowError, KeyError):
             continue
     return []

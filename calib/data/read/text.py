@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calib.data.findings import InvalidUpload, check_count, info, listed, shortened, verb
 from calib.data.names import LABELS, canonical
-from calib.data.options import Choices
+from calib.data.options import Choices, Sign
 from calib.data.read.base import reading
 from calib.data.read.columns import open_columns
-from calib.data.read.numerals import CODE, Sign, are_numbers, are_values, decimal_sign
+from calib.data.read.numerals import CODE, are_numbers, are_values, decimal_sign
 from calib.data.read.table import Table
 from calib.formatting import plural
 
@@ -196,12 +196,6 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
         action = "Save one row per line, with a delimiter between cells."
         raise InvalidUpload("no_rows", f"{file} holds no whole line of text.", action)
     delimiter = choices.delimiter or infer_delimiter([text for _, text in lines], file)
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        reason = f"The delimiter {delimiter!r} is not one character."
-        raise InvalidUpload("delimiter", reason, "Choose one, such as ;")
-    if choices.decimal not in (None, ".", ","):
-        reason = f"The decimal sign {choices.decimal!r} is neither a point nor a comma."
-        raise InvalidUpload("decimal", reason, "Choose one of them.")
     n_comments = next((k for k, (_, t) in enumerate(lines) if not t.lstrip().startswith("#")), 0)
     if n_comments:  # numpy.savetxt writes the names of columns so
         number, text = lines[n_comments - 1]
@@ -214,10 +208,10 @@ def infer_dialect(content: bytes, encoding: str, choices: Choices, file: str) ->
     lines = lines[n_above:]
     lines = [line for j, line in enumerate(lines) if j != 1 or not RULE.fullmatch(line[1])]
     rows = cells_of([text for _, text in lines], delimiter)
-    decimal, certain = decimal_sign([cell for row in rows[1:] or rows for cell in row], delimiter)
-    if choices.decimal is not None:
-        decimal = "," if choices.decimal == "," else "."
-        certain = True
+    decimal, certain = choices.decimal, True
+    if decimal is None:
+        cells_below = [cell for row in rows[1:] or rows for cell in row]
+        decimal, certain = decimal_sign(cells_below, delimiter)
     header = infer_header(rows) if choices.header is None else choices.header
     columns = column_names(rows, header)
     skipped = lines[1][0] if header and len(lines) > 1 else lines[0][0] + header

@@ -137,3 +137,21 @@ def test_weak_models_are_rarely_said_to_have_their_columns_in_another_order(n_cl
         guessed = np.where(rng.random(300) < 0.05, labels, rng.integers(n_classes, size=300))
         asked += better_order(labels, guessed, n_classes) is not None
     assert asked <= 2
+
+
+def test_roles_to_paste_hold_all_columns_that_the_table_is_read_with():
+    """The times were missing in the call to copy, so that the data had none."""
+    days = np.array([str(np.datetime64("2024-01-01") + k) for k in range(N)])
+    table = pd.DataFrame(
+        {
+            "p_free": RISK,
+            "status": HAPPENED.astype(int),
+            "date": days,
+            "split": ["val", "test"] * (N // 2),
+        }
+    )
+    asked = inspect(table).readings[0]
+    assert asked.roles["time"] == "date" and asked.roles["split"] == "split"
+    data = calib.load(table, roles=asked.roles)
+    assert data.times is not None and data.times.tolist() == days.tolist()
+    assert data.given_split is not None and int(data.given_split.sum()) == N // 2

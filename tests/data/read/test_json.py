@@ -171,6 +171,14 @@ def test_generated_text_has_no_probabilities():
     assert "multiple-choice" in the(found, "no_outputs").action
 
 
+def test_an_underscore_between_digits_of_an_answer_makes_it_no_likelihood():
+    """Python takes ``1_2`` for 12, which no other reader of numbers here does."""
+    found = read(
+        lines(sample(i, ["-1_2", *row[1:]], label, as_text=True) for i, (row, label) in ANSWERED)
+    )
+    assert found.predictions is None and the(found, "no_outputs")
+
+
 # What is refused, and what is bounded.
 
 
