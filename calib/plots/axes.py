@@ -16,7 +16,7 @@ Scale = Literal["linear", "logit"]
 LEAST = 1e-6
 """An axis of log-odds reaches no further than to this probability, and to 1 minus it."""
 _LOW_ENDS = (0.9, 0.75, 0.5)
-_HIGH_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)
+_HIGH_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 _LETTER = 6.5
 _SPACE = 8
 _PLOT = 330

@@ -147,6 +147,15 @@ def test_axes_are_linear_unless_the_event_is_rare(rng) -> None:
         assert usual_scale(curve, TOP_LABEL) == "linear"
 
 
+def test_a_few_rows_far_above_all_dots_do_not_squeeze_the_axes(rng) -> None:
+    risk = np.r_[rng.beta(1, 20, 1970), np.linspace(0.3, 0.95, 30)]
+    parts = diagram_parts(risk, rng.random(2000) < 0.6 * risk)
+    highest = max(parts.curve.confidence.max(), parts.curve.high.max())
+    assert highest < 0.3
+    low, high = common_limits([parts])
+    assert low == 0 and highest <= high <= 0.5
+
+
 def test_the_isotonic_curve_is_drawn_where_it_lies_on_the_axes(parts) -> None:
     limits = (0.6, 0.95)
     line = traces(reliability_diagram(parts, STYLE, limits=limits))["isotonic"]
