@@ -29,8 +29,8 @@ from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid
 
 N_STEPS = 60
-N_CELLS = 256
-"""Of log-odds, in which the bottleneck is computed."""
+N_CELLS = 160
+"""Of log-odds, in which the bottleneck is computed; 256 take four times as long for 0.05 % more information."""
 TRADE_OFFS = np.geomspace(20_000.0, 1.0, 34)
 """Multipliers of the label information against the rate, the largest first."""
 N_ITERATIONS = 60
@@ -90,7 +90,7 @@ def bottleneck(joint: Floats) -> tuple[Floats, Floats]:
 
     Parameters
     ----------
-    joint : (2, n) masses of y and cell that sum to one; neighbouring cells are merged to at most 256, of which most
+    joint : (2, n) masses of y and cell that sum to one; neighbouring cells are merged to at most 160, of which most
         lie where the label is uncertain.
 
     Returns

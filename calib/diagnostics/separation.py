@@ -265,7 +265,7 @@ NEIGHBOURS = 40
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Training inputs around an input, in the two principal axes of their differences from it.
+    """Training inputs around an input, in their two principal axes.
 
     A place lies in the direction of its projection and at the full distance from the input, so that the circle of the
     zone separates inputs within it from those beyond it. In two dimensions places are the inputs themselves, rotated.
@@ -312,14 +312,14 @@ def neighbourhood(
     union = np.unique(np.concatenate([*near, np.array(rows, dtype=int)]))
     union = union[np.argsort(distance[union], kind="stable")]
     gaps = training.features[union] - centre
-    _, sizes, axes = np.linalg.svd(gaps, full_matrices=False)
+    axes = np.linalg.svd(gaps - gaps.mean(axis=0), full_matrices=False)[2][:2]
     projected = np.zeros((len(union), 2))
-    projected[:, : len(axes[:2])] = gaps @ axes[:2].T
+    projected[:, : len(axes)] = gaps @ axes.T
     projected *= np.where(projected[0] < 0, -1.0, 1.0)
     length = np.linalg.norm(projected, axis=1, keepdims=True)
     direction = np.divide(projected, length, out=np.zeros_like(projected), where=length > 0)
-    total = float(np.sum(sizes**2))
-    share = float(np.sum(sizes[:2] ** 2)) / total if total else 1.0
+    total = float(np.sum(gaps**2))
+    share = float(np.sum(projected**2)) / total if total else 1.0
     return Neighbourhood(union, direction * distance[union, None], same[union], share)
 
 

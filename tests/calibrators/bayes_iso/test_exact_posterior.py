@@ -68,8 +68,8 @@ def test_two_scores_as_by_integration(positives, negatives):
 
 def test_many_scores_as_by_plain_sampling(rng):
     tally = Tally.of(np.arange(16.0), rng.random(16) < np.linspace(0.2, 0.8, 16))
-    maps, weights = sample_posterior(tally, (np.zeros(16), np.ones(16)), 100_000, rng)
-    assert 1 / np.sum(weights**2) > 3000
+    maps, weights = sample_posterior(tally, (np.zeros(16), np.ones(16)), 40_000, rng)
+    assert 1 / np.sum(weights**2) > 1200
     exact = knots_posterior(tally)
     np.testing.assert_allclose(exact.mean, weights @ maps, atol=0.015)
     for share in (0.05, 0.95):
