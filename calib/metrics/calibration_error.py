@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import bin_edges, binned, bins_of, equal_width_index
+from calib.metrics.binning import binned, bins_of, equal_width_index
 from calib.metrics.bootstrap import (
     Groups,
     Interval,
@@ -29,7 +29,7 @@ from calib.metrics.confidence import (
     scored_pair,
 )
 from calib.metrics.estimate import Rows
-from calib.numerics import Floats, Ints, blocks
+from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
 
 CLASS_BINS = 15
@@ -170,24 +170,13 @@ def ece(
     """
     if of not in (None, "top", "event", "classwise"):
         raise CalibrationError(f"of={shown(of)} must be 'top', 'event' or 'classwise'.")
-    columns: list[tuple[Floats, Bools]]
     if of == "classwise":
-        value = classwise_ece(probs, labels, n_bins, threshold, binning, norm, weights)
-        array, known = check_scored_classes(probs, labels, sums=False)
-        columns = [(array[:, k].astype(np.float64), known == k) for k in range(array.shape[1])]
+        columns = _class_columns(probs, labels)
     else:
         columns = [scored_pair(probs, labels, confidence, correct, of)]
     shape = np.shape(probs)
     least = _least(threshold, shape[1] if len(shape) == 2 else 2)
-    if of != "classwise":
-        predicted, observed = columns[0]
-        counted = check_weights(weights, len(observed))
-        if least is not None:
-            counted = (predicted > least) * (1.0 if counted is None else counted)
-        value = 0.0
-        if counted is None or counted.any():
-            bins = bins_of(predicted, observed, n_bins, binning, counted)
-            value = float(norm_of_gaps(bins.gap, bins.weight, norm))
+    value = _mean_error(columns, least, (n_bins, binning), norm, weights)
     if not ci:
         return value
     return _interval(value, columns, least, (n_bins, binning), norm, weights, clusters)
@@ -212,7 +201,8 @@ def _interval(
     groups = groups_of_units(n, rows.unit if rows.clustered else None)
     counts = groups.counts(N_RESAMPLES)
     draws: Floats = np.zeros(N_RESAMPLES)
-    for predicted, observed in columns:
+    for values, observed in columns:
+        predicted = values.astype(np.float64, copy=False)
         own = weight if least is None else weight * (predicted > least)
         if not own.any():
             continue
@@ -468,42 +458,37 @@ def classwise_ece(
     Rows need not sum to one, since each class is looked at by itself. With a threshold the shares of the bins are of
     the count above it; a class with nothing above it contributes 0.
     """
-    array, labels = check_scored_classes(probs, labels, sums=False)
-    n_classes = array.shape[1]
-    if (checked := check_weights(weights, len(array))) is not None:
-        array, labels, checked = (each[checked > 0] for each in (array, labels, checked))
-    above = _least(threshold, n_classes)
-    first_edge = bin_edges(array[:, 0], n_bins, "equal_width")[1]
-    mass, gap = np.zeros((2, n_classes, int(n_bins)))
-    parts = [(slice(None), slice(k, k + 1)) for k in range(n_classes)]
-    if binning == "equal_width":  # all classes have the same bins
-        parts = [(rows, slice(0, n_classes)) for rows in blocks(len(array), n_classes)]
-    # Nearly all probabilities of many classes lie in the first bin, whose sums are what the other bins leave.
-    in_sum = above is None and binning == "equal_width"
-    least = np.nextafter(first_edge, 0.0) if in_sum else -1.0 if above is None else above
-    for rows, classes in parts:
-        row, k, values, outcome = pairs_above(
-            array[rows, classes], labels[rows] - classes.start, least
-        )
-        if not len(row):
+    columns = _class_columns(probs, labels)
+    return _mean_error(columns, _least(threshold, len(columns)), (n_bins, binning), norm, weights)
+
+
+def _class_columns(probs: Any, labels: Any) -> list[tuple[Floats, Bools]]:
+    """Probability and outcome of each class."""
+    array, known = check_scored_classes(probs, labels, sums=False)
+    return [(array[:, k], known == k) for k in range(array.shape[1])]
+
+
+def _mean_error(
+    columns: Sequence[tuple[Floats, Bools]],
+    least: float | None,
+    scheme: tuple[int, str],
+    norm: float | str,
+    weights: Any,
+) -> float:
+    """Mean over columns of the errors of their values above a least one; 0 of a column that has none."""
+    weight = check_weights(weights, len(columns[0][1]))
+    errors = []
+    for values, observed in columns:
+        predicted = values.astype(np.float64, copy=False)
+        counted = weight
+        if least is not None:
+            counted = (predicted > least) * (1.0 if weight is None else weight)
+        if counted is not None and not counted.any():
+            errors.append(0.0)
             continue
-        weight = None if checked is None else checked[rows][row]
-        cell = (k + classes.start) * gap.shape[1] + binned(values, n_bins, binning, weight)[1]
-        excess = values - outcome
-        mass += np.bincount(cell, weight, mass.size).reshape(mass.shape)
-        gap += np.bincount(cell, excess if weight is None else weight * excess, gap.size).reshape(
-            gap.shape
-        )
-    if in_sum:
-        each = np.ones(len(array)) if checked is None else checked
-        total = float(each.sum())
-        left = total - mass[:, 1:].sum(axis=1)
-        mass[:, 0] = np.where(left > 1e-9 * total, left, 0.0)
-        sums = np.einsum("n,nk->k", each, array, dtype=np.float64, casting="unsafe")
-        gap[:, 0] = sums - np.bincount(labels, each, n_classes) - gap[:, 1:].sum(axis=1)
-    gap = np.divide(gap, mass, out=np.zeros_like(gap), where=mass > 0)
-    kept = mass.sum(axis=1, keepdims=True)
-    return float(norm_of_gaps(gap, mass / np.where(kept > 0, kept, 1.0), norm).mean())
+        bins = bins_of(predicted, observed, *scheme, counted)
+        errors.append(float(norm_of_gaps(bins.gap, bins.weight, norm)))
+    return float(np.mean(errors))
 
 
 def pairs_above(probs: Floats, labels: Ints, threshold: float) -> tuple[Ints, Ints, Floats, Bools]:

@@ -21,8 +21,7 @@ from calib.diagnostics.over_under import (
     theorem_of_all,
 )
 from calib.evaluation import SCORES, Evaluation
-from calib.evaluation.confidence_wording import ConfidenceWording
-from calib.evaluation.view import View
+from calib.evaluation.view import ConfidenceWording, View
 from calib.formatting import class_in_words, percent, plural, points, points_between
 from calib.metrics.binning import BINNINGS
 from calib.plots.axes import Scale, crowded
