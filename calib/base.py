@@ -208,6 +208,26 @@ class Calibrator(Predictor, Displayed):
     ----------
     random_state : int, default 0
         Seed of whatever the fit draws.
+
+    Examples
+    --------
+    A method of one step: offsets that bring the mean probability of each class to its frequency.
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import calib
+    >>> from calib.numerics import softmax
+    >>> @dataclass(kw_only=True)
+    ... class Offsets(calib.Calibrator):
+    ...     def _fit(self, logits, labels, *, progress):
+    ...         frequency = np.bincount(labels, minlength=logits.shape[1]) / len(labels)
+    ...         self.offsets_ = np.log(frequency / softmax(logits).mean(axis=0))
+    ...
+    ...     def _predict(self, logits):
+    ...         return softmax(logits + self.offsets_)
+    >>> data = calib.load_sample("digits-cnn")
+    >>> Offsets().fit(data).predict_proba(data).shape
+    (1547, 10)
     """
 
     random_state: int = param(
@@ -245,7 +265,7 @@ class Calibrator(Predictor, Displayed):
         raise TypeError(f"{type(self).__name__} has no _predict")
 
     def steps(self) -> list[dict[str, Any]]:
-        """Steps that ``_predict`` computes, as a list from which exports to other places are written.
+        """Return the steps that ``_predict`` computes, from which exports to other places are written.
 
         :mod:`calib.export.predict` says what each step does. A method without steps is exported as a pickle alone.
 
@@ -279,7 +299,7 @@ class Calibrator(Predictor, Displayed):
         return None
 
     def notes(self) -> list[str]:
-        """Sentences about the finished fit that a person should read, most important first.
+        """Return sentences about the finished fit that a person should read, most important first.
 
         Here the one about weights, for methods to which their sum matters: they add ``super().notes()`` to their own.
 
@@ -291,7 +311,7 @@ class Calibrator(Predictor, Displayed):
         return [self.weights_note_] if self.weights_note_ else []
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        """Guarantees of this configuration for ``n_classes`` classes; the contract test checks each.
+        """Return the guarantees of this configuration for ``n_classes`` classes; the contract test checks each.
 
         Parameters
         ----------
@@ -591,7 +611,7 @@ class Calibrator(Predictor, Displayed):
         check_learned(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Hyper-parameters by name (scikit-learn's convention).
+        """Return the hyper-parameters by name (scikit-learn's convention).
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ def zero_floor(outputs: Floats, kind: Kind = "probabilities") -> float:
 
 
 def logits(probs: Any, floor: float | None = None) -> Floats:
-    """Logits of probabilities, which every calibrator takes: ``fit(calib.logits(probs), labels)``.
+    """Return the logits of probabilities, which every calibrator takes: ``fit(calib.logits(probs), labels)``.
 
     They are those of :func:`calib.from_outputs`. An exact zero has no logarithm, and so the zeros of a row together
     count as half the smallest positive probability of all rows (docs/files.md, zeros and sums).

@@ -55,7 +55,17 @@ class Finding:
 
 
 class CalibrationError(ValueError):
-    """Request that cannot be met, with one sentence a person can act on; also of data."""
+    """Request that cannot be met, with one sentence a person can act on; also of data.
+
+    Examples
+    --------
+    >>> import calib
+    >>> try:
+    ...     calib.ece([0.2, 0.9, 0.4], [0, 1])
+    ... except calib.CalibrationError as error:
+    ...     print(error)
+    labels has shape (2,) for 3 rows of outputs; pass one label a row.
+    """
 
     def __str__(self) -> str:
         return re.sub(
@@ -64,11 +74,34 @@ class CalibrationError(ValueError):
 
 
 class CalibrationWarning(UserWarning):
-    """Circumstance that may make results invalid although they can be computed, as scores on the rows of the fit."""
+    """Circumstance that may make results invalid although they can be computed, as scores on the rows of the fit.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import calib
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     data = calib.from_outputs([[0.7, 0.3], [0.2, 0.8]] * 3, [0, 1] * 3)
+    >>> print(caught[0].message)  # doctest: +ELLIPSIS
+    There are only 6 rows; calibration errors measured on fewer than 200 are mostly chance. ...
+    """
 
 
 class FitCancelled(Exception):
-    """Raised by a callback to stop a fit."""
+    """Raised by a callback to stop a fit.
+
+    Examples
+    --------
+    >>> import calib
+    >>> def stop(*progress):
+    ...     raise calib.FitCancelled
+    >>> try:
+    ...     calib.calibrator("gpcalib").fit(calib.load_sample("digits-cnn"), progress=stop)
+    ... except calib.FitCancelled:
+    ...     print("cancelled")
+    cancelled
+    """
 
 
 class UnexpectedError(Exception):
@@ -89,6 +122,15 @@ class DataError(CalibrationError):
     ----------
     findings : sequence of Finding
         Why, the errors first.
+
+    Examples
+    --------
+    >>> import calib
+    >>> try:
+    ...     calib.load("nowhere.csv")
+    ... except calib.DataError as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    nowhere.csv cannot be opened (No such file or directory). Check the path; ...
     """
 
     def __init__(self, findings: Sequence[Finding]):
@@ -109,6 +151,17 @@ class AmbiguousTable(DataError):
         Why, the errors first.
     readings : sequence of TableReading
         The ways, the most plausible first; give the roles of one to :func:`calib.load`.
+
+    Examples
+    --------
+    >>> import calib
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"score_a": [0.2, 0.9], "score_b": [0.3, 0.8], "outcome": [0, 1]})
+    >>> try:
+    ...     calib.load(table)
+    ... except calib.AmbiguousTable as error:
+    ...     print(len(error.readings))
+    4
     """
 
     def __init__(self, findings: Sequence[Finding], readings: Sequence[Any]):

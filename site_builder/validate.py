@@ -45,14 +45,24 @@ def documented(name: str, found: Any) -> Iterator[tuple[str, Any]]:
             yield f"{name}.{key}", getattr(found, key)
 
 
+def faults(checks: set[str]) -> Iterator[str]:
+    """Faults by numpydoc's codes; an example (EX01) is required of public names, and of nothing within them."""
+    for package in PACKAGES:
+        public = public_names(package)
+        for name, documentee in {**public, **result_classes(package)}.items():
+            for path, member in documented(name, documentee):
+                required = checks if path in public else checks - {"EX01"}
+                errors = validate(member, Documented)["errors"]
+                yield from (
+                    f"{package}.{path}: {code} {message}"
+                    for code, message in errors
+                    if code in required
+                )
+
+
 if __name__ == "__main__":
     settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"][
         "numpydoc_validation"
     ]
-    checks, faults = get_validation_checks({*settings["checks"]}), []
-    for package in PACKAGES:
-        names = {**public_names(package), **result_classes(package)}
-        for name, found in [each for each in names.items() for each in documented(*each)]:
-            errors = validate(found, Documented)["errors"]
-            faults += [f"{package}.{name}: {said}" for code, said in errors if code in checks]
-    sys.exit("\n".join(faults) or 0)
+    checks = get_validation_checks({*settings["checks"]})
+    sys.exit("\n".join(faults(checks)) or 0)

@@ -68,6 +68,11 @@ class Plan:
         Most labels to ask after pre-training; None for no end.
     every : int
         At set points: each so many batches one goes to calibration, the first too.
+
+    Examples
+    --------
+    >>> Plan(classifier="logistic", batch=100, budget=1000).threshold
+    0.25
     """
 
     classifier: str = param(
@@ -208,6 +213,13 @@ def pool_from_predictions(
     ------
     CalibrationError
         If there are no features.
+
+    Examples
+    --------
+    >>> import calib
+    >>> pool = pool_from_predictions(calib.load_sample("digits-cnn"))
+    >>> pool.features.shape, pool.test_features.shape
+    ((250, 64), (1547, 64))
     """
     check_predictions(data, "The data set")
     if data.features is None:
@@ -302,6 +314,14 @@ def simulate(
     -------
     list of Round
         The first is that after pre-training.
+
+    Examples
+    --------
+    >>> import calib
+    >>> pool = pool_from_predictions(calib.load_sample("digits-cnn"))
+    >>> plan = Plan(classifier="naive_bayes", calibrator="temperature", threshold=0, pretraining=100, batch=50)
+    >>> [rounds.n_labels for rounds in simulate(plan, "set_points", pool)]
+    [100, 150, 200, 250]
     """
     first = min(plan.pretraining, len(pool))
     most = len(pool) if plan.budget is None else min(len(pool), first + plan.budget)

@@ -84,6 +84,20 @@ def predict_file(
         number of the first row with NaN or infinity, from 1), and a target that cannot be written.
     DataError
         If the file cannot be read, or has no rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import calib
+    >>> data = calib.load_sample("digits-cnn")
+    >>> calibrator = calib.calibrator("temperature").fit(data)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = Path(name)
+    ...     np.save(folder / "outputs.npy", data.logits)
+    ...     predict_file(calibrator, folder / "outputs.npy", folder / "probabilities.npy")
+    1547
     """
     source = Path(source)
     target = Path(target)

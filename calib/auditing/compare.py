@@ -45,6 +45,17 @@ class Comparison(Displayed):
     groups : tuple of str
         Sentences on the groups of test rows for which the raw model and the recommended method are off; empty where
         no group is judged.
+
+    Examples
+    --------
+    >>> import calib
+    >>> calibration, test = calib.load_sample("breast-cancer-bayes").split(0.5, random_state=0)
+    >>> methods = {"platt": calib.calibrator("platt"), "beta": calib.calibrator("beta")}
+    >>> comparison = calib.compare(methods, calibration, test)
+    >>> list(comparison.evaluations)
+    ['identity', 'platt', 'beta']
+    >>> comparison.table.query("score == 'NLL'").set_index("method")["value"].round(2).to_dict()
+    {'identity': 0.8, 'class frequencies': 0.66, 'platt': 0.19, 'beta': 0.18}
     """
 
     table: pd.DataFrame

@@ -91,6 +91,15 @@ class Audit(Displayed):
         Calibrators by which the remedy begins, by registry name; empty where none helps or is needed.
     column : str
         Column of the groups by which "by_group" corrects; empty for other remedies.
+
+    Examples
+    --------
+    >>> import calib
+    >>> audit = calib.audit(calib.load_sample("digits-cnn"))
+    >>> audit.methods
+    ('temperature', 'ensemble_temperature')
+    >>> print(audit.findings[0].sentence)
+    Overconfident: mean confidence 97.1\xa0%, accuracy 93.3\xa0%, +3.8 points (95\xa0%: +2.7 to +4.9).
     """
 
     verdict: str

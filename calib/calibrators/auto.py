@@ -320,7 +320,7 @@ class AutoCalibration(Calibrator):
     # -- prediction -----------------------------------------------------------------------------------
 
     def fitted_members(self) -> list[Calibrator]:
-        """Calibrators of the members, built once.
+        """Fitted calibrators of the members, built once.
 
         Returns
         -------

@@ -134,6 +134,14 @@ def open_app(
         If Streamlit is not installed, or the app does not start.
     OSError
         If the port is taken, or the temporary folder cannot be used; the environment variable TMPDIR names another.
+
+    Examples
+    --------
+    >>> import calib
+    >>> with calib.open_app(calib.load_sample("digits-cnn")) as app:  # doctest: +ELLIPSIS
+    ...     print(app.url.startswith("http://127.0.0.1:"))
+    The app is open at http://127.0.0.1:...
+    True
     """
     need_streamlit()
     rows = predictions_from(data, labels, name=name, **options).identified()

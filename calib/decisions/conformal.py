@@ -166,7 +166,7 @@ def conformal_sets(
     weights: Any = None,
     new_weight: float | None = None,
 ) -> PredictionSets:
-    """Quantiles of prediction sets from labelled rows that the calibrator was not fitted on.
+    """Fit the quantiles of prediction sets from labelled rows that the calibrator was not fitted on.
 
     The most probable class is in every set: its score counts as the lowest, on these rows and on new ones, so that the
     promise holds as for any score. Where the accuracy is above 1 - alpha already, a set is that class alone.

@@ -93,6 +93,22 @@ def fit_and_judge(
     ------
     DataError
         If a part would be empty, or there are fewer than four clusters.
+
+    Examples
+    --------
+    Prediction sets, fitted on half of the test rows and judged on the other half:
+
+    >>> import calib
+    >>> from calib import decisions
+    >>> calibration, test = calib.load_sample("digits-cnn").split(0.5, random_state=0)
+    >>> calibrator = calib.calibrator("temperature").fit(calibration)
+    >>> judged = decisions.fit_and_judge(
+    ...     test,
+    ...     fit=lambda rows: decisions.fit_sets(calibrator, rows, alpha=0.1),
+    ...     judge=lambda sets, rows: decisions.judge_sets(calibrator, sets, rows),
+    ... )
+    >>> round(judged.found.coverage.value, 2)
+    0.93
     """
     decision, judgement = test.split(part, random_state)
     made = fit(decision)

@@ -99,7 +99,7 @@ def rows_needed(
     widths: dict[str, float] | None = None,
     clusters: Any = None,
 ) -> list[Needed]:
-    """Rows and events that each target needs, for data like those at hand.
+    """Compute the rows and events that each target needs, for data like those at hand.
 
     Event rate, distribution of the log-odds, AUROC, sensitivity and specificity are taken from these rows. The slope is
     taken as 1, which needs the most rows where the model is overconfident.

@@ -162,6 +162,16 @@ def without_labels(
     -------
     WithoutLabels
         Each number with its interval.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.evaluation import evaluate
+    >>> calibration, new = calib.load_sample("digits-cnn").split(0.5, random_state=0)
+    >>> calibrator = calib.calibrator("temperature").fit(calibration)
+    >>> expected = without_labels(evaluate(calibrator.predict_proba(new), new.labels)).accuracy
+    >>> f"{expected.value:.1%} ({expected.low:.1%} to {expected.high:.1%})"
+    '92.2% (90.4% to 93.7%)'
     """
     said = _said(now)[0]
     fit = None if before is None else _recalibrated(before)

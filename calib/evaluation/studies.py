@@ -131,6 +131,15 @@ def repeated_splits(
         If there are fewer than two splits, or a size is below 2.
     DataError
         If the part cannot be taken from the data.
+
+    Examples
+    --------
+    >>> import calib
+    >>> data = calib.load_sample("simulated-binary")
+    >>> methods = {"beta": calib.calibrator("beta")}
+    >>> table = repeated_splits(methods, data, 400, n_repeats=2)
+    >>> table.query("score == 'NLL'").groupby("method")["value"].mean().round(2).to_dict()
+    {'beta': 0.49, 'identity': 0.53}
     """
     import pandas as pd
 
@@ -272,6 +281,16 @@ def summarise_splits(
         words that stand on them, hold for all pairs of methods by one score (Bonferroni, on the quantiles of the t
         distribution). ``rows_needed`` is NaN: further splits of the same rows would not decide. A method that failed on
         some splits is compared on the others, and ``note`` says so.
+
+    Examples
+    --------
+    >>> import calib
+    >>> data = calib.load_sample("simulated-binary")
+    >>> methods = {"beta": calib.calibrator("beta")}
+    >>> table = repeated_splits(methods, data, 400, n_repeats=2)
+    >>> summary = summarise_splits(table).query("score == 'NLL'").set_index("method")
+    >>> summary["n_splits"].to_dict()
+    {'identity': 2, 'beta': 2}
     """
     import pandas as pd
 
@@ -337,6 +356,16 @@ def summarise_sizes(table: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         One row for each method, score and size, with the columns method, title, score, score_title, size, n_splits
         (those that succeeded), value, low, high, sd, to_last, to_last_low, to_last_high, note.
+
+    Examples
+    --------
+    >>> import calib
+    >>> data = calib.load_sample("simulated-binary")
+    >>> methods = {"beta": calib.calibrator("beta")}
+    >>> table = repeated_splits(methods, data, 400, n_repeats=2, sizes=[50, 400])
+    >>> summary = summarise_sizes(table).query("score == 'NLL' and method == 'beta'")
+    >>> summary.set_index("size")["value"].round(1).to_dict()
+    {50: 0.5, 400: 0.5}
     """
     import pandas as pd
 
@@ -418,6 +447,15 @@ def labels_needed(table: pd.DataFrame, method: str, tolerance: float = TOLERANCE
     ------
     CalibrationError
         If the table has no NLL of the method at the largest size.
+
+    Examples
+    --------
+    >>> import calib
+    >>> data = calib.load_sample("simulated-binary")
+    >>> methods = {"platt": calib.calibrator("platt")}
+    >>> table = repeated_splits(methods, data, 400, n_repeats=2, sizes=[200, 400])
+    >>> labels_needed(summarise_sizes(table), "platt", tolerance=0.05).size
+    200
     """
     of_method = table[(table["method"] == method) & (table["score"] == "NLL")].sort_values(
         "size", ascending=False

@@ -126,6 +126,19 @@ def resume(
     ------
     CalibrationError
         If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import calib
+    >>> first, more = calib.load_sample("breast-cancer-bayes").split(0.5, random_state=0)
+    >>> calibrator = calib.calibrator("gpcalib").fit(first)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = calib.export.save(calibrator, Path(folder) / "calibrator.pkl")
+    ...     earlier = calib.runtime.load(path)
+    >>> resume(earlier, more).metadata["n_rows"]
+    569
     """
     for name in ("kind", "scale", "floor", "class_names"):
         before = getattr(earlier, name)

@@ -372,7 +372,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
         return said
 
     def to_features(self, features: Any) -> Any:
-        """Features as the calibrator learned from them, for features as they were uploaded.
+        """Return features as the calibrator learned from them, for features as they were uploaded.
 
         Parameters
         ----------

@@ -148,6 +148,16 @@ def to_onnx(
     ------
     CalibrationError
         If the method or the kind of outputs has no ONNX form, or the package onnx is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import calib
+    >>> calibrator = calib.calibrator("temperature").fit(calib.load_sample("digits-cnn"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(to_onnx(calibrator, Path(folder) / "calibrator.onnx").name)
+    calibrator.onnx
     """
     path = Path(path)
     path.write_bytes(_onnx(exported(calibrator, metadata), dtype))

@@ -259,7 +259,7 @@ class Report(Displayed):
         return self.methods[0].evaluation.view
 
     def score(self, method: ReportedMethod, key: str) -> Mapping[Any, Any]:
-        """Columns of the table for one score of a method.
+        """Return the columns of the table for one score of a method.
 
         Parameters
         ----------

@@ -95,7 +95,7 @@ class Scorer:
     weighted: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Minus the score of a fitted classifier on these rows.
+        """Return minus the score of a fitted classifier on these rows.
 
         Parameters
         ----------

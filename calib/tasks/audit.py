@@ -144,6 +144,26 @@ def audit_tasks(tasks: Tasks, level: float = 0.95) -> TaskAudit:
     -------
     TaskAudit
         One row a task, worst first; print it for a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import calib
+    >>> rng = np.random.default_rng(0)
+    >>> stated = rng.uniform(0.6, 0.9, (400, 2))
+    >>> correct = rng.random((400, 2)) < stated - [0.0, 0.2]
+    >>> table = pd.DataFrame(
+    ...     {
+    ...         "small_confidence": stated[:, 0],
+    ...         "small_correct": correct[:, 0],
+    ...         "large_confidence": stated[:, 1],
+    ...         "large_correct": correct[:, 1],
+    ...     }
+    ... )
+    >>> audit = calib.audit_tasks(calib.tasks.tasks_of(table))
+    >>> audit.miscalibrated
+    ('large',)
     """
     rows, influences, errors = [], [], []
     n_units = int(tasks.clusters.max()) + 1
