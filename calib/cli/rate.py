@@ -12,7 +12,7 @@ from calib.data.read.files import open_file, reads_apart
 from calib.formatting import for_terminal, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.judge_correction import corrected_rate, judge_agreement
-from calib.tasks.judge import HALF, more_labels, read_judge
+from calib.tasks.judge import HALF, describe_leaning, more_labels, read_judge
 
 
 @on_data
@@ -24,29 +24,30 @@ def rate(given: Given, answer: text.Answer) -> int:
     with findings_as_error(), ExitStack() as stack:
         source = open_file(given.file, stack)
         if reads_apart(given.options.isolate, given.file):
-            judge, human, columns = in_a_reader(read_judge, source, choices)
+            rows = in_a_reader(read_judge, source, choices)
         else:
-            judge, human, columns = read_judge(source, choices)
-    verdicts, labels = columns[judge], columns[human]
-    clusters = columns.get("clusters")
+            rows = read_judge(source, choices)
+    verdicts, labels, clusters = rows.verdicts, rows.labels, rows.clusters
     found = corrected_rate(verdicts, labels, clusters)
+    leaning = rows.leaning()
     needed = found.labels_for(HALF)
     agreement = {
         name: estimate.interval()
         for name, estimate in judge_agreement(verdicts, labels, clusters).items()
     }
     lines = [
-        f"{shortened(judge)} is the judge, {shortened(human)} the labels of people.",
+        f"{shortened(rows.judge)} is the judge, {shortened(rows.human)} the labels of people.",
         str(found),
         more_labels(needed, found.n_labelled),
         "Agreement: "
         + ", ".join(f"{name} {_share(ends)}" for name, ends in agreement.items())
         + ".",
+        *describe_leaning(leaning),
     ]
     answer.say(
         "\n".join(map(for_terminal, lines)),
-        judge=judge,
-        human=human,
+        judge=rows.judge,
+        human=rows.human,
         rate=found.interval(),
         by_judge=found.by_judge.interval(),
         by_people=found.by_people.interval(),
@@ -56,6 +57,7 @@ def rate(given: Given, answer: text.Answer) -> int:
         strata=found.n_strata,
         labels_for_half_width=needed,
         agreement=agreement,
+        leaning=leaning.groups,
     )
     return answer.end()
 

@@ -144,7 +144,7 @@ def corrected_rate(
     [0.551, 0.365, 0.357]
     """
     scores = as_array(judge, "judge").astype(float)
-    outcome = _labels(labels, len(scores))
+    outcome = human_labels(labels, len(scores))
     if scores.ndim != 1 or not ((scores >= 0) & (scores <= 1)).all():
         raise CalibrationError("judge must hold a verdict, 0 or 1, or a probability a row.")
     clusters = None if clusters is None else check_of_rows("clusters", clusters, len(scores))
@@ -211,7 +211,7 @@ def judge_agreement(judge: Any, labels: Any, clusters: Any = None) -> dict[str, 
     {'sensitivity': 0.67, 'specificity': 1.0, 'kappa': 0.5}
     """
     scores = as_array(judge, "judge").astype(float)
-    outcome = _labels(labels, len(scores))
+    outcome = human_labels(labels, len(scores))
     labelled = ~np.isnan(outcome)
     f, y = (scores[labelled] >= 0.5).astype(float), outcome[labelled]
     units = None
@@ -278,8 +278,14 @@ def rate_behind_errors(rate: Estimate, sensitivity: Estimate, specificity: Estim
     return Estimate(behind, influence, min(rate.degrees, sensitivity.degrees))
 
 
-def _labels(labels: Any, n: int) -> Floats:
-    """(n,) 0.0, 1.0 or NaN."""
+def human_labels(labels: Any, n: int) -> Floats:
+    """People's labels as (n,) 0.0, 1.0 or NaN.
+
+    Raises
+    ------
+    CalibrationError
+        If a cell holds something else.
+    """
     values = np.asarray(labels, dtype=object)
     if values.shape != (n,):
         raise CalibrationError(f"labels must have shape ({n},), a label a row; got {values.shape}.")

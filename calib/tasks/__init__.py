@@ -2,7 +2,8 @@
 
 from calib.tasks.audit import audit_tasks
 from calib.tasks.fits import FittedTasks, fit_tasks
+from calib.tasks.judge import find_judge_groups
 from calib.tasks.reading import tasks_of
 from calib.tasks.tasks import Tasks
 
-__all__ = ["FittedTasks", "Tasks", "audit_tasks", "fit_tasks", "tasks_of"]
+__all__ = ["FittedTasks", "Tasks", "audit_tasks", "find_judge_groups", "fit_tasks", "tasks_of"]

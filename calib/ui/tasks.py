@@ -13,7 +13,6 @@ from calib.data import Choices, DataError
 from calib.data.guess.files import SOURCE
 from calib.data.loading import APART, in_a_reader
 from calib.data.names import tokens
-from calib.data.read.base import Array
 from calib.data.samples import FOLDER
 from calib.data.words import JUDGE
 from calib.formatting import (
@@ -30,7 +29,7 @@ from calib.formatting import (
 from calib.settings import studio
 from calib.tasks import Tasks, tasks_of
 from calib.tasks.audit import TaskAudit, judge_tasks
-from calib.tasks.judge import judge_sentences, read_judge
+from calib.tasks.judge import JudgedRows, judge_sentences, read_judge
 from calib.tasks.thresholds import TaskThresholds
 from calib.ui import widgets
 from calib.ui.fits import compute, ready
@@ -256,16 +255,16 @@ def switch(session: OpenSession) -> None:
 
 def show_judge(reading: Reading | None) -> None:
     """Say the rate of a judge, corrected by people's labels of some rows, where an upload holds both."""
-    columns = None if reading is None else _judge_columns(reading)
-    if reading is None or columns is None:
+    rows = None if reading is None else _judged_rows(reading)
+    if reading is None or rows is None:
         return
     key = ("judge", marks(reading.upload))
-    sentences = ready(key, "the corrected rate", judge_sentences, *columns)
+    sentences = ready(key, "the corrected rate", judge_sentences, rows)
     st.info(escape_markdown(" ".join(sentences)), icon=":material/gavel:")
 
 
-def _judge_columns(reading: Reading) -> tuple[Array, Array] | None:
-    """Verdicts and labels of an upload with a judge's column; read once."""
+def _judged_rows(reading: Reading) -> JudgedRows | None:
+    """Rows of an upload with a judge's column; read once."""
     inspection = reading.inspection
     if inspection is None or SOURCE not in reading.upload:
         return None
@@ -274,14 +273,14 @@ def _judge_columns(reading: Reading) -> tuple[Array, Array] | None:
     return once_for(marks(reading.upload), JUDGED, partial(_read_judge, reading.upload))
 
 
-def _read_judge(upload: Upload) -> tuple[Array, Array] | None:
+def _read_judge(upload: Upload) -> JudgedRows | None:
     source = upload[SOURCE]
     source[1].seek(0)
     try:
-        read = in_a_reader(read_judge, source, Choices()) if APART else None
+        rows: JudgedRows | None = in_a_reader(read_judge, source, Choices()) if APART else None
     except DataError:
         return None
-    return None if read is None else (read[2][read[0]], read[2][read[1]])
+    return rows
 
 
 def sample_upload() -> Upload:

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from calib.tasks import find_judge_groups
 from tests.cli.conftest import run
 
 
@@ -70,6 +72,38 @@ def test_clusters_that_are_chosen_widen_the_interval(tmp_path, capsys):
         assert run("rate", path, "--json", *chosen) == 0
         widths.append(np.diff(json.loads(capsys.readouterr().out)["rate"]["interval"])[0])
     assert widths[1] > 1.5 * widths[0]
+
+
+@pytest.mark.parametrize("isolate", ["--isolate", "--no-isolate"])
+def test_the_columns_that_the_judge_leans_on_are_named(tmp_path, capsys, isolate):
+    draws = np.random.default_rng(1)
+    truth = draws.random(3000) < 0.6
+    tokens = draws.integers(20, 999, 3000)
+    topic = draws.choice(["law", "art"], 3000)
+    judge = np.where(tokens > 800, 1, truth).astype(int)
+    human = np.where(np.arange(3000) % 3 == 0, truth.astype(int).astype(str), "")
+    columns = {"judge_passed": judge, "human_passed": human, "tokens": tokens, "topic": topic}
+    path = tmp_path / "judged.csv"
+    pd.DataFrame({"id": range(3000), **columns}).to_csv(path, index=False)
+    assert run("rate", path, isolate, "--json") == 0
+    (group,) = json.loads(capsys.readouterr().out)["leaning"]
+    limit = int(group["name"].removeprefix("tokens > "))
+    inside = (tokens > limit) & (np.arange(3000) % 3 == 0)
+    assert 790 < limit < 820 and group["rows"] == inside.sum()
+    assert group["gap"]["value"] == pytest.approx((judge - truth)[inside].mean())
+    assert run("rate", path, isolate) == 0
+    assert f"Where tokens > {limit}, the judge passes 100.0 % and people" in capsys.readouterr().out
+
+
+def test_a_judge_that_errs_alike_everywhere_leans_on_nothing():
+    draws = np.random.default_rng(2)
+    found = 0
+    for _ in range(40):
+        truth = draws.random(600) < 0.6
+        judge = np.where(draws.random(600) < 0.2, 1, truth).astype(int)
+        columns = {"tokens": draws.normal(size=600), "topic": draws.choice(list("abcd"), 600)}
+        found += bool(find_judge_groups(judge, truth, columns).groups)
+    assert found <= 5
 
 
 def test_labels_of_all_rows_may_not_be_enough(tmp_path, capsys):

@@ -95,9 +95,12 @@ def test_a_judge_with_labels_of_some_rows_is_corrected(score):
     human = np.where(np.arange(900) % 5 == 0, truth.astype(float), np.nan)
     frame = pd.DataFrame({"id": range(900), "judge_passed": judge, "human_passed": human})
     if score:
+        frame["topic"] = np.where(np.arange(900) % 10 == 0, "law", "art")
+        frame["judge_passed"] = np.where(frame["topic"] == "law", 1, truth)
         frame["judge_score"] = np.where(truth, rng.beta(6, 2, 900), rng.beta(3, 3, 900)).round(2)
     app = upload_file("judged.csv", frame.to_csv(index=False).encode())
     assert not app.exception
     (sentence,) = (info.value for info in app.info if "Corrected by 180 human labels" in info.value)
-    plain = str(corrected_rate(judge, human)).replace("\N{NO-BREAK SPACE}", " ")
+    assert ("Where topic = law, the judge passes 100.0 %" in sentence) is score
+    plain = str(corrected_rate(frame["judge_passed"], human)).replace("\N{NO-BREAK SPACE}", " ")
     assert plain in sentence.replace("\\", "") and "halve the interval" in sentence
