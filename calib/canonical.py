@@ -81,7 +81,7 @@ def logits(probs: Any, floor: float | None = None) -> Floats:
     """Return the logits of probabilities, which every calibrator takes: ``fit(calib.logits(probs), labels)``.
 
     They are those of :func:`calib.from_outputs`. An exact zero has no logarithm, and so the zeros of a row together
-    count as half the smallest positive probability of all rows (docs/files.md, zeros and sums).
+    count as half the smallest positive probability of all rows (docs/guide/scales.md).
 
     Parameters
     ----------

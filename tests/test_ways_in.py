@@ -1,4 +1,4 @@
-"""The same rows have the same scores whichever way they come in; docs/files.md says how zeros and sums count."""
+"""The same rows have the same scores whichever way they come in; docs/guide/scales.md says how zeros and sums count."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def ece(
     ``(sum_b count_b / n * |mean probability_b - rate_b|^norm)^(1/norm)`` over the bins that are not empty, 15 of equal
     width (Guo et al. 2017, eq. 3, for norm 1; Wenger et al. 2020, eq. 2). Of two classes it is that of the event, class
     1, whether both columns are given or the (n,) of the event; of more that of the confidence in the predicted class.
-    Rows are divided by their sums (docs/files.md, zeros and sums).
+    Rows are divided by their sums (docs/guide/scales.md).
 
     Parameters
     ----------

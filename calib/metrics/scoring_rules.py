@@ -31,7 +31,7 @@ def nll(
 ) -> float | Interval:
     """Mean negative log-likelihood in nats, with probabilities below 1e-15 put at 1e-15.
 
-    How zeros and sums count in all scores is said in docs/files.md.
+    How zeros and sums count in all scores is said in docs/guide/scales.md.
 
     Parameters
     ----------
