@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ FEWEST_ROWS = 20
 """Labelled answers of a task that can be judged."""
 MOST_VERSIONS = 3
 """Versions of a model that are named."""
+RUN = re.compile(r"^samples_|_\d{4}-\d\d-\d\dT[\d.:-]+$")
+"""Beginning and end of a file's name that lm-evaluation-harness puts around the task's."""
 CARRIED = {"weight": "weights", "group": "groups", "time": "times", "cluster": "clusters"}
 """Options that name columns beside the tasks, by role."""
 
@@ -411,11 +414,17 @@ def _folder(folder: Path, isolate: bool | None) -> Tasks:
     start = 0
     paths = sorted(path for path in folder.rglob("*.json*") if path.is_file())
     samples = [path for path in paths if path.name.startswith("samples_")] or paths
-    for path in samples:
+    models: dict[str, str] = {}
+    names = [RUN.sub("", path.stem) for path in samples]
+    for path, name in zip(samples, names, strict=True):
         found = inspect(path, isolate=isolate)
         data = found.predictions
         n = 0 if data is None else len(data)
-        name = path.stem.removeprefix("samples_")
+        if names.count(name) > 1:  # of several models, or of several runs
+            name = f"{path.parent.name}{shapes.BETWEEN}{path.stem.removeprefix('samples_')}"
+        models[name] = "" if data is None else data.model
+        if path.parent != folder:
+            models[name] = path.parent.name
         reason = found.findings[0].message.rstrip(".") if data is None else ""
         if data is not None:
             reason = _reason(data.logits, np.array(data.class_names)[data.labels])
@@ -427,8 +436,6 @@ def _folder(folder: Path, isolate: bool | None) -> Tasks:
         with findings_as_error():
             reason = f"{folder.name} holds {len(samples):,} files of answers that can be read."
             raise InvalidUpload("tasks", reason, "Give a folder with a file for each task.")
-    models = dict.fromkeys(collected.labelled, "")
-    models |= {name: data.model for name, data in collected.predictions.items()}
     return Tasks(
         "questions",
         collected.predictions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -220,13 +220,18 @@ def models(columns: Columns) -> Iterator[tuple[str, Subtable]]:
         yield name, Subtable(left, own, rows)
 
 
-def scorers(columns: Columns) -> Iterator[tuple[str, Subtable]]:
-    """Scorers of an evaluation log beside one confidence."""
-    values = {
+def scorer_columns(names: Iterable[str]) -> dict[str, str]:
+    """Columns with the values of an evaluation log's scorers, by scorer."""
+    return {
         name.removeprefix("scores_").removesuffix("_value"): name
-        for name in columns
+        for name in names
         if name.startswith("scores_") and name.endswith("_value")
     }
+
+
+def scorers(columns: Columns) -> Iterator[tuple[str, Subtable]]:
+    """Scorers of an evaluation log beside one confidence."""
+    values = scorer_columns(columns)
     outputs = [name for name, cells in columns.items() if {*tokens(name)} & UNIT and in_unit(cells)]
     if len(values) < 2 or len(outputs) != 1:
         return

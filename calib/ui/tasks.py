@@ -30,6 +30,7 @@ from calib.settings import studio
 from calib.tasks import Tasks, tasks_of
 from calib.tasks.audit import TaskAudit, judge_tasks
 from calib.tasks.judge import JudgedRows, judge_sentences, read_judge
+from calib.tasks.shapes import scorer_columns
 from calib.tasks.thresholds import TaskThresholds
 from calib.ui import widgets
 from calib.ui.fits import compute, ready
@@ -102,9 +103,16 @@ def find_tasks(reading: Reading) -> OpenTasks | None:
     inspection = reading.inspection
     if inspection is None or SOURCE not in reading.upload:
         return None
-    if not {finding.code for finding in inspection.findings} & {*SEVERAL}:
+    asked = {finding.code for finding in inspection.findings} & {*SEVERAL}
+    if not asked and not several_scorers(reading):
         return None
     return once_for(marks(reading.upload), TASKS, partial(_judged, reading.upload))
+
+
+def several_scorers(reading: Reading) -> bool:
+    """Return whether an upload is an evaluation log with several scorers."""
+    inspection = reading.inspection
+    return inspection is not None and len(scorer_columns(inspection.rows)) > 1
 
 
 def _judged(upload: Upload) -> OpenTasks | None:

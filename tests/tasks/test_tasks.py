@@ -340,6 +340,38 @@ def test_scorers_of_an_evaluation_log_are_tasks(tmp_path):
     assert {*tasks.models.values()} == {"m-1.0"}
 
 
+def test_samples_that_the_harness_wrote_are_tasks_by_name_and_model(tmp_path):
+    """Folder of ``--output_path`` with ``--log_samples``: a folder for a model, a file for a task and run."""
+    rng = np.random.default_rng(0)
+    right = {}
+    for model in ("org__small", "org__large"):
+        (tmp_path / model).mkdir()
+        for task, k in (("arc_easy", 4), ("boolq", 2)):
+            rows = []
+            for i in range(40):
+                values = rng.normal(-20, 3, k).round(4)
+                target = int(rng.integers(k))
+                correct = int(values.argmax()) == target
+                right.setdefault((model, task), []).append(correct)
+                pairs = [[str(value), "False"] for value in values]
+                options = {"text": [f"option {j}" for j in range(k)], "label": list("ABCD")[:k]}
+                row = {"doc_id": i, "doc": {"question": "Which?", "choices": options}}
+                arguments = {f"gen_args_{j}": {"arg_0": "Which?"} for j in range(k)}
+                row |= {"target": str(target), "arguments": arguments, "filter": "none"}
+                row |= {"resps": [[pair] for pair in pairs], "filtered_resps": pairs}
+                rows.append(row | {"metrics": ["acc"], "acc": float(correct), "doc_hash": f"{i:x}"})
+            write(tmp_path / model / f"samples_{task}_2026-11-03T10-15-09.123456.jsonl", rows)
+        (tmp_path / model / "results_2026-11-03T10-15-09.123456.json").write_text("{}")
+    tasks = tasks_of(tmp_path / "org__small")
+    assert [*tasks] == ["arc_easy", "boolq"]
+    assert [data.n_classes for data in tasks.values()] == [4, 2]
+    assert tasks["boolq"].accuracy == pytest.approx(np.mean(right["org__small", "boolq"]))
+    both = tasks_of(tmp_path)
+    assert len(both) == 4 and {*both.models.values()} == {"org__small", "org__large"}
+    large = next(name for name in both if "large" in name and "arc" in name)
+    assert both[large].accuracy == pytest.approx(np.mean(right["org__large", "arc_easy"]))
+
+
 def test_a_folder_holds_a_file_for_each_task(tmp_path):
     rng = np.random.default_rng(0)
     for task in ("arc", "boolq"):

@@ -82,6 +82,21 @@ def test_two_scores_that_may_be_models_stand_beneath_the_question():
     assert app.selectbox(key="tasks/chosen").options == ["a", "b"]
 
 
+def test_a_log_of_two_scorers_is_a_table_of_tasks():
+    rng = np.random.default_rng(0)
+    samples = []
+    for i, p in enumerate(rng.random(120).round(3).tolist()):
+        scores = {name: {"value": float(rng.random() < p)} for name in ("exact", "graded")}
+        output = {"model": "m-1.0", "choices": [{"message": {"content": "A"}}]}
+        sample = {"id": i, "epoch": 1, "input": "q", "target": "A", "output": output}
+        samples.append(sample | {"scores": scores, "metadata": {"confidence": p}})
+    document = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": samples}
+    app = upload_file("log.json", json.dumps(document).encode())
+    assert not app.exception
+    assert any("2 questions over 120 rows" in header.value for header in app.header)
+    assert sorted(app.selectbox(key="tasks/chosen").options) == ["exact", "graded"]
+
+
 def test_a_file_that_cannot_be_used_has_no_tasks():
     app = upload_file("log.csv", b"p_a,p_b,label\n0.5,0.9,a\n0.2,0.3,b\n")
     assert not app.exception and not [each for each in app.button if each.key == "tasks/open"]

@@ -80,6 +80,8 @@ def how_it_was_read(session: OpenSession, reading: Reading | None) -> None:
                 show_finding(finding)
     else:
         findings(reading, session)
+        if tasks.several_scorers(reading):
+            _one_by_one(reading, expanded=True)
     weights_first = data.weight_kind is not None or audit.next_step(session) == "weights"
     if data.weights is not None and weights_first:
         _weights(data)
@@ -329,11 +331,11 @@ def findings(reading: Reading, session: OpenSession | None = None) -> None:
                 _one_by_one(reading)
 
 
-def _one_by_one(reading: Reading) -> None:
+def _one_by_one(reading: Reading, expanded: bool = False) -> None:
     """The tasks of rows that were read together."""
     found = tasks.find_tasks(reading)
     if found is not None:
-        with st.expander("Each by itself", icon=":material/table_rows:"):
+        with st.expander("Each by itself", expanded, icon=":material/table_rows:"):
             tasks.draw(found)
 
 
