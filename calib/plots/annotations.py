@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -231,7 +231,9 @@ def draw_counts(
     groups: Sequence[Counted],
     unit: str,
     yaxis: str = "y",
-    named: bool = True,
+    *,
+    names_at: Literal["left", "right", None] = None,
+    lift: float = 0,
     **axis: Any,
 ) -> None:
     """Draw one group of counts upwards, and a second one downwards, on one square-root scale with a tick for each.
@@ -245,7 +247,8 @@ def draw_counts(
     edges : (m + 1,) the same in their unit, for the hover.
     unit : what is counted over.
     yaxis : the vertical axis to draw on.
-    named : whether each group's name and number of rows stand beside its bars.
+    names_at : side of the groups' names; None takes for each the one where it has fewer rows.
+    lift : pixels of the lower name above the foot of the plot.
     axis : further properties of the vertical axis.
     """
     ticks = (
@@ -269,14 +272,27 @@ def draw_counts(
                 count=group.count,
             ),
         )
-        if named:
-            _name_group(fig, group, side, yaxis)
+        n = len(group.count)
+        fewer_left = group.count[: n // 2].sum() <= group.count[n // 2 :].sum()
+        at = names_at or ("left" if fewer_left else "right")
+        # Beside the last cell, whose bar can be as tall as any.
+        beside = 1.5 / n
+        write(
+            fig,
+            f"{group.count.sum():,.0f} {group.name}",
+            beside if at == "left" else 1 - beside,
+            max(side, 0),
+            size=11,
+            xref="x domain",
+            xanchor=at,
+            yref=f"{yaxis} domain",
+            yanchor="top" if side > 0 else "bottom",
+            yshift=0 if side > 0 else lift,
+        )
     ticks = dict(sorted(ticks.items()))
     bottom, top = axis.get("domain", (0.0, 1.0))
     pixels = (top - bottom) * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b)
-    room = (
-        max(1.3, pixels / (pixels - 2 * _NAME_PIXELS)) if named else 1.1
-    )  # for the names, above and below the bars
+    room = max(1.3, pixels / (pixels - 2 * _NAME_PIXELS))  # for the names, above and below the bars
     set_layout(
         fig,
         **{
@@ -293,27 +309,6 @@ def draw_counts(
                 **axis,
             }
         },
-    )
-
-
-def _name_group(fig: go.Figure, group: Counted, side: int, yaxis: str) -> None:
-    """Write what a group of bars is, in the half with fewer of its rows.
-
-    Beside the last cell: that one also holds all that lies beyond the axis, so that its bar can be as tall as any.
-    """
-    n = len(group.count)
-    to_right = group.count[: n // 2].sum() > group.count[n // 2 :].sum()
-    beside = 1.5 / n
-    write(
-        fig,
-        f"{group.count.sum():,.0f} {group.name}",
-        1 - beside if to_right else beside,
-        max(side, 0),
-        size=11,
-        xref="x domain",
-        xanchor="right" if to_right else "left",
-        yref=f"{yaxis} domain",
-        yanchor="top" if side > 0 else "bottom",
     )
 
 

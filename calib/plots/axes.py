@@ -19,7 +19,7 @@ _LOW_ENDS = (0.9, 0.75, 0.5)
 _HIGH_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 _LETTER = 6.5
 _SPACE = 8
-_PLOT = 330
+_PLOT = 300
 """Pixels of a letter of a tick, between two ticks, and of the narrowest plot."""
 
 
@@ -222,5 +222,12 @@ def log_axis(low: float, high: float, *, typed: bool = True) -> dict[str, Any]:
         "type": "log" if typed else "linear",
         "range": [low, high],
         "tickvals": ticks if typed else [float(np.log10(tick)) for tick in ticks],
-        "ticktext": [f"{tick:g}" for tick in ticks],
+        "ticktext": [_power(tick) if tick >= 1e5 else f"{tick:g}" for tick in ticks],
     }
+
+
+def _power(value: float) -> str:
+    """A large number as digit and power of ten, in plotly's small HTML: 3·10⁷."""
+    power = int(np.floor(np.log10(value) + 1e-9))
+    digit = f"{value / 10.0**power:g}"
+    return f"{'' if digit == '1' else digit + '·'}10<sup>{power}</sup>"

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import BinnedPairs, LogOddsDensity
 from calib.formatting import percent
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import carry, draw_line, write
+from calib.plots.annotations import carry, draw_line, label_line_ends, write
 from calib.plots.axes import Scale, on_scale, probability_axis, probability_limits
 from calib.plots.style import (
     COLORS,
@@ -270,6 +270,7 @@ def representatives(
     fig = go.Figure()
     x = np.linspace(*span, N_POINTS)
     posterior = np.interp(x, density.middles, density.posterior, left=np.nan, right=np.nan)
+    line_ends = []
     for name, y, look in (
         ("sigmoid", sigmoid(x), DOTTED),
         ("kernel densities", posterior, Style(LABEL_COLORS[1], dash="dot")),
@@ -280,7 +281,10 @@ def representatives(
             log_odds=x[shown],
             probability=y[shown],
         )
-        draw_line(fig, x[shown], on_scale(y[shown], scale, limits), look, name, told)
+        drawn = on_scale(y[shown], scale, limits)
+        draw_line(fig, x[shown], drawn, look, name, told)
+        if len(drawn):
+            line_ends.append((name, float(drawn[-1]), look.color))
     for name, bins, style in reversed(rails):
         shown = np.flatnonzero((bins.edges > span[0]) & (bins.edges < span[1]))
         at = np.searchsorted(bins.edges, span[0], side="right") + np.arange(len(shown) + 1)
@@ -297,17 +301,16 @@ def representatives(
         look = Style(style.color, dash="solid" if first else style.dash)
         y = on_scale(values, scale, limits)
         draw_line(fig, ends, y, look, plain(name), told, width=2.4 if first else 1.8, shape="hv")
+        line_ends.append((name, float(y[-1]), style.color))
     found = {
         name: f"from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
         for name, bins, _ in rails
     }
     alt = f"Representatives over the log-odds, which rise from the first bin to the last: {one_each(found)}."
-    quiet(
-        fig, REPRESENTATIVES_HEIGHT, alt=alt, title="Representatives of the bins", left=62, right=14
-    )
+    quiet(fig, REPRESENTATIVES_HEIGHT, alt=alt, title="Representatives of the bins", left=62)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     pad = 0.02 if scale == "linear" else 0.03
-    set_y(fig, title_text="probability that y = 1", **probability_axis(scale, limits, pad))
-    show_legend(fig)
-    set_layout(fig, legend={"traceorder": "reversed"})
+    axis = probability_axis(scale, limits, pad)
+    set_y(fig, title_text="probability that y = 1", **axis)
+    label_line_ends(fig, line_ends, axis["range"])
     return fig

@@ -148,8 +148,9 @@ def error_by_bins_chart(lines: Sequence[Line], titles: dict[str, str], name: str
                     "anchor": f"y{number}",
                     "range": across,
                     "showgrid": False,
+                    "tickangle": 0,
                     "title_text": "number of bins" if down else "",
-                    **log10_ticks([int(n) for n in n_bins], n_bins[0], n_bins[-1]),
+                    **log10_ticks([int(n) for n in n_bins[::2]], n_bins[0], n_bins[-1]),
                 },
                 f"yaxis{number}": {
                     **common,

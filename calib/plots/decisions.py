@@ -28,6 +28,7 @@ from calib.plots.style import (
     NEUTRAL,
     Style,
     fade,
+    key_entry,
     one_each,
     plain,
     quiet,
@@ -138,7 +139,7 @@ def set_sizes(methods: Sequence[tuple[str, Floats, Style]]) -> go.Figure:
     fig = go.Figure()
     largest = max(int(np.flatnonzero(counts).max(initial=0)) for _, counts, _ in methods)
     last = min(largest, MOST_BARS)
-    names = [*map(str, range(last)), f"{last} or more" if largest > last else str(last)]
+    names = [*map(str, range(last)), f"{last}+" if largest > last else str(last)]
     said = {}
     for name, counts, style in methods:
         total = int(counts.sum())
@@ -317,7 +318,10 @@ def threshold_chart(
             (wording.negative_label, counts.wrong, NEUTRAL),
         )
     ]
-    draw_counts(fig, edges, from_scale(edges, scale), groups, wording.predicted_label)
+    early = at < (edges[0] + edges[-1]) / 2
+    clear = "right" if early else "left"
+    unit = wording.predicted_label
+    draw_counts(fig, edges, from_scale(edges, scale), groups, unit, names_at=clear, lift=8)
     fig.add_shape(
         type="line",
         x0=at,
@@ -328,7 +332,6 @@ def threshold_chart(
         line={"color": style.color, "width": 3},
         name="threshold",
     )
-    early = at < (edges[0] + edges[-1]) / 2
     write(
         fig,
         f"<b>{words} ⇔</b>",
@@ -370,7 +373,8 @@ def _mark_useful(fig: go.Figure, useful: tuple[float, float], scale: Scale, styl
         width=9,
         cliponaxis=False,
     )
-    write(fig, "of use", float(places[1]), foot, size=11, xanchor="left", xshift=6)
+    key = key_entry("▬", "of use", style.color)
+    set_x(fig, title_text=f"{fig.layout.xaxis.title.text}   {key}")
 
 
 def dragged_to(place: float, scale: str) -> float:

@@ -25,6 +25,7 @@ from calib.plots.style import (
     GUIDE,
     NEUTRAL,
     Style,
+    add_line,
     fade,
     plain,
     quiet,
@@ -179,7 +180,8 @@ def zone_chart(why: Explanation, around: Neighbourhood, names: Sequence[str]) ->
     reach = 1.05 * max(float(distance.max(initial=0.0)), abs(why.exact))
     axis = {"range": (-reach, reach), "nticks": 7, "constrain": "domain"}
     both = f"both have {percent(around.share)} of the squared distances"
-    set_x(fig, title_text=f"first principal axis; {both}", **axis)
+    set_x(fig, title_text=f"first principal axis<br>{both}", **axis)
+    add_line(fig)
     set_y(fig, title_text="second principal axis", scaleanchor="x", **axis)
     show_legend(fig)
     return fig

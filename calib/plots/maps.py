@@ -175,7 +175,7 @@ def calibration_maps(
         fig, picture.cells, picture.cells, groups, TITLES[axis.kind], "y2", anchor="x", domain=_ROWS
     )
     ticks = (
-        {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if axis.kind == "rank" else {"nticks": 9}
+        {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if axis.kind == "rank" else {"nticks": 6}
     )
     title_up = f"probability of {name}"
     if scale == "change":

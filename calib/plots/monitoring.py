@@ -57,13 +57,19 @@ def e_value_chart(found: SequentialTests, style: Style) -> go.Figure:
     last = f"{three_digits(float(e_value[-1]))}{raised}"
     alt = f"E-values after {_counted(found)}: {last}. The limit is {1 / found.alpha:g}."
     quiet(fig, _HEIGHT, alt=alt, title="Evidence against calibration", right=24)
+    third = 1 + len(line) // 3
+    clear = (
+        "left"
+        if np.abs(line[:third] - limit).min() >= np.abs(line[-third:] - limit).min()
+        else "right"
+    )
     write(
         fig,
         f"alarm from {1 / found.alpha:g}",
-        0,
+        0 if clear == "left" else 1,
         limit,
         xref="paper",
-        xanchor="left",
+        xanchor=clear,
         yanchor="bottom",
     )
     _batch_axis(fig, found)

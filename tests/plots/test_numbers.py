@@ -214,6 +214,9 @@ def test_the_e_values_and_the_batch_of_the_alarm_are_shown() -> None:
     )
     assert f"alarm at batch {found.alarm + 1}" in alt_text(fig)
     assert fig.layout.shapes[0].y0 == pytest.approx(np.log10(20))
+    assert found.log_e[-1] > 2 * np.log(20), "the line ends far from the limit"
+    (limit,) = [note for note in fig.layout.annotations if "alarm" in note.text]
+    assert limit.xanchor == "right", "its name does not lie on the line"
 
 
 def curve_of(rate: float):
@@ -260,6 +263,9 @@ def test_bars_are_the_rows_and_those_below_the_threshold_are_pale(rng, scale, th
         assert number.sum() == rows.sum()
         assert number[full].sum() == (risk[rows] >= threshold).sum()
     assert f"act at or above {100 * threshold:.4g} %" in alt_text(fig)
+    away = "right" if line.x0 < np.mean(fig.layout.xaxis.range) else "left"
+    names = [note.xanchor for note in fig.layout.annotations if "event" in note.text]
+    assert names == [away, away], "no name lies on the line"
 
 
 def test_a_threshold_is_dragged_on_the_axis_of_the_figure() -> None:
