@@ -19,7 +19,7 @@ from calib.data.guess.arrays import infer_label
 from calib.data.loading import check_choices, findings_as_error, load_quietly
 from calib.data.names import class_names
 from calib.data.read.base import Array
-from calib.data.read.files import open_source, reads_apart
+from calib.data.read.files import open_source, reads_isolated
 from calib.errors import Finding
 from calib.numerics import Ints
 
@@ -158,7 +158,7 @@ def _all_labels(labels: Any, parts: list[Part], n_rows: int, name: str) -> tuple
         if not isinstance(chosen, str):
             return None, choices
         labels = joined([block for part in parts for block in part.blocks((chosen,))], name)
-    if reads_apart(None, labels):
+    if reads_isolated(None, labels):
         raise InvalidUpload(
             "hdf5", f"{what} is HDF5, which is not read beside blocks of rows.", "Save it as npy."
         )

@@ -135,7 +135,7 @@ def _rows_at_once(
     ids = {name: column.tolist() for name, column in read.ids.items()}
     if exported.needs_features:
         own, chosen = (features, None) if features else (file, how)
-        inputs = read_features(own, chosen, isolate, beside_outputs=not features)
+        inputs = read_features(own, chosen, isolate, with_outputs=not features)
     logits = exported.to_logits(outputs, kind)
     check_sums(exported, outputs, file.name)
     return calibrated.Rows(

@@ -22,7 +22,7 @@ from calib.data.build.features import leak
 from calib.data.findings import InvalidUpload
 from calib.data.loading import check_choices, load_quietly
 from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
-from calib.data.split import part_size, said_of_clusters
+from calib.data.split import describe_clusters, part_size
 from calib.errors import CalibrationError, Finding
 from calib.formatting import one_line
 from calib.registry import calibrator
@@ -238,7 +238,7 @@ def split_data(
         )
     drawn = calibration is not None or data.given_split is None
     asked = part_size(calibration or 0.5, len(data)) if drawn else None
-    if said := said_of_clusters(first.clusters, second.clusters, asked):
+    if said := describe_clusters(first.clusters, second.clusters, asked):
         text.say(f"note: {said}", apart=True)
     return first, second
 

@@ -60,7 +60,7 @@ def _read(found: Inspection) -> dict[str, object]:
     """The options that were given or inferred; the classes are said elsewhere."""
     return {
         name: value
-        for name, value in found.choices.given().items()
+        for name, value in found.choices.explicit().items()
         if value and name != "class_names"
     }
 

@@ -8,7 +8,7 @@ from calib.cli import text
 from calib.cli.arguments import Given, on_data, refuse
 from calib.data.findings import shortened
 from calib.data.loading import findings_as_error, in_a_reader
-from calib.data.read.files import open_file, reads_apart
+from calib.data.read.files import open_file, reads_isolated
 from calib.formatting import for_terminal, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.judge_correction import corrected_rate, judge_agreement
@@ -23,7 +23,7 @@ def rate(given: Given, answer: text.Answer) -> int:
     choices = given.options.choices
     with findings_as_error(), ExitStack() as stack:
         source = open_file(given.file, stack)
-        if reads_apart(given.options.isolate, given.file):
+        if reads_isolated(given.options.isolate, given.file):
             rows = in_a_reader(read_judge, source, choices)
         else:
             rows = read_judge(source, choices)

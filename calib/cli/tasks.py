@@ -106,7 +106,7 @@ def model_lines(found: Tasks) -> list[str]:
 def read_tasks(given: Given) -> Tasks:
     """Read the tasks of the file that a command was given, with labels in a file of their own or not."""
     files = {name for name, file in given.options.files.items() if file is not None}
-    chosen: dict[str, Any] = given.options.choices.given()
+    chosen: dict[str, Any] = given.options.choices.explicit()
     if files - {"labels"}:
         refuse("tasks stand in one file, with labels in it or in a second one; leave others out")
     if set(chosen) - {"clusters"}:

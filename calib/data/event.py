@@ -56,7 +56,7 @@ class Event:
             With the reason.
         """
         share = float(np.mean(labels)) if len(labels) else 0.5
-        if happened := _said_by_labels(class_names):
+        if happened := _event_in_labels(class_names):
             column, reason = happened
         elif scored:
             column, reason = 1, "the class whose probability the outputs hold"
@@ -85,32 +85,32 @@ class Event:
         Self
             With the reason.
         """
-        said = _said_by_labels(class_names)
+        in_labels = _event_in_labels(class_names)
         name = _named(class_names[column], outcome)
-        if said is not None and said[0] != column and name == outcome:
+        if in_labels is not None and in_labels[0] != column and name == outcome:
             name = f"no {outcome}"
         return cls(column, name, "as chosen")
 
 
-def _said_by_labels(class_names: Sequence[str]) -> tuple[int, str] | None:
+def _event_in_labels(class_names: Sequence[str]) -> tuple[int, str] | None:
     """The class whose label says that something happened, with the reason; None where neither does alone."""
     plain = _without_common([str(name).strip().lower().removesuffix(".0") for name in class_names])
     if plain in (["1", "2"], ["2", "1"]):
         return plain.index("2"), "2 of the labels 1 and 2"
-    said = [name in HAPPENED for name in plain]
+    happened = [name in HAPPENED for name in plain]
     denied = [name in DID_NOT for name in plain]
-    if said[0] == said[1] and denied[0] == denied[1]:
+    if happened[0] == happened[1] and denied[0] == denied[1]:
         return None
-    column = said.index(True) if said[0] != said[1] else denied.index(False)
+    column = happened.index(True) if happened[0] != happened[1] else denied.index(False)
     return column, f"{class_names[column]} says that it happened"
 
 
 def _without_common(names: list[str]) -> list[str]:
     """Two names without the words in which they agree: ``tested_negative`` and ``tested_positive`` say no and yes."""
-    words = [[word for word in re.split(r"[\W_]+", name) if word] for name in names]
-    pairs = words, words[::-1]
-    own = [" ".join(word for word in these if word not in others) for these, others in pairs]
-    return own if all(own) and all(len(these) > 1 for these in words) else names
+    pieces = [[word for word in re.split(r"[\W_]+", name) if word] for name in names]
+    pairs = pieces, pieces[::-1]
+    distinct = [" ".join(word for word in these if word not in others) for these, others in pairs]
+    return distinct if all(distinct) and all(len(these) > 1 for these in pieces) else names
 
 
 def _named(class_name: Any, outcome: str) -> str:

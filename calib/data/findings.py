@@ -69,8 +69,8 @@ def verb(n: int, singular: str, plural: str) -> str:
 def listed(names: Iterable[Any], most: int = 6) -> str:
     """The first few names, each shortened, for a sentence."""
     names = list(names)
-    shown = ", ".join(shortened(name) for name in names[:most])
-    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown or "nothing"
+    text = ", ".join(shortened(name) for name in names[:most])
+    return f"{text} and {len(names) - most:,} more" if len(names) > most else text or "nothing"
 
 
 def shortened(value: Any, length: int = 40) -> str:

@@ -19,7 +19,7 @@ from calib.data.guess.files import SOURCE
 from calib.data.options import OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.data.read.base import ArrayInfo, Contents, missing_packages
-from calib.data.read.files import in_memory, open_file, open_source, reads_apart
+from calib.data.read.files import in_memory, open_file, open_source, reads_isolated
 from calib.data.read.table import FIRST_ROWS
 from calib.data.roles import Question, TableReading
 from calib.data.upload import Files, align_files, guess_files, open_files, read_arrays
@@ -125,8 +125,8 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
         return Inspection((), Choices(), (InvalidUpload("options", reason, action).finding,), None)
     options = (options or LoadOptions()).changed(**changes)
     try:
-        apart = reads_apart(options.isolate, source, *options.files.values())
-        inspection = _isolated(source, options) if apart else inspect_all(source, options)
+        isolated = reads_isolated(options.isolate, source, *options.files.values())
+        inspection = _isolated(source, options) if isolated else inspect_all(source, options)
     except InvalidUpload as invalid:
         return Inspection((), options.choices, (invalid.finding,), None)
     except DataError as error:
@@ -142,10 +142,10 @@ def _isolated(source: Source, options: LoadOptions) -> Inspection:
         files: dict[str, Any] = {"": source, **options.files}
         for name, file in files.items():
             files[name] = file if file is None or in_memory(file) else open_file(file, stack)
-        answer = in_a_reader(inspect_all, files.pop(""), replace(options, **files))
-    if answer.predictions is not None:
-        answer.predictions.check()
-    return answer
+        inspection = in_a_reader(inspect_all, files.pop(""), replace(options, **files))
+    if inspection.predictions is not None:
+        inspection.predictions.check()
+    return inspection
 
 
 def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
@@ -188,8 +188,8 @@ def inspect_all(source: Source, options: LoadOptions) -> Inspection:
             question = invalid.question or question
         rows = first_rows(files[SOURCE]) if files else {}
     arrays = (replace(info, file=file.name) for file in files.values() for info in file.arrays)
-    asked = question.readings, rows, question.models
-    return Inspection(tuple(arrays), choices, findings, predictions, *asked)
+    question_parts = question.readings, rows, question.models
+    return Inspection(tuple(arrays), choices, findings, predictions, *question_parts)
 
 
 def first_rows(contents: Contents) -> dict[str, tuple[str, ...]]:
@@ -310,8 +310,8 @@ def from_outputs(
     >>> data.kind, data.class_names, data.labels.tolist()
     ('probabilities', ('no', 'yes'), [0, 1, 1])
     """
-    found = predictions_from(data, labels, name=name, class_names=class_names, **changes)
-    return found if isinstance(data, Predictions) else _with_warnings(found)
+    predictions = predictions_from(data, labels, name=name, class_names=class_names, **changes)
+    return predictions if isinstance(data, Predictions) else _with_warnings(predictions)
 
 
 def predictions_from(
@@ -354,5 +354,7 @@ def predictions_from(
         if texts and not settled:
             changes["label_values"] = names
     source = data if labels is None else {"outputs": data, "labels": labels}
-    found = load_quietly(source, **changes)
-    return replace(found, name=name or ("predictions" if in_memory(source) else found.name))
+    predictions = load_quietly(source, **changes)
+    return replace(
+        predictions, name=name or ("predictions" if in_memory(source) else predictions.name)
+    )

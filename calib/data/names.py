@@ -24,7 +24,7 @@ from calib.data.words import (
     PREDICTED,
     PROBABILITY,
     SCORE,
-    listed_words,
+    listed_terms,
 )
 
 LONGEST = 200
@@ -52,7 +52,7 @@ def names_model(name: str) -> bool:
 
 
 @lru_cache(maxsize=2**14)
-def known_words(name: str) -> frozenset[str]:
+def terms_of(name: str) -> frozenset[str]:
     """The words of a name that are in the lists: two that belong together count as one, ``y_pred`` is "ypred".
 
     Of a compound such as "Ausfallwahrscheinlichkeit" its beginning and its end count.
@@ -61,32 +61,32 @@ def known_words(name: str) -> frozenset[str]:
     pieces = tokens(name)
     after_number = [False, *(piece.isdecimal() for piece in pieces)]
     pairs = zip(pieces, after_number, strict=False)
-    left = [word for word, is_unit in pairs if len(word) > 1 or not is_unit]
+    remaining = [word for word, is_unit in pairs if len(word) > 1 or not is_unit]
     if "".join(pieces) in KNOWN:
-        left = ["".join(pieces)]
-    known: set[str] = set()
-    while left:
-        word = left.pop(0)
-        if left and word + left[0] in KNOWN:
-            word += left.pop(0)
+        remaining = ["".join(pieces)]
+    listed: set[str] = set()
+    while remaining:
+        word = remaining.pop(0)
+        if remaining and word + remaining[0] in KNOWN:
+            word += remaining.pop(0)
         if word in KNOWN:
-            known.add(word)
+            listed.add(word)
         else:
             starts = [word[:j] for j in range(5, len(word)) if word[:j] in LONG]
             ends = [word[j:] for j in range(1, len(word) - 3) if word[j:] in ENDS]
-            known |= {*starts[-1:], *ends[:1]}
+            listed |= {*starts[-1:], *ends[:1]}
     # A letter alone tells something; with other words it hardly does, as the "z" of "prs_z".
-    return frozenset(known - {"z", "w", "s"} or known)
+    return frozenset(listed - {"z", "w", "s"} or listed)
 
 
 def is_prediction(name: str) -> bool:
     """Return whether a name is one of predictions."""
-    return not known_words(name).isdisjoint(PROBABILITY | SCORE | PREDICTED)
+    return not terms_of(name).isdisjoint(PROBABILITY | SCORE | PREDICTED)
 
 
-def about(words: Iterable[str]) -> set[str]:
+def about(pieces: Iterable[str]) -> set[str]:
     """Words that say what something is about: neither numbers, letters, nor words that outputs and outcomes share."""
-    return {word for word in words if len(word) > 1 and word.isalpha() and word not in GENERAL}
+    return {word for word in pieces if len(word) > 1 and word.isalpha() and word not in GENERAL}
 
 
 def share_a_word(first: Iterable[str], second: Iterable[str]) -> bool:
@@ -120,7 +120,7 @@ def plain_name(name: str) -> str:
 
 def class_names(names: Sequence[str]) -> tuple[str, ...]:
     """Parts that names do not have in common, as they spell them, from where a word begins to where one ends."""
-    if len(names) < 2 or (all(map(is_anonymous, names)) and not any(map(known_words, names))):
+    if len(names) < 2 or (all(map(is_anonymous, names)) and not any(map(terms_of, names))):
         return tuple(names)
     spelled = [SPELLED.findall(name) for name in names]
     start = _in_common(spelled)
@@ -147,9 +147,9 @@ PARTS: dict[str, Part] = {
 }  # fmt: skip
 
 OUTPUTS, LABELS, FEATURES, CLASS_NAMES = map(
-    listed_words, ("array_outputs", "array_labels", "array_features", "array_class_names")
+    listed_terms, ("array_outputs", "array_labels", "array_features", "array_class_names")
 )
-SPLIT, ROW_NAMES, HARD = map(listed_words, ("array_split", "array_row_names", "array_hard"))
+SPLIT, ROW_NAMES, HARD = map(listed_terms, ("array_split", "array_row_names", "array_hard"))
 """Names of arrays, the least ambiguous first; lower case, without separators. ``HARD`` are predicted classes."""
 
 NO_TEST: Part = "train"
@@ -178,13 +178,13 @@ def first_named(names: Iterable[str], vocabulary: Sequence[str], *parts: Part | 
     ----------
     parts : the first of them with such a name counts; without any, all do.
     """
-    known = [
+    named = [
         (parts.index(part) if parts else 0, vocabulary.index(base), name)
         for name in names
         for part, base in [canonical(name)]
         if base in vocabulary and (not parts or part in parts)
     ]
-    return min(known, key=lambda place: place[:2])[2] if known else None
+    return min(named, key=lambda place: place[:2])[2] if named else None
 
 
 def parts_of(names: Iterable[str]) -> tuple[Part | None, Part | None]:
@@ -274,7 +274,7 @@ def same_beginnings(values: Sequence[str], columns: Sequence[str]) -> Order | No
     return tuple(order) if len(order) == len(columns) and len({*order}) == len(values) else None
 
 
-def is_missing(value: Any, classes: Collection[str] = (), words: Collection[str] = MISSING) -> bool:
+def is_missing(value: Any, classes: Collection[str] = (), texts: Collection[str] = MISSING) -> bool:
     """Return whether a label is missing: empty, NaN, infinite, or a word such as ``NA`` that names no class.
 
     ``classes`` are their names without case and separators.
@@ -283,7 +283,7 @@ def is_missing(value: Any, classes: Collection[str] = (), words: Collection[str]
         return not np.isfinite(value)
     if not isinstance(value, str):
         return False
-    return not value.strip() or (value.strip() in words and plain_name(value) not in classes)
+    return not value.strip() or (value.strip() in texts and plain_name(value) not in classes)
 
 
 def correct_value(values: Sequence[str], chosen: str | None = None) -> str | None:

@@ -257,8 +257,8 @@ class Choices:
         for role, value in roles.items():
             option = OPTION_OF_ROLE.get(role, role)
             if option not in OPTIONS:
-                known = ", ".join(OPTION_OF_ROLE)
-                raise CalibrationError(f"{role!r} is no role of a column; these are {known}.")
+                names = ", ".join(OPTION_OF_ROLE)
+                raise CalibrationError(f"{role!r} is no role of a column; these are {names}.")
             several = list(value) if isinstance(value, (list, tuple)) else [value]
             if option in ONE_COLUMN_OPTIONS and len(several) > 1:
                 columns = f"{len(several)} were given: {', '.join(map(str, several))}"
@@ -298,7 +298,7 @@ class Choices:
         options = {*OPTION_OF_ROLE.values(), "test_outputs", "test_labels"} - {but}
         return {*self.names(*options)}
 
-    def given(self) -> dict[str, object]:
+    def explicit(self) -> dict[str, object]:
         """The options that are not left to be inferred.
 
         Returns
@@ -389,8 +389,8 @@ class LoadOptions:
                 raise TypeError(f"{name!r} is the role of a column; give roles={{{name!r}: ...}}.")
             if name not in OPTIONS and name not in FILES:
                 near = did_you_mean(name, [*FILES, *OPTIONS, "roles", "isolate"])
-                known = "" if near else f"; these are {', '.join([*FILES, *OPTIONS])}"
-                raise TypeError(f"{name!r} is no option of reading data{near}{known}.")
+                options = "" if near else f"; these are {', '.join([*FILES, *OPTIONS])}"
+                raise TypeError(f"{name!r} is no option of reading data{near}{options}.")
         if choices is not None and not isinstance(choices, Choices):
             reason = (
                 f"choices must be calib.data.Choices; got {choices!r}. Give single options by name."
@@ -402,8 +402,8 @@ class LoadOptions:
             changed = replace(changed, **changes)
         if roles is not None:
             changed = Choices.from_roles(roles, changed)
-        apart = self.isolate if isolate is None else isolate
-        return replace(self, **files, choices=changed, isolate=apart)
+        isolation = self.isolate if isolate is None else isolate
+        return replace(self, **files, choices=changed, isolate=isolation)
 
     @property
     def files(self) -> dict[str, Source | None]:

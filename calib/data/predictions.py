@@ -227,8 +227,8 @@ class Predictions:
             With these rows.
         """
         rows = np.arange(len(self))[np.asarray(rows, dtype=None if np.size(rows) else np.int64)]
-        own = ("logits", "labels", "given_split", "features", *ROW_ROLES)
-        arrays = {name: getattr(self, name) for name in own}
+        row_fields = ("logits", "labels", "given_split", "features", *ROW_ROLES)
+        arrays = {name: getattr(self, name) for name in row_fields}
         changes: dict[str, Any] = {
             name: None if array is None else array[rows] for name, array in arrays.items()
         }

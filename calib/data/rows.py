@@ -20,7 +20,7 @@ from calib.data.findings import Findings, info, listed, verb, warning
 from calib.data.names import PARTS, is_missing
 from calib.data.read.base import Array, distinct
 from calib.data.read.numerals import as_numbers
-from calib.data.words import listed_words
+from calib.data.words import listed_terms
 from calib.formatting import plural, row_numbers
 from calib.numerics import Floats
 
@@ -70,10 +70,10 @@ def cluster_names(clusters: Array) -> tuple[Texts, Findings]:
     values, places = distinct(clusters)
     missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     gone = np.flatnonzero(missing[places])
-    own = np.array([f"(none, row {k + 1})" for k in gone.tolist()], dtype=np.str_)
+    unique = np.array([f"(none, row {k + 1})" for k in gone.tolist()], dtype=np.str_)
     texts = values.astype(np.str_)
-    names = texts[places].astype(max(texts.dtype, own.dtype))
-    names[gone] = own
+    names = texts[places].astype(max(texts.dtype, unique.dtype))
+    names[gone] = unique
     rows = f"{plural(len(gone), 'row')} of {len(clusters):,} {verb(len(gone), 'has', 'have')}"
     reason = f"{rows} no cluster; each was taken for a cluster of its own."
     return names, (info("clusters_missing", reason),) if len(gone) else ()
@@ -134,19 +134,19 @@ def times_of(values: Array) -> list[list[str]]:
         return [[f"{number:.12g}" for number in numbers]] if finite else []
     days = [re.split(r"[T ]", text, maxsplit=1)[0] for text in texts]
     days = [re.sub(r"^(\d{4})-?W(\d\d?)$", r"\1-W\2-1", day) for day in days]
-    found = []
+    readings = []
     for form in DATES:
         with suppress(ValueError):
             dates = [datetime.strptime(day, form).date().isoformat() for day in days]
-            found += [dates] if dates not in found else []
-    return found
+            readings += [dates] if dates not in readings else []
+    return readings
 
 
 ROW_ROLES = {
-    "groups": RowRole(listed_words("array_groups"), group_names),
-    "clusters": RowRole(listed_words("array_clusters"), cluster_names),
-    "weights": RowRole(listed_words("array_weights"), positive_weights),
-    "times": RowRole(listed_words("array_times"), row_times),
+    "groups": RowRole(listed_terms("array_groups"), group_names),
+    "clusters": RowRole(listed_terms("array_clusters"), cluster_names),
+    "weights": RowRole(listed_terms("array_weights"), positive_weights),
+    "times": RowRole(listed_terms("array_times"), row_times),
 }  # the end of the roles
 ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)
 

@@ -28,7 +28,7 @@ MOST_PLACED = 1_000_000
 def split_rows(
     labels: Ints,
     part: Any,
-    given: npt.NDArray[np.bool_] | None,
+    loaded: npt.NDArray[np.bool_] | None,
     random_state: int,
     clusters: npt.NDArray[Any] | None = None,
 ) -> Rows:
@@ -38,8 +38,8 @@ def split_rows(
     ----------
     labels : (n,) classes, whose frequencies a fraction or a count keeps in both parts.
     part : calibration part as a fraction in (0, 1), a count in [1, n - 1], row numbers or a mask of rows; None
-        takes ``given`` if it marks some but not all rows, and half of the rows otherwise.
-    given : (n,) split that came with the data, True for calibration.
+        takes ``loaded`` if it marks some but not all rows, and half of the rows otherwise.
+    loaded : (n,) split that came with the data, True for calibration.
     random_state : seed of the draw.
     clusters : (n,) what rows that belong together share; a draw keeps their rows in one part. A split that came with
         the data, and rows named by hand, stay as they are.
@@ -52,8 +52,8 @@ def split_rows(
     """
     n = len(labels)
     check_number("random_state", random_state, 0, 2**32 - 1, whole=True)
-    if part is None and given is not None and 0 < np.count_nonzero(given) < n:
-        return np.flatnonzero(given), np.flatnonzero(~given)
+    if part is None and loaded is not None and 0 < np.count_nonzero(loaded) < n:
+        return np.flatnonzero(loaded), np.flatnonzero(~loaded)
     if part is not None and np.ndim(part):
         return chosen_rows(np.asarray(part), n)
     size = part_size(0.5 if part is None else part, n)
@@ -140,7 +140,7 @@ def whole_clusters(labels: Ints, cluster: Ints, size: int, random_state: int) ->
     pairs, count = np.unique(cluster * n_labels + labels, return_counts=True)
     owner, label = np.divmod(pairs, n_labels)
     most = label[np.lexsort((-count, owner))[np.searchsorted(owner, np.arange(len(n_rows)))]]
-    wanted = np.bincount(labels) * (size / len(labels))
+    target = np.bincount(labels) * (size / len(labels))
     generator = np.random.default_rng(random_state)
     best = np.zeros(0, dtype=bool)
     distance = np.inf
@@ -150,7 +150,7 @@ def whole_clusters(labels: Ints, cluster: Ints, size: int, random_state: int) ->
         chosen = np.zeros(len(n_rows), dtype=bool)
         chosen[order[: FEWEST_CLUSTERS + int(np.argmin(np.abs(total - size)))]] = True
         drawn = np.bincount(label[chosen[owner]], count[chosen[owner]], minlength=n_labels)
-        further = abs(drawn.sum() - size) + np.abs(drawn - wanted).sum()
+        further = abs(drawn.sum() - size) + np.abs(drawn - target).sum()
         if further < distance:
             best, distance = chosen, further
     return np.flatnonzero(best[cluster]), np.flatnonzero(~best[cluster])
@@ -169,15 +169,17 @@ def _spread(stratum: Ints, n_rows: Ints, generator: np.random.Generator) -> Ints
     return shuffled[np.argsort(place[shuffled], kind="stable")]
 
 
-def said_of_clusters(
-    calibration: npt.NDArray[Any] | None, test: npt.NDArray[Any] | None, asked: int | None = None
+def describe_clusters(
+    calibration: npt.NDArray[Any] | None,
+    test: npt.NDArray[Any] | None,
+    requested: int | None = None,
 ) -> str:
     """Describe how a split treats clusters, in one sentence; "" for data without clusters.
 
     Parameters
     ----------
     calibration, test : (m,) clusters of the rows of both parts.
-    asked : calibration rows that were asked for; None where the split came with the data or by row numbers.
+    requested : calibration rows that were asked for; None where the split came with the data or by row numbers.
     """
     if calibration is None or test is None:
         return ""
@@ -190,9 +192,9 @@ def said_of_clusters(
             "better than they are; a random split keeps clusters whole."
         )
     sentence = f"Clusters are kept whole: {len(sides[0]):,} for calibration, {len(sides[1]):,} for the test."
-    if asked is None or asked == len(calibration):
+    if requested is None or requested == len(calibration):
         return sentence
-    rows = f"{len(calibration):,} calibration rows where {asked:,} were asked for"
+    rows = f"{len(calibration):,} calibration rows where {requested:,} were asked for"
     return f"{sentence} That gives {rows}."
 
 

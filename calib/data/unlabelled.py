@@ -28,7 +28,7 @@ from calib.data.loading import check_choices, findings_as_error, in_a_reader
 from calib.data.names import texts_of
 from calib.data.options import NOTHING, Choices, Columns, Source
 from calib.data.read.base import Contents
-from calib.data.read.files import open_file, open_source, reads_apart
+from calib.data.read.files import open_file, open_source, reads_isolated
 from calib.data.read.top_k import read_as_pairs
 from calib.data.roles import ColumnRole
 from calib.data.rows import group_names
@@ -88,8 +88,8 @@ def read_rows(
     DataError
         If the file cannot be read or holds no outputs.
     """
-    if reads_apart(isolate, source):
-        return _apart(read_rows, source, choices)
+    if reads_isolated(isolate, source):
+        return _read_isolated(read_rows, source, choices)
     with _open_contents(source, choices) as (contents, chosen):
         check_there(contents, chosen.groups)
         read, roles = _infer_roles(contents, chosen)
@@ -115,7 +115,7 @@ def read_features(
     source: Source,
     choices: Choices | None = None,
     isolate: bool | None = None,
-    beside_outputs: bool = True,
+    with_outputs: bool = True,
 ) -> Features:
     """The inputs of the rows as they stand in a file, for methods that predict from them.
 
@@ -127,7 +127,7 @@ def read_features(
         As for :func:`read_rows`.
     isolate : bool or None, default None
         As for :func:`read_rows`.
-    beside_outputs : bool, default True
+    with_outputs : bool, default True
         Whether the file also holds the model's outputs; otherwise it was given for the features.
 
     Returns
@@ -140,13 +140,13 @@ def read_features(
     DataError
         If the file cannot be read or holds no features.
     """
-    if reads_apart(isolate, source):
-        return _apart(read_features, source, choices, beside_outputs)
+    if reads_isolated(isolate, source):
+        return _read_isolated(read_features, source, choices, with_outputs)
     with _open_contents(source, choices) as (contents, chosen):
-        if beside_outputs:
+        if with_outputs:
             chosen, _ = _infer_roles(contents, chosen)
         name = chosen.features
-        if not name and not beside_outputs:
+        if not name and not with_outputs:
             name = infer_array(contents, "features", contents)
         if not name:
             reason = f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows."
@@ -168,20 +168,22 @@ def _groups_of_rows(contents: Contents, chosen: Columns, n_rows: int) -> npt.NDA
     raise InvalidUpload("groups", f"{listed(names)}: {why}", "Choose another column of groups.")
 
 
-def _apart(task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool) -> Any:
+def _read_isolated(
+    task: Callable[..., Any], source: Source, choices: Choices | None, *more: bool
+) -> Any:
     """Read in a process of its own; what is no array of numbers, or no rows of it, was not read by us."""
     with findings_as_error(), ExitStack() as stack:
-        found = in_a_reader(task, open_file(source, stack), choices, False, *more)
-        outputs, texts = found, list[Any]()
-        if isinstance(found, UnlabelledRows):
-            outputs = found.outputs
-            found = replace(found, model=str(found.model)[:LONGEST_MODEL])
-            texts = [*found.ids.values(), *([] if found.groups is None else [found.groups])]
+        result = in_a_reader(task, open_file(source, stack), choices, False, *more)
+        outputs, texts = result, list[Any]()
+        if isinstance(result, UnlabelledRows):
+            outputs = result.outputs
+            result = replace(result, model=str(result.model)[:LONGEST_MODEL])
+            texts = [*result.ids.values(), *([] if result.groups is None else [result.groups])]
         numbers = outputs.dtype.kind in "fiu" and outputs.ndim >= 2
-        named = (own.shape == outputs.shape[:1] and own.dtype.kind == "U" for own in texts)
+        named = (column.shape == outputs.shape[:1] and column.dtype.kind == "U" for column in texts)
         if not numbers or not all(named):
             raise InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
-        return found
+        return result
 
 
 @contextmanager

@@ -48,7 +48,7 @@ from calib.data.read.table import Table
 from calib.data.read.top_k import CONFIDENCE, CORRECT, read_as_pairs
 from calib.data.roles import ColumnRole
 from calib.data.rows import ROLE_NAMES, ROW_ROLES
-from calib.data.words import listed_words
+from calib.data.words import listed_terms
 from calib.formatting import plural
 
 Files = dict[str, Contents]
@@ -125,14 +125,14 @@ def join_features(
     files = {**files, SOURCE: both.first, "features": both.second}
     in_line = isinstance(labels, Table) and labels.n_rows == first.arrays[0].shape[0]
     if both.rows is not None and isinstance(labels, Table) and in_line:
-        files["labels"] = labels.taken(both.rows)
+        files["labels"] = labels.selected(both.rows)
     choices = choices if both.ids is None else replace(choices, ids=both.ids)
     return files, choices, both.findings
 
 
 # Joined by ids.
 
-POSITIONS, ID_NAMES, ID_ENDINGS = map(listed_words, ("array_positions", "array_ids", "id_endings"))
+POSITIONS, ID_NAMES, ID_ENDINGS = map(listed_terms, ("array_positions", "array_ids", "id_endings"))
 """Names of columns of ids; ``POSITIONS`` may count the rows of one file, and say nothing of those of another."""
 
 IN_ORDER = "Take the rows of both files in their order."
@@ -170,12 +170,12 @@ def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
     # Its ids are left out where it has other columns, since the first table has them too.
     without = names[1] if len(second.names) > 1 else ""
     if ids == others:
-        return Joined(first, second.taken(None, without), ids=names[0])
+        return Joined(first, second.selected(None, without), ids=names[0])
     row_of = {text: row for row, text in enumerate(others) if text}
     rows = [row for row, text in enumerate(ids) if text in row_of]
     counts_rows = chosen is None and canonical(names[0]).base in POSITIONS
     if counts_rows and len(rows) < min(len(ids), len(others)):
-        return Joined(first, second.taken(None, without), ids="")
+        return Joined(first, second.selected(None, without), ids="")
     in_order: dict[str, Any] = {"ids": ""} if len(ids) == len(others) else {}
     places = [
         f"{shortened(name)} of {table.name}"
@@ -200,8 +200,8 @@ def joined(first: Contents, second: Contents, chosen: str | None) -> Joined:
             f"{verb(k, 'was', 'were')} left out; {plural(len(rows), 'row')} {verb(len(rows), 'has', 'have')} one."
         )
         finding = warning("unpaired_rows", reason, "Check that both files hold the same rows.")
-    partners = second.taken([row_of[ids[row]] for row in rows], without)
-    return Joined(first.taken(rows), partners, rows, names[0], (finding,))
+    partners = second.selected([row_of[ids[row]] for row in rows], without)
+    return Joined(first.selected(rows), partners, rows, names[0], (finding,))
 
 
 def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, str] | None:
@@ -220,12 +220,12 @@ def shared_ids(first: Table, second: Table, chosen: str | None) -> tuple[str, st
 def is_id(name: str) -> bool:
     """Return whether a column's name is that of an id and of nothing else."""
     base = canonical(name).base
-    words = tokens(name)
+    pieces = tokens(name)
     scores = numbered_column(name, OUTPUTS) or numbered_column(name, FEATURES)
     if scores or base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES):
         return False
     return base in (*ID_NAMES, *POSITIONS) or (
-        bool(words) and (words[-1] in ID_ENDINGS or words[0] == "id")
+        bool(pieces) and (pieces[-1] in ID_ENDINGS or pieces[0] == "id")
     )
 
 
@@ -260,13 +260,13 @@ def check_unique(ids: Sequence[str], where: str, in_order: dict[str, Any]) -> No
 
 def guess_files(files: Files, choices: Choices) -> tuple[Choices, Roles, Findings]:
     """Guess the roles in the file with the outputs; those that have files of their own are left to these."""
-    left: dict[str, Any] = {}
+    elsewhere: dict[str, Any] = {}
     for role in FEATURE_FILES:
         home = home_of(role, files)
         chosen = getattr(choices, role)
         if role in files or (home and chosen and all(name in home for name in names_in(chosen))):
-            left[role] = NOTHING
-    choices = replace(choices, **left) if left else choices
+            elsewhere[role] = NOTHING
+    choices = replace(choices, **elsewhere) if elsewhere else choices
     return guess_file(files[SOURCE], files.get("labels"), choices)
 
 

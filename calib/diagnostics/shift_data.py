@@ -138,7 +138,7 @@ def _unlabelled(
         beside = options.features is None
         own = source if options.features is None else options.features
         features = read_features(
-            own, options.choices if beside else None, options.isolate, beside_outputs=beside
+            own, options.choices if beside else None, options.isolate, with_outputs=beside
         )
     logits = exported.to_logits(rows.outputs, options.choices.kind)
     names = (

@@ -56,28 +56,28 @@ class Cluster:
         CalibrationError
             If it cannot be reached.
         """
-        asked = time.monotonic()
+        begun = time.monotonic()
         with self._lock:
             if self._client is None or self._client.status != "running":
                 self._leave()
                 try:
-                    if self._failed > asked:  # while this caller waited
+                    if self._failed > begun:  # while this caller waited
                         raise TimeoutError
                     self._client = self._connected()
                 except Exception as error:  # transports have errors of their own
                     self._failed = time.monotonic()
-                    whose = (
+                    scheduler = (
                         f"The scheduler at {self.address}"
                         if self.address
                         else "The app's own scheduler"
                     )
                     raise CalibrationError(
-                        f"{whose} cannot be reached. Start it, then try again."
+                        f"{scheduler} cannot be reached. Start it, then try again."
                     ) from error
                 self._client.subscribe_topic(self._topic, self._receive)
             return self._client
 
-    def given(self, data: Data) -> Any:
+    def payload(self, data: Data) -> Any:
         """The arrays of a task as they are sent: on this machine where they are; to a cluster once for all tasks."""
         if not self.address or not data.arrays:
             return dumps(dict(data.arrays))

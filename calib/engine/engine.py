@@ -140,13 +140,13 @@ class Engine:
             ):
                 before.owners.add(owner)
                 return spec.key
-            own = sum(
+            waiting = sum(
                 owner in task.owners and task.job is not None and task.job.state == "queued"
                 for task in self._going.values()
             )
-            if own >= self._most_waiting:
+            if waiting >= self._most_waiting:
                 raise QueueFull(
-                    f"{own} fits and studies of yours are waiting, and a visitor may have {self._most_waiting}. "
+                    f"{waiting} fits and studies of yours are waiting, and a visitor may have {self._most_waiting}. "
                     "Cancel some, or start the rest when these are done."
                 )
             # Who cancelled it wants it no more.
@@ -202,12 +202,12 @@ class Engine:
     def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
         """The jobs of these keys in this order (all if None); unknown keys are left out."""
         with self._lock:
-            wanted = [
+            present = [
                 key for key in (list(self._tasks) if keys is None else keys) if key in self._tasks
             ]
-            for key in wanted:
+            for key in present:
                 self._tasks.move_to_end(key)
-            return [job for key in wanted if (job := self._tasks[key].job) is not None]
+            return [job for key in present if (job := self._tasks[key].job) is not None]
 
     def cancel(self, key: str) -> None:
         """Stop a fit, whoever wants it: it counts as cancelled at once, and its worker stops or is ended after it."""
@@ -265,7 +265,9 @@ class Engine:
             task.priority = URGENCY[task.kind] * MOST_TURNS
             if task.kind != "page":  # of which a visitor waits for one after the other
                 task.priority -= sum(
-                    owner in each.owners for each in self._going.values() if each.kind == task.kind
+                    owner in other.owners
+                    for other in self._going.values()
+                    if other.kind == task.kind
                 )
             self._going[task.name] = task
         task.future.add_done_callback(lambda _: _stop(task))
@@ -304,25 +306,25 @@ class Engine:
         # What pages wait for stays here: the workers of a cluster may all be at fits, and have no plotly.
         cluster = task.cluster = self._here if task.kind in ("page", "file") else self._for_fits
         call = pickle.dumps((task.function, task.arguments), protocol=5)
-        own = {} if cluster.address else {"resources": {task.kind: 1}}
+        resources = {} if cluster.address else {"resources": {task.kind: 1}}
         for attempt in range(1 + MOST_LOST):
             if task.future.cancelled():
                 raise FitCancelled
             try:
                 client = cluster.client()
                 task.pid = None
-                given = cluster.given(task.data)
+                arrays = cluster.payload(task.data)
                 task.sent = client.submit(
                     run,
                     call,
-                    given,
+                    arrays,
                     task.name,
                     self._topic,
                     task.most_seconds,
                     key=f"{task.name}/{attempt}",
                     pure=False,
                     priority=task.priority,
-                    **own,
+                    **resources,
                 )
                 _stop(task)
                 outcome = task.sent.result()
@@ -348,22 +350,22 @@ class Engine:
 
     def _report(self, event: tuple[float, dict[str, Any]]) -> None:
         """Take in how far a part of a task is; called by Dask's thread."""
-        said = event[1]
+        report = event[1]
         with self._lock:
-            task = self._going.get(said["task"])
+            task = self._going.get(report["task"])
             if task is None:
                 return
             task.started = task.started or time.monotonic()
-            if not said["total"]:  # it begins or ends
-                task.pid = said["pid"]
+            if not report["total"]:  # it begins or ends
+                task.pid = report["pid"]
                 task.runs += task.pid != 0
             if task.job is None or not task.job.active:
                 return
             if task.job.state == "queued":
                 task.job = replace(task.job, state="running", message="Starting.")
-            if said["total"]:
-                step = said["step"]
-                total = said["total"]
+            if report["total"]:
+                step = report["step"]
+                total = report["total"]
                 # The last hundredth is the end itself, which may come before or after ``total``.
                 fraction = max(task.job.fraction, min(step / total, 0.99))
                 message = f"Step {step} of {total}." if step <= total else f"Step {step}."
@@ -427,19 +429,19 @@ def _ending(job: Job, value: Any, error: BaseException | None) -> dict[str, Any]
     """Changes of a job at the end of its task."""
     is_fit = isinstance(job.spec, FitSpec)
     if error is None:
-        own = (
+        times = (
             {"seconds": value.seconds, "cpu_seconds": value.cpu_seconds}
             if isinstance(value, Fitted)
             else {}
         )
-        message = f"{'Fitted' if is_fit else 'Done'} in {own.get('seconds', job.seconds):.1f} s."
+        message = f"{'Fitted' if is_fit else 'Done'} in {times.get('seconds', job.seconds):.1f} s."
         return {
             "state": "done",
             "fraction": 1.0,
             "step": job.total,
             "message": message,
             "result": value,
-            **own,
+            **times,
         }
     if isinstance(error, CancelledError):
         return {"state": "cancelled", "message": "Cancelled."}

@@ -62,7 +62,7 @@ ENVIRONMENT = {
 
 async def serve() -> None:
     """Start all, say where on standard output, and wait until standard input closes or a worker cannot be restarted."""
-    said = os.fdopen(os.dup(1), "w")
+    output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a print, in Python or in C, goes to the log and not into the pipe
     security = Security.temporary()  # others on this machine must not send tasks, which are code
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -95,7 +95,7 @@ async def serve() -> None:
         name: getattr(security, name)
         for name in ("tls_ca_file", "tls_client_key", "tls_client_cert")
     }
-    print(json.dumps({"address": scheduler.address, "security": keys}), file=said, flush=True)
+    print(json.dumps({"address": scheduler.address, "security": keys}), file=output, flush=True)
     loop = asyncio.get_running_loop()
     gone = asyncio.Event()
 

@@ -33,15 +33,15 @@ LARGE = 1 << 20
 @cache
 def folder() -> Path:
     """A temporary folder of this process, which goes when the process ends; if it is killed, its workers remove it."""
-    made = tempfile.mkdtemp(prefix=f"calib-{os.getpid()}-")
-    for left in Path(made).parent.glob(
+    path = tempfile.mkdtemp(prefix=f"calib-{os.getpid()}-")
+    for stale in Path(path).parent.glob(
         "calib-*-*"
     ):  # of processes that were killed before they had workers
-        if Path("/proc/self").exists() and not Path("/proc", left.name.split("-")[1]).exists():
+        if Path("/proc/self").exists() and not Path("/proc", stale.name.split("-")[1]).exists():
             with suppress(OSError):  # it is not empty
-                left.rmdir()
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made)
+                stale.rmdir()
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return Path(path)
 
 
 def on_disk(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

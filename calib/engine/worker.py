@@ -22,19 +22,23 @@ from calib.registry import calibrator
 PROGRESS_INTERVAL = 0.05
 """Seconds between two reports of a task; pages look once or twice a second."""
 
-_one_at_a_time = (
+_turn = (
     threading.Lock()
 )  # fits expect a process of their own; a worker of a cluster may have many threads
 
 
 def run(
-    call: bytes, given: bytes | Mapping[str, Any], task: str, topic: str, most_seconds: float = 0.0
+    call: bytes,
+    payload: bytes | Mapping[str, Any],
+    task: str,
+    topic: str,
+    most_seconds: float = 0.0,
 ) -> bytes | Exception:
     """Run a pickled ``(function, args)`` as ``function(*args, data=..., callback=...)``.
 
     Parameters
     ----------
-    given : arrays by name, pickled by :func:`calib.engine.specs.dumps` or as they are.
+    payload : arrays by name, pickled by :func:`calib.engine.specs.dumps` or as they are.
     task : its name.
     topic : under which the scheduler passes on how far it is.
     most_seconds : processor time after which the system ends this process; 0 for any.
@@ -48,17 +52,17 @@ def run(
 
     worker = get_worker()
     last = 0.0
-    own = worker.state.tasks[worker.get_current_task()]
+    record = worker.state.tasks[worker.get_current_task()]
 
     def callback(step: int, total: int, value: float) -> None:
         nonlocal last
-        if own.state == "cancelled":
+        if record.state == "cancelled":
             raise FitCancelled
         if total and time.monotonic() - last >= PROGRESS_INTERVAL:
             last = time.monotonic()
             worker.log_event(topic, {"task": task, "step": int(step), "total": int(total)})
 
-    with _one_at_a_time:
+    with _turn:
         # Waited for, since a task that holds Python's lock from its start on would keep it here.
         begun = {"task": task, "total": 0, "pid": os.getpid()}
         sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=begun)
@@ -66,7 +70,7 @@ def run(
             limit_processor_time(most_seconds)
             callback(0, 0, math.nan)
             function, args = pickle.loads(call)
-            arrays = pickle.loads(given) if isinstance(given, bytes) else given
+            arrays = pickle.loads(payload) if isinstance(payload, bytes) else payload
             return dumps(function(*args, data=arrays, callback=callback))
         except FitCancelled:
             return FitCancelled()

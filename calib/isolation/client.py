@@ -88,13 +88,13 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
         As the function raises it.
     """
     with ExitStack() as stack:
-        request, answer = (_anonymous(stack, name) for name in ("request", "answer"))
+        request, result = (_anonymous(stack, name) for name in ("request", "answer"))
         writer = RequestWriter(request, stack)
         writer.dump((task, arguments))
         limits = limits_for(writer.size)
         writer.dump(limits)
         request.seek(0)
-        descriptors = [writer.read_only(request), answer.fileno(), *writer.descriptors]
+        descriptors = [writer.read_only(request), result.fileno(), *writer.descriptors]
         named = " and ".join(dict.fromkeys(writer.names)) or "The file"
         with READERS.turns:
             status = READERS.read(descriptors, wall_seconds(limits))
@@ -102,7 +102,7 @@ def isolated(task: Callable[..., T], *arguments: Any) -> T:
             raise _ended(status, named, limits)
         promised = outcome_type(get_type_hints(task)["return"])
         try:
-            value, raised, fault = read(_sealed(answer), promised)
+            value, raised, fault = read(_sealed(result), promised)
         except (BadRecord, OSError, ValueError) as error:
             log.warning("a reader's answer was refused (%s)", type(error).__name__)
             reason = "the process that read it gave an invalid answer"
@@ -279,12 +279,12 @@ def _anonymous(stack: ExitStack, name: str) -> BinaryIO:
     return stack.enter_context(os.fdopen(descriptor, "w+b"))
 
 
-def _sealed(answer: BinaryIO) -> BinaryIO:
+def _sealed(result: BinaryIO) -> BinaryIO:
     """An answer that nobody can change any more."""
     if sys.platform == "linux":
         seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-        fcntl.fcntl(answer.fileno(), fcntl.F_ADD_SEALS, seals)
-    return answer
+        fcntl.fcntl(result.fileno(), fcntl.F_ADD_SEALS, seals)
+    return result
 
 
 def _ended(status: int | None, named: str, limits: Limits) -> DataError:

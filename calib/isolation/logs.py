@@ -17,9 +17,9 @@ OURS = "calib"
 def trace(error: BaseException) -> str:
     """The traceback of an error and of those that led to it, with their types and without their messages."""
     parts = []
-    for each in reversed(list(_chain(error))):
-        lines = ["Traceback (most recent call last):\n", *traceback.format_tb(each.__traceback__)]
-        parts.append("".join(lines) + type(each).__qualname__)
+    for link in reversed(list(_chain(error))):
+        lines = ["Traceback (most recent call last):\n", *traceback.format_tb(link.__traceback__)]
+        parts.append("".join(lines) + type(link).__qualname__)
     return "\n\nwhich led to\n\n".join(parts)
 
 
@@ -82,14 +82,14 @@ def _uncaught(kind: Any, error: BaseException, where: Any) -> None:
         logging.getLogger(OURS).critical("ended by what nobody caught\n%s", trace(error))
 
 
-def _uncaught_in_thread(found: Any) -> None:
-    if found.exc_type is not SystemExit and found.exc_value is not None:
-        _log_error("a thread was ended by what nobody caught", found.exc_value)
+def _uncaught_in_thread(details: Any) -> None:
+    if details.exc_type is not SystemExit and details.exc_value is not None:
+        _log_error("a thread was ended by what nobody caught", details.exc_value)
 
 
-def _unraisable(found: Any) -> None:
-    if found.exc_value is not None:
-        _log_error("an error that could not be raised", found.exc_value)
+def _unraisable(details: Any) -> None:
+    if details.exc_value is not None:
+        _log_error("an error that could not be raised", details.exc_value)
 
 
 def _log_error(event: str, error: BaseException) -> None:

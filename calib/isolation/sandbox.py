@@ -217,7 +217,11 @@ def filter_program(machine: str, pid: int) -> bytes:
 
     def when(call: Numbers, *then: bytes) -> list[bytes]:
         """Steps for one call, whose last step must give an answer; all others step over them."""
-        return [] if (own := call[column]) is None else [step(equal, own, 0, len(then)), *then]
+        return (
+            []
+            if (arguments := call[column]) is None
+            else [step(equal, arguments, 0, len(then)), *then]
+        )
 
     allow = step(give, ALLOW)
     refuse = step(give, ERRNO | EPERM)
@@ -225,8 +229,8 @@ def filter_program(machine: str, pid: int) -> bytes:
     for call in ALLOWED.values():
         program += when(call, allow)
     for call, argument, mask, values in by_argument(pid).values():
-        one_of = [part for value in values for part in (step(equal, value, 0, 1), allow)]
+        alternatives = [part for value in values for part in (step(equal, value, 0, 1), allow)]
         program += when(
-            call, step(load, 16 + 8 * argument), step(under_mask, mask), *one_of, refuse
+            call, step(load, 16 + 8 * argument), step(under_mask, mask), *alternatives, refuse
         )
     return b"".join([*program, step(give, ERRNO | ENOSYS)])

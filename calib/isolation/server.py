@@ -65,13 +65,13 @@ class Reader:
 class RequestReader(pickle.Unpickler):
     """Undoes :class:`RequestWriter`, in the reader and before it opens any file."""
 
-    def __init__(self, asked: BinaryIO, descriptors: Sequence[int]):
-        super().__init__(asked)
+    def __init__(self, packed: BinaryIO, descriptors: Sequence[int]):
+        super().__init__(packed)
         self._descriptors = descriptors
 
-    def persistent_load(self, held: tuple[str, int]) -> tuple[str, BinaryIO]:
+    def persistent_load(self, persistent_id: tuple[str, int]) -> tuple[str, BinaryIO]:
         """The name and the file."""
-        name, number = held
+        name, number = persistent_id
         return name, os.fdopen(self._descriptors[number], "rb")
 
 
@@ -104,12 +104,12 @@ def serve(control: socket.socket) -> None:
 
 def _start(descriptors: list[int]) -> Reader:
     """Make a reader of a connection, a request, an empty file for the answer, and files."""
-    alive, held = os.pipe()
+    alive, sentinel = os.pipe()
     server = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _read_and_end(descriptors[1:], held, server)
-    for descriptor in (*descriptors[1:], held):
+        _read_and_end(descriptors[1:], sentinel, server)
+    for descriptor in (*descriptors[1:], sentinel):
         os.close(descriptor)
     connection = socket.socket(fileno=descriptors[0])
     with suppress(OSError):
@@ -117,13 +117,13 @@ def _start(descriptors: list[int]) -> Reader:
     return Reader(pid, connection, alive)
 
 
-def _read_and_end(descriptors: list[int], held: int, server: int) -> None:
+def _read_and_end(descriptors: list[int], sentinel: int, server: int) -> None:
     """Run a reader to its end; never return."""
     status = FAULT
     try:
-        _let_go_of_all_but([*descriptors, held])
-        request, answer, *files = descriptors
-        with os.fdopen(answer, "wb", closefd=False) as file:
+        _let_go_of_all_but([*descriptors, sentinel])
+        request, result, *files = descriptors
+        with os.fdopen(result, "wb", closefd=False) as file:
             write(file, _outcome(request, files, server))
         status = 0
     finally:
@@ -136,16 +136,16 @@ def _let_go_of_all_but(descriptors: list[int]) -> None:
     for standard in range(3):
         os.dup2(nowhere, standard)
     first = 3
-    for kept in (*sorted(descriptors), 1 << 16):
-        os.closerange(first, kept)
-        first = kept + 1
+    for descriptor in (*sorted(descriptors), 1 << 16):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
 
 
 def _outcome(request: int, files: list[int], server: int) -> tuple[Any, Raised | None, str | None]:
     """Result of the task, or the error for people that it raises, or the traceback of a fault of ours."""
     try:
-        with os.fdopen(request, "rb") as asked:
-            reader = RequestReader(asked, files)
+        with os.fdopen(request, "rb") as packed:
+            reader = RequestReader(packed, files)
             (task, arguments), limits = reader.load(), reader.load()
         restrict(limits, server)
         return task(*arguments), None, None

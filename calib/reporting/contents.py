@@ -317,7 +317,7 @@ def _facts(
     if source.files and source.sample is None:
         facts["files"] = ", ".join(f"{name} ({role})" for role, name in source.files.items())
     facts |= {
-        f"decided by hand: {name}": str(value) for name, value in source.choices.given().items()
+        f"decided by hand: {name}": str(value) for name, value in source.choices.explicit().items()
     }
     for use, part in (("calibration", calibration), ("test", test)):
         if part.times is not None and len(part.times):
@@ -370,7 +370,7 @@ def commands(report: Report) -> list[str]:
     options = [
         f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files
     ]
-    choices = source.choices.given()
+    choices = source.choices.explicit()
     options += [written({name: choices[name]}) for name in choices]
     options += [] if source.part is None else [f"--calibration {source.part!r}"]
     options += [] if report.view == view_of(report.data) else ["--view top-label"]

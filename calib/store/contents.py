@@ -101,19 +101,19 @@ def get_data(store: Store, sha256: str) -> Predictions | None:
 def put_job(store: Store, job: Job) -> None:
     """Store a fit with its judgement, or the table of a study, under its key once it is done."""
 
-    def made() -> dict[str, Any]:
-        said = {"seconds": job.seconds, "cpu_seconds": job.cpu_seconds, "message": job.message}
+    def record() -> dict[str, Any]:
+        facts = {"seconds": job.seconds, "cpu_seconds": job.cpu_seconds, "message": job.message}
         if not isinstance(job.spec, FitSpec):
-            return {"said": said, "result": job.result.to_dict("list")}
+            return {"said": facts, "result": job.result.to_dict("list")}
         assert job.calibrator is not None
         job.calibrator.check_state()
         judgement = None if job.judgement is None else state_of(job.judgement)
         return {
-            "said": said,
+            "said": facts,
             "result": {"calibrator": job.calibrator.get_state(), "judgement": judgement},
         }
 
-    store.put(job.key, made)
+    store.put(job.key, record)
 
 
 def get_job(store: Store, spec: FitSpec | TaskSpec) -> Job | None:
@@ -124,10 +124,10 @@ def get_job(store: Store, spec: FitSpec | TaskSpec) -> Job | None:
     def job(stored: Mapping[str, Any]) -> Job:
         result = stored["result"]
         if isinstance(spec, FitSpec):
-            made = calibrator(spec.method, **spec.params)
+            fitted = calibrator(spec.method, **spec.params)
             judgement = result["judgement"]
-            made.set_state(result["calibrator"])
-            result = Fitted(made, None if judgement is None else from_state(judgement))
+            fitted.set_state(result["calibrator"])
+            result = Fitted(fitted, None if judgement is None else from_state(judgement))
         elif tuple(result) == COLUMNS:
             result = pd.DataFrame(result)
         else:

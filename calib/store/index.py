@@ -97,14 +97,14 @@ class Store:
             return
         leads = "SELECT 1 FROM holds WHERE key = ?"
         with self._connected() as db:
-            if not _one(db, leads, key):
+            if not _first(db, leads, key):
                 return
         value = make()
         size = sum(array.nbytes for array in flatten(value)[1].values())
         if size > self.max_bytes or not self.make_room(size):
             raise NotKept(f"the server has no room for {size / 1e9:.2g} GB beside what others keep")
         with _written(path, value) as place, self._transaction() as db:
-            if _one(db, leads, key):  # still
+            if _first(db, leads, key):  # still
                 place()
 
     def get(self, key: str, expected: Any, make: Callable[[Any], T]) -> T | None:
@@ -130,7 +130,7 @@ class Store:
             self._transaction() as db,
             _written(_file(self._links, name), (sorted(keys), entry)) as place,
         ):
-            if _one(db, "SELECT 1 FROM uses WHERE link = ? AND NOT live", name):
+            if _first(db, "SELECT 1 FROM uses WHERE link = ? AND NOT live", name):
                 raise NotKept("it was deleted in another window")
             place()
             self._use(db, name, keys)
@@ -173,7 +173,7 @@ class Store:
         oldest = "SELECT link FROM uses WHERE live AND time < ? ORDER BY time LIMIT 1"
         while self._nbytes() + need > self.max_bytes:
             with self._transaction() as db:
-                if (link := _one(db, oldest, self._time(db) - IN_USE)) is None:
+                if (link := _first(db, oldest, self._time(db) - IN_USE)) is None:
                     return False
                 self._drop(db, link)
         return True
@@ -181,10 +181,10 @@ class Store:
     def _time(self, db: sqlite3.Connection) -> float:
         """The store's own time in seconds: it goes on with the clock, but never back, and never far at once."""
         now = time.time()
-        own, wall = _one(db, "SELECT own, wall FROM clock") or (now, now)
-        own += min(max(now - wall, 0.0), LARGEST_STEP * self.max_days * DAY)
-        db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (own, now))
-        return float(own)
+        elapsed, wall = _first(db, "SELECT own, wall FROM clock") or (now, now)
+        elapsed += min(max(now - wall, 0.0), LARGEST_STEP * self.max_days * DAY)
+        db.execute("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)", (elapsed, now))
+        return float(elapsed)
 
     def _use(self, db: sqlite3.Connection, name: str, keys: Collection[str]) -> None:
         """Count a link as used, and as leading to some records."""
@@ -210,11 +210,13 @@ class Store:
         A record without a link stays under its own name, until a new link leads to it.
         """
         for folder in (self._links, self._records):  # a link says which records are its own
-            known = {
+            indexed = {
                 name for (name,) in db.execute("SELECT link FROM uses UNION SELECT key FROM holds")
             }
             lost = [
-                path for path in folder.glob("*") if path.name not in known and path.suffix != PART
+                path
+                for path in folder.glob("*")
+                if path.name not in indexed and path.suffix != PART
             ]
             if lost:
                 log.warning(
@@ -259,7 +261,7 @@ class Store:
                     "PRAGMA synchronous = EXTRA"
                 )  # a power cut takes back nothing that was committed
                 db.execute("PRAGMA secure_delete = ON")
-                if not _one(db, "SELECT 1 FROM sqlite_master WHERE name = 'clock'"):
+                if not _first(db, "SELECT 1 FROM sqlite_master WHERE name = 'clock'"):
                     db.executescript(_SETUP)
                 yield db
         except sqlite3.Error as error:
@@ -326,7 +328,7 @@ def _flush(folder: Path) -> None:
         os.close(opened)
 
 
-def _one(db: sqlite3.Connection, statement: str, *values: Any) -> Any:
+def _first(db: sqlite3.Connection, statement: str, *values: Any) -> Any:
     """The first row that a statement finds, or None."""
     return db.execute(statement, values).fetchone()
 
@@ -346,7 +348,7 @@ def server_store() -> Store | None:
     return store
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Reason why something is not stored, as part of a sentence and without any path."""
     why = reason(error) or type(error).__name__
     return f"the server's disk failed ({why})" if isinstance(error, OSError) else why

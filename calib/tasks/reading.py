@@ -17,7 +17,7 @@ from calib.data.loading import findings_as_error, in_a_reader
 from calib.data.names import names_model
 from calib.data.options import Source
 from calib.data.read.base import Array, Contents
-from calib.data.read.files import in_memory, open_file, open_source, reads_apart
+from calib.data.read.files import in_memory, open_file, open_source, reads_isolated
 from calib.data.upload import is_id
 from calib.numerics import Ints
 from calib.tasks import shapes
@@ -93,7 +93,7 @@ def tasks_of(
     if isinstance(source, (str, Path)) and Path(source).is_dir():
         return _folder(Path(source), isolate)
     with findings_as_error(), ExitStack() as stack:  # of files that cannot be opened
-        if reads_apart(isolate, source, labels):
+        if reads_isolated(isolate, source, labels):
             files = [
                 file if file is None or in_memory(file) else open_file(file, stack)
                 for file in (source, labels)

@@ -10,8 +10,8 @@ import numpy as np
 
 from calib.canonical import Kind
 from calib.data import inspect
-from calib.data.guess.beside import LEAST_OF_PROBLEM, names_models
 from calib.data.guess.columns import Column
+from calib.data.guess.metadata import LEAST_OF_PROBLEM, names_models
 from calib.data.names import tokens
 from calib.data.read.base import Array
 from calib.data.words import (

@@ -39,7 +39,7 @@ from calib.plots.style import Style, method_style
 from calib.registry import METHODS, OFFERED, calibrator, title_of
 from calib.settings import limit, text
 from calib.store.contents import get_job, put_job
-from calib.store.index import in_words, server_store
+from calib.store.index import describe_error, server_store
 from calib.ui.ready import asked, awaited
 from calib.ui.server.memory import nbytes
 from calib.ui.session import OpenSession, Visitor, current_session, find_session, find_visitor, keep
@@ -202,7 +202,7 @@ def _as_stored(spec: FitSpec | TaskSpec) -> Job:
     try:
         job = None if store is None else get_job(store, spec)
     except OSError as error:
-        why = f"What is stored cannot be read now: {in_words(error)}."
+        why = f"What is stored cannot be read now: {describe_error(error)}."
     job = job or Job(spec.key, spec, state="failed", message=why)
     queue().adopt(job, owner=current_session().visitor)
     return job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.formatting import escape_markdown
-from calib.store.index import in_words, server_store
+from calib.store.index import describe_error, server_store
 from calib.ui import fits, link
 from calib.ui.link import ARRIVED, PRIVATE, find_link, private, remember
 from calib.ui.session import find_session
@@ -36,8 +36,8 @@ def _dropped() -> bool:
         return True
     except OSError as error:
         add_notice(
-            f"Not deleted: your data are still on the server's disk, because {in_words(error)}. They stay open, and "
-            "your link still leads to them. Try again later."
+            f"Not deleted: your data are still on the server's disk, because {describe_error(error)}. They stay open, "
+            "and your link still leads to them. Try again later."
         )
         return False
 

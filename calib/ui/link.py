@@ -34,7 +34,7 @@ from calib.store.contents import (
     put_data,
     put_job,
 )
-from calib.store.index import NotKept, in_words, server_store
+from calib.store.index import NotKept, describe_error, server_store
 from calib.ui import fits
 from calib.ui.server.memory import admit
 from calib.ui.session import (
@@ -131,7 +131,7 @@ def _follow(token: str) -> str:
     except DataError as error:  # no room now
         return str(error)
     except OSError as error:
-        why = in_words(error)
+        why = describe_error(error)
         return f"What is kept cannot be read now: {why}. Your link is as good as before: open it again later."
     except Exception as error:  # nothing that lies on the disk may keep a page from opening
         logging.getLogger("calib").error("a link could not be followed\n%s", trace(error))
@@ -237,7 +237,7 @@ def _keep(session: OpenSession) -> None:
     except Exception as error:
         if not isinstance(error, NotKept):
             logging.getLogger("calib").error("something could not be stored\n%s", trace(error))
-        link.trouble = in_words(error)
+        link.trouble = describe_error(error)
 
 
 def _noted(session: OpenSession) -> Link:
@@ -291,7 +291,7 @@ def entry_of(session: OpenSession, earlier: Iterable[str] = ()) -> Entry:
         sample=session.sample,
         name=session.data.name,
         findings=plain_findings(session.data.findings),
-        choices=without_arrays(session.reading.choices.given()),
+        choices=without_arrays(session.reading.choices.explicit()),
         part=session.part,
         seed=session.seed,
         most=session.most,

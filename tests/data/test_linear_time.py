@@ -20,7 +20,7 @@ import pytest
 import calib
 import calib.data
 from calib.data import inspect
-from calib.data.build.outputs import told_by
+from calib.data.build.outputs import scale_in_name
 from calib.data.names import FEATURES, canonical, numbered_column
 from calib.data.read import numerals as cells
 from calib.data.read.numerals import are_numbers, are_values
@@ -48,7 +48,7 @@ def patterns():
 def test_patterns_and_what_is_done_with_a_cell_go_through_hostile_text_once():
     found = patterns()
     assert {"read.text.RULE", "names.PIECES", "number ."} <= set(found)
-    of_names = told_by, canonical, lambda name: numbered_column(name, FEATURES)
+    of_names = scale_in_name, canonical, lambda name: numbered_column(name, FEATURES)
     looks = *of_names, lambda cell: [*are_values([cell])]
     for look in (*(pattern.fullmatch for pattern in found.values()), *looks):
         with minute_of_cpu():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib.data import DataError, Predictions, load
-from calib.data.split import said_of_clusters
+from calib.data.split import describe_clusters
 
 CLASSES = st.lists(st.integers(0, 5), min_size=2, max_size=60)
 
@@ -185,6 +185,6 @@ def test_rows_by_hand_and_the_given_split_stay_and_clusters_in_both_parts_are_co
     data = clustered([0, 1] * 6, np.repeat(np.arange(6), 2), given_split=given_split)
     calibration, test = data.split()
     np.testing.assert_array_equal(row_numbers(calibration), np.flatnonzero(given_split))
-    assert said_of_clusters(calibration.clusters, test.clusters).startswith("6 of 6 clusters")
+    assert describe_clusters(calibration.clusters, test.clusters).startswith("6 of 6 clusters")
     calibration, test = data.split([0, 1, 2])
-    assert said_of_clusters(calibration.clusters, test.clusters).startswith("1 of 6 clusters")
+    assert describe_clusters(calibration.clusters, test.clusters).startswith("1 of 6 clusters")

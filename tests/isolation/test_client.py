@@ -20,7 +20,7 @@ import pytest
 
 import calib
 from calib.apply.sample import sample_rows
-from calib.data.read.files import reads_apart
+from calib.data.read.files import reads_isolated
 from calib.data.unlabelled import read_rows
 from calib.errors import CalibrationError, DataError
 from calib.isolation import client
@@ -237,7 +237,7 @@ def test_hdf5_is_read_apart_unless_that_is_refused(tmp_path, monkeypatch):
     (finding,) = calib.data.inspect(paths["both"], isolate=False).findings  # which would call it
     assert finding.level == "error"
     monkeypatch.setattr("calib.data.read.files.missing_protections", lambda: [FILTER])
-    assert not reads_apart(None, paths["both"])
+    assert not reads_isolated(None, paths["both"])
 
 
 def test_a_refused_file_and_a_table_to_ask_about_are_the_same_apart(tmp_path):

@@ -17,7 +17,7 @@ import pytest
 from calib.data import Predictions
 from calib.engine import Job
 from calib.store.contents import Entry, get_data, get_job, put_data, put_job
-from calib.store.index import NotKept, Store, in_words, server_store
+from calib.store.index import NotKept, Store, describe_error, server_store
 from tests.store.conftest import fit, name_of
 
 LINK = name_of(1)
@@ -44,7 +44,7 @@ def why(store: Store, link: str, data: Predictions, job: Job, entry: Entry) -> s
         put_data(store, data)
         put_job(store, job)
     except (OSError, NotKept) as error:
-        return in_words(error)
+        return describe_error(error)
     return ""
 
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_deleted_stays_whole_until_it_can(
         failing.setattr(Path, "unlink", refuse)
         with pytest.raises(OSError) as raised:
             store.delete([LINK])
-    assert in_words(raised.value) == f"the server's disk failed ({os.strerror(errno.EROFS)})"
+    assert describe_error(raised.value) == f"the server's disk failed ({os.strerror(errno.EROFS)})"
     assert whole(store.root, LINK, *mine)
     store.delete([LINK])
     assert not list((store.root / "records").iterdir())

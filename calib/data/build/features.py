@@ -70,7 +70,7 @@ def bad_feature_rows(features: Features) -> Bools:
     return bad
 
 
-def own_features(
+def row_features(
     rows: Mapping[str, Array], n_rows: int, choices: Choices
 ) -> tuple[Features | None, Bools, Findings]:
     """Return the features of the rows, None where they cannot be used, and the rows that are left out for them."""
@@ -104,13 +104,13 @@ def feature_fields(
     features : clean features of the rows, if there are any.
     train : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
     """
-    own = {"features": features}
-    present = [*(() if features is None else own), *train]
+    fields_alone = {"features": features}
+    present = [*(() if features is None else fields_alone), *train]
     lacking = [name for name in FEATURE_FILES if name not in present]
     if lacking:
         reason = f"Of {listed(FEATURE_FILES)} only {listed(present)} can be used."
         finding = info("features_incomplete", reason, f"Save {listed(lacking)} too.")
-        return own, (replace(finding, left_out=lacking[0]),) if present else ()
+        return fields_alone, (replace(finding, left_out=lacking[0]),) if present else ()
     assert features is not None
     try:
         trained, labels, findings = training_set(train, class_names, choices)
@@ -118,7 +118,7 @@ def feature_fields(
             reason = f"A row of features is {described(features)}, but a row of train_features {described(trained)}."
             raise InvalidUpload("feature_sizes_differ", reason, "Save the same features of both.")
     except InvalidUpload as invalid:
-        return own, (invalid.left_out("train_features"),)
+        return fields_alone, (invalid.left_out("train_features"),)
     if features.dtype != trained.dtype:
         features, trained = (array.astype(np.float32, copy=False) for array in (features, trained))
     findings += absent_classes(labels, class_names)
@@ -174,11 +174,11 @@ def decode_training_labels(raw: Array, class_names: tuple[str, ...], choices: Ch
     """Return column numbers of training labels: by the labels of the columns, else by their names, else from zero."""
     n_classes = len(class_names)
     usual = tuple(range(n_classes))
-    found = []
+    decoded = []
     for order in (choices.label_values or usual, class_names, usual):
         in_order = replace(choices, label_values=order, drop_bad_rows=True)
-        found.append(decode_labels(raw, n_classes, None, "train_labels", in_order)[0])
-    return min(found, key=lambda codes: int((codes < 0).sum()))
+        decoded.append(decode_labels(raw, n_classes, None, "train_labels", in_order)[0])
+    return min(decoded, key=lambda codes: int((codes < 0).sum()))
 
 
 def absent_classes(labels: Ints, class_names: tuple[str, ...]) -> Findings:
@@ -230,18 +230,18 @@ def different_scales(train_features: Features) -> Findings:
     return (warning("features_scale", reason, action, standardise=True),)
 
 
-def check_leak(own: Hashes, trained: Hashes) -> Findings:
+def check_leak(rows: Hashes, trained: Hashes) -> Findings:
     """Warn of rows that the model was trained on, by (n,) and (m,) hashes; its scores say nothing about new rows.
 
     Where rows repeat among the features themselves as often, as they do with few discrete columns, equal rows are
     no sign of a leak.
     """
-    leaked = int(np.isin(own, trained).sum())
-    counts = np.unique(own, return_counts=True)[1]
+    leaked = int(np.isin(rows, trained).sum())
+    counts = np.unique(rows, return_counts=True)[1]
     if leaked <= counts[counts > 1].sum():
         return ()
     reason = (
-        f"{plural(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "
+        f"{plural(leaked, 'row')} of {len(rows):,} in features {verb(leaked, 'is', 'are')} also among the "
         f"{plural(len(trained), 'row')} of train_features. A model is overconfident on its training rows, so every "
         "score here is invalid."
     )

@@ -58,25 +58,25 @@ def decode_labels(
         of no column are only marked.
     may_miss : whether rows without a label are only marked, as in tables; else they are refused.
     """
-    flat, findings = one_per_row(raw, n_classes, name)
+    flat, findings = flat_labels(raw, n_classes, name)
     if n_classes > 2 and flat.dtype.kind == "b":
         reason = f"{name} holds True and False, but there are {n_classes} classes."
         action = "Give the class of each row, not whether it was right."
         raise InvalidUpload("labels", reason, action)
     values, positions = different(flat, name)
-    given = choices.label_values
-    named = {str(own) for own in (*(given or ()), *(columns or ()))}
+    chosen = choices.label_values
+    named = {str(label) for label in (*(chosen or ()), *(columns or ()))}
     texts, whole = label_texts(values, positions, named, n_classes, name)
-    known = list(dict.fromkeys(text for text in texts if text))
-    if not known:
+    present = list(dict.fromkeys(text for text in texts if text))
+    if not present:
         reason = f"{name} holds no label at all."
         raise InvalidUpload("labels_missing", reason, "Choose another array or column.")
-    order: Order = tuple(given or ())
-    if given is None and whole:
-        order, more = _order_of_numbers([*map(int, known)], n_classes, columns, name)
+    order: Order = tuple(chosen or ())
+    if chosen is None and whole:
+        order, more = _order_of_numbers([*map(int, present)], n_classes, columns, name)
         findings += more
-    elif given is None:
-        order, more = _order_of_names(known, n_classes, columns, name)
+    elif chosen is None:
+        order, more = _order_of_names(present, n_classes, columns, name)
         findings += more
     place = {spelled(label): k for k, label in enumerate(order)}
     places = [place.get(text, UNKNOWN_LABEL) if text else MISSING_LABEL for text in texts]
@@ -98,9 +98,9 @@ def decode_labels(
         action = "Leave these rows out."
         raise InvalidUpload("labels_missing", f"{rows} no label.", action, drop_bad_rows=True)
     if n := int((codes == UNKNOWN_LABEL).sum()):
-        strange = [text for text in known if text not in place]
-        if whole and not given:
-            raise _outside(n, len(positions), known, list(map(int, strange)), n_classes, name)
+        strange = [text for text in present if text not in place]
+        if whole and not chosen:
+            raise _outside(n, len(positions), present, list(map(int, strange)), n_classes, name)
         raise InvalidUpload(
             "labels_unmatched",
             f"{plural(n, 'label')} in {name} {verb(n, 'belongs', 'belong')} to no column ({listed(strange)}).",
@@ -118,19 +118,19 @@ def label_texts(
     A class may be called "unknown": such words stand for a missing one where there are more labels than classes.
     Classes may also be called ``True`` or ``0.5``.
     """
-    called = {plain_name(own) for own in named}
+    called = {plain_name(label) for label in named}
     cells = values.tolist()
     missing = [is_missing(cell, called) for cell in cells]
     if len(cells) - sum(missing) > n_classes:
         missing = [is_missing(cell, called, (*MISSING, *PERHAPS_MISSING)) for cell in cells]
     texts = ["" if gone else spelled(cell) for cell, gone in zip(cells, missing, strict=True)]
-    known = {text for text in texts if text}
+    present = {text for text in texts if text}
     if values.dtype.kind == "b":
-        return (texts, False) if known <= named else ([str(int(cell)) for cell in cells], True)
+        return (texts, False) if present <= named else ([str(int(cell)) for cell in cells], True)
     odd = [bool(text) and not WHOLE.fullmatch(text) for text in texts]
     if values.dtype.kind == "U":
-        numbers = bool(known) and all(map(NUMBER.fullmatch, known))
-        if not numbers or (any(odd) and known <= named):
+        numbers = bool(present) and all(map(NUMBER.fullmatch, present))
+        if not numbers or (any(odd) and present <= named):
             return texts, False
     if any(odd):
         n = int(np.array(odd)[positions].sum())
@@ -143,7 +143,7 @@ def squeezed(labels: Array) -> Array:
     return labels.reshape(-1) if labels.ndim < 2 or labels.size == max(labels.shape) else labels
 
 
-def one_per_row(raw: Array, n_classes: int, name: str) -> tuple[Array, Findings]:
+def flat_labels(raw: Array, n_classes: int, name: str) -> tuple[Array, Findings]:
     """Return (n,) labels; one-hot rows as numbers."""
     raw = squeezed(raw)
     if raw.ndim == 1:
@@ -265,7 +265,7 @@ def fractional(message: str) -> InvalidUpload:
 
 
 def _outside(
-    n: int, n_rows: int, known: Sequence[str], strange: Sequence[int], n_classes: int, name: str
+    n: int, n_rows: int, present: Sequence[str], strange: Sequence[int], n_classes: int, name: str
 ) -> InvalidUpload:
     """The error for numbers that belong to no column, with the fix that is most likely meant."""
     code = "label_too_large" if max(strange) >= n_classes else "label_negative"
@@ -274,10 +274,10 @@ def _outside(
         f"({listed(sorted(strange))})"
     )
     often = n > OFTEN * n_rows
-    if often and len(known) == n_classes:
+    if often and len(present) == n_classes:
         reason += f", but there are as many different labels as columns ({n_classes})."
         action = "Take them in ascending order as the columns."
-        return InvalidUpload(code, reason, action, label_values=tuple(sorted(map(int, known))))
+        return InvalidUpload(code, reason, action, label_values=tuple(sorted(map(int, present))))
     if often and min(strange) >= 0:
         reason += f", but the outputs have {n_classes} columns. The column of a class is probably missing."
         action = "Save one column for each class, or choose other outputs."

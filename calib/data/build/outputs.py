@@ -30,7 +30,7 @@ from calib.data.findings import Findings, InvalidUpload, info, verb, warning
 from calib.data.names import tokens
 from calib.data.options import Choices, names_in
 from calib.data.read.base import Array, check_size
-from calib.data.words import POINTS, listed_words
+from calib.data.words import POINTS, listed_terms
 from calib.formatting import plural, row_numbers
 from calib.numerics import LARGEST, Floats, blocks
 
@@ -49,7 +49,7 @@ MOST_CODES = 2
 """Different numbers that stand for a missing probability."""
 
 SCALE_WORDS = {
-    name: frozenset(listed_words(f"scale_{name}")) for name in ("log_odds", "log", "percent")
+    name: frozenset(listed_terms(f"scale_{name}")) for name in ("log_odds", "log", "percent")
 }
 SCALE_WORDS["points"] = POINTS
 """Words in a column's name by the scale that they mean."""
@@ -68,7 +68,7 @@ def bad_rows(outputs: Floats, name: str, choices: Choices, is_table: bool) -> Bo
     low = outputs.min()
     high = outputs.max()
     may_be_logs = low == -np.inf and high <= SLACK
-    if may_be_logs and (choices.kind == "log_probabilities" or are_logs(looked_at(outputs))):
+    if may_be_logs and (choices.kind == "log_probabilities" or are_logs(sampled_rows(outputs))):
         return bad
     rows = plural(len(bad), "row")
     if not (low >= -LARGEST and high <= LARGEST):
@@ -125,8 +125,8 @@ def slips_among_probabilities(outputs: Floats, bad: Bools, choices: Choices) -> 
     if outside.mean() > (0.5 if codes else A_SLIP):
         return none
     total = outputs[~outside & ~bad].sum(axis=1, dtype=np.float64)
-    sums_to_one = outputs.shape[1] == 1 or (np.abs(total - 1) <= 5 * SLACK).mean() >= 1 - A_SLIP
-    return outside if sums_to_one else none
+    are_complete = outputs.shape[1] == 1 or (np.abs(total - 1) <= 5 * SLACK).mean() >= 1 - A_SLIP
+    return outside if are_complete else none
 
 
 def refuse_single_column(outputs: Floats, labels: Array, name: str, choices: Choices) -> None:
@@ -146,9 +146,9 @@ def refuse_single_column(outputs: Floats, labels: Array, name: str, choices: Cho
         raise InvalidUpload("single_column", reason, action)
 
 
-def hard_predictions(found: str, kind: Kind) -> InvalidUpload:
+def hard_predictions(finding: str, kind: Kind) -> InvalidUpload:
     """The error for predicted classes without any output; ``kind`` is how to read them all the same."""
-    reason = f"{found}: predicted classes, which carry no confidence, so that there is no output to calibrate."
+    reason = f"{finding}: predicted classes, which carry no confidence, so that there is no output to calibrate."
     action = "Save the logits, or predict_proba instead of predict."
     return InvalidUpload("hard_predictions", reason, action, kind=kind)
 
@@ -172,7 +172,7 @@ def decide_form(
         raise InvalidUpload("kind", reason, "Choose another kind.")
     scale, sure = choices.scale, True
     if scale is None and not inside and chosen not in ("logits", "binary_log_odds"):
-        values = looked_at(outputs)
+        values = sampled_rows(outputs)
         if single:
             column = next(iter(names_in(choices.outputs)), name)
             scale, sure = of_column(values, column, chosen in IN_UNIT)
@@ -205,7 +205,7 @@ def decide_form(
     return kind, None, (*sums, info("kind", f"Read as {KINDS[kind]}: {reach}."))
 
 
-def looked_at(outputs: Floats) -> Floats:
+def sampled_rows(outputs: Floats) -> Floats:
     """The rows that are looked at, without those that hold NaN or plus infinity."""
     rows = np.unique(np.linspace(0, len(outputs) - 1, LOOKED_AT).astype(np.int64))
     values = outputs if outputs.shape[1] == 1 or len(rows) == len(outputs) else outputs[rows]
@@ -253,7 +253,7 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     """
     low = float(values.min())
     high = float(values.max())
-    named = told_by(name)
+    named = scale_in_name(name)
     if (named == "log" and high <= SLACK) or (named == "percent" and low >= 0 and high <= 100):
         return named, True
     if (named == "log_odds" or (len(values) < FEW and high <= 10)) and not in_unit:
@@ -274,8 +274,8 @@ def of_column(values: Floats, name: str, in_unit: bool) -> tuple[Scale | None, b
     if high <= 100:
         ones.add(100.0)
     scales: dict[str, Scale] = {
-        f"A probability of one is {one:,g}": "percent" if one == 100 else one
-        for one in sorted(ones)
+        f"A probability of one is {maximum:,g}": "percent" if maximum == 100 else maximum
+        for maximum in sorted(ones)
     }
     reason = f"{name} is one column of numbers that {reach}, which are no probabilities yet."
     raise ask(reason, scales, as_is)
@@ -292,13 +292,13 @@ def unit_of(values: Floats) -> float:
     return 0.0
 
 
-def told_by(name: str) -> str | None:
+def scale_in_name(name: str) -> str | None:
     """Scale that a column's name means: percent, log, log_odds or points."""
     if "%" in name:
         return "percent"
-    words = tokens(name)
-    pairs = {*words, *(a + b for a, b in pairwise(words))}
-    named = (scale for scale, known in SCALE_WORDS.items() if not pairs.isdisjoint(known))
+    pieces = tokens(name)
+    pairs = {*pieces, *(a + b for a, b in pairwise(pieces))}
+    named = (scale for scale, vocabulary in SCALE_WORDS.items() if not pairs.isdisjoint(vocabulary))
     return "points" if "‰" in name else next(named, None)
 
 
@@ -313,7 +313,7 @@ def ask(
 def ask_whether_percent(outputs: Floats, choices: Choices) -> None:
     """Ask how a single column is written that is named as percent and holds numbers from 0 to 1: 0.4 may be 0.4 %."""
     (name, *others), values = names_in(choices.outputs), outputs[np.isfinite(outputs)]
-    if others or choices.scale is not None or told_by(name) != "percent" or not len(values):
+    if others or choices.scale is not None or scale_in_name(name) != "percent" or not len(values):
         return
     if values.min() >= 0 and values.max() <= 1 and not np.isin(values, (0, 1)).all():
         reach = f"run from {values.min():.4g} to {values.max():.4g}"

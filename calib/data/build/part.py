@@ -131,7 +131,7 @@ def read_part(
         predicted = contents.read(choices.predicted) if choices.predicted else None
         truth = correct_answers(truth, predicted, labels_name, choices.event)
         names = names or ("wrong", "correct")
-    rows, left_out = read_rows(contents, {r: getattr(choices, r) for r in per_row}, len(outputs))
+    rows, skipped = read_rows(contents, {r: getattr(choices, r) for r in per_row}, len(outputs))
     training, unread = read_rows(contents, {r: getattr(choices, r) for r in FEATURE_FILES[1:]})
     metadata, unused = read_metadata(contents, choices, roles, len(outputs), naming)
     part = Part(
@@ -148,7 +148,7 @@ def read_part(
         unused,
         read_model(contents, unused),
     )
-    return part, findings + left_out + unread
+    return part, findings + skipped + unread
 
 
 def read_rows(

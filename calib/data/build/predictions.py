@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.canonical import KINDS, ONE_COLUMN, PLAIN, Kind, to_plain
 from calib.data.build.checks import check_outputs, check_predicted, predicted_classes
-from calib.data.build.features import feature_fields, own_features
+from calib.data.build.features import feature_fields, row_features
 from calib.data.build.labels import MISSING_LABEL, UNKNOWN_LABEL, decode_labels
 from calib.data.build.outputs import (
     bad_rows,
@@ -23,7 +23,7 @@ from calib.data.build.outputs import (
 from calib.data.build.part import Part
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, info, listed, shortened, verb, warning
-from calib.data.names import Order, is_whole, known_words, outcome_name
+from calib.data.names import Order, is_whole, outcome_name, terms_of
 from calib.data.options import NOTHING, OPTION_OF_ROLE, Choices
 from calib.data.predictions import Predictions
 from calib.data.roles import ColumnRole
@@ -57,13 +57,13 @@ def build(part: Part, choices: Choices, name: str) -> tuple[Predictions, Choices
     usable = part.outputs[~no_outputs] if no_outputs.any() else part.outputs
     kind, scale, of_form = decide_form(usable, what, choices)
     if scale is not None:
-        own = part.outputs if part.outputs.dtype == np.float64 else None
-        part = replace(part, outputs=to_plain(part.outputs, scale, out=own))
+        buffer = part.outputs if part.outputs.dtype == np.float64 else None
+        part = replace(part, outputs=to_plain(part.outputs, scale, out=buffer))
     columns = part.column_names or names_of_labels(part)
     codes, order, of_labels = decode_labels(
         part.labels, n_classes, columns, part.labels_name, choices, is_table
     )
-    features, bad_features, of_features = own_features(part.rows, len(part.outputs), choices)
+    features, bad_features, of_features = row_features(part.rows, len(part.outputs), choices)
     dropped = {
         "no outputs": no_outputs,
         "no label": codes == MISSING_LABEL,
@@ -164,7 +164,7 @@ def missing_weights(
     if choices.weight_kind is None or fields.get("weights") is not None or choices.weights:
         return ()
     reason = f"Weights of the kind {choices.weight_kind} were announced, but none were found."
-    if named := [role.column for role in roles if known_words(role.column) & WEIGHT]:
+    if named := [role.column for role in roles if terms_of(role.column) & WEIGHT]:
         reason += f" {listed(named)} holds no numbers from 0 upwards that differ."
     action = "Name the column that holds them, as with weights='exposure'."
     return (warning("weights", reason, action),)
@@ -216,7 +216,7 @@ def name_classes(
         values = None  # names of columns say more than the numbers that stand for them
     chosen = choices.class_names or part.class_names
     candidates: tuple[Any, ...] = (chosen, values, columns, range(n_classes))
-    names = next(own for own in candidates if own and len(own) == n_classes)
+    names = next(candidate for candidate in candidates if candidate and len(candidate) == n_classes)
     class_names = tuple(map(str, names))
     findings: Findings = ()
     if chosen and len(chosen) != n_classes:

@@ -71,9 +71,10 @@ def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         "train_labels": (LABELS, ("train",)),
         **{name: (role.names, (part, None)) for name, role in ROW_ROLES.items()},
     }
-    left = {role: where for role, where in sought_in.items() if getattr(choices, role) is None}
+    inferable = {role: where for role, where in sought_in.items() if getattr(choices, role) is None}
     inferred: dict[str, Any] = {
-        role: first_named(names, vocabulary, *parts) for role, (vocabulary, parts) in left.items()
+        role: first_named(names, vocabulary, *parts)
+        for role, (vocabulary, parts) in inferable.items()
     }
     if choices.train_features is None and inferred["train_features"] is None:
         inferred["features"] = choices.features  # no method uses them without a training set
@@ -91,18 +92,18 @@ def ask_which_experiment(contents: Contents) -> None:
     """Ask where a file holds outputs and labels in several folders, as ``adult/XGBoost/probas_cal``."""
     folders: dict[str, dict[str, str]] = {}
     for name in contents.names:
-        folder, _, own = name.rpartition("/")
-        folders.setdefault(folder, {})[own] = name
+        folder, _, base = name.rpartition("/")
+        folders.setdefault(folder, {})[base] = name
     parts: dict[str, Part] = {"": "calibration", "test_": "test"}
     offered: dict[str, dict[str, object]] = {}
     for folder, names in folders.items():
-        found: dict[str, object] = {}
+        arrays: dict[str, object] = {}
         for prefix, part in parts.items():
             outputs, labels = first_named(names, OUTPUTS, part), first_named(names, LABELS, part)
             if outputs and labels:
-                found |= {f"{prefix}outputs": names[outputs], f"{prefix}labels": names[labels]}
-        if "outputs" in found:
-            offered[folder] = found
+                arrays |= {f"{prefix}outputs": names[outputs], f"{prefix}labels": names[labels]}
+        if "outputs" in arrays:
+            offered[folder] = arrays
     if len(offered) > 1:
         several = f"outputs and labels of {len(offered):,} experiments: {listed(offered)}"
         raise InvalidUpload(
@@ -162,7 +163,7 @@ def array_width(array: ArrayInfo) -> int:
     return prod(array.shape[1:])
 
 
-def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns | None:
+def infer_array(contents: Contents, role: str, file: Contents | None) -> Columns | None:
     """Return the array or the columns that are meant in a file of features or of the training set.
 
     Features are found by name, else they are the widest array, or all columns of numbers; labels by name, else they are
@@ -171,14 +172,14 @@ def infer_array(contents: Contents, role: str, own: Contents | None) -> Columns 
     Parameters
     ----------
     role : "features", "train_features" or "train_labels".
-    own : the file that was given for this role; in another one only names count, and None is given where none fits.
+    file : the file that was given for this role; in another one only names count, and None is given where none fits.
     """
     names = contents.names
     training: tuple[Part | None, ...] = ("train", None)
     if role == "train_labels":
-        found = first_named(names, LABELS, *(() if contents.tabular else training))
-        return found or (names[-1] if contents is own else None)
-    if contents is not own:
+        labels = first_named(names, LABELS, *(() if contents.tabular else training))
+        return labels or (names[-1] if contents is file else None)
+    if contents is not file:
         return first_named(names, FEATURES, "train")
     others = (*LABELS, *ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT) if contents.tabular else LABELS
     numbers = [a for a in contents.arrays if a.dtype.startswith(NUMBERS)]
@@ -205,7 +206,7 @@ def infer_label(labels: Contents) -> str:
     discrete = [array.name for array in labels.arrays if array.dtype.startswith(whole)]
     likely = [first_named(names, LABELS, None, "calibration", "test"), *discrete[::-1]]
     likely += names if len(names) == 1 else []
-    if found := next(filter(None, likely), None):
-        return found
+    if label := next(filter(None, likely), None):
+        return label
     reason = f"{labels.name} holds {listed(names)}; none looks like labels."
     raise InvalidUpload("no_labels", reason, "Name the array with the labels.")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data import words as w
-from calib.data.names import about, as_text, known_words, tokens
+from calib.data.names import about, as_text, terms_of, tokens
 from calib.data.read.base import Array
 from calib.numerics import Floats
 
@@ -50,9 +50,9 @@ class Column:
     cells: Array
 
     @cached_property
-    def words(self) -> frozenset[str]:
+    def terms(self) -> frozenset[str]:
         """The words of its name that are in the lists."""
-        return known_words(self.name)
+        return terms_of(self.name)
 
     @cached_property
     def numbers(self) -> Floats | None:
@@ -68,7 +68,7 @@ class Column:
         return np.array(numbers, dtype=np.float64)
 
     @cached_property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def filled(self) -> npt.NDArray[np.bool_]:
         """(n,) whether each row has a value."""
         if self.numbers is not None:
             return ~np.isnan(self.numbers)
@@ -79,7 +79,7 @@ class Column:
     @cached_property
     def present(self) -> Array:
         """The values that are not missing."""
-        return (self.cells if self.numbers is None else self.numbers)[self.known]
+        return (self.cells if self.numbers is None else self.numbers)[self.filled]
 
     @cached_property
     def values(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class Column:
     @property
     def is_fraction(self) -> bool:
         """Return whether it may hold probabilities: numbers from 0 to 1, or to 100 where its name speaks of percent."""
-        percent = "%" in self.name or bool(self.words & w.PERCENT)
+        percent = "%" in self.name or bool(self.terms & w.PERCENT)
         return self.is_number and (self.in_unit or (percent and 0 <= self.low <= self.high <= 100))
 
     @property
@@ -155,18 +155,21 @@ class Column:
     def yes_or_no(self) -> bool:
         """Return whether its two values say what happened and what did not."""
         plain = {value.strip().lower() for value in self.values}
-        said = bool(plain & w.HAPPENED and plain & w.DID_NOT) or plain in ({"1", "2"}, {"-1", "1"})
-        return said and len(self.values) == 2
+        opposite = bool(plain & w.HAPPENED and plain & w.DID_NOT) or plain in (
+            {"1", "2"},
+            {"-1", "1"},
+        )
+        return opposite and len(self.values) == 2
 
     @cached_property
-    def says(self) -> str:
+    def meaning(self) -> str:
         """The meaning of its name that its values allow: the first line of :data:`SAYS` that holds; "" for none.
 
         Values C and I are those of Inspect AI for correct and incorrect.
         """
         if {*self.values} == {"C", "I"}:
             return "correct"
-        fit = (meaning for meaning, called, may_be in SAYS if self.words & called and may_be(self))
+        fit = (meaning for meaning, called, may_be in SAYS if self.terms & called and may_be(self))
         return next(fit, "")
 
     @property
@@ -203,31 +206,31 @@ def is_two(column: Column) -> bool:
 
 def may_be_correctness(column: Column) -> bool:
     """Return whether two values say what is correct; "tp" says so only where no other word is in the name."""
-    long = any(len(word) > 3 for word in column.words & w.CORRECT)
+    long = any(len(word) > 3 for word in column.terms & w.CORRECT)
     alone = about(tokens(column.name)) <= w.CORRECT
-    answer = bool(column.words & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
-    return is_two(column) and (long or alone) and not answer
+    response = bool(column.terms & (w.CLASS | w.RESPONSES)) and not column.yes_or_no
+    return is_two(column) and (long or alone) and not response
 
 
 def may_be_score(column: Column) -> bool:
     """Return whether values are numbers that are no predicted classes."""
-    classes = column.is_whole and len(column.values) <= FEW and column.words & w.PREDICTED
+    classes = column.is_whole and len(column.values) <= FEW and column.terms & w.PREDICTED
     return column.is_number and not classes
 
 
 def is_of_things(column: Column) -> bool:
     """Return whether values repeat and a name is that of a unit, and of no time."""
-    named = names_unit(column) and not column.words & w.TIME
+    named = names_unit(column) and not column.terms & w.TIME
     return named and column.names_classes and len(column.values) > 2
 
 
 def names_unit(column: Column) -> bool:
     """Return whether a name ends as that of a unit: ``customer_id``, ``schoolid``, not ``schooling``."""
-    words = [word for word in tokens(column.name) if len(word) > 1 and not word.isdecimal()]
-    units = column.words & (w.CLUSTER | w.ID)
-    last = "".join(words[-1:])
+    pieces = [word for word in tokens(column.name) if len(word) > 1 and not word.isdecimal()]
+    units = column.terms & (w.CLUSTER | w.ID)
+    last = "".join(pieces[-1:])
     ends = any(last.endswith(unit) or unit.endswith(last) for unit in units)
-    compounds = {unit + link + own for unit in units for link in ("", "s") for own in w.ID}
+    compounds = {unit + link + ending for unit in units for link in ("", "s") for ending in w.ID}
     return bool(last) and (ends or last in compounds)
 
 
@@ -238,7 +241,7 @@ def is_few(column: Column) -> bool:
 
 def is_predicted_class(column: Column) -> bool:
     """Return whether values may be classes and a name says that these were predicted."""
-    return column.names_classes and bool(column.words & w.CLASS or "argmax" in column.words)
+    return column.names_classes and bool(column.terms & w.CLASS or "argmax" in column.terms)
 
 
 SAYS: tuple[tuple[str, frozenset[str], Callable[[Column], bool]], ...] = (

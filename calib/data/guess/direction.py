@@ -23,13 +23,13 @@ SIGNIFICANT = 2.326
 """Standard errors of a one-sided test at .01."""
 
 
-def tells_correct(outcome: Column, score: Column) -> bool:
+def marks_correct(outcome: Column, score: Column) -> bool:
     """Return whether an outcome says which answers are correct: by its name, or by its two values."""
     plain = {value.strip().lower() for value in outcome.values}
-    if len(outcome.values) > 2 or score.words & (w.FAILS | w.UNSURE) or score.low < 0 < score.high:
+    if len(outcome.values) > 2 or score.terms & (w.FAILS | w.UNSURE) or score.low < 0 < score.high:
         return False
-    achieved = bool(outcome.words & w.ACHIEVED and score.words & w.CONFIDENCE)
-    return outcome.says == "correct" or bool(plain & w.CORRECT and plain & w.FAILS) or achieved
+    achieved = bool(outcome.terms & w.ACHIEVED and score.terms & w.CONFIDENCE)
+    return outcome.meaning == "correct" or bool(plain & w.CORRECT and plain & w.FAILS) or achieved
 
 
 def event_of(outcome: Column, score: Column) -> tuple[str, Strength]:
@@ -40,20 +40,20 @@ def event_of(outcome: Column, score: Column) -> tuple[str, Strength]:
     event = event_value(outcome)
     if event is None or {*outcome.values} == {"1", "2"}:
         return event or outcome.values[-1], "open"
-    own, theirs = about(tokens(score.name)) - w.MODELS, about(tokens(outcome.name))
+    subject, of_outcome = about(tokens(score.name)) - w.MODELS, about(tokens(outcome.name))
     turned = negations(score.name), negations(outcome.name)
-    if turned[0] != turned[1] or (turned[0] and not theirs <= own):
+    if turned[0] != turned[1] or (turned[0] and not of_outcome <= subject):
         return event, "open"
-    if score.words & (w.UNSURE | w.FAILS) and not theirs & own:
+    if score.terms & (w.UNSURE | w.FAILS) and not of_outcome & subject:
         return event, "open"
     good = is_good(score), is_good(outcome)
-    if good[0] != good[1] and (good[0] or score.words & w.RISK):
+    if good[0] != good[1] and (good[0] or score.terms & w.RISK):
         return event, "open"
-    if good[0] == good[1] and share_a_word(own, theirs):
+    if good[0] == good[1] and share_a_word(subject, of_outcome):
         return event, "named"
-    silent = not (own | theirs) - w.SUBJECTLESS
+    silent = not (subject | of_outcome) - w.SUBJECTLESS
     return event, "named" if silent or (
-        score.words & w.RISK and outcome.words & w.BAD
+        score.terms & w.RISK and outcome.terms & w.BAD
     ) else "likely"
 
 
@@ -61,14 +61,16 @@ def named_value(score: Column, outcome: Column) -> str | None:
     """Return the label whose words stand in the name of the score: ``p_yes``, ``prob_M``, ``p_1``."""
     names, of_outcome = set(tokens(score.name)), set(tokens(outcome.name))
     if outcome.numbers is not None or outcome.cells.dtype.kind == "b":
-        one = outcome.values == ("0", "1") and "1" in names and not is_anonymous(score.name)
-        return "1" if one else None
-    words = {word for word in names if len(word) > 1 or word not in w.PROBABILITY}
-    if of_outcome <= words:  # the "no" of "no-show probability" belongs to the event
-        words -= of_outcome
-    found = [value for value in outcome.values if tokens(value) and words.issuperset(tokens(value))]
-    most = max((len(tokens(value)) for value in found), default=0)
-    longest = [value for value in found if len(tokens(value)) == most]
+        is_event = outcome.values == ("0", "1") and "1" in names and not is_anonymous(score.name)
+        return "1" if is_event else None
+    pieces = {word for word in names if len(word) > 1 or word not in w.PROBABILITY}
+    if of_outcome <= pieces:  # the "no" of "no-show probability" belongs to the event
+        pieces -= of_outcome
+    named = [
+        value for value in outcome.values if tokens(value) and pieces.issuperset(tokens(value))
+    ]
+    most = max((len(tokens(value)) for value in named), default=0)
+    longest = [value for value in named if len(tokens(value)) == most]
     return longest[0] if len(longest) == 1 else None
 
 
@@ -91,16 +93,16 @@ def negations(name: str, but: str = "") -> frozenset[str]:
     ----------
     but : a label whose own words do not count.
     """
-    words = {*tokens(name)} - {*tokens(but)}
-    unknown = {word for word in words - w.KNOWN if len(word) > 5}
+    pieces = {*tokens(name)} - {*tokens(but)}
+    unknown = {word for word in pieces - w.KNOWN if len(word) > 5}
     turned = {word for word in unknown if word.startswith("non") or word.endswith("free")}
-    opposite = {word for word in words - w.KNOWN if word[:2] == "un" and word[2:] in w.KNOWN}
-    return frozenset(words & (w.NEGATIONS | {"free"}) | turned | opposite)
+    opposite = {word for word in pieces - w.KNOWN if word[:2] == "un" and word[2:] in w.KNOWN}
+    return frozenset(pieces & (w.NEGATIONS | {"free"}) | turned | opposite)
 
 
 def is_good(column: Column) -> bool:
     """Return whether a name speaks of what people wish for."""
-    return not w.GOOD.isdisjoint((*tokens(column.name), *column.words))
+    return not w.GOOD.isdisjoint((*tokens(column.name), *column.terms))
 
 
 def ordered(outcome: Column, last: str) -> LabelValues:

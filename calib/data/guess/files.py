@@ -20,7 +20,7 @@ SOURCE = "source"
 
 
 @dataclass(frozen=True)
-class Looked:
+class FileInfo:
     """Name of a file, and its width.
 
     Attributes
@@ -35,15 +35,15 @@ class Looked:
     has_floats: bool = True
 
 
-def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
+def look_at(files: tuple[Source, ...]) -> tuple[FileInfo, ...]:
     """Look at each file without reading it; one that cannot be opened says why when it is read."""
-    found = []
+    infos = []
     for file in files:
         with ExitStack() as stack:
             try:
                 contents = open_source(file, Choices(), stack)
             except InvalidUpload:
-                found.append(Looked(str(file[0]) if isinstance(file, tuple) else ""))
+                infos.append(FileInfo(str(file[0]) if isinstance(file, tuple) else ""))
                 continue
             widths = [array_width(array) for array in contents.arrays]
             floats = [
@@ -51,11 +51,11 @@ def look_at(files: tuple[Source, ...]) -> tuple[Looked, ...]:
                 for array in contents.arrays
             ]
             narrow = len(widths) == 1 or widths == [1, 1]  # labels, perhaps beside ids
-            found.append(Looked(contents.name, sum(widths) if narrow else inf, any(floats)))
-    return tuple(found)
+            infos.append(FileInfo(contents.name, sum(widths) if narrow else inf, any(floats)))
+    return tuple(infos)
 
 
-def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]:
+def roles_of_files(files: Sequence[FileInfo], n_read: int = 0) -> tuple[str, ...]:
     """Role of each of several files: the outputs, or one of :data:`calib.data.options.FILES`.
 
     Where no name says which one holds the labels, it is the narrowest. Each role is given once; later files that seem
@@ -65,18 +65,18 @@ def roles_of_files(looked: Sequence[Looked], n_read: int = 0) -> tuple[str, ...]
     ----------
     n_read : so many of the first files are open already: they are left aside where a new one holds outputs.
     """
-    wanted = [_role_of(file.name) for file in looked]
-    if 0 < n_read < len(looked) and SOURCE in wanted[n_read:]:
-        return (*[NOTHING] * n_read, *roles_of_files(looked[n_read:]))
-    if SOURCE not in wanted:  # the only outputs are those of the test set
-        wanted = [{"test": SOURCE, "test_labels": "labels"}.get(role, role) for role in wanted]
-    sources = [j for j, role in enumerate(wanted) if role == SOURCE]
-    if "labels" not in wanted and len(sources) > 1:
-        narrow = {j: (looked[j].width, looked[j].has_floats) for j in sources}
+    roles = [_role_of(file.name) for file in files]
+    if 0 < n_read < len(files) and SOURCE in roles[n_read:]:
+        return (*[NOTHING] * n_read, *roles_of_files(files[n_read:]))
+    if SOURCE not in roles:  # the only outputs are those of the test set
+        roles = [{"test": SOURCE, "test_labels": "labels"}.get(role, role) for role in roles]
+    sources = [j for j, role in enumerate(roles) if role == SOURCE]
+    if "labels" not in roles and len(sources) > 1:
+        narrow = {j: (files[j].width, files[j].has_floats) for j in sources}
         first, second, *_ = sorted(sources, key=narrow.__getitem__)
         if narrow[first] < narrow[second]:
-            wanted[first] = "labels"
-    return tuple(role if role not in wanted[:j] else NOTHING for j, role in enumerate(wanted))
+            roles[first] = "labels"
+    return tuple(role if role not in roles[:j] else NOTHING for j, role in enumerate(roles))
 
 
 def _role_of(name: str) -> str:

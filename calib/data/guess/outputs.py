@@ -9,7 +9,7 @@ from functools import cached_property
 from calib.canonical import ONE_COLUMN
 from calib.data import words as w
 from calib.data.guess.columns import FEW, Column, row_sums
-from calib.data.names import class_names, known_words, plain_name, tokens
+from calib.data.names import class_names, plain_name, terms_of, tokens
 from calib.data.options import Choices
 
 MOST_TOKENS = 6
@@ -66,7 +66,7 @@ class Outputs:
     @property
     def is_named(self) -> bool:
         """Return whether the names share a word for outputs, or for a class."""
-        return not known_words(self.stem).isdisjoint(NAMED)
+        return not terms_of(self.stem).isdisjoint(NAMED)
 
     @property
     def counts_up(self) -> bool:
@@ -116,7 +116,7 @@ def candidates(
     free : columns without a role.
     families : of :func:`by_pattern`, which does not depend on the outcome.
     """
-    several = families_beside(free, families, outcome)
+    several = families_for(free, families, outcome)
     whole = {name for family in several if family.total is not None for name in family.names}
     likely = [
         c
@@ -124,29 +124,29 @@ def candidates(
         if c is not outcome
         and c.is_number
         and c.name not in whole
-        and (c.says == "output" or (c.is_fraction and not c.is_counter))
+        and (c.meaning == "output" or (c.is_fraction and not c.is_counter))
     ]
-    likely.sort(key=lambda column: (column.says != "output", column.name))
+    likely.sort(key=lambda column: (column.meaning != "output", column.name))
     singles = [Outputs.from_columns([column]) for column in likely[:MOST_SINGLES]]
     if chosen.kind is None:
         return [*several, *singles]
     return singles if chosen.kind in ONE_COLUMN else several
 
 
-def families_beside(
+def families_for(
     free: Sequence[Column], families: Sequence[Outputs], outcome: Column | None
 ) -> list[Outputs]:
     """Return columns that belong together and fit to the labels of an outcome, each set of them once."""
     values = () if outcome is None else outcome.values
-    found = [*by_label([c for c in free if c is not outcome and c.numbers is not None], values)]
+    matching = [*by_label([c for c in free if c is not outcome and c.numbers is not None], values)]
     for family in families:
         others = [column for column in family.columns if column is not outcome]
         if len(others) == len(family.columns):
-            found.append(family)
-        elif len(others) > 1 and outcome is not None and (outcome.says or not family.stem):
-            found.append(Outputs.from_columns(others, family.stem))
+            matching.append(family)
+        elif len(others) > 1 and outcome is not None and (outcome.meaning or not family.stem):
+            matching.append(Outputs.from_columns(others, family.stem))
     distinct: dict[frozenset[str], Outputs] = {}
-    for family in found:
+    for family in matching:
         # Columns whose names have nothing in common are scores only by what they sum to.
         if family.fit(values) and (
             family.stem or family.called(values) or family.total is not None
@@ -166,30 +166,30 @@ def by_label(columns: Sequence[Column], values: Sequence[str]) -> Iterator[Outpu
     around = {c.name.rpartition(values[0])[::2] for c in columns if values[0] in c.name}
     for start, end in sorted(around - {("", "")}):
         label_of = {start + value + end: value for value in values}
-        own = tuple(column for column in columns if column.name in label_of)
-        if len(own) == len(values):
-            yield Outputs(own, tuple(label_of[c.name] for c in own), f"{start} {end}")
+        members = tuple(column for column in columns if column.name in label_of)
+        if len(members) == len(values):
+            yield Outputs(members, tuple(label_of[c.name] for c in members), f"{start} {end}")
 
 
 def by_pattern(columns: Sequence[Column]) -> list[Outputs]:
     """Return columns whose names differ in one place, p_0 to p_9, P(cat) and P(dog); and those without a meaning."""
     patterns: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[tuple[str, ...], Column]] = {}
     for column in columns:
-        words = tokens(column.name)[:MOST_TOKENS]
+        pieces = tokens(column.name)[:MOST_TOKENS]
         # A numbered column belongs to its family whatever it holds.
         is_number = column.numbers is not None and not column.is_counter
-        places = [(j, k) for j in range(len(words)) for k in range(j + 1, len(words) + 1)]
+        places = [(j, k) for j in range(len(pieces)) for k in range(j + 1, len(pieces) + 1)]
         for j, k in places:  # the end of a name, its start, or one word inside
-            may_differ = (j or k < len(words)) and (k == len(words) or j == 0 or k == j + 1)
-            if may_differ and (is_number or all(word.isdecimal() for word in words[j:k])):
-                patterns.setdefault((words[:j], words[k:]), {}).setdefault(words[j:k], column)
+            may_differ = (j or k < len(pieces)) and (k == len(pieces) or j == 0 or k == j + 1)
+            if may_differ and (is_number or all(word.isdecimal() for word in pieces[j:k])):
+                patterns.setdefault((pieces[:j], pieces[k:]), {}).setdefault(pieces[j:k], column)
     families = [
         Outputs.from_columns(in_order(members), " ".join((*start, *end)))
         for (start, end), members in patterns.items()
         if len(members) > 1
         and sum(column.numbers is not None for column in members.values()) > len(members) / 2
     ]
-    silent = [c for c in columns if not c.says and c.numbers is not None and not c.is_counter]
+    silent = [c for c in columns if not c.meaning and c.numbers is not None and not c.is_counter]
     return [*families, Outputs.from_columns(silent)] if len(silent) > 1 else families
 
 

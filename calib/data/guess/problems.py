@@ -33,9 +33,9 @@ def problem_of(columns: Sequence[Column], n_rows: int) -> Problem | None:
 
 def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
     """Return the problem of a row for each example and class, whose probabilities sum to one over an example."""
-    named = [c for c in columns if c.words & w.CLASS and c.names_classes and len(c.values) > 1]
+    named = [c for c in columns if c.terms & w.CLASS and c.names_classes and len(c.values) > 1]
     keys = [c for c in columns if c.is_discrete and 2 < len(c.values) <= len(c.present) / 2]
-    scores = [c for c in columns if c.is_fraction and c.says in ("", "output")]
+    scores = [c for c in columns if c.is_fraction and c.meaning in ("", "output")]
     for classes, key, score in product(named, keys, scores):
         complete = np.bincount(key.codes) == len(classes.values)
         share = (
@@ -55,8 +55,8 @@ def melted(columns: Sequence[Column], n_rows: int) -> Problem | None:
 
 def one_hot(columns: Sequence[Column]) -> Problem | None:
     """Return the problem of a true class in a column of zeros and ones for each, beside a score of each."""
-    flags = [c for c in columns if c.yes_or_no and c.says not in ("group", "predicted", "past")]
-    scores = [plain_name(c.name) for c in columns if c.is_number and c.says in ("", "output")]
+    flags = [c for c in columns if c.yes_or_no and c.meaning not in ("group", "predicted", "past")]
+    scores = [plain_name(c.name) for c in columns if c.is_number and c.meaning in ("", "output")]
     for family in by_pattern(flags):
         scored = sum(name.endswith(tuple(family.plain)) for name in scores)
         if family.total == 1 and scored == len(family.columns):
@@ -76,7 +76,7 @@ def marked(columns: Sequence[Column]) -> Problem | None:
         if (
             mark.lower() in MARKS
             and share < 1
-            and c.says in ("truth", "label", "event", "correct", "")
+            and c.meaning in ("truth", "label", "event", "correct", "")
         ):
             return Problem(
                 "marked",
@@ -100,11 +100,11 @@ def survival(columns: Sequence[Column]) -> Problem | None:
         and c.low >= 0
         and FOLLOWED & {*tokens(c.name)}
         and not c.is_date
-        and c.says in ("", "time", "past")
+        and c.meaning in ("", "time", "past")
         and not c.is_counter
     ]
     ends = [c for c in columns if ENDED & {*tokens(c.name)} and c.is_whole and len(c.values) == 2]
-    risks = [c for c in columns if c.is_fraction and not c.is_whole and c.says == "output"]
+    risks = [c for c in columns if c.is_fraction and not c.is_whole and c.meaning == "output"]
     if not (times and ends and risks):
         return None
     return Problem(

@@ -11,9 +11,9 @@ import numpy as np
 from calib.data import words as w
 from calib.data.event import Event
 from calib.data.findings import Findings, InvalidUpload, listed, shortened, warning
-from calib.data.guess.beside import left_as, names_models, with_others
 from calib.data.guess.columns import Column
 from calib.data.guess.direction import event_value
+from calib.data.guess.metadata import names_models, unused_role, with_others
 from calib.data.guess.outputs import by_pattern, candidates
 from calib.data.guess.reading import Reading
 from calib.data.guess.table import Guess, guess, possible_outcomes, with_reading
@@ -44,36 +44,38 @@ def infer_columns(
     n_rows = contents.info(contents.names[0]).shape[0] if sample else 0
     if sample and not n_rows:
         raise no_rows(f"{contents.name} has 0 rows.")
-    found = guess(sample, n_rows, choices, labels_elsewhere=separate_labels)
-    if not found.readings:
-        raise nothing_to_read(contents, found, choices, separate_labels)
-    if not found.is_clear:
-        raise ask(contents, found, n_rows)
-    read = found.choices(choices)
-    if read.drop_bad_rows is None and is_judged(found.readings[0]):
+    guessed = guess(sample, n_rows, choices, labels_elsewhere=separate_labels)
+    if not guessed.readings:
+        raise nothing_to_read(contents, guessed, choices, separate_labels)
+    if not guessed.is_clear:
+        raise ask(contents, guessed, n_rows)
+    read = guessed.choices(choices)
+    if read.drop_bad_rows is None and is_judged(guessed.readings[0]):
         read = replace(read, drop_bad_rows=True)
-    pooled = several_models(contents, found, choices)
+    pooled = several_models(contents, guessed, choices)
     nested = contents.nested
     roles = [
         replace(r, reason=nested.get(r.column, r.reason)) if r.role == "ignore" else r
-        for r in found.roles
+        for r in guessed.roles
     ]
     return read, tuple(roles), pooled
 
 
 def is_judged(reading: Reading) -> bool:
     """Return whether a judge's score stands beside labels of people, who label only some rows."""
-    words = {*tokens(reading.outputs.stem)}
-    return bool(words & w.JUDGE) and reading.outcome is not None and not reading.outcome.known.all()
+    pieces = {*tokens(reading.outputs.stem)}
+    return (
+        bool(pieces & w.JUDGE) and reading.outcome is not None and not reading.outcome.filled.all()
+    )
 
 
-def several_models(contents: Contents, found: Guess, choices: Choices) -> Findings:
+def several_models(contents: Contents, guessed: Guess, choices: Choices) -> Findings:
     """Ask where a column names the model or question of each row; warn where these were read together by choice."""
     used = choices.columns(but="groups")
-    models = [n for n, column in found.columns.items() if names_models(column) and n not in used]
+    models = [n for n, column in guessed.columns.items() if names_models(column) and n not in used]
     if not models:
         return ()
-    column, values = models[0], found.columns[models[0]].values
+    column, values = models[0], guessed.columns[models[0]].values
     named = f"named in the column {shortened(column)}: {listed(values)}"
     reason = f"The rows of {contents.name} are of several models or questions, {named}"
     if choices.groups is not None:
@@ -98,22 +100,22 @@ def no_rows(reason: str) -> InvalidUpload:
 
 
 def nothing_to_read(
-    contents: Contents, found: Guess, choices: Choices, separate_labels: bool
+    contents: Contents, guessed: Guess, choices: Choices, separate_labels: bool
 ) -> InvalidUpload:
     """Return the error for a table without outputs or without an outcome: what it holds, and what is missing."""
-    name, columns = contents.name, found.columns
-    if found.problem is not None:
-        code, reason, action = found.problem
+    name, columns = contents.name, guessed.columns
+    if guessed.problem is not None:
+        code, reason, action = guessed.problem
         return InvalidUpload(code, f"{name} holds {reason}.", action)
     outcomes = [] if separate_labels else possible_outcomes(columns, choices)
     named = [
-        c for c in outcomes if choices.labels or c.says in ("truth", "correct", "label", "event")
+        c for c in outcomes if choices.labels or c.meaning in ("truth", "correct", "label", "event")
     ]
     outcomes = named or (outcomes if len(outcomes) == 1 else [])
     holds = f"{name} has the columns {listed(contents.names)}"
     free = [*columns.values()]
     likely = candidates(free, by_pattern(free), None, choices)
-    outputs = [o.names for o in likely if not o.is_single or o.columns[0].says == "output"]
+    outputs = [o.names for o in likely if not o.is_single or o.columns[0].meaning == "output"]
     chosen = names_in(choices.outputs)
     outputs = [chosen] if chosen else outputs
     if outputs and not outcomes and not separate_labels:
@@ -123,26 +125,26 @@ def nothing_to_read(
     scores = [
         c
         for c in columns.values()
-        if c.words & (w.PROBABILITY | w.SCORE | w.PERCENT) and c not in outcomes
+        if c.terms & (w.PROBABILITY | w.SCORE | w.PERCENT) and c not in outcomes
     ]
     if unreadable := unreadable_scores(contents, scores):
         return unreadable
     hard = [c.name for c in scores if {*c.values} == {"0", "1"}]
-    hard = hard or [column.name for column in columns.values() if column.says == "predicted"]
+    hard = hard or [column.name for column in columns.values() if column.meaning == "predicted"]
     if hard and outcomes:
         reason = f"{listed(hard)} of {name} may be predicted classes, which carry no confidence."
         action = (
             "Save predict_proba beside predict: one column for each class, or that of the event."
         )
         return InvalidUpload("hard_predictions", reason, action)
-    known = (
+    candidate = (
         f"; {shortened(outcomes[0].name)} may be the outcome ({listed(outcomes[0].values)})"
         if outcomes
         else ""
     )
     return InvalidUpload(
         "no_outputs",
-        f"{holds}{known}; no others hold a score of each class, or of two the probability of the event.",
+        f"{holds}{candidate}; no others hold a score of each class, or of two the probability of the event.",
         "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event.",
     )
 
@@ -164,7 +166,7 @@ def unreadable_scores(contents: Contents, scores: Sequence[Column]) -> InvalidUp
             action = "Write all cells of the column with a percent sign, or none."
             return InvalidUpload("percent_signs", reason, action)
     for column in texts:
-        if column.words & w.CONFIDENCE:
+        if column.terms & w.CONFIDENCE:
             holds = f"holds words, {listed(column.values)}, and no numbers"
             reason = f"{shortened(column.name)} of {contents.name} {holds}."
             action = "Save a probability for each, as column.map({'likely': 0.8, ...}) gives."
@@ -175,21 +177,24 @@ def unreadable_scores(contents: Contents, scores: Sequence[Column]) -> InvalidUp
 # Several readings.
 
 
-def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
+def ask(contents: Contents, guessed: Guess, n_rows: int) -> InvalidUpload:
     """Return the error for a table with several readings, or none that is sure enough, with them as a question."""
     offered = [
-        table_reading(reading, found, n_rows) for reading in in_all_rows(contents, found.readings)
+        table_reading(reading, guessed, n_rows)
+        for reading in in_all_rows(contents, guessed.readings)
     ]
     readings = tuple(reading for reading in offered if reading.rows)
     if not readings:
         return no_rows(f"No row of {contents.name} has both an outcome and finite outputs.")
-    models = {name: roles_of(reading, found) for name, reading in models_of(found.readings).items()}
+    models = {
+        name: roles_of(reading, guessed) for name, reading in models_of(guessed.readings).items()
+    }
     ways = "; ".join(reading.sentence for reading in readings)
     if len(readings) == 1:
-        reason = f"{contents.name} can perhaps be read as {ways}, but {found.doubt}."
+        reason = f"{contents.name} can perhaps be read as {ways}, but {guessed.doubt}."
     else:
         reason = (
-            f"{contents.name} can be read in {len(readings):,} ways, since {found.doubt}: {ways}."
+            f"{contents.name} can be read in {len(readings):,} ways, since {guessed.doubt}: {ways}."
         )
     outcomes = dict.fromkeys(str(r.roles["outcome"]) for r in readings if "outcome" in r.roles)
     problems = questions_of(contents.names) or [*models] or [*outcomes]
@@ -200,7 +205,7 @@ def ask(contents: Contents, found: Guess, n_rows: int) -> InvalidUpload:
         "ambiguous",
         reason,
         f"Say which one is meant, as with roles=dict({call}).",
-        readings={r.sentence: Choices.from_roles(r.roles).given() for r in readings},
+        readings={r.sentence: Choices.from_roles(r.roles).explicit() for r in readings},
         question=Question(readings, models),
     )
 
@@ -239,9 +244,9 @@ def models_of(readings: Sequence[Reading]) -> dict[str, Reading]:
     return dict(zip(names, best, strict=True))
 
 
-def roles_of(reading: Reading, found: Guess) -> dict[str, Any]:
+def roles_of(reading: Reading, guessed: Guess) -> dict[str, Any]:
     """Return the roles of a reading for :func:`calib.load`, with options that settle what names leave open."""
-    choices = with_others(found.columns, with_reading(reading, Choices()))
+    choices = with_others(guessed.columns, with_reading(reading, Choices()))
     roles: dict[str, Any] = {
         role: value
         for role in (
@@ -268,15 +273,17 @@ def roles_of(reading: Reading, found: Guess) -> dict[str, Any]:
     return roles
 
 
-def table_reading(reading: Reading, found: Guess, n_rows: int) -> TableReading:
+def table_reading(reading: Reading, guessed: Guess, n_rows: int) -> TableReading:
     """Return a reading for people: its roles, a sentence with its numbers, and the columns kept as groups."""
-    roles = roles_of(reading, found)
+    roles = roles_of(reading, guessed)
     used = Choices.from_roles(roles).columns()
-    groups = [n for n, c in found.columns.items() if n not in used and left_as(c) == "metadata"]
+    groups = [
+        n for n, c in guessed.columns.items() if n not in used and unused_role(c) == "metadata"
+    ]
     numbers = [column.numbers for column in reading.outputs.columns]
     keep = np.ones(len(reading.score.cells), dtype=bool)
     if reading.outcome is not None:
-        keep &= reading.outcome.known
+        keep &= reading.outcome.filled
     for column in numbers:
         keep &= False if column is None else np.isfinite(column)
     rows = round(n_rows * float(keep.mean())) if len(keep) else 0
@@ -300,10 +307,10 @@ def describe(reading: Reading, keep: Any) -> str:
     rate = f"{happened.mean():.1%}" if len(happened) else "in no row that is known"
     stem = shortened(outputs.stem)
     if reading.pairs:
-        answer = ""
+        comparison = ""
         if reading.predicted is not None:
-            answer = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}"
-        return f"confidence in an answer ({stem}{answer}): {mean}correct {rate}{area}"
+            comparison = f", {shortened(reading.predicted.name)} against {shortened(outcome.name)}"
+        return f"confidence in an answer ({stem}{comparison}): {mean}correct {rate}{area}"
     return f"P({event_name(reading)}) in {stem}: {mean}happened {rate}{area}"
 
 
@@ -316,5 +323,5 @@ def event_name(reading: Reading) -> str:
     event = as_text(reading.label_values[-1]) if reading.label_values else likely
     event = event or outcome.values[-1]
     name = Event.chosen((event, event), 1, outcome.name).name
-    says_more = about(tokens(outcome.name)) and event == likely
-    return shortened(name if name == event or says_more else f"{outcome.name} = {event}")
+    is_telling = about(tokens(outcome.name)) and event == likely
+    return shortened(name if name == event or is_telling else f"{outcome.name} = {event}")

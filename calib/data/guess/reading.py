@@ -16,8 +16,8 @@ from calib.data.guess.direction import (
     Strength,
     auroc,
     better_order,
+    marks_correct,
     named_value,
-    tells_correct,
 )
 from calib.data.guess.outputs import Outputs
 from calib.data.names import (
@@ -117,10 +117,10 @@ class Reading:
         """(n,) class of each row, of pairs 1 where it is correct; -1 where there is none; None where that is open."""
         truth = texts_of(self.truth.cells)
         if self.pairs and self.predicted is not None:
-            known = self.truth.known & self.predicted.known
-            return np.where(known, truth == texts_of(self.predicted.cells), -1)
+            filled = self.truth.filled & self.predicted.filled
+            return np.where(filled, truth == texts_of(self.predicted.cells), -1)
         if self.pairs:
-            return np.where(self.truth.known, truth == str(correct_value(self.truth.values)), -1)
+            return np.where(self.truth.filled, truth == str(correct_value(self.truth.values)), -1)
         if self.order is None:
             return None
         number = {plain_name(label): k for k, label in enumerate(self.order)}
@@ -138,8 +138,8 @@ class Reading:
         if self.outcome is None or self.labels is None or len(numbers) < len(self.outputs.columns):
             return None
         scores = np.column_stack(numbers)
-        known = (self.labels >= 0) & np.isfinite(scores).all(axis=1)
-        return self.labels[known], scores[known]
+        complete = (self.labels >= 0) & np.isfinite(scores).all(axis=1)
+        return self.labels[complete], scores[complete]
 
     @cached_property
     def support(self) -> float:
@@ -191,27 +191,27 @@ def outcome_rank(r: Reading, others: bool) -> tuple[int, str] | None:
     truth, outputs = r.truth, r.outputs
     plain = {plain_name(value) for value in truth.values}
     listed = outputs.called(truth.values) or (len(plain) > 2 and plain < outputs.plain)
-    if truth.says == "correct" and others and not (r.pairs and r.score.words & w.CONFIDENCE):
+    if truth.meaning == "correct" and others and not (r.pairs and r.score.terms & w.CONFIDENCE):
         return 10, "it tells which answers are correct"
     if truth.numbers is None and listed:
         return 1, "it lists the classes that outputs are named after"
-    if outputs.is_single and r.pairs and r.predicted is None and tells_correct(truth, r.score):
+    if outputs.is_single and r.pairs and r.predicted is None and marks_correct(truth, r.score):
         return 2, "it tells which answers are correct"
-    if truth.says == "truth":
+    if truth.meaning == "truth":
         return 3, "named as the true class"
     if shares_a_word(r):
         return 4, "named like what outputs speak of"
-    if truth.says == "label":
+    if truth.meaning == "label":
         return 5, "named as a label"
-    if truth.says == "past" or (truth.says in ("id", "time") and not truth.yes_or_no):
+    if truth.meaning == "past" or (truth.meaning in ("id", "time") and not truth.yes_or_no):
         return None
     if len(truth.values) > 2 and counts_as_columns(truth.values, outputs):
         return 6, "its values count as the columns do"
-    if truth.says == "event":
+    if truth.meaning == "event":
         return 6, "named after an event"
-    if truth.says == "group":
+    if truth.meaning == "group":
         return 9, "nothing else can be the outcome"
-    if truth.yes_or_no and not truth.says:
+    if truth.yes_or_no and not truth.meaning:
         return 7, "two values that say yes and no"
     if not outputs.is_single:
         return 8, "as many values as columns"
@@ -222,7 +222,7 @@ def outcome_rank(r: Reading, others: bool) -> tuple[int, str] | None:
 
 def shares_a_word(r: Reading) -> bool:
     """Return whether outcome and outputs are named after the same: ``p_default`` beside ``default``, or its label."""
-    named = r.truth.yes_or_no or r.truth.says in ("label", "event")
+    named = r.truth.yes_or_no or r.truth.meaning in ("label", "event")
     if named and share_a_word(tokens(r.truth.name), tokens(r.outputs.stem)):
         return True
     text = r.truth.numbers is None
@@ -244,15 +244,15 @@ def outputs_rank(r: Reading) -> tuple[int, str] | None:
         if scores or all(column.is_fraction for column in outputs.columns):
             return 1, "one column for each class"
         return 4, "called like the classes"
-    if r.score.says == "output":
-        likely = bool(r.score.words & w.PROBABILITY)
+    if r.score.meaning == "output":
+        likely = bool(r.score.terms & w.PROBABILITY)
         return (2, "named as a probability") if likely else (3, "named as a score")
-    return (4, "fractions") if r.score.says not in ("past", "weight") else None
+    return (4, "fractions") if r.score.meaning not in ("past", "weight") else None
 
 
 def likeliness(r: Reading) -> tuple[object, ...]:
     """Key by which readings are sorted: names first, then fractions, then the agreement of the data."""
     fractions = all(column.is_fraction for column in r.outputs.columns)
     agrees = 1 if abs(r.support) < SIGNIFICANT else 0 if r.support > 0 else 2
-    apart = r.outcome is not None and not shares_a_word(r)
-    return sum(r.ranks), r.ranks, apart, not fractions, agrees
+    unrelated = r.outcome is not None and not shares_a_word(r)
+    return sum(r.ranks), r.ranks, unrelated, not fractions, agrees

@@ -1,8 +1,9 @@
 """Guess the roles of a table's columns, or the question which reading is meant.
 
-Each column has one meaning (:attr:`calib.data.guess.columns.Column.says`). The outcome is the column whose name says so
-most surely, the outputs likewise; where two fit as well, it is asked. The data may veto: a reading is taken without a
-question only if no other direction, and no other order of its columns, agrees significantly better with the outcome.
+Each column has one meaning (:attr:`calib.data.guess.columns.Column.meaning`). The outcome is the column whose name
+says so most surely, the outputs likewise; where two fit as well, it is asked. The data may veto: a reading is taken
+without a question only if no other direction, and no other order of its columns, agrees significantly better with the
+outcome.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ import numpy as np
 
 from calib.canonical import class_order
 from calib.data import words as w
-from calib.data.guess.beside import column_roles, left_as, why_left, with_others
 from calib.data.guess.columns import LEAST_DECIDED, Column, columns_of
 from calib.data.guess.direction import (
     SIGNIFICANT,
     LabelValues,
     Strength,
     event_of,
+    marks_correct,
     ordered,
-    tells_correct,
 )
+from calib.data.guess.metadata import column_roles, unused_reason, unused_role, with_others
 from calib.data.guess.outputs import Outputs, by_pattern, candidates
 from calib.data.guess.problems import Problem, problem_of
 from calib.data.guess.reading import (
@@ -79,9 +80,9 @@ class Guess:
         """Return whether the first reading is taken."""
         return bool(self.readings) and not self.doubt
 
-    def choices(self, given: Choices) -> Choices:
+    def choices(self, chosen: Choices) -> Choices:
         """Return the choices with what was guessed."""
-        return with_others(self.columns, with_reading(self.readings[0], given))
+        return with_others(self.columns, with_reading(self.readings[0], chosen))
 
 
 def guess(
@@ -101,28 +102,29 @@ def guess(
     labels_elsewhere : whether the labels lie in another file, so that none are looked for here.
     """
     chosen = chosen or Choices()
-    known = columns_of(columns)
+    by_name = columns_of(columns)
     by_hand = labels_elsewhere or chosen.labels or chosen.outputs
-    problem = None if by_hand else problem_of([*known.values()], n_rows)
-    found = readings_of(known, chosen, labels_elsewhere) if problem is None else []
-    if not found:
-        left = [
-            ColumnRole(name, left_as(column), why_left(column)) for name, column in known.items()
+    problem = None if by_hand else problem_of([*by_name.values()], n_rows)
+    ranked = readings_of(by_name, chosen, labels_elsewhere) if problem is None else []
+    if not ranked:
+        unused = [
+            ColumnRole(name, unused_role(column), unused_reason(column))
+            for name, column in by_name.items()
         ]
-        return Guess(tuple(left), (), "", known, problem)
-    first = found[0]
-    doubt = doubt_about(first, found[1:], chosen)
+        return Guess(tuple(unused), (), "", by_name, problem)
+    first = ranked[0]
+    doubt = doubt_about(first, ranked[1:], chosen)
     better = in_better_order(first) if doubt else None
     clear = replace(first, label_values=unless_usual(first.label_values))
     # What is only perhaps an outcome is not offered beside one that is named so.
-    likely = [r for r in found if r.ranks[0] <= max(first.ranks[0], SURE_OUTCOME)]
+    likely = [r for r in ranked if r.ranks[0] <= max(first.ranks[0], SURE_OUTCOME)]
     offered = [*([better] if better else []), *likely][:MOST_READINGS]
     readings = offered if doubt else [clear]
     reasons = dict(zip(("labels", "outputs"), first.reasons, strict=True))
     reasons["predicted"] = "the class that the model chose"
-    choices = with_others(known, with_reading(readings[0], chosen))
-    roles = column_roles(known, chosen, choices, reasons, n_rows)
-    return Guess(roles, tuple(readings), doubt, known)
+    choices = with_others(by_name, with_reading(readings[0], chosen))
+    roles = column_roles(by_name, chosen, choices, reasons, n_rows)
+    return Guess(roles, tuple(readings), doubt, by_name)
 
 
 # Readings.
@@ -135,24 +137,24 @@ def readings_of(
     outcomes: Sequence[Column | None] = (
         [None] if labels_elsewhere else possible_outcomes(columns, chosen)
     )
-    given = [columns[name] for name in names_in(chosen.outputs)]
-    taken = chosen.columns(but="outputs")
-    free = [column for name, column in columns.items() if name not in taken]
-    families = [] if given else by_pattern(free)
-    named = {c for c in outcomes if c is not None and c.says in ("truth", "label", "event")}
-    found = []
+    selected = [columns[name] for name in names_in(chosen.outputs)]
+    used = chosen.columns(but="outputs")
+    free = [column for name, column in columns.items() if name not in used]
+    families = [] if selected else by_pattern(free)
+    named = {c for c in outcomes if c is not None and c.meaning in ("truth", "label", "event")}
+    ranked = []
     for outcome in outcomes:
-        likely = [Outputs.from_columns(given)] if given else []
+        likely = [Outputs.from_columns(selected)] if selected else []
         likely = likely or candidates(free, families, outcome, chosen)
         for reading in (r for o in likely for r in directions(outcome, o, columns, chosen)):
             by_hand = outcome is None or chosen.labels
             of_outcome = AS_CHOSEN if by_hand else outcome_rank(reading, bool(named - {outcome}))
-            of_outputs = AS_CHOSEN if given else outputs_rank(reading)
+            of_outputs = AS_CHOSEN if selected else outputs_rank(reading)
             if of_outcome and of_outputs:
                 ranks, reasons = (of_outcome[0], of_outputs[0]), (of_outcome[1], of_outputs[1])
-                found.append(replace(reading, ranks=ranks, reasons=reasons))
+                ranked.append(replace(reading, ranks=ranks, reasons=reasons))
     distinct: dict[Any, Reading] = {}
-    for r in sorted(found, key=lambda r: (sum(r.ranks), r.ranks)):
+    for r in sorted(ranked, key=lambda r: (sum(r.ranks), r.ranks)):
         # Pairs compare two columns, whichever of them is the outcome.
         compared = frozenset((r.outcome, r.predicted)) if r.pairs else r.outcome
         distinct.setdefault((compared, r.outputs, r.pairs, r.label_values), r)
@@ -164,21 +166,25 @@ def possible_outcomes(columns: Mapping[str, Column], chosen: Choices) -> list[Co
     """Return columns that may be the outcome; no constant, time or id."""
     if isinstance(chosen.labels, str) and chosen.labels:
         return [columns[chosen.labels]]
-    taken = chosen.columns(but="labels")
-    free = [column for column in columns.values() if column.name not in taken]
-    spoken = any(column.says == "predicted" for column in free)
+    used = chosen.columns(but="labels")
+    free = [column for column in columns.values() if column.name not in used]
+    spoken = any(column.meaning == "predicted" for column in free)
     named = ("truth", "correct", "label", "event")
     fit = [
         c
         for c in free
-        if (c.names_classes or c.says == "label" or (c.says == "truth" and (spoken or c.is_whole)))
-        and c.says not in ("predicted", "output", "split")
+        if (
+            c.names_classes
+            or c.meaning == "label"
+            or (c.meaning == "truth" and (spoken or c.is_whole))
+        )
+        and c.meaning not in ("predicted", "output", "split")
         and not c.is_counter
-        and (len(c.values) > 1 or c.says in named)
+        and (len(c.values) > 1 or c.meaning in named)
     ]
     fit = [c for c in fit if not set(tokens(c.name)) & w.JUDGE] or fit
     order = dict(zip(named, (0, 1, 2, 2), strict=True))
-    fit.sort(key=lambda c: (order.get(c.says, 3), not c.yes_or_no, len(c.values), c.name))
+    fit.sort(key=lambda c: (order.get(c.meaning, 3), not c.yes_or_no, len(c.values), c.name))
     return fit[:MOST_OUTCOMES]
 
 
@@ -192,24 +198,24 @@ def directions(
     reading = Reading(outcome, outputs, predicted)
     settled = chosen.label_values is not None
     if not outputs.is_single:
-        known = settled or chosen.class_names
-        return [reading] if known else orders_of_columns(reading, bool(chosen.outputs))
-    of_answer, of_class = ways_of_one_column(reading, chosen)
-    found = []
-    if of_answer:
-        compared = not tells_correct(outcome, reading.score)
-        found.append(replace(reading, pairs=True, predicted=predicted if compared else None))
+        ordered_by_hand = settled or chosen.class_names
+        return [reading] if ordered_by_hand else orders_of_columns(reading, bool(chosen.outputs))
+    as_pairs, of_class = column_uses(reading, chosen)
+    readings = []
+    if as_pairs:
+        compared = not marks_correct(outcome, reading.score)
+        readings.append(replace(reading, pairs=True, predicted=predicted if compared else None))
     if not of_class or (len(outcome.values) > 2 and chosen.kind is None):
-        return found
+        return readings
     if len(outcome.values) != 2 or settled:
-        return [*found, reading]
+        return [*readings, reading]
     event, strength = event_of(outcome, reading.score)
     level = columns.get(LEVEL)
     if level is not None and len(level.values) == 1 and level.values[0] in outcome.values:
         event, strength = level.values[0], "named"
     if strength == "likely" and chosen.labels and chosen.outputs:
         strength = "named"
-    return [*found, *both_directions(reading, event, strength)]
+    return [*readings, *both_directions(reading, event, strength)]
 
 
 def both_directions(reading: Reading, event: str, strength: Strength) -> list[Reading]:
@@ -239,19 +245,19 @@ def orders_of_columns(reading: Reading, chosen: bool) -> list[Reading]:
     ]
 
 
-def ways_of_one_column(reading: Reading, chosen: Choices) -> tuple[bool, bool]:
+def column_uses(reading: Reading, chosen: Choices) -> tuple[bool, bool]:
     """Return whether one column may be the confidence in an answer, and the probability of a class."""
     score, outcome, predicted = reading.score, reading.truth, reading.predicted
     if chosen.kind is not None:
         return chosen.kind == "pairs", chosen.kind != "pairs"
-    if tells_correct(outcome, score):
+    if marks_correct(outcome, score):
         return True, False
     if len(outcome.values) > 2:
         either = not score.low < 0 < score.high
         return either and predicted is not None, either and predicted is None
     if predicted is not None:
         sure = score.low >= 0.5
-        return sure or bool(score.words & w.CONFIDENCE), not sure
+        return sure or bool(score.terms & w.CONFIDENCE), not sure
     # Where no value is below a half it may be the confidence in what was predicted, which is not there.
     return score.low >= 0.5 and score.in_unit, True
 
@@ -262,19 +268,26 @@ def predicted_column(
     """Return the column of predicted classes: chosen, or named so with labels in common, or the only one with these."""
     if chosen.predicted is not None:
         return columns.get(chosen.predicted)
-    taken = {outcome.name, *outputs.names, *chosen.columns(but="predicted")}
-    free = [c for c in columns.values() if c.name not in taken and {*c.values} & {*outcome.values}]
-    found = [column for column in free if column.says == "predicted"]
-    if not found and outputs.is_single and len(outcome.values) > 2 and outcome.numbers is None:
-        found = [c for c in free if have_same_values(c, outcome)]
-        found = found if len(found) == 1 and found[0].says != "truth" else []
-    if not found and outcome.says == "truth":
+    used = {outcome.name, *outputs.names, *chosen.columns(but="predicted")}
+    free = [c for c in columns.values() if c.name not in used and {*c.values} & {*outcome.values}]
+    predictions = [column for column in free if column.meaning == "predicted"]
+    if (
+        not predictions
+        and outputs.is_single
+        and len(outcome.values) > 2
+        and outcome.numbers is None
+    ):
+        predictions = [c for c in free if have_same_values(c, outcome)]
+        predictions = (
+            predictions if len(predictions) == 1 and predictions[0].meaning != "truth" else []
+        )
+    if not predictions and outcome.meaning == "truth":
         # What is only called a label or an answer beside the true one.
-        found = [c for c in free if set(tokens(c.name)) <= w.CLASS | w.RESPONSES]
-    words = set(tokens(outputs.stem))
+        predictions = [c for c in free if set(tokens(c.name)) <= w.CLASS | w.RESPONSES]
+    stem = set(tokens(outputs.stem))
     return max(
-        found,
-        key=lambda c: (len(words & set(tokens(c.name))), c.says == "predicted", c.name),
+        predictions,
+        key=lambda c: (len(stem & set(tokens(c.name))), c.meaning == "predicted", c.name),
         default=None,
     )
 
@@ -288,14 +301,14 @@ def have_same_values(first: Column, second: Column) -> bool:
 # Doubts.
 
 
-def doubt_about(first: Reading, found: Sequence[Reading], chosen: Choices) -> str:
+def doubt_about(first: Reading, others: Sequence[Reading], chosen: Choices) -> str:
     """Return why the likeliest reading is asked about; empty where names give it and the data do not veto."""
-    doubt = other_columns(first, found, chosen) or odd_columns(first)
+    doubt = other_columns(first, others, chosen) or odd_columns(first)
     if doubt:
         return doubt
     if any(
         r.pairs != first.pairs and r.outputs == first.outputs and sum(r.ranks) <= sum(first.ranks)
-        for r in found
+        for r in others
     ):
         return "the score may be a confidence or the probability of a class"
     if first.ranks[0] > SURE_OUTCOME or first.ranks[1] > SURE_OUTPUTS:
@@ -303,14 +316,14 @@ def doubt_about(first: Reading, found: Sequence[Reading], chosen: Choices) -> st
     if first.outcome is None:
         return ""
     single = first.outputs.is_single and not first.pairs
-    varies = len(first.truth.values) > 1 or first.truth.says in ("truth", "label")
+    varies = len(first.truth.values) > 1 or first.truth.meaning in ("truth", "label")
     if single and first.ranks[0] and not varies:
         return "too little says so"
     if chosen.label_values is not None or chosen.event is not None:
         return ""
     directions = [
         first,
-        *(r for r in found if r.outcome is first.outcome and r.strength != "open"),
+        *(r for r in others if r.outcome is first.outcome and r.strength != "open"),
     ]
     if any(r.support <= -SIGNIFICANT for r in directions):
         return "the data speak against it"

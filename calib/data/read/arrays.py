@@ -85,7 +85,7 @@ NAMES = "class_names"
 """Array that holds the columns of a table of outputs, which name the classes."""
 
 
-def open_arrays(given: Mapping[Any, Any]) -> Arrays:
+def open_arrays(arrays_by_name: Mapping[Any, Any]) -> Arrays:
     """Arrays and tensors by name, as of a file of NumPy's; loading changes copies of them.
 
     Raises
@@ -93,16 +93,20 @@ def open_arrays(given: Mapping[Any, Any]) -> Arrays:
     InvalidUpload
         For what is no array, and for two tables of pandas whose rows are called differently.
     """
-    indexed = {str(n): value.index for n, value in given.items() if is_indexed(value)}
+    indexed = {str(n): value.index for n, value in arrays_by_name.items() if is_indexed(value)}
     first = next(iter(indexed), "")
-    if other := next((name for name, own in indexed.items() if not own.equals(indexed[first])), ""):
+    if other := next(
+        (name for name, index in indexed.items() if not index.equals(indexed[first])), ""
+    ):
         reason_ = (
             f"{first} and {other} have different indexes, so their rows may not belong together."
         )
         action = "Align them by their index, or give arrays in one order with to_numpy()."
         raise InvalidUpload("index", reason_, action)
-    arrays = {str(n): as_array(value, str(n)) for n, value in given.items() if value is not None}
-    for name, value in given.items() if NAMES not in arrays else ():
+    arrays = {
+        str(n): as_array(value, str(n)) for n, value in arrays_by_name.items() if value is not None
+    }
+    for name, value in arrays_by_name.items() if NAMES not in arrays else ():
         columns = column_names(value)
         if canonical(str(name)).base in OUTPUTS and arrays[str(name)].shape[1:] == (len(columns),):
             arrays[NAMES] = np.array(columns, dtype=np.str_)

@@ -168,14 +168,14 @@ def distinct(values: Array) -> tuple[Array, npt.NDArray[np.intp]]:
     """The different values in order, and which of them each item is."""
     values = values.reshape(-1)
     if values.dtype.kind != "U":
-        found = np.unique(values)
-        return found, np.searchsorted(found, values)
+        unique = np.unique(values)
+        return unique, np.searchsorted(unique, values)
     numbers: dict[str, int] = {}
     places = np.empty(len(values), dtype=np.intp)
     for rows in blocks(len(values), entries=AT_ONCE):
         places[rows] = [numbers.setdefault(text, len(numbers)) for text in values[rows].tolist()]
-    found, order = np.unique(np.array([*numbers], dtype=values.dtype), return_inverse=True)
-    return found, order.reshape(-1)[places]
+    unique, order = np.unique(np.array([*numbers], dtype=values.dtype), return_inverse=True)
+    return unique, order.reshape(-1)[places]
 
 
 class Arrays(Contents):

@@ -148,11 +148,11 @@ def open_columns(
     columns = from_texts(list(zip(table.column_names, table.columns, strict=True)))
     for _ in range(DEPTH if any(pa.types.is_nested(column.type) for _, column in columns) else 0):
         columns = opened(by_label(columns), name)
-    nested = {own: kind_of(column) for own, column in columns}
-    nested = {own: kind for own, kind in nested.items() if kind}
-    if left := [f"{own} ({kind})" for own, kind in nested.items()]:
-        findings.append(info("nested", f"Nested values of {name} were left out: {listed(left)}."))
-    table = pa.table([column for _, column in columns], names=[own for own, _ in columns])
+    nested = {field: kind_of(column) for field, column in columns}
+    nested = {field: kind for field, kind in nested.items() if kind}
+    if unused := [f"{field} ({kind})" for field, kind in nested.items()]:
+        findings.append(info("nested", f"Nested values of {name} were left out: {listed(unused)}."))
+    table = pa.table([column for _, column in columns], names=[field for field, _ in columns])
     contents = Table(name, table, bool(choices.drop_bad_rows))
     contents.findings = findings
     contents.nested = nested
@@ -215,18 +215,18 @@ def opened(columns: Columns, file: str) -> Columns:
         for width, (_, column) in zip(widths, columns, strict=True)
         if width
     }
-    found: Columns = []
+    columns_opened: Columns = []
     for width, (name, column) in zip(widths, columns, strict=True):
         items: Columns = [(name, column)]
         if pa.types.is_struct(column.type):
             names = [f"{name}_{field.name}" for field in column.type]
             items = list(zip(names, column.flatten(), strict=True)) or items
         elif width and not {(width, True), (width, False)} <= kinds:
-            check_count(len(found) + width, file)
+            check_count(len(columns_opened) + width, file)
             items = [(f"{name}_{j}", pc.list_element(column, j)) for j in range(width)]
-        found += items
-        check_count(len(found), file)
-    return found
+        columns_opened += items
+        check_count(len(columns_opened), file)
+    return columns_opened
 
 
 def by_label(columns: Columns) -> Columns:
@@ -236,7 +236,7 @@ def by_label(columns: Columns) -> Columns:
     """
     import pyarrow as pa
 
-    found: Columns = []
+    labelled: Columns = []
     used: set[str] = set()
     for name, column in columns:
         item = column.type.value_type if cells_of(column.type) == "list" else None
@@ -246,11 +246,13 @@ def by_label(columns: Columns) -> Columns:
             if len(fields) == item.num_fields - 1 == 1 and fields <= VALUES:
                 (value,) = fields
                 cells = column.to_pylist()
-                rows = [cell and {str(one["label"]): one[value] for one in cell} for cell in cells]
+                rows = [
+                    cell and {str(entry["label"]): entry[value] for entry in cell} for cell in cells
+                ]
                 name = name if canonical(name).base in OUTPUTS else "score"
         elif is_numbers(column) and is_prediction(name):
-            free = [(own, labels) for own, labels in columns if own not in used]
-            if labels := labels_beside(column, free):
+            free = [(field, labels) for field, labels in columns if field not in used]
+            if labels := label_lists(column, free):
                 used.add(labels)
                 pairs = zip(dict(columns)[labels].to_pylist(), column.to_pylist(), strict=True)
                 rows = [pair[0] and dict(zip(*pair, strict=True)) for pair in pairs]
@@ -258,11 +260,11 @@ def by_label(columns: Columns) -> Columns:
             names = sorted({label for row in rows if row for label in row})
             kind = pa.struct([(label, pa.float64()) for label in names])
             column = pa.chunked_array([pa.array(rows, kind)])
-        found.append((name, column))
-    return [(name, column) for name, column in found if name not in used]
+        labelled.append((name, column))
+    return [(name, column) for name, column in labelled if name not in used]
 
 
-def labels_beside(numbers: pa.ChunkedArray, columns: Columns) -> str:
+def label_lists(numbers: pa.ChunkedArray, columns: Columns) -> str:
     """Return the column of lists of labels, as many as there are numbers; "" where there is none.
 
     Of several it is the one whose labels occur in columns of text.
@@ -272,10 +274,10 @@ def labels_beside(numbers: pa.ChunkedArray, columns: Columns) -> str:
     cells = {name: column.slice(0, HEAD) for name, column in columns}
     kinds = {name: cells_of(column.type) for name, column in columns}
     texts = [pc.unique(cells[name]).to_pylist() for name in cells if kinds[name] == "text"]
-    known = {text for values in texts for text in values}
+    classes = {text for values in texts for text in values}
     lengths = pc.list_value_length(numbers)
     common = {
-        name: len(known & {*pc.unique(pc.list_flatten(cells[name])).to_pylist()})
+        name: len(classes & {*pc.unique(pc.list_flatten(cells[name])).to_pylist()})
         for name, column in columns
         if kinds[name] == "list" and cells_of(column.type.value_type) == "text"
         if lengths.equals(pc.list_value_length(column))

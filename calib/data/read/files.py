@@ -152,27 +152,27 @@ def pickled(name: str) -> InvalidUpload:
     )
 
 
-def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> Contents:
+def contents_of(form: Format, name: str, file: BinaryIO, choices: Choices) -> Contents:
     """The reader of one format; each loads pyarrow, h5py or openpyxl only where it needs it."""
     arrays = {"npz": open_npz, "npy": open_npy, "hdf5": open_hdf5}
     columns = {"parquet": open_parquet, "arrow": open_arrow}
-    if found in arrays:
-        return arrays[found](name, file)
-    if found in columns:
-        return columns[found](name, file, choices)
-    if found == "xlsx":
+    if form in arrays:
+        return arrays[form](name, file)
+    if form in columns:
+        return columns[form](name, file, choices)
+    if form == "xlsx":
         return open_spreadsheet(name, file, choices)
-    if found == "eval":
+    if form == "eval":
         return open_records(eval_samples(name, file), choices, name)
-    content = text_in(name, gzip.GzipFile(fileobj=file) if found == "gzip" else file)
-    if found == "gzip":
+    content = text_in(name, gzip.GzipFile(fileobj=file) if form == "gzip" else file)
+    if form == "gzip":
         inner = io.BytesIO(content)
         packed = sniff(name, inner)
-        if packed == "hdf5":  # it would pass reads_apart
+        if packed == "hdf5":  # it would pass reads_isolated
             reason = f"{name} is HDF5 packed with gzip."
             raise InvalidUpload("gzip", reason, "Unpack it first, with gunzip.")
         return contents_of(packed, name, inner, choices)
-    if found == "json":
+    if form == "json":
         return open_json(name, as_text(content, infer_encoding(content), name), choices)
     return open_text(name, content, choices)
 
@@ -180,14 +180,14 @@ def contents_of(found: Format, name: str, file: BinaryIO, choices: Choices) -> C
 def eval_samples(name: str, file: BinaryIO) -> list[Any]:
     """The samples of a log of Inspect AI, a zip archive with one JSON document each."""
     samples: list[Any] = []
-    left = MAX_TEXT
+    budget = MAX_TEXT
     with reading(name), zipfile.ZipFile(file) as archive:
         members = [m for m in archive.infolist() if m.filename.startswith("samples/")]
         check_count(len(members), name)
         for member in members:
             with archive.open(member) as stream:
-                content = text_in(name, stream, left)
-            left -= len(content)
+                content = text_in(name, stream, budget)
+            budget -= len(content)
             samples.append(json.loads(content))
     return samples
 
@@ -215,7 +215,7 @@ def in_memory(source: Any) -> bool:
     return isinstance(source, Mapping) or is_frame
 
 
-def reads_apart(isolate: bool | None, *sources: Source | None) -> bool:
+def reads_isolated(isolate: bool | None, *sources: Source | None) -> bool:
     """Return whether files are read in a process of their own: as asked, or where one is HDF5 and a filter is there.
 
     HDF5 below 2, where TensorFlow's bound on h5py keeps it, has open advisories. Tables in memory are not read.
@@ -265,12 +265,12 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
         name, content = source
         if isinstance(content, (bytes, bytearray, memoryview)):
             content = io.BytesIO(content)
-        return shown_name(name), content
+        return display_name(name), content
     if not isinstance(source, (str, Path)):
         kind = f"A {shortened(type(source).__name__)} is neither a file nor a table that is read"
         action = "Give a path, (name, bytes), a DataFrame or Arrow table, or arrays as {'outputs': ..., 'labels': ...}."
         raise InvalidUpload("source", f"{kind}; a single array needs labels beside it.", action)
-    name = shown_name(source)
+    name = display_name(source)
     try:
         file = Path(source).open("rb")  # noqa: SIM115
     except (OSError, ValueError) as error:  # no system takes a path with such characters
@@ -288,7 +288,7 @@ LONGEST_NAME = 120
 """Characters of a file's name in a sentence; an upload may have any name."""
 
 
-def shown_name(path: str | Path) -> str:
+def display_name(path: str | Path) -> str:
     """A file's name for sentences: one line that stays short, with the ending that says what it should hold."""
     name = Path(path).name
     name = (name if name.isprintable() else one_line(name)) or "The file"

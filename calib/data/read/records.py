@@ -131,7 +131,7 @@ def open_records(rows: Iterable[Any], choices: Choices, name: str = "The table")
         raise InvalidUpload("no_rows", reason, action)
     if contents.cells == {"label": "text", "score": "number"} and is_first_choice(contents):
         names = {"label": "predicted_label", "score": "confidence"}
-        table = contents.table.rename_columns([names[own] for own in contents.names])
+        table = contents.table.rename_columns([names[field] for field in contents.names])
         contents = Table(name, table, bool(choices.drop_bad_rows))
         reason = (
             f"{name} holds label and score alone, as a text-classification pipeline gives its first choice: "
@@ -189,8 +189,8 @@ def typed(values: list[Any]) -> pa.Array:
 
 def is_harness_sample(row: Any) -> bool:
     """Return whether an object has the keys of a logged sample."""
-    known = isinstance(row, dict) and "target" in row and ("doc" in row or "doc_id" in row)
-    return known and any(key in row for key in RESPONSES)
+    has_target = isinstance(row, dict) and "target" in row and ("doc" in row or "doc_id" in row)
+    return has_target and any(key in row for key in RESPONSES)
 
 
 def harness_rows(samples: Iterable[Any], file: str) -> tuple[list[dict[str, Any]], Findings]:
@@ -270,7 +270,7 @@ def is_decision_log(row: Any) -> bool:
     """Return whether an object holds a list of typed answers with names."""
     answers = row.get("answers") if isinstance(row, dict) else None
     return isinstance(answers, list) and any(
-        isinstance(answer, dict) and {"type", "name"} <= answer.keys() for answer in answers
+        isinstance(entry, dict) and {"type", "name"} <= entry.keys() for entry in answers
     )
 
 
@@ -279,12 +279,12 @@ def by_question(row: Any) -> Any:
     if not is_decision_log(row):
         return row
     answers = {}
-    for answer in row["answers"]:
-        if isinstance(answer, dict) and "name" in answer:
-            plain = {key: value for key, value in answer.items() if key != "name"}
-            options = answer.get("probabilities")
+    for entry in row["answers"]:
+        if isinstance(entry, dict) and "name" in entry:
+            plain = {key: value for key, value in entry.items() if key != "name"}
+            options = entry.get("probabilities")
             if isinstance(options, list) and all(isinstance(item, dict) for item in options):
                 named = {str(item.get("value")): item.get("probability") for item in options}
                 plain["probabilities"] = named
-            answers[str(answer["name"])] = plain
+            answers[str(entry["name"])] = plain
     return {**row, "answers": answers}

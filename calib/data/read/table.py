@@ -78,15 +78,15 @@ class Table(Contents):
         """One column as Arrow has it."""
         return self.table.column(name)
 
-    def taken(self, rows: list[int] | None, without: str = "") -> Table:
+    def selected(self, rows: list[int] | None, without: str = "") -> Table:
         """The same table with the rows of these numbers, in their order, or all; without one of its columns."""
         with reading(self.name):
             table = self.table.drop_columns([without]) if without else self.table
             table = table if rows is None else table.take(rows)
-            taken = Table(self.name, table, self._drop_bad_cells)
-        taken.format_choices = self.format_choices
-        taken.nested = self.nested
-        return taken
+            chosen = Table(self.name, table, self._drop_bad_cells)
+        chosen.format_choices = self.format_choices
+        chosen.nested = self.nested
+        return chosen
 
     def sample(self) -> dict[str, Array]:
         """Return rows from all of the table, at most :data:`SAMPLE_ROWS`, by which columns are recognised.
@@ -171,8 +171,10 @@ def without_twins(table: pa.Table) -> pa.Table:
     """A table without columns that repeat another one, name and cells, as a join leaves the id."""
     first: dict[str, int] = {}
     places = {j: first.setdefault(name, j) for j, name in enumerate(table.column_names)}
-    own = [j for j, k in places.items() if j == k or not table.column(j).equals(table.column(k))]
-    return table if len(own) == table.num_columns else table.select(own)
+    first_places = [
+        j for j, k in places.items() if j == k or not table.column(j).equals(table.column(k))
+    ]
+    return table if len(first_places) == table.num_columns else table.select(first_places)
 
 
 def texts(column: pa.ChunkedArray) -> Array:
@@ -181,8 +183,8 @@ def texts(column: pa.ChunkedArray) -> Array:
     import pyarrow.compute as pc
 
     # Only the different texts become Python objects, however many rows repeat them.
-    found = pc.fill_null(column.cast(pa.large_string()), "").combine_chunks().dictionary_encode()
-    return np.array(found.dictionary.to_pylist(), dtype=np.str_)[found.indices.to_numpy()]
+    encoded = pc.fill_null(column.cast(pa.large_string()), "").combine_chunks().dictionary_encode()
+    return np.array(encoded.dictionary.to_pylist(), dtype=np.str_)[encoded.indices.to_numpy()]
 
 
 def matrix(column: pa.ChunkedArray, what: str) -> Array:

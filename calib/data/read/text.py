@@ -165,7 +165,7 @@ def _likely_encodings(content: bytes) -> Iterator[str]:
 
     special = [line for line in content[:SAMPLE].splitlines() if not line.isascii()]
     likeliest = from_bytes(b"\n".join(special[: 10 * SAMPLE_LINES]), cp_isolation=[*CODE_PAGES])
-    yield from (found.encoding for found in likeliest)
+    yield from (match.encoding for match in likeliest)
     yield "cp1252"
 
 
@@ -233,20 +233,20 @@ def infer_delimiter(lines: list[str], file: str) -> str:
     in the text of every row.
     """
     lines = [line for line in lines if not line.lstrip().startswith(COMMENTS)] or lines
-    found = []
+    candidates = []
     for delimiter in DELIMITERS:
         widths = [len(cells) for cells in cells_of(lines, delimiter)]
         usual = mode(widths)
-        between_words = delimiter == " " and any(width != usual for width in widths[1:])
+        is_blank = delimiter == " " and any(width != usual for width in widths[1:])
         if usual > 1 and widths.count(usual) > len(widths) / 2:
             other_header = not max(2, usual - 1) <= widths[0] <= usual
-            found.append((between_words or other_header, delimiter))
+            candidates.append((is_blank or other_header, delimiter))
     aligned = len(lines) > 1 and sum("  " in line.strip() for line in lines) > len(lines) / 2
-    if aligned and (not found or found[0][1] == " "):
+    if aligned and (not candidates or candidates[0][1] == " "):
         reason = f"The columns of {file} are aligned by blanks, with no delimiter between them."
         action = "Save it as csv; in Python, pandas.read_fwf reads it."
         raise InvalidUpload("fixed_width", reason, action)
-    return min(found, key=lambda item: item[0], default=(False, ","))[1]
+    return min(candidates, key=lambda item: item[0], default=(False, ","))[1]
 
 
 def lines_above(texts: list[str], delimiter: str) -> int:
@@ -369,7 +369,7 @@ def chosen_sheet(
         raise InvalidUpload("no_rows", reason, action)
     titles = [sheet.title for sheet in tables]
     reason = f"{name} holds {len(tables)} sheets with tables: {listed(titles)}."
-    readings = {f"Sheet {shortened(own)!r}": {"sheet": own} for own in titles[:MOST_SHEETS]}
+    readings = {f"Sheet {shortened(title)!r}": {"sheet": title} for title in titles[:MOST_SHEETS]}
     action = "Choose one by the option sheet."
     raise InvalidUpload("several_sheets", reason, action, readings=readings)
 

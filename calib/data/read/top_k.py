@@ -17,12 +17,12 @@ from calib.data.guess.arrays import infer_label
 from calib.data.names import CLASS_NAMES, LABELS, canonical, first_named
 from calib.data.options import Choices
 from calib.data.read.base import Array, ArrayInfo, Arrays, Contents, Read
-from calib.data.words import listed_words
+from calib.data.words import listed_terms
 from calib.errors import Finding
 from calib.formatting import plural
 from calib.numerics import Floats, logsumexp
 
-VALUES, INDICES, REST = map(listed_words, ("top_k_values", "top_k_indices", "top_k_rest"))
+VALUES, INDICES, REST = map(listed_terms, ("top_k_values", "top_k_indices", "top_k_rest"))
 """Names of the arrays, the least ambiguous first; lower case, without separators."""
 
 CONFIDENCE = "confidence"
@@ -99,8 +99,8 @@ def confidence_of(logits: Floats, rest: Array | None, name: str) -> tuple[Floats
     read = f"The {k:,} largest values of each row were read as pairs: whether the first choice is correct, and "
     save = "Save rest: the logsumexp of all logits of a row that are not among its values."
     if rest is None and (total <= np.log1p(LIKE_PROBABILITIES)).all():
-        found = info("top_k", f"{read}its probability. values are log-probabilities.")
-        return np.minimum(np.exp(logits.max(axis=1)), 1.0), found
+        finding = info("top_k", f"{read}its probability. values are log-probabilities.")
+        return np.minimum(np.exp(logits.max(axis=1)), 1.0), finding
     if rest is None:
         share = f"{read}its share among these {k:,} classes, which is too high where other classes are likely."
         return np.exp(logits.max(axis=1) - total), warning("top_k", share, save)
@@ -110,8 +110,8 @@ def confidence_of(logits: Floats, rest: Array | None, name: str) -> tuple[Floats
     if (rest >= total).all():
         reason = f"In each row of {name} rest is larger than the logsumexp of values, as that of all logits is."
         raise InvalidUpload("top_k_rest", reason, save)
-    found = info("top_k", f"{read}its probability, by a softmax over values and rest.")
-    return np.exp(logits.max(axis=1) - np.logaddexp(total, rest)), found
+    finding = info("top_k", f"{read}its probability, by a softmax over values and rest.")
+    return np.exp(logits.max(axis=1) - np.logaddexp(total, rest)), finding
 
 
 def class_labels(contents: Contents, labels: Contents | None, choices: Choices, n: int) -> Array:
@@ -123,11 +123,11 @@ def class_labels(contents: Contents, labels: Contents | None, choices: Choices, 
     if not name or name not in source:
         reason = f"{source.name} holds no labels."
         raise InvalidUpload("no_labels", reason, "Save an array labels of shape (n,).")
-    found = source.read(name).reshape(-1)
-    if len(found) != n or found.dtype.kind not in "iuf":
+    truth = source.read(name).reshape(-1)
+    if len(truth) != n or truth.dtype.kind not in "iuf":
         reason = (
-            f"{name} holds {plural(len(found), 'value')} of type {found.dtype} for {plural(n, 'row')}; the number of "
+            f"{name} holds {plural(len(truth), 'value')} of type {truth.dtype} for {plural(n, 'row')}; the number of "
             "each row's class is needed, as in the indices."
         )
         raise InvalidUpload("top_k_labels", reason, "Save labels as int64 of shape (n,).")
-    return found
+    return truth

@@ -137,7 +137,7 @@ def choosers(
         return {}
     changes = by_hand(chosen)
     if offered is not None and chosen == {name: role for name, (role, _) in roles.items()}:
-        changes = dict(Choices.from_roles(offered.roles).given())
+        changes = dict(Choices.from_roles(offered.roles).explicit())
     return {**changes, "weight_kind": weight_kind if "weight" in chosen.values() else None}
 
 
@@ -252,7 +252,7 @@ def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:
 
 def remember(reading: Reading) -> None:
     """Keep what was decided for tables with the same columns."""
-    decided = {name: value for name, value in reading.choices.given().items() if name in DECIDED}
+    decided = {name: value for name, value in reading.choices.explicit().items() if name in DECIDED}
     if decided and (columns := _columns(reading)):
         st.session_state.setdefault(REMEMBERED, {})[columns] = decided
 

@@ -12,7 +12,7 @@ import streamlit as st
 from calib.canonical import KINDS, SCALES, describe_scale
 from calib.data import Choices, DataError, Inspection, inspect
 from calib.data.findings import InvalidUpload
-from calib.data.guess.files import SOURCE, Looked, look_at, roles_of_files
+from calib.data.guess.files import SOURCE, FileInfo, look_at, roles_of_files
 from calib.data.loading import APART, in_a_reader
 from calib.data.options import COLUMNS, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
@@ -148,7 +148,7 @@ def proposed_roles(files: Sequence[StoredUpload]) -> tuple[str, ...]:
     try:
         looked = in_a_reader(look_at, sources) if APART else look_at(sources)
     except (DataError, InvalidUpload):  # a file ended its reader, which is said when it is read
-        looked = tuple(Looked(file.filename) for file in most)
+        looked = tuple(FileInfo(file.filename) for file in most)
     for file in most:
         file.seek(0)
     session = find_session()

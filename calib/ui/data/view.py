@@ -16,7 +16,7 @@ from calib.data import DataError, Finding, Inspection, Predictions
 from calib.data.guess.files import SOURCE
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
-from calib.data.split import part_size, said_of_clusters
+from calib.data.split import describe_clusters, part_size
 from calib.diagnostics.reliability import diagram_parts
 from calib.evaluation import Evaluation
 from calib.formatting import escape_markdown, listed, plural
@@ -447,7 +447,7 @@ def split_controls(session: OpenSession) -> None:
         of_them = f"{literal(data.event.name)} in {happened:,} and {also:,} of them"
     st.caption(f"{plural(n, 'calibration row')}, {plural(n_test, 'test row')}; {of_them}.")
     asked = None if session.part is None else part_size(session.part, len(data))
-    if said := said_of_clusters(session.calibration.clusters, session.test.clusters, asked):
+    if said := describe_clusters(session.calibration.clusters, session.test.clusters, asked):
         st.caption(said)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.data.guess.files import Looked, look_at, roles_of_files
+from calib.data.guess.files import FileInfo, look_at, roles_of_files
 from tests.conftest import npz_bytes
 from tests.data.conftest import csv_bytes
 
@@ -30,7 +30,7 @@ OUTPUTS, LABELS = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) %
     ],
 )  # fmt: skip
 def test_names_say_what_files_are(names, expected):
-    looked = [Looked(name) for name in names]
+    looked = [FileInfo(name) for name in names]
     assert list(roles_of_files(looked)) == expected
 
 

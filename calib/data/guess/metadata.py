@@ -52,14 +52,14 @@ def is_time(column: Column) -> bool:
 
 def holds_years(column: Column) -> bool:
     """Return whether a column holds years and is named as a time: ``accident_year``, not ``birth_year``."""
-    words = tokens(column.name)
-    named = words[-1:] and words[-1] in w.TIME and not w.ORIGIN.intersection(words)
+    pieces = tokens(column.name)
+    named = pieces[-1:] and pieces[-1] in w.TIME and not w.ORIGIN.intersection(pieces)
     return bool(named) and column.is_whole and FIRST_YEAR <= column.low < column.high <= LAST_YEAR
 
 
 def is_cluster(column: Column) -> bool:
     """Return whether a column is named after something with several rows, and its values repeat."""
-    return column.says == "cluster" and repeats(column, 0.9)
+    return column.meaning == "cluster" and repeats(column, 0.9)
 
 
 def is_coded(column: Column) -> bool:
@@ -67,14 +67,14 @@ def is_coded(column: Column) -> bool:
 
     Few levels are groups, such as "level 3" of an education, unless the name is that of a unit.
     """
-    words = tokens(column.name)
-    is_id = words == ("id",) or (len(words) > 1 and words[-1] in w.ID)
-    is_id = is_id and (words[-1] == "id" or column.low > 1)
+    pieces = tokens(column.name)
+    is_id = pieces == ("id",) or (len(pieces) > 1 and pieces[-1] in w.ID)
+    is_id = is_id and (pieces[-1] == "id" or column.low > 1)
     is_id = is_id and column.is_whole and not column.is_counter
     codes = column.numbers is None and all(map(CODE.fullmatch, column.values))
     levels = is_few(column, MOST_VALUES) and all(map(LEVEL.match, column.values))
     codes = codes and (names_unit(column) or not levels)
-    return column.says in ("", "id", "cluster") and repeats(column, 0.6) and (codes or is_id)
+    return column.meaning in ("", "id", "cluster") and repeats(column, 0.6) and (codes or is_id)
 
 
 def repeats(column: Column, share: float) -> bool:
@@ -86,7 +86,7 @@ def repeats(column: Column, share: float) -> bool:
 def is_group(column: Column) -> bool:
     """Return whether a column is text of few values, with rows enough for each."""
     text = column.numbers is None and not column.is_date
-    return text and is_few(column, FEW) and column.says in ("", "cluster", "id", "past")
+    return text and is_few(column, FEW) and column.meaning in ("", "cluster", "id", "past")
 
 
 def is_few(column: Column, most: int) -> bool:
@@ -98,21 +98,21 @@ def is_few(column: Column, most: int) -> bool:
 def is_feature(column: Column) -> bool:
     """Return whether a column holds complete numbers that vary, and its name says nothing else."""
     complete = column.numbers is not None and len(column.present) == len(column.cells)
-    silent = column.says in ("", "past") and not is_anonymous(column.name)
+    silent = column.meaning in ("", "past") and not is_anonymous(column.name)
     return complete and silent and not column.is_counter and len(column.values) > 1
 
 
 def names_models(column: Column) -> bool:
     """Return whether a column names the model or the question of a row, each with several rows; not ``car_model``."""
-    words = {*tokens(column.name)}
+    pieces = {*tokens(column.name)}
     n, rows = len(column.values), len(column.present)
-    if words and words <= w.PROBLEM:
+    if pieces and pieces <= w.PROBLEM:
         return 1 < n <= MOST_PROBLEMS and n * LEAST_OF_PROBLEM <= rows
-    named = bool(words & w.MODEL) and words <= w.MODEL | w.GROUP | w.ID | w.TEXT | {"ml", "ai"}
+    named = bool(pieces & w.MODEL) and pieces <= w.MODEL | w.GROUP | w.ID | w.TEXT | {"ml", "ai"}
     return named and 1 < n <= rows / 2 and (column.is_discrete or n <= FEW)
 
 
-class Beside(NamedTuple):
+class Rule(NamedTuple):
     """A meaning beside outcome and outputs: the option that names the column, the reason, and the rule."""
 
     option: str
@@ -120,16 +120,16 @@ class Beside(NamedTuple):
     fits: Callable[[Column], bool]
 
 
-BESIDE = (
-    Beside("split", "its two values are calibration and test", is_split),
-    Beside("times", "dates", is_time),
-    Beside("times", "years", holds_years),
-    Beside("groups", "named after models", names_models),
-    Beside("clusters", "named after something with several rows", is_cluster),
-    Beside("clusters", "codes that repeat", is_coded),
-    Beside("weights", "named as a weight", lambda c: c.says == "weight" and len(c.values) > 1),
-    Beside("groups", "named after a group", lambda column: column.says == "group"),
-    Beside("groups", "text of few values", is_group),
+RULES = (
+    Rule("split", "its two values are calibration and test", is_split),
+    Rule("times", "dates", is_time),
+    Rule("times", "years", holds_years),
+    Rule("groups", "named after models", names_models),
+    Rule("clusters", "named after something with several rows", is_cluster),
+    Rule("clusters", "codes that repeat", is_coded),
+    Rule("weights", "named as a weight", lambda c: c.meaning == "weight" and len(c.values) > 1),
+    Rule("groups", "named after a group", lambda column: column.meaning == "group"),
+    Rule("groups", "text of few values", is_group),
 )
 """Roles in the order in which they are looked for; of several columns that fit, the one with the fewest values."""
 
@@ -140,8 +140,8 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
     inferred: dict[str, Any] = {}
     labels = [columns[name] for name in names_in(chosen.labels) if name in columns]
     classes = {value for column in labels for value in column.values}
-    of_body = any(column.words & w.BODY for column in columns.values())
-    for option, _, fits in BESIDE:
+    of_body = any(column.terms & w.BODY for column in columns.values())
+    for option, _, fits in RULES:
         if option in inferred or getattr(chosen, option) is not None:
             continue
         if option == "weights" and of_body:
@@ -154,8 +154,8 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
         column = min(fit, key=lambda column: (len(column.values), column.name))
         inferred[option] = column.name
         del free[column.name]
-        words = {*tokens(column.name)}
-        if option == "weights" and words & w.SAMPLING and not words & w.COUNTS:
+        pieces = {*tokens(column.name)}
+        if option == "weights" and pieces & w.SAMPLING and not pieces & w.COUNTS:
             inferred["weight_kind"] = chosen.weight_kind or "sampling"
     if chosen.features is None and chosen.train_features is not None:
         numbers = [n for n, c in free.items() if c.numbers is not None and c.values]
@@ -166,8 +166,8 @@ def with_others(columns: Mapping[str, Column], chosen: Choices) -> Choices:
 
 def column_roles(
     columns: Mapping[str, Column],
-    given: Choices,
-    found: Choices,
+    chosen: Choices,
+    inferred: Choices,
     reasons: Mapping[str, str],
     n_rows: int,
 ) -> tuple[ColumnRole, ...]:
@@ -175,23 +175,23 @@ def column_roles(
 
     Parameters
     ----------
-    given : what was chosen by hand.
-    found : with what was inferred.
+    chosen : what was chosen by hand.
+    inferred : with what was inferred.
     reasons : of outcome, outputs and prediction, by option.
     n_rows : of the table, of which the columns may hold some alone.
     """
-    by_hand = given.columns()
+    by_hand = chosen.columns()
     options = {
         name: (role, option)
         for role, option in OPTION_OF_ROLE.items()
-        for name in names_in(getattr(found, option))
+        for name in names_in(getattr(inferred, option))
     }
     roles = []
     for name, column in columns.items():
         role: Any
-        role, option = options.get(name, (left_as(column), ""))
-        rules = [rule.reason for rule in BESIDE if rule.option == option and rule.fits(column)]
-        reason = reasons.get(option) or [*rules, "numbers" if option else why_left(column)][0]
+        role, option = options.get(name, (unused_role(column), ""))
+        rules = [rule.reason for rule in RULES if rule.option == option and rule.fits(column)]
+        reason = reasons.get(option) or [*rules, "numbers" if option else unused_reason(column)][0]
         if name in by_hand:
             reason = "as chosen"
         elif not column.is_date:
@@ -203,11 +203,11 @@ def column_roles(
     return tuple(roles)
 
 
-def left_as(column: Column) -> Role:
+def unused_role(column: Column) -> Role:
     """Return the role of a column that is not used otherwise; one of few values is kept as a further subgroup."""
-    if column.is_counter or column.all_different or column.says == "id":
+    if column.is_counter or column.all_different or column.meaning == "id":
         return "id"
-    silent = column.says in ("", "group", "cluster")
+    silent = column.meaning in ("", "group", "cluster")
     few = silent and column.is_discrete and is_few(column, MOST_VALUES)
     return "metadata" if few else "ignore"
 
@@ -221,7 +221,7 @@ LEFT = {
 """Reasons why a column with such a name is not used."""
 
 
-def why_left(column: Column) -> str:
+def unused_reason(column: Column) -> str:
     """Return why a column is not used."""
     if column.is_date:
         return "dates"
@@ -229,7 +229,7 @@ def why_left(column: Column) -> str:
         return "the same in every row"
     if column.is_counter:
         return "it counts the rows"
-    if left_as(column) == "metadata":
+    if unused_role(column) == "metadata":
         return "few values: a further subgroup"
-    own = "nearly every row has a value of its own" if column.all_different else "no role"
-    return LEFT.get(column.says, own)
+    otherwise = "nearly every row has a value of its own" if column.all_different else "no role"
+    return LEFT.get(column.meaning, otherwise)
