@@ -23,8 +23,8 @@ test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, a
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m long
 
 test-engines: $(BIN)/python ## exports and adapters where they run, in an environment with PyTorch, torchmetrics and MLflow
-	$(BIN)/python -m venv --clear build/engines
-	build/engines/bin/python -m pip install --quiet --disable-pip-version-check -r tests/engines.txt ".[fit,report,onnx,test]"
+	$(BIN)/python -m venv --without-pip --clear build/engines
+	$(BIN)/python -m pip --python build/engines install --quiet --disable-pip-version-check -r tests/engines.txt ".[fit,report,onnx,test]"
 	$(ONE_THREAD) build/engines/bin/python -m pytest -q -n 2 --dist loadscope -m engines tests/adapters tests/export
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
@@ -62,6 +62,7 @@ venv: $(BIN)/.app ## what the app needs
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 14), "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python3.11 app"'
 	$(PYTHON) -m venv .venv
+	$(INSTALL) --upgrade "pip>=24.3"  # older ones read all packages' metadata once for each package: minutes
 
 $(BIN)/.app: $(BIN)/python requirements.txt
 	$(INSTALL) --require-hashes -r requirements.txt
