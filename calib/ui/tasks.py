@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,6 +18,8 @@ from calib.data.loading import APART, in_a_reader
 from calib.data.names import tokens
 from calib.data.samples import FOLDER
 from calib.data.words import JUDGE
+from calib.engine import Data
+from calib.errors import CalibrationError
 from calib.formatting import (
     escape_markdown,
     listed,
@@ -29,13 +34,15 @@ from calib.formatting import (
 from calib.settings import studio
 from calib.tasks import Tasks, tasks_of
 from calib.tasks.audit import TaskAudit, judge_tasks
+from calib.tasks.fits import FittedTask, FittedTasks, fit_task
 from calib.tasks.judge import JudgedRows, judge_sentences, read_judge
 from calib.tasks.shapes import scorer_columns
 from calib.tasks.thresholds import TaskThresholds
 from calib.ui import widgets
-from calib.ui.fits import compute, ready
+from calib.ui.fits import compute, queue, ready
 from calib.ui.link import open_data
-from calib.ui.ready import awaited
+from calib.ui.ready import asked, awaited
+from calib.ui.server.guard import refresh_interval
 from calib.ui.server.memory import admit
 from calib.ui.session import OpenSession, Reading, Upload, find_session, find_visitor, once_for
 from calib.ui.text import add_notice, literal
@@ -48,6 +55,12 @@ TASKS = "calib_tasks"
 """The tasks of the upload read last, in Streamlit's session state; None for an upload that has none."""
 JUDGED = "calib_judged"
 """Verdicts and labels of the upload read last, in Streamlit's session state; None for an upload without a judge."""
+FITS = "calib_task_fits"
+"""Fits of all tasks of the upload read last, in Streamlit's session state."""
+BUNDLE = "calib_task_bundle"
+"""Their bundle, in Streamlit's session state."""
+DELTA = 0.05
+"""Probability with which a threshold of the bundle does not hold."""
 CHOSEN = "tasks/chosen"
 SWITCH = "tasks/switch"
 DECISIONS = "simulated-decisions.jsonl"
@@ -177,6 +190,7 @@ def draw(found: OpenTasks) -> None:
             "tasks/thresholds",
             icon=":material/download:",
         )
+    draw_fits(found, target)
     frame = table(found.audit, thresholds)
     widest = float(frame["size"].max()) if len(frame) else 1.0
     columns = {
@@ -193,8 +207,99 @@ def draw(found: OpenTasks) -> None:
         **{name: st.column_config.Column(width=width) for name, width in WIDTHS.items()},
     }
     height = min(HEIGHT, 38 + 35 * len(frame))
-    cells = safe_table(frame).style.format({"gap": lambda gap: points(gap / 100)}, na_rep="")
+    cells = safe_table(frame).style.format({"gap": format_gap}, na_rep="")
     widgets.draw_table(cells, column_config=columns, height=height, key="tasks/table")
+
+
+def format_gap(gap: Any) -> str:
+    """Format a gap that is in points already."""
+    return points(gap / 100)
+
+
+def draw_fits(found: OpenTasks, target: float) -> None:
+    """The button that fits every task; then how far that is with the button that stops it; then the bundle."""
+    mark = marks(found.upload), target
+    known: tuple[object, dict[str, Future[FittedTask]]] = st.session_state.get(FITS, (None, {}))
+    if known[0] != mark:
+        st.button(
+            "Fit all",
+            key="tasks/fit",
+            icon=":material/play_arrow:",
+            on_click=fit_all,
+            args=(found, target),
+            help="A calibrator for each task on half of its rows; the other half certifies its threshold.",
+        )
+        return
+    active = not all(future.done() for future in known[1].values())
+    every = refresh_interval(0.5) if active else None
+    st.fragment(_draw_progress, run_every=every)(mark, known[1], active)
+
+
+def fit_all(found: OpenTasks, target: float) -> None:
+    """Have workers fit the tasks side by side; fits for another target end."""
+    visitor = find_visitor()
+    if visitor is None:
+        return
+    cancel_fits()
+    try:
+        tasks = _read(found.upload)
+    except DataError as error:
+        add_notice(str(error), "error")
+        return
+    mark = marks(found.upload), target
+    futures = {}
+    for name, data in tasks.items():
+        rows = Data(f"task {visitor.visitor} {data.identified().sha256}", {"predictions": data})
+        start = partial(
+            queue().compute,
+            fit_task,
+            "auto",
+            target,
+            DELTA / len(tasks),
+            data=rows,
+            owner=visitor.visitor,
+            kind="slow",
+        )
+        futures[name] = asked(visitor, ("task fit", mark, name), start)
+    st.session_state[FITS] = mark, futures
+
+
+def cancel_fits() -> None:
+    """Stop the fits of tasks."""
+    for future in st.session_state.pop(FITS, (None, {}))[1].values():
+        future.cancel()
+
+
+def _draw_progress(mark: object, futures: dict[str, Future[FittedTask]], active: bool) -> None:
+    done = sum(future.done() for future in futures.values())
+    if done < len(futures):
+        left, right = st.columns([6, 1.4], vertical_alignment="center")
+        left.progress(done / len(futures), text=f"{done} of {plural(len(futures), 'task')} fitted")
+        right.button("Cancel", key="tasks/cancel", on_click=cancel_fits)
+        return
+    if active:
+        st.rerun()
+    content, note = once_for(mark, BUNDLE, partial(_bundle, futures))
+    if content:
+        icon = ":material/inventory_2:"
+        widgets.offer("Calibrators", content, "tasks.zip", "tasks/bundle", icon=icon)
+    st.caption(escape_markdown(note))
+
+
+def _bundle(futures: Mapping[str, Future[FittedTask]]) -> tuple[bytes, str]:
+    """Bundle of the tasks that were fitted, and a sentence on them and on the others."""
+    fits, reasons = {}, {}
+    for name, future in futures.items():
+        try:
+            fits[name] = future.result()
+        except (CalibrationError, CancelledError) as error:
+            reasons[name] = str(error) or "stopped"
+    failed = "".join(f" {name} has none: {reason}" for name, reason in reasons.items())
+    if not fits:
+        return b"", f"No task was fitted.{failed}"
+    certified = sum(fit.calibrator.decision is not None for fit in fits.values())
+    note = f"{plural(len(fits), 'calibrator')}, {certified} with a threshold of the calibrated confidence.{failed}"
+    return FittedTasks(fits, reasons).to_bytes(), note
 
 
 def table(audit: TaskAudit, thresholds: TaskThresholds) -> pd.DataFrame:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.metrics import corrected_rate
+from calib.tasks import fit_tasks, tasks_of
 from tests.conftest import npz_bytes
 from tests.ui.conftest import menu, open_page, table, upload_file
 
@@ -58,6 +61,39 @@ def test_thresholds_are_offered_for_the_accuracy_that_is_chosen():
     assert stored["fraud"]["threshold"] is not None and stored["spam"]["threshold"] is None
     shown = table(app, "task").set_index("task")
     assert shown.loc["fraud", "Threshold"] and not shown.loc["churn", "Threshold"]
+
+
+def test_all_tasks_are_fitted_and_packed_as_one_bundle():
+    app = upload_file("log.csv", csv(1200))
+    app.selectbox(key="tasks/target").set_value(0.8).run()
+    app.button(key="tasks/fit").click().run()
+    assert not app.exception
+    futures = app.session_state["calib_task_fits"][1]
+    assert [*futures] == ["fraud", "churn"]
+    for future in futures.values():
+        future.result(timeout=240)
+    app.run()
+    assert not app.exception and not [each for each in app.button if each.key == "tasks/fit"]
+    content, note = app.session_state["calib_task_bundle"][1]
+    assert note.startswith("2 calibrators") and note in {caption.value for caption in app.caption}
+    contents = json.loads(zipfile.ZipFile(io.BytesIO(content)).read("tasks.json"))
+    assert [*contents] == ["fraud", "churn"] and contents["fraud"]["rows"] == 600
+    own = tasks_of(pd.read_csv(io.BytesIO(csv(1200))))
+    fitted = fit_tasks(own, "auto", target_accuracy=0.8)
+    assert contents["fraud"]["threshold"] == pytest.approx(fitted["fraud"].decision.threshold)
+    app.selectbox(key="tasks/target").set_value(0.9).run()
+    assert app.button(key="tasks/fit")
+
+
+def test_fits_of_tasks_can_be_stopped():
+    app = upload_file("log.csv", csv())
+    app.button(key="tasks/fit").click().run()
+    futures = app.session_state["calib_task_fits"][1]
+    stop = [button for button in app.button if button.key == "tasks/cancel"]
+    if stop:  # a fast machine may have ended before
+        stop[0].click().run()
+        assert not app.exception and app.button(key="tasks/fit")
+        assert all(future.done() for future in futures.values())
 
 
 def test_the_sample_of_a_decision_log_is_one_click_away():
