@@ -162,7 +162,8 @@ def zone_chart(why: Explanation, around: Neighbourhood, names: Sequence[str]) ->
             line={"color": color, "width": 1.5, "dash": dash},
         )
     distance = np.linalg.norm(around.places, axis=1)
-    deciding = np.isin(around.rows, [why.deciding_same_row, why.deciding_other_row])
+    pair = (why.deciding_same_row, why.deciding_other_row)
+    deciding = np.isin(around.rows, [row for row in pair if row is not None])
     sides = (
         ("predicted class", around.same, Style(RIGHT, "circle")),
         ("other classes", ~around.same, Style(DANGER, "diamond")),
@@ -172,10 +173,11 @@ def zone_chart(why: Explanation, around: Neighbourhood, names: Sequence[str]) ->
             "{class}, training row {row:,d}<br>{distance:.3r} away",
             row=around.rows[rows],
             distance=distance[rows],
-            **{"class": [plain(names[place]) for place in np.flatnonzero(rows)]},
+            **{"class": [plain(name) for name, own in zip(names, rows, strict=True) if own]},
         )
         sizes = np.where(deciding[rows], 14, 8)
-        draw_marks(fig, *around.places[rows].T, style, name, hover, size=sizes)
+        x, y = around.places[rows].T
+        draw_marks(fig, x, y, style, name, hover, size=sizes)
     draw_marks(fig, [0.0], [0.0], Style(NEUTRAL, "x"), "the input", size=11)
     reach = 1.05 * max(float(distance.max(initial=0.0)), abs(why.exact))
     axis = {"range": (-reach, reach), "nticks": 7, "constrain": "domain"}

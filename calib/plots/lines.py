@@ -58,6 +58,7 @@ def line_chart(
     *,
     markers: float = 7,
     log: str = "",
+    point: str = "",
 ) -> go.Figure:
     """Draw lines over their bands.
 
@@ -68,7 +69,8 @@ def line_chart(
     x_axis : further properties of the horizontal axis, with its range as drawn.
     alt : beginning of the sentence that stands for the figure.
     markers : pixels of a mark; 0 for none.
-    log : axes on which decimal logarithms are drawn: "", "x" or "xy".
+    log : axes on which decimal logarithms are drawn: "", "x", "y" or "xy".
+    point : further column that hovers name in place of x.
     """
     fig = go.Figure()
     drawn = []
@@ -84,8 +86,9 @@ def line_chart(
         band = dict(zip(("low", "high"), curve.band or (), strict=False))
         interval = " ({low:.3r} to {high:.3r})" if band else ""
         whole = ",d" if np.asarray(curve.x).dtype.kind in "iu" else ".3r"
+        place = f"{{{point}}}" if point else f"{across.replace('_', ' ')} {{{across}:{whole}}}"
         carried = carry(
-            f"{plain(curve.name)}: {{{up}:.4r}}{interval}<br>{across.replace('_', ' ')} {{{across}:{whole}}}",
+            f"{plain(curve.name)}: {{{up}:.4r}}{interval}<br>{place}",
             **{across: curve.x, up: curve.y},
             **band,
             **curve.more,

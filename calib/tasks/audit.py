@@ -14,6 +14,7 @@ from calib.formatting import Displayed, aligned, number, one_line, percent, poin
 from calib.metrics import ece
 from calib.metrics.bootstrap import UNKNOWN, Interval
 from calib.metrics.estimate import Estimate
+from calib.tasks.numbered import NumberedScores, scores_by_number
 from calib.tasks.tasks import Tasks
 from calib.tasks.thresholds import TaskThresholds
 
@@ -213,9 +214,10 @@ def audit_tasks(tasks: Tasks, level: float = 0.95) -> TaskAudit:
 
 def judge_tasks(
     tasks: Tasks, targets: tuple[float, ...]
-) -> tuple[TaskAudit, tuple[TaskThresholds, ...]]:
-    """Audit tasks and certify thresholds for several target accuracies; what a worker does for a page."""
-    return audit_tasks(tasks), tuple(tasks.thresholds(target) for target in targets)
+) -> tuple[TaskAudit, tuple[TaskThresholds, ...], NumberedScores | None]:
+    """Audit tasks, certify thresholds for several target accuracies and score numbered models, for a page."""
+    thresholds = tuple(tasks.thresholds(target) for target in targets)
+    return audit_tasks(tasks), thresholds, scores_by_number(tasks)
 
 
 def _gap(row: TaskRow, evaluation: Evaluation, error: float, critical: float) -> Interval:

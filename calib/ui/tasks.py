@@ -31,11 +31,13 @@ from calib.formatting import (
     round_percent,
     safe_table,
 )
+from calib.plots.numbered import numbered_scores_chart
 from calib.settings import studio
 from calib.tasks import Tasks, tasks_of
 from calib.tasks.audit import TaskAudit, judge_tasks
 from calib.tasks.fits import FittedTask, FittedTasks, fit_task
 from calib.tasks.judge import JudgedRows, judge_sentences, read_judge
+from calib.tasks.numbered import NumberedScores
 from calib.tasks.shapes import scorer_columns
 from calib.tasks.thresholds import TaskThresholds
 from calib.ui import widgets
@@ -65,6 +67,10 @@ CHOSEN = "tasks/chosen"
 SWITCH = "tasks/switch"
 DECISIONS = "simulated-decisions.jsonl"
 """Sample of a decision log."""
+HOW_TO_READ = (
+    "Each line is one score of the models, lower is better; bands are 95\u00a0% intervals. A model whose error falls "
+    "while its NLL or ECE rises becomes more accurate and less calibrated."
+)
 HEIGHT = 460
 """Pixels of the table at most; more tasks scroll."""
 WIDTHS = {
@@ -91,6 +97,7 @@ class OpenTasks:
     certain : whether names leave no doubt that there are several problems.
     audit : one row a task.
     thresholds : for each of TARGETS.
+    models : scores of models that a number orders; None for other tasks.
     """
 
     upload: Upload
@@ -99,6 +106,7 @@ class OpenTasks:
     certain: bool
     audit: TaskAudit
     thresholds: tuple[TaskThresholds, ...]
+    models: NumberedScores | None
 
     @property
     def judged(self) -> list[str]:
@@ -141,11 +149,11 @@ def _judged(upload: Upload) -> OpenTasks | None:
         return None
     what = f"the audit of {plural(len(tasks), 'task')}"
     start = partial(compute, visitor, judge_tasks, tasks, TARGETS)
-    audit, thresholds = awaited(visitor, ("tasks", marks(upload)), what, start)
+    audit, thresholds, models = awaited(visitor, ("tasks", marks(upload)), what, start)
     count = len(tasks) + len(tasks.reasons)
     summary = f"{plural(count, tasks.kind[:-1], tasks.kind)} over {plural(tasks.n_rows, 'row')}"
     certain = tasks.kind != "models" or all(data.kind == "pairs" for data in tasks.values())
-    return OpenTasks(upload, upload[SOURCE][0], summary, certain, audit, thresholds)
+    return OpenTasks(upload, upload[SOURCE][0], summary, certain, audit, thresholds, models)
 
 
 def _read(upload: Upload) -> Tasks:
@@ -209,6 +217,8 @@ def draw(found: OpenTasks) -> None:
     height = min(HEIGHT, 38 + 35 * len(frame))
     cells = safe_table(frame).style.format({"gap": format_gap}, na_rep="")
     widgets.draw_table(cells, column_config=columns, height=height, key="tasks/table")
+    if found.models is not None:
+        widgets.show(numbered_scores_chart(found.models), "tasks/numbered", HOW_TO_READ)
 
 
 def format_gap(gap: Any) -> str:

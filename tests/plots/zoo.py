@@ -43,7 +43,7 @@ from calib.evaluation import evaluate
 from calib.evaluation.view import EVENT, TOP_LABEL, View
 from calib.metrics import net_benefit, risk_model
 from calib.metrics.binning import BINNINGS
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import Interval, share_interval
 from calib.numerics import one_vs_rest_log_odds, softmax
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.binning import (
@@ -68,6 +68,7 @@ from calib.plots.latent import effect_chart, latent_function
 from calib.plots.map_samples import sampled_maps
 from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows, member_rows
 from calib.plots.monitoring import confidence_drift, e_value_chart, o_e_chart
+from calib.plots.numbered import numbered_scores_chart
 from calib.plots.over_under import (
     band_chart,
     confidence_densities,
@@ -78,6 +79,7 @@ from calib.plots.over_under import (
 from calib.plots.reliability import SIDE, before_and_after, reliability_diagram
 from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import TRUTH, Style, method_style
+from calib.tasks.numbered import NumberedScores
 
 RAW, SCALED, GP = (method_style(name) for name in ("identity", "temperature", "gpcalib"))
 
@@ -476,6 +478,16 @@ def _geometry(case: Case, name: str) -> dict[str, go.Figure]:
     }
 
 
+def _numbered(case: Case, name: str) -> go.Figure:
+    numbers = np.array([1.0, 10.0, 50.0])
+    outcome = case.labels == case.labels[0]
+    rate = share_interval(int(outcome.sum()), len(outcome))
+    scores = dict.fromkeys(("error", "NLL", "ECE"), (rate,) * 3)
+    return numbered_scores_chart(
+        NumberedScores(name, (name, "b", "c"), numbers, ("1", "10", "50"), scores)
+    )
+
+
 def _others(case: Case, name: str) -> dict[str, go.Figure]:
     labels = np.arange(20.0, 201, 20)
     error = float((softmax(case.logits).argmax(axis=1) != case.labels).mean())
@@ -483,4 +495,5 @@ def _others(case: Case, name: str) -> dict[str, go.Figure]:
     mean = np.mean(values, axis=0)
     arm = ArmLine(name, name, GP, labels, mean, mean - 0.4, mean + 0.4, tuple((labels, v) for v in values),
                   np.array([40.0, 60.0]))  # fmt: skip
-    return {"learning": learning_curves([arm, arm], "Error")}
+    lines = {"learning": learning_curves([arm, arm], "Error")}
+    return lines | {"numbered models": _numbered(case, name)}

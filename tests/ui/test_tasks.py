@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from calib.metrics import corrected_rate
 from calib.tasks import fit_tasks, tasks_of
 from tests.conftest import npz_bytes
-from tests.ui.conftest import menu, open_page, table, upload_file
+from tests.ui.conftest import charts, menu, open_page, table, upload_file
 
 
 def csv(n: int = 300) -> bytes:
@@ -131,6 +131,17 @@ def test_a_log_of_two_scorers_is_a_table_of_tasks():
     assert not app.exception
     assert any("2 questions over 120 rows" in header.value for header in app.header)
     assert sorted(app.selectbox(key="tasks/chosen").options) == ["exact", "graded"]
+
+
+def test_models_that_a_number_orders_have_their_scores_drawn():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    columns = {"outcome": (rng.random(300) < p).astype(int)}
+    columns |= {f"epoch_{k}_p": (p ** (1 / k)).round(4) for k in (1, 2, 4)}
+    app = upload_file("epochs.csv", pd.DataFrame(columns).to_csv(index=False).encode())
+    assert not app.exception
+    assert app.session_state["calib_tasks"][1].models.labels == ("1", "2", "4")
+    assert len(charts(app)) == 1
 
 
 def test_a_file_that_cannot_be_used_has_no_tasks():
