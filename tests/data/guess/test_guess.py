@@ -41,6 +41,14 @@ def roles(found) -> dict[str, str]:
 # Outputs.
 
 
+@pytest.mark.parametrize("noun", ["elo", "goals", "age"])
+def test_whole_numbers_of_each_side_are_no_scores(noun):
+    sides = {f"{side}_{noun}": RNG.integers(0, 2500, N) for side in ("white", "black")}
+    winner = np.array(["black", "white"])[HAPPENED]
+    guessed = of(**sides, white_win_prob=RISK, winner=winner)
+    assert guessed.is_clear and read(guessed) == ("winner", ("white_win_prob",))
+
+
 def test_signs_in_names_tell_classes_apart_that_words_do_not():
     labels, names = np.array(["<=50K", ">50K"]), ("P (income=<=50K)", "P (income=>50K)")
     found = of(income=labels[HAPPENED], **dict(zip(names, (1 - RISK, RISK), strict=True)))
