@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.decisions.judgement import share_of
-from calib.decisions.rules import HAND_OVER, CostMatrix
+from calib.decisions.rules import ABSTAIN, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import check_scored_classes, weighted_mean
@@ -23,13 +23,13 @@ class ClassDecision:
     Attributes
     ----------
     actions : ndarray of int of shape (n,)
-        Column of the cost matrix, -1 where the row is handed over.
+        Column of the cost matrix, -1 where it abstains.
     expected : float
         Mean expected cost of a row by the probabilities themselves; far below ``cost`` they are overconfident.
     cost : Interval
         Mean cost of a row.
     handed_over : Interval
-        Share of rows handed over.
+        Share of abstentions.
     plain : Interval
         Mean cost of a row where the most probable class is acted on.
     saved : Interval
@@ -135,7 +135,7 @@ def judge_actions(
     cost, plain = (Interval(*(least + part for part in above)) for above in of_paid)
     handed_over, changed = (
         share_of(hit, clusters, level, weights)
-        for hit in (actions == HAND_OVER, actions != predicted)
+        for hit in (actions == ABSTAIN, actions != predicted)
     )
     saved = costs_saved(actions, predicted, labels, rule, weights, clusters, level)
     return ClassDecision(
@@ -158,7 +158,7 @@ def costs_saved(
 
     Parameters
     ----------
-    actions, before : (n,) columns of the cost matrix, -1 where a row is handed over.
+    actions, before : (n,) columns of the cost matrix, -1 where it abstains.
     labels, rule, weights, clusters, level : as in :func:`decide_classes`.
 
     Examples
@@ -174,13 +174,13 @@ def costs_saved(
 
 def _range(rule: CostMatrix) -> tuple[float, float]:
     """The least cost of a row, and how far the largest lies above it; 1 where all are equal."""
-    all_costs = np.append(rule.costs, [] if rule.hand_over is None else rule.hand_over)
+    all_costs = np.append(rule.costs, [] if rule.abstain is None else rule.abstain)
     return float(all_costs.min()), float(np.ptp(all_costs)) or 1.0
 
 
 def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
     paid = rule.costs[labels, actions]
-    return paid if rule.hand_over is None else np.where(actions == HAND_OVER, rule.hand_over, paid)
+    return paid if rule.abstain is None else np.where(actions == ABSTAIN, rule.abstain, paid)
 
 
 def _parts(values: Floats, width: float, weights: Any, clusters: Any) -> Shares:

@@ -149,7 +149,7 @@ class AnswerScores:
         of as many as clusters and weights are worth; NaN without answers.
     cost, cost_answering, saved : Interval or None
         Mean cost of a row with the threshold, without it, and their difference, where costs were given: positive where
-        handing over saves.
+        abstaining saves.
     """
 
     n: int

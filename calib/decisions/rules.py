@@ -22,9 +22,9 @@ from calib.parameters import shown, unusable
 
 T = TypeVar("T")
 
-HAND_OVER = -1
+ABSTAIN = -1
 """The action of a row that is left to somebody else: a person, a second model."""
-HANDED_OVER = "hand over"
+ABSTAIN_NAME = "abstain"
 NEAR = 1e-12
 """A probability this little below a cut reaches it: 0.14 comes out of its logarithm as 0.13999999999999999."""
 
@@ -77,7 +77,7 @@ class Rule(ABC):
 
     @abstractmethod
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
-        """Name of each action, by its number; -1 is :data:`HANDED_OVER`."""
+        """Name of each action, by its number; -1 is :data:`ABSTAIN_NAME`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,10 +148,10 @@ class EventCut(Rule):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CostMatrix(Rule):
-    """Take the action of the least expected cost, the Bayes action (Elkan 2001; Chow 1970 for handing over).
+    """Take the action of the least expected cost, the Bayes action (Elkan 2001; Chow 1970 for abstaining).
 
     The expected cost of action a is ``sum_k p_k costs[k, a]``; of equal ones the first is taken, and an action rather
-    than handing over. So that rounding does not decide, costs count as equal within 1e-12 of
+    than abstaining. So that rounding does not decide, costs count as equal within 1e-12 of
     ``sum_k p_k |costs[k, a]|``.
 
     Attributes
@@ -162,19 +162,19 @@ class CostMatrix(Rule):
         Cost of each action where the class is k.
     actions : tuple of str
         One name per action; empty names them after the classes where there are as many.
-    hand_over : float or None
+    abstain : float or None
         Cost of handing a row over; None never does.
 
     Examples
     --------
-    >>> errors = CostMatrix(costs=np.array([[0.0, 1.0], [10.0, 0.0]]), hand_over=0.5)
+    >>> errors = CostMatrix(costs=np.array([[0.0, 1.0], [10.0, 0.0]]), abstain=0.5)
     >>> errors.decide(np.array([[0.99, 0.01], [0.92, 0.08], [0.2, 0.8]]))
     array([ 0, -1,  1])
     """
 
     costs: Floats
     actions: tuple[str, ...] = ()
-    hand_over: float | None = None
+    abstain: float | None = None
 
     name: ClassVar[str] = "costs"
 
@@ -182,8 +182,8 @@ class CostMatrix(Rule):
         super().__post_init__()
         check_array("costs", self.costs, 2)
         check_texts("actions", self.actions)
-        if self.hand_over is not None:
-            check_number("hand_over", self.hand_over, -LARGEST, LARGEST)
+        if self.abstain is not None:
+            check_number("abstain", self.abstain, -LARGEST, LARGEST)
         if len(self.actions) not in (0, self.costs.shape[1]):
             raise CalibrationError(
                 f"{plural(len(self.actions), 'name')} for {plural(self.costs.shape[1], 'action')}."
@@ -205,7 +205,7 @@ class CostMatrix(Rule):
         return normalised(of_classes(probs, len(self.costs))) @ self.costs
 
     def decide(self, probs: Floats) -> Ints:
-        """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less.
+        """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where abstaining costs less.
 
         Parameters
         ----------
@@ -236,9 +236,9 @@ class CostMatrix(Rule):
         near = NEAR * (normalised(probs) @ np.abs(self.costs))  # what rounding may change
         action = np.argmax(expected - near <= (expected + near).min(axis=1, keepdims=True), axis=1)
         cost = expected[np.arange(len(action)), action]
-        if self.hand_over is not None:
-            over = (expected - near).min(axis=1) > self.hand_over
-            action[over], cost[over] = HAND_OVER, self.hand_over
+        if self.abstain is not None:
+            over = (expected - near).min(axis=1) > self.abstain
+            action[over], cost[over] = ABSTAIN, self.abstain
         return action, cost
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
@@ -252,11 +252,7 @@ class CostMatrix(Rule):
     def said(self, class_names: tuple[str, ...]) -> str:
         """Describe the rule in a sentence."""
         rows, actions = self.costs.shape
-        over = (
-            ""
-            if self.hand_over is None
-            else f", and hand over where it is above {self.hand_over:.6g}"
-        )
+        over = "" if self.abstain is None else f", and abstain where it is above {self.abstain:.6g}"
         return f"Take the action of the least expected cost, of {rows:,} classes and {plural(actions, 'action')}{over}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
@@ -272,7 +268,7 @@ class CostMatrix(Rule):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnswerAbove(Rule):
-    """Answer where the confidence reaches a threshold, and hand over elsewhere (selective prediction).
+    """Answer where the confidence reaches a threshold, and abstain elsewhere (selective prediction).
 
     Attributes
     ----------
@@ -308,37 +304,37 @@ class AnswerAbove(Rule):
             check_number("n_rows", self.n_rows, 1, whole=True)
 
     @classmethod
-    def from_costs(cls, error: float, hand_over: float) -> AnswerAbove:
-        """The threshold of the least expected cost for calibrated confidences (Chow 1970): 1 - hand_over / error.
+    def from_costs(cls, error: float, abstain: float) -> AnswerAbove:
+        """The threshold of the least expected cost for calibrated confidences (Chow 1970): 1 - abstain / error.
 
-        An answer of confidence p costs ``(1 - p) error`` on average, and handing over costs ``hand_over``.
+        An answer of confidence p costs ``(1 - p) error`` on average, and abstaining costs ``abstain``.
 
         Parameters
         ----------
         error : float
             Cost of a wrong answer.
-        hand_over : float
+        abstain : float
             Cost of handing a row over.
 
         Returns
         -------
         AnswerAbove
-            With the threshold; it is 0 where handing over costs more than an error.
+            With the threshold; it is 0 where abstaining costs more than an error.
 
         Raises
         ------
         CalibrationError
-            If a cost is not positive and finite. Where handing over costs more than an error, all is answered.
+            If a cost is not positive and finite. Where abstaining costs more than an error, all is answered.
 
         Examples
         --------
-        >>> AnswerAbove.from_costs(error=20.0, hand_over=1.0).threshold
+        >>> AnswerAbove.from_costs(error=20.0, abstain=1.0).threshold
         0.95
         """
-        for name, cost in (("error", error), ("hand_over", hand_over)):
+        for name, cost in (("error", error), ("abstain", abstain)):
             check_number(name, cost, 0, ends=False)
-        chosen = f"an error costs {error:g} and handing over {hand_over:g}."
-        return cls(threshold=max(0.0, 1.0 - hand_over / error), chosen=chosen)
+        chosen = f"an error costs {error:g} and abstaining {abstain:g}."
+        return cls(threshold=max(0.0, 1.0 - abstain / error), chosen=chosen)
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, n_classes): the most probable class, or -1.
@@ -351,7 +347,7 @@ class AnswerAbove(Rule):
         Returns
         -------
         ndarray of int of shape (n,)
-            Numbers of classes, or -1 where a row is handed over.
+            Numbers of classes, or -1 where it abstains.
         """
         probs = of_classes(probs)
         return self.answer(probs.max(axis=1), probs.argmax(axis=1))
@@ -384,12 +380,12 @@ class AnswerAbove(Rule):
                 f"{said.shape} and {classes.shape}, the classes as {classes.dtype}."
             )
         return np.where(
-            reaches(said, self.threshold), classes.astype(np.int64), HAND_OVER
+            reaches(said, self.threshold), classes.astype(np.int64), ABSTAIN
         )  # no unsigned one is -1
 
     def said(self, class_names: tuple[str, ...]) -> str:
         """Describe the rule in a sentence."""
-        what = f"Answer where the confidence is at least {self.threshold:.6g}, hand over elsewhere"
+        what = f"Answer where the confidence is at least {self.threshold:.6g}, abstain elsewhere"
         if self.risk is None or self.delta is None:
             return f"{what}."
         rows = "" if self.n_rows is None else f" (chosen on {self.n_rows:,} rows)"

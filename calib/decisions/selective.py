@@ -1,4 +1,4 @@
-"""Selective prediction with a guarantee: answer where the confidence reaches a threshold, hand over elsewhere.
+"""Selective prediction with a guarantee: answer where the confidence reaches a threshold, abstain elsewhere.
 
 The selective risk of a threshold is the error rate among the rows that reach it. A threshold that is picked because the
 risk looks low on some rows has a higher one elsewhere. Fixed-sequence testing picks one of many and still promises

@@ -271,7 +271,7 @@ def answered_above(
     *,
     data: Mapping[str, Any],
 ) -> AnswerScores:
-    """A threshold of the confidence judged on all test rows; costs are those of an error and of handing over."""
+    """A threshold of the confidence judged on all test rows; costs are those of an error and of abstaining."""
     return judge_answers(fitted, AnswerAbove(threshold=threshold), _test_of(data), costs)
 
 

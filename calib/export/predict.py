@@ -212,7 +212,7 @@ class Calibrator:
         return np.array(self.record["classes"])[numbers] if self.record["classes"] else numbers
 
     def decide(self, outputs, kind=None, groups=None):
-        """Action of each row by the file's rule, (n,): ``record["actions"]`` names them, -1 hands a row over."""
+        """Action of each row by the file's rule, (n,): ``record["actions"]`` names them, -1 abstains."""
         return self._part("actions", outputs, kind, groups)
 
     def prediction_sets(self, outputs, kind=None, groups=None):
@@ -237,7 +237,7 @@ class Calibrator:
         """Predictions, decisions and sets for outputs, as arrays by name.
 
         ``probabilities`` and the number of the ``predicted`` class, or ``confidence``. By the file's rule ``actions``,
-        which ``record["actions"]`` names; -1 hands a row over. By its prediction ``sets`` whether each class is in one.
+        which ``record["actions"]`` names; -1 abstains. By its prediction ``sets`` whether each class is in one.
         """
         rule = self.record["decision"]
         sets = self.record["sets"]
@@ -256,7 +256,7 @@ class Calibrator:
         elif rule and rule["rule"] == "costs":
             costs = shares @ rule["costs"]
             near = 1e-12 * (shares @ np.abs(rule["costs"]))
-            over = (costs - near).min(axis=1) > rule.get("hand_over", np.inf)
+            over = (costs - near).min(axis=1) > rule.get("abstain", np.inf)
             least = (costs + near).min(axis=1)
             said["actions"] = np.where(over, -1, (costs - near <= least[:, None]).argmax(axis=1))
         elif rule:

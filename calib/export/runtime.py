@@ -26,8 +26,8 @@ from calib.canonical import (
 )
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import (
-    HAND_OVER,
-    HANDED_OVER,
+    ABSTAIN,
+    ABSTAIN_NAME,
     AnswerAbove,
     AnyRule,
     made_of,
@@ -251,7 +251,7 @@ class ExportedCalibrator(OutputFormat, Predictor):
 
         With a cut 1 where the event's probability reaches it and 0 elsewhere; with costs the number of the action that
         costs least; with a threshold of the confidence the predicted class (of pairs 1: the answer is given). A row
-        that is handed over has the action -1.
+        on which it abstains has the action -1.
 
         Parameters
         ----------
@@ -284,11 +284,11 @@ class ExportedCalibrator(OutputFormat, Predictor):
     def action_names(self) -> dict[int, str]:
         """Name of each action of :meth:`decide`, by its number."""
         rule: AnyRule = held(self, "decision")
-        hands_over = isinstance(rule, AnswerAbove) or getattr(rule, "hand_over", None) is not None
+        abstains = isinstance(rule, AnswerAbove) or getattr(rule, "abstain", None) is not None
         named = (
             {1: "answer"} if self.kind == "pairs" else dict(enumerate(rule.names(self.class_names)))
         )
-        return named | ({HAND_OVER: HANDED_OVER} if hands_over else {})
+        return named | ({ABSTAIN: ABSTAIN_NAME} if abstains else {})
 
     def prediction_sets(
         self, outputs: Any, kind: Kind | None = None, groups: Any = None

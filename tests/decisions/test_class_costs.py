@@ -41,7 +41,7 @@ def test_equal_costs_of_all_errors_are_the_most_probable_class():
 def test_costs_are_means_over_rows_with_weights(rng):
     probs, labels = rows()
     weights = rng.uniform(0.5, 2.0, len(labels))
-    found = decide_classes(probs, labels, CostMatrix(costs=MATRIX, hand_over=0.4), weights)
+    found = decide_classes(probs, labels, CostMatrix(costs=MATRIX, abstain=0.4), weights)
     paid = [0.4 if a < 0 else MATRIX[k, a] for k, a in zip(labels, found.actions, strict=True)]
     plain = [MATRIX[k, a] for k, a in zip(labels, probs.argmax(axis=1), strict=True)]
     assert found.cost.value == pytest.approx(np.average(paid, weights=weights))
@@ -119,7 +119,7 @@ def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(name):
     )  # rows normalised
     assert round(found.changed.value * len(test)) == numbers["decisions_changed"]
     rejecting = decide_classes(
-        test, labels, CostMatrix(costs=matrix, hand_over=numbers["reject_cost"])
+        test, labels, CostMatrix(costs=matrix, abstain=numbers["reject_cost"])
     )
     assert rejecting.handed_over.value == pytest.approx(numbers["reject_share"], abs=1e-12)
     assert rejecting.cost.value == pytest.approx(numbers["cost_with_reject"], abs=1e-12)

@@ -18,7 +18,7 @@ from calib.decisions.judgement import (
     mean_of,
     share_of,
 )
-from calib.decisions.rules import HAND_OVER
+from calib.decisions.rules import ABSTAIN
 from calib.decisions.set_scores import fit_and_judge_sets, judge_sets, sets_change
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
@@ -149,13 +149,11 @@ def test_answers_are_counted_and_priced(parts, temperature):
         temperature.predict(test.logits),
     )
     actions = rule.answer(confidence, predicted)
-    wrong = (actions != HAND_OVER) & (actions != test.labels)
-    assert (found.n_answered, found.n_wrong) == ((actions != HAND_OVER).sum(), wrong.sum())
-    assert found.coverage.value == pytest.approx((actions != HAND_OVER).mean())
-    assert found.error.value == pytest.approx(wrong.sum() / (actions != HAND_OVER).sum())
-    assert found.cost.value == pytest.approx(
-        np.where(actions == HAND_OVER, 2.0, 10.0 * wrong).mean()
-    )
+    wrong = (actions != ABSTAIN) & (actions != test.labels)
+    assert (found.n_answered, found.n_wrong) == ((actions != ABSTAIN).sum(), wrong.sum())
+    assert found.coverage.value == pytest.approx((actions != ABSTAIN).mean())
+    assert found.error.value == pytest.approx(wrong.sum() / (actions != ABSTAIN).sum())
+    assert found.cost.value == pytest.approx(np.where(actions == ABSTAIN, 2.0, 10.0 * wrong).mean())
     assert found.cost_answering.value == pytest.approx(10.0 * (predicted != test.labels).mean())
     assert found.saved.value == pytest.approx(found.cost_answering.value - found.cost.value)
     nothing = judge_answers(temperature, AnswerAbove(threshold=1.0), test)

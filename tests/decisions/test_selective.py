@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calib.decisions import Costs, Goal, recalibrated_cut
-from calib.decisions.rules import HAND_OVER
+from calib.decisions.rules import ABSTAIN
 from calib.decisions.selective import (
     certified_threshold,
     counts_at,
@@ -77,7 +77,7 @@ def test_the_sequence_stops_at_the_first_failure_and_takes_the_one_before(rng):
     )
     assert found.rule.n_rows == 2000
     acts = found.rule.answer(confidence, np.zeros(2000, dtype=int))
-    np.testing.assert_array_equal(acts == HAND_OVER, confidence < found.threshold)
+    np.testing.assert_array_equal(acts == ABSTAIN, confidence < found.threshold)
 
 
 def test_where_nothing_can_be_certified_it_says_what_to_do(rng):

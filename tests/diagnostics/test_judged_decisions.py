@@ -31,7 +31,7 @@ def rows():
 def rule(rng):
     costs = rng.uniform(0, 4, (4, 4))
     np.fill_diagonal(costs, 0.0)
-    return CostMatrix(costs=costs, hand_over=1.1)
+    return CostMatrix(costs=costs, abstain=1.1)
 
 
 def test_costs_in_blocks_are_those_of_all_rows(rows, rule, monkeypatch):

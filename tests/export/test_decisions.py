@@ -14,7 +14,7 @@ import calib
 from calib.data.samples import load_sample
 from calib.decisions import AnswerAbove, CostMatrix, EventCut, conformal_sets
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import HAND_OVER, made_of, rule_from_state, rule_state
+from calib.decisions.rules import ABSTAIN, made_of, rule_from_state, rule_state
 from calib.errors import CalibrationError
 from calib.export import predict, provenance, writer
 from calib.export.calibrated import Rows, to_csv, write_predictions
@@ -24,7 +24,7 @@ from calib.numerics import softmax
 from tests.forged_records import forged, reread
 
 COSTS = CostMatrix(
-    costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6
+    costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), abstain=0.6
 )
 
 
@@ -82,9 +82,7 @@ def test_a_probability_that_is_written_as_the_cut_reaches_it():
     answered = ExportedCalibrator(
         raw, kind="binary_probability", decision=AnswerAbove(threshold=0.75)
     )
-    np.testing.assert_array_equal(
-        decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, HAND_OVER]
-    )
+    np.testing.assert_array_equal(decided(answered, np.array([0.75, 0.25, 0.74])), [1, 0, ABSTAIN])
 
 
 @pytest.mark.parametrize("kind", ["binary_probability", "probabilities", "pairs"])
@@ -106,7 +104,7 @@ def test_probabilities_in_float32_are_decided_alike_in_memory_and_by_every_file(
         )
         actions = decided(made, outputs)
         np.testing.assert_array_equal(
-            actions, np.where(confidence >= cut - 1e-12, predicted, HAND_OVER)
+            actions, np.where(confidence >= cut - 1e-12, predicted, ABSTAIN)
         )
         np.testing.assert_array_equal(decided(reread(made), outputs), actions)
         if kind != "pairs":
@@ -124,7 +122,7 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(
     probs = fitted.predict_proba(logits)
     of_costs = ExportedCalibrator(fitted, decision=COSTS, sets=sets)
     np.testing.assert_array_equal(decided(of_costs, logits), COSTS.decide(probs))
-    assert set(of_costs.decide(logits)) == {HAND_OVER, 0, 1, 2, 3}
+    assert set(of_costs.decide(logits)) == {ABSTAIN, 0, 1, 2, 3}
     np.testing.assert_array_equal(of_costs.prediction_sets(logits), sets.predict(probs))
     answers = ExportedCalibrator(fitted, kind="probabilities", decision=AnswerAbove(threshold=0.6))
     outputs = softmax(logits)
@@ -133,7 +131,7 @@ def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(
         answers.calibrator.predict(np.log(outputs)),
     )
     np.testing.assert_array_equal(
-        decided(answers, outputs), np.where(confidence >= 0.6, predicted, HAND_OVER)
+        decided(answers, outputs), np.where(confidence >= 0.6, predicted, ABSTAIN)
     )
     rule = EventCut(cut=0.3, actions=("wait", "act"))
     cut = ExportedCalibrator(binary, kind="binary_probability", decision=rule)
@@ -151,10 +149,10 @@ def test_pairs_are_answered_or_handed_over():
     outputs = np.exp(data.logits[:, 1])
     actions = decided(exported, outputs)
     np.testing.assert_array_equal(
-        actions, np.where(exported.predict_confidence(outputs) >= 0.6, 1, HAND_OVER)
+        actions, np.where(exported.predict_confidence(outputs) >= 0.6, 1, ABSTAIN)
     )
-    assert set(actions) == {1, HAND_OVER} == set(exported.action_names)
-    assert "1: answer, -1: hand over" in model_card(exported).replace("\\", "")
+    assert set(actions) == {1, ABSTAIN} == set(exported.action_names)
+    assert "1: answer, -1: abstain" in model_card(exported).replace("\\", "")
     np.testing.assert_allclose(exported.base_rate, np.bincount(data.labels) / len(data))
 
 
@@ -219,7 +217,7 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
         here = logits[:, : made.n_classes]
         if made.decision is not None:
             actions = made.answer(here, more=("actions",))["actions"]
-            assert actions.shape == (400,) and actions.min() >= HAND_OVER
+            assert actions.shape == (400,) and actions.min() >= ABSTAIN
             assert set(actions.tolist()) <= set(made.action_names)
             assert made.decision.said(made.class_names)
         if made.sets is not None:

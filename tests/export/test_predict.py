@@ -22,7 +22,7 @@ from tests.forged_records import forged
 NAMES = ("cat", "=dog", "a;b", "$x^$")
 RECORD = {"columns": [*"abcd"], "class_names": [*"abcd"], "n_outputs": 4}
 COSTS = CostMatrix(
-    costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.6
+    costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), abstain=0.6
 )
 
 

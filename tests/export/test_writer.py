@@ -73,7 +73,7 @@ def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:
 def test_every_method_predicts_the_same_with_numpy_alone(everything, tmp_path):
     fitted, test = everything
     rule = CostMatrix(
-        costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.7
+        costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), abstain=0.7
     )
     for name, calibrator in fitted.items():
         probs = calibrator.predict_proba(test)

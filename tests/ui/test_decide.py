@@ -183,7 +183,7 @@ def test_an_answer_has_a_guarantee_and_a_price(fits_to_read: OpenSession) -> Non
     app.segmented_control(key="answers/basis").set_value("costs").run()
     assert clean(app)
     assert "Abstaining **saves" in app.markdown[0].value
-    app.number_input(key="answers/hand over").set_value(0.01).run()
+    app.number_input(key="answers/abstain").set_value(0.01).run()
     assert clean(app)
 
 

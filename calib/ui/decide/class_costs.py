@@ -63,7 +63,7 @@ def asked(session: OpenSession) -> CostMatrix:
         None,
         None,
         1.0,
-        key="decide/cost of handing over",
+        key="decide/cost of abstaining",
         persist_state="session",
         width=230,
         format="%g",
@@ -71,7 +71,7 @@ def asked(session: OpenSession) -> CostMatrix:
         help="The model abstains where even the cheapest action is expected to cost more than this.",
     )
     chosen = f"a matrix of {len(costs):,} by {costs.shape[1]:,} costs, from {costs.min():g} to {costs.max():g}."
-    return CostMatrix(costs=costs, hand_over=over, chosen=chosen)
+    return CostMatrix(costs=costs, abstain=over, chosen=chosen)
 
 
 def _matrix(names: list[str]) -> Floats:
@@ -103,7 +103,7 @@ def is_zero_one(rule: CostMatrix) -> bool:
     """Return whether all errors cost the same and right decisions nothing: the most probable class costs least."""
     off = rule.costs[~np.eye(len(rule.costs), dtype=bool)]
     return (
-        rule.hand_over is None
+        rule.abstain is None
         and not np.diagonal(rule.costs).any()
         and bool((off == off[0]).all() and off[0] > 0)
     )
@@ -113,7 +113,7 @@ def decision_of(
     session: OpenSession, raw: ShownFit, fit: ShownFit, rule: CostMatrix
 ) -> CostsBeside:
     """The decisions of one method beside those of the raw model, judged on the test rows by a worker."""
-    key = "class costs", fit.key, hashlib.sha256(rule.costs.tobytes()).hexdigest(), rule.hand_over
+    key = "class costs", fit.key, hashlib.sha256(rule.costs.tobytes()).hexdigest(), rule.abstain
     data = rows_to_predict(session, fit.calibrator)
     what = f"the decisions of {fit.title}"
     return ready(key, what, costs_beside_raw, raw.calibrator, fit.calibrator, rule, data=data)

@@ -58,7 +58,7 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
             rule = _within(fit, accepted)
         elif basis == "costs":
             error = assumed_number("Cost of an error", 20.0, "answers/error", 0.01)
-            costs = error, assumed_number("Cost of an abstention", 1.0, "answers/hand over", 0.01)
+            costs = error, assumed_number("Cost of an abstention", 1.0, "answers/abstain", 0.01)
             rule = AnswerAbove.from_costs(*costs)
         else:
             rule = AnswerAbove(threshold=threshold.given("answers", 0.9), chosen="given.")
